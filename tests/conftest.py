@@ -1,14 +1,13 @@
 """Fixtures of every folder: the scripted plugin, which stands in for the real one in the tests of hosts."""
 
-import os
-import shutil
 import signal
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from caches import new_cache
+from compiled import PLUGIN, library
 from hypothesis import settings
 from tries import take
 
@@ -23,7 +22,6 @@ settings.load_profile("untimed")
 collect_ignore = ["setup"]
 
 HERE = Path(__file__).parent
-PLUGIN = HERE.parent / "plugin"
 # Files that take longest, longest first: begun first, so that at the end no process is alone with one of them.
 LONGEST = [
     "coordinator/test_runs.py",
@@ -32,10 +30,13 @@ LONGEST = [
     "macsim_patch/test_hook.py",
     "accelsim_patch/test_hook.py",
     "coordinator/test_slurm.py",
+    "coordinator/test_namespaces.py",
     "session/test_forecast.py",
     "damage/test_failing_io.py",
     "integration/test_embedded_host.py",
-    "fast_model/test_list_run.py",
+    "documents/test_extending.py",
+    "estimation/test_constants.py",
+    "damage/test_passing_errors.py",
     "fuzz/test_targets.py",
     "integration/test_without_torch.py",
     "report/test_page.py",
@@ -53,9 +54,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def temporary_files(tmp_path_factory) -> Iterator[None]:
-    """Folder for temporary files of tests and of the programs that they start: below pytest's own, which removes it."""
+    """Temporary files and the cache of tests, and of the programs that they start: below pytest's own folder."""
     folder = str(tmp_path_factory.mktemp("temporary"))
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KERNELPOINT_CACHE", new_cache(Path(folder) / "cache"))
         patch.setenv("TMPDIR", folder)
         patch.setattr(tempfile, "tempdir", folder)
         yield
@@ -73,12 +75,4 @@ def count_tries(record_property) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def scripted_plugin(tmp_path_factory) -> Path:
     """A plugin without Python whose decisions stand in a script: see plugin/testing/scripted_plugin.cc."""
-    compiler = shutil.which(os.environ.get("CXX", "c++"))
-    source = PLUGIN / "testing" / "scripted_plugin.cc"
-    if compiler is None or not source.is_file():
-        pytest.skip("no C++ compiler on PATH (c++ or CXX), or the C++ sources are not beside the tests")
-    library = tmp_path_factory.mktemp("plugin") / "scripted.so"
-    flags = ["-std=c++17", "-O1", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"]
-    includes = [f"-I{PLUGIN}", f"-I{PLUGIN / 'include'}"]
-    subprocess.run([compiler, *flags, *includes, str(source), "-o", str(library)], check=True, timeout=120)
-    return library
+    return library(PLUGIN / "testing" / "scripted_plugin.cc", tmp_path_factory.mktemp("plugin") / "scripted.so")

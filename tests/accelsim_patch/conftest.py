@@ -1,27 +1,18 @@
 """A miniature simulator with Accel-Sim's names, patched and built, and a plugin whose decisions stand in a script."""
 
 import os
-import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from compiled import built_once
+from miniatures import LAYOUTS, accelsim_checkout
+from trace_writer import cta, small_trace
 
 from kernelpoint.patching import Tree, load_description
 
-HERE = Path(__file__).parent
-LAYOUTS = ("class_layout", "main_layout", "version_2_layout")
 GRID = {0: 4, 1: 40, 2: 4, 3: 300, 4: 4, 5: 8}  # CTAs of each launch
-
-
-def make_checkout(folder: Path, layout: str) -> Path:
-    """An unpatched checkout of the miniature simulator."""
-    shutil.copytree(HERE / "miniature" / "gpgpu", folder / "gpgpu")
-    shutil.copytree(HERE / "miniature" / "gpu-simulator", folder / "gpu-simulator")
-    shutil.copytree(HERE / "miniature" / layout, folder / "gpu-simulator", dirs_exist_ok=True)
-    return folder
 
 
 FLAGS = "-Wall -Wextra -g1 -O0 -fsanitize=address,undefined"
@@ -38,26 +29,10 @@ def build(checkout: Path) -> Path:
     return built_once("accelsim-miniature", checkout, FLAGS.split(), make)
 
 
-HEADER = """-kernel name = {name}
--kernel id = {number}
--grid dim = ({ctas},1,1)
--block dim = (64,1,1)
--shmem = 0
--nregs = 8
--binary version = 70
--cuda stream id = 0
--shmem base_addr = 0x0
--local mem base_addr = 0x0
--nvbit version = 1.5
--accelsim tracer version = 3
-"""
-
-
 def trace_of(name: str, number: int, ctas: int) -> str:
     """A whole trace, whose two warps a CTA do nothing but end."""
-    warps = "".join(f"\nwarp = {warp}\ninsts = 1\n0000 ffffffff 0 EXIT 0 0\n" for warp in range(2))
-    blocks = (f"\n#BEGIN_TB\n\nthread block = {cta},0,0\n{warps}\n#END_TB\n" for cta in range(ctas))
-    return HEADER.format(name=name, number=number, ctas=ctas) + "".join(blocks)
+    body = "".join(cta(*2 * [["0000 ffffffff 0 EXIT 0 0"]], index=f"{index},0,0") for index in range(ctas))
+    return small_trace(body, f"({ctas},1,1)", **{"kernel name": name, "kernel id": str(number)})
 
 
 def write_workload(folder: Path, copies: bool = True) -> Path:
@@ -120,7 +95,7 @@ class Simulator:
 @pytest.fixture(scope="session", params=LAYOUTS)
 def simulator(request, tmp_path_factory, scripted_plugin) -> Simulator:
     """The miniature simulator in each layout, patched and built."""
-    checkout = make_checkout(tmp_path_factory.mktemp(request.param), request.param)
+    checkout = accelsim_checkout(tmp_path_factory.mktemp(request.param), request.param)
     Tree(checkout, load_description("accelsim")).apply()
     return Simulator(build(checkout), scripted_plugin)
 

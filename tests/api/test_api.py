@@ -5,26 +5,21 @@ import sys
 
 import numpy as np
 import pytest
+from workloads import synthesised
 
 import kernelpoint as kp
-from kernelpoint.cli.host import program
 from kernelpoint.errors import ConfigError
-from kernelpoint_lab.commands.synth import synth
 
 
 @pytest.fixture(scope="module")
 def traces(tmp_path_factory):
     """A list of about sixty launches."""
-    folder = tmp_path_factory.mktemp("api") / "traces"
-    synth("iterative-solver", folder, launches=60, sizes=["rows=1024"])
-    return folder / "kernelslist.g"
+    return synthesised(tmp_path_factory.mktemp("api"), "iterative-solver", 60, rows=1024)
 
 
 @pytest.fixture(scope="module")
 def runs(traces, tmp_path_factory):
     """A full and a sampled run of the list."""
-    if not program().exists():
-        pytest.skip("the embedded host is not built; run `make build`")
     folder = tmp_path_factory.mktemp("runs")
     full = kp.simulate(traces, folder / "full.kpjournal", policy="all")
     budget = {"relative_error": 0.05}

@@ -1,21 +1,18 @@
 """The embedded host in Python's own process writes what the program writes, and leaves a journal that either can go on with."""
 
 import os
-import subprocess
 
 import pytest
 import yaml
+from embedded_host import run_host
+from workloads import synthesised
 
 import kernelpoint as kp
 from kernelpoint import _native
-from kernelpoint.cli.host import program
 from kernelpoint.errors import JournalError, TraceError
 from kernelpoint.fast_model import shipped
 from kernelpoint.journal import SummaryRecord
 from kernelpoint.journal.text import plain
-from kernelpoint_lab.commands.synth import synth
-
-pytestmark = pytest.mark.skipif(not program().exists(), reason="the embedded host is not built; run `make build`")
 
 BUDGET = {"relative_error": 0.03}
 PLACES = {"journal", "plan", "command", "config"}  # of a run: where files lie, and how it was started
@@ -23,9 +20,7 @@ PLACES = {"journal", "plan", "command", "config"}  # of a run: where files lie, 
 
 @pytest.fixture(scope="module")
 def traces(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("in-process") / "traces"
-    synth("transformer-decode", folder, launches=80)
-    return folder / "kernelslist.g"
+    return synthesised(tmp_path_factory.mktemp("in-process"), "transformer-decode", 80)
 
 
 def records(path):
@@ -37,8 +32,7 @@ def by_program(traces, journal, **keys):
     """The same run by `kernelpoint-host`."""
     config = journal.with_suffix(".yaml")
     config.write_text(yaml.safe_dump({"version": 1, "journal": str(journal), **keys}))
-    command = [program(), "-trace", traces, "-config", "v100", "-kernel_sampling", config]
-    subprocess.run(command, capture_output=True, check=True, timeout=120)
+    run_host(traces, journal.parent, None, "-kernel_sampling", config, check=True)
     return journal
 
 

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from command_line import run_command
 from plain_macsim import read_records
 from trace_writer import cta, small_trace
 
@@ -190,19 +191,15 @@ def test_a_full_disk_is_one_clear_message(five, tmp_path):
     assert "TraceError" in done.stderr and "trace_0.raw: cannot be written: File too large" in done.stderr
 
 
-def test_the_command_converts_and_says_how_many_files_macsim_opens(five, tmp_path):
-    code = "from kernelpoint.cli import main; main()"
-    command = [sys.executable, "-c", code, "convert", str(five), "-o", str(tmp_path / "out")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+def test_the_command_converts_and_says_how_many_files_macsim_opens(five, tmp_path, monkeypatch):
+    command = ["convert", five, "-o", tmp_path / "out"]
+    done = run_command(*command)
     assert done.returncode == 0, done.stderr
     assert "5 launches in 5 folders, 5 warps, 15 records" in done.stdout
     assert "at most 1 at once here" in done.stdout and "ulimit" not in done.stdout
-    limited = subprocess.run(
-        command, capture_output=True, text=True, timeout=120,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (32, 4096)),
-    )  # fmt: skip
-    assert "before running MacSim: ulimit -n 33" in limited.stdout
-    refused = subprocess.run([*command, "--to", "gem5"], capture_output=True, text=True, timeout=120)
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (32, 4096))
+    assert "before running MacSim: ulimit -n 33" in run_command(*command).stdout
+    refused = run_command(*command, "--to", "gem5")
     assert refused.returncode == 1 and "--to: 'gem5' is not known; allowed: macsim" in refused.stderr
 
 

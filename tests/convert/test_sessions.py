@@ -14,6 +14,7 @@ from graph_rules import violations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_macsim import read_launch_plainly, read_records, write_launch
+from workloads import synthesised
 
 import kernelpoint
 from kernelpoint.convert import convert_to_macsim
@@ -22,8 +23,7 @@ from kernelpoint.estimation import with_replacement_total
 from kernelpoint.graphs import build_graph
 from kernelpoint.traces import TraceCache, launch_paths, read_tracer_sample, scan_launches, scan_trace
 from kernelpoint.traces.tracer_sample import DrawnCluster, TracerSample
-from kernelpoint_lab.synth.compose import compose, prepare
-from kernelpoint_lab.synth.lists import write_list
+from kernelpoint_lab.synth.compose import compose
 from kernelpoint_lab.synth.macsim import write_macsim_list
 
 
@@ -31,12 +31,10 @@ from kernelpoint_lab.synth.macsim import write_macsim_list
 def both(tmp_path_factory):
     """The same workload's lists in both formats."""
     folder = tmp_path_factory.mktemp("both")
-    request = compose("transformer-decode", launches=60)
-    prepare(folder / "accelsim", False, 3)
-    write_list(request.sequence, folder / "accelsim", 60, request.description)
+    written = synthesised(folder / "accelsim", "transformer-decode", 60)
     totals, made = write_macsim_list(compose("transformer-decode", launches=60), folder / "macsim", False)
     assert (totals.launches, made.launches) == (60, 60)
-    return folder / "accelsim" / "kernelslist.g", folder / "macsim" / "kernel_config.txt"
+    return written, folder / "macsim" / "kernel_config.txt"
 
 
 def test_a_synthesised_workload_is_the_same_in_both_formats(both, tmp_path):

@@ -1,13 +1,10 @@
 import os
 import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from coordinated import Bench
 from gpu import Gpu
+from workloads import synthesised
 
 SBATCH = """#!/bin/sh
 for script; do :; done
@@ -30,11 +27,7 @@ def gpu(tmp_path):
 @pytest.fixture(scope="session")
 def traces(tmp_path_factory):
     """A small iterative solver of 120 launches, written once."""
-    from kernelpoint_lab.commands import synth
-
-    folder = tmp_path_factory.mktemp("solver") / "traces"
-    synth.synth("iterative-solver", folder, launches=120, sizes=["rows=1024"])
-    return folder
+    return synthesised(tmp_path_factory.mktemp("solver") / "traces", "iterative-solver", 120, rows=1024).parent
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Sweeps: many simulated GPUs, one plan, ranked by paired ratios."""
 
 import pytest
-from caches import new_cache
+from workloads import synthesised
 
 from kernelpoint.cli.host import program
 from kernelpoint.coordinator.sweep import ranked, run_sweep, sweep_configs
@@ -53,14 +53,11 @@ def test_a_command_without_a_place_for_the_configuration_is_refused():
         sweep_configs(["sim", "-config", "x"], ["a.config", "b.config"])
 
 
-@pytest.mark.skipif(not program().exists(), reason="the embedded host is not built; run `make build`")
 def test_a_sweep_ranks_simulated_gpus_by_paired_ratios_that_hold_the_true_ones(tmp_path, monkeypatch):
     from kernelpoint.coordinator.engine import open_engine
-    from kernelpoint_lab.commands import synth
 
-    monkeypatch.setenv("KERNELPOINT_CACHE", new_cache(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-    synth.synth("iterative-solver", tmp_path / "traces", launches=60, sizes=["rows=1024"])
+    synthesised(tmp_path / "traces", "iterative-solver", 60, rows=1024)
     base = (program().parent.parent / "host_configs" / "v100.yaml").read_text()
     for name, change in {"a": "2000", "b": "1000", "c": "2000"}.items():
         (tmp_path / f"{name}.yaml").write_text(base.replace("launch_latency: 2000", f"launch_latency: {change}"))

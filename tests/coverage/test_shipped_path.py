@@ -11,6 +11,7 @@ import pytest
 from full_runs import known_from_traces
 from populations import Population, with_traces
 from runs import design, policy
+from workloads import synthesised
 
 from kernelpoint.estimation import Engine, ErrorBudget
 from kernelpoint.fast_model import predict, shipped
@@ -25,14 +26,12 @@ from kernelpoint.workload import fingerprint
 def solver(tmp_path_factory):
     """The launches of a small synthesised solver, with results that vary within streams."""
     from kernelpoint.traces import launch_paths
-    from kernelpoint_lab.commands import synth
 
-    folder = tmp_path_factory.mktemp("solver") / "traces"
-    synth.synth("iterative-solver", folder, launches=300)
-    known = known_from_traces(launch_paths(str(folder / "kernelslist.g")))
+    traces = synthesised(tmp_path_factory.mktemp("solver") / "traces", "iterative-solver", 300)
+    known = known_from_traces(launch_paths(traces))
     work = known.scan.instructions.astype(float)
     y = np.round((3000.0 + work / 40.0) * generator(0, "recorded results").lognormal(0.0, 0.05, len(work)))
-    return folder / "kernelslist.g", with_traces("solver", y, known)
+    return traces, with_traces("solver", y, known)
 
 
 def in_session(
@@ -72,9 +71,8 @@ def engine(people: Population, list_path: Path, budget: ErrorBudget, seed: int, 
 @pytest.mark.parametrize(
     "fast_model, seed, eps", [("off", 0, 0.05), ("off", 1, 0.01), ("auto", 0, 0.05), ("auto", 1, 0.01)]
 )
-def test_a_session_and_an_engine_agree_record_for_record(solver, tmp_path, monkeypatch, fast_model, seed, eps):
+def test_a_session_and_an_engine_agree_record_for_record(solver, tmp_path, fast_model, seed, eps):
     list_path, people = solver
-    monkeypatch.setenv("KERNELPOINT_CACHE", str(list_path.parent.parent / "cache"))  # one scan for all
     passes, summary = in_session(list_path, people, eps, seed, tmp_path, fast_model)
     budget = ErrorBudget(eps)
     alone = engine(people, list_path, budget, seed, fast_model)

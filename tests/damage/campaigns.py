@@ -25,8 +25,7 @@ CAMPAIGNS = {
     "bytes of a journal changed": "tests/journal/test_journal.py -k changed",
     "lines of a journal deleted, doubled, swapped, foreign": "tests/journal/test_journal.py -k doubled",
     "contents that cannot be, with right checksums": "tests/damage/test_hostile_files.py",
-    "bytes and contents of any input changed at random": "EXAMPLES=300 tests/damage/test_any_bytes.py "
-    "tests/damage/test_any_content.py",
+    "bytes and contents of any input changed at random": "EXAMPLES=300 tests/damage/test_any_bytes.py",
     "every command with every kind of file": "STRIDE=1 tests/damage/test_pairs.py",
     "FIFOs, devices, sockets, links in the place of files": "tests/damage/test_nothing_hangs.py tests/damage/test_outputs.py",
     "names, numbers and values that nobody means": "tests/damage/test_names_and_numbers.py "

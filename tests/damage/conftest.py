@@ -3,49 +3,54 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "coordinator"))
-sys.path.insert(0, str(Path(__file__).parent))
-
-from caches import new_cache
+from command_line import run_command
+from compiled import library
 from in_time import in_time
+from simulated_host import SimulatedHost
 from trace_writer import cta, small_trace
 from tries import tried
-
-from kernelpoint import cli
-from kernelpoint.session import boundary
 
 PYTHONS_WORDS = ("Traceback", "Error:", "Errno", "<class", "object at 0x", "NoneType", "PosixPath")
 
 
 @pytest.fixture
-def kernelpoint(monkeypatch, capfd):
-    """Call a command; its exit code (0 or not) and all that it printed. What is refused is one message in words of our own."""
+def kernelpoint():
+    """Call a command; its exit code and all that it printed. What is refused is one message in words of our own."""
 
     def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["kernelpoint", *(os.fspath(part) for part in arguments)])
-        code = 0
         tried()
         with in_time():
-            try:
-                cli.main()
-            except SystemExit as end:
-                code = 0 if end.code in (0, None) else 1
-                if isinstance(end.code, str):
-                    print(end.code, file=sys.stderr)  # as Python does at its end
-        printed = capfd.readouterr()
-        refused = printed.err.replace("\nError: ", "\n")  # how the library of the command line begins what it refuses
-        text = printed.out + refused
+            done = run_command(*arguments)
+        refused = done.stderr.replace("\nError: ", "\n")  # how the library of the command line begins what it refuses
+        text = done.stdout + refused
         assert not any(word in text for word in PYTHONS_WORDS), text
-        assert code == 0 or text.strip(), "refused without a reason"
-        return code, text
+        assert done.returncode == 0 or text.strip(), "refused without a reason"
+        return done.returncode, text
 
     return call
+
+
+@pytest.fixture
+def refused(kernelpoint):
+    """Call a command that is refused; what it says."""
+
+    def call(*arguments):
+        code, text = kernelpoint(*arguments)
+        assert code != 0 and len(text) < 7000
+        return text
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def layer(request, tmp_path_factory):
+    """The layer under the C library whose source the file of tests names LAYER, as a library to preload."""
+    source = Path(__file__).with_name(request.module.LAYER)
+    return library(source, tmp_path_factory.mktemp("layer") / f"{source.stem}.so")
 
 
 @pytest.fixture(scope="session")
@@ -62,9 +67,8 @@ def traces(tmp_path_factory):
 
 
 @pytest.fixture
-def own_cache(tmp_path, monkeypatch):
-    """A cache that nobody else uses, and a folder to be in."""
-    monkeypatch.setenv("KERNELPOINT_CACHE", new_cache(tmp_path / "cache"))
+def here(tmp_path, monkeypatch):
+    """A folder to be in."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -73,13 +77,7 @@ def own_cache(tmp_path, monkeypatch):
 def journal_records(tmp_path_factory) -> list[dict[str, object]]:
     """The records of a small run, as JSON says them."""
     folder = tmp_path_factory.mktemp("run")
-    (folder / "k.yaml").write_text(f"version: 1\npolicy: random\njournal: {folder}/run.kpjournal\n")
-    session = boundary.open(str(folder / "k.yaml"), {"simulator": "test", "launch_counts": [6]}, lambda line: None)
-    after = -1
-    while (found := session.next(0, after))[0] == 0:
-        after = found[1]
-        session.on_launch(0, after)
-        session.on_complete(0, after, False, 100 + after, 7, ("reads",), (1.0,))
-    session.finish()
+    host = SimulatedHost(np.arange(100, 106), folder)
+    host.run(host.open())
     records = [json.loads(line) for line in (folder / "run.kpjournal").read_bytes().splitlines()]
     return [{key: value for key, value in record.items() if key != "chain"} for record in records]

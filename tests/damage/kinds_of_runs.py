@@ -10,6 +10,7 @@ from gpu import WORK, FakeEngine, Gpu
 from samples import CENSUS
 from simulated_host import SimulatedHost
 from trace_writer import small_trace
+from workloads import synthesised
 
 from kernelpoint.config import load_config, parse_config
 from kernelpoint.coordinator.coordinator import coordinate
@@ -151,11 +152,10 @@ def simulators(folder: Path, journal: Path) -> dict[str, object]:
     from kernelpoint.coordinator.engine import open_engine
     from kernelpoint.coordinator.handshake import ask, with_option
     from kernelpoint.coordinator.run import Workers, run_one
-    from kernelpoint_lab.commands import synth
 
     traces, config = folder / "traces", folder / "kernelpoint.yaml"
     if not traces.exists():
-        synth.synth("iterative-solver", traces, launches=40, sizes=["rows=1024"])
+        synthesised(traces, "iterative-solver", 40, rows=1024)
     config.write_text(
         f"version: 1\npolicy: random\nerror_budget: {{relative_error: 0.02}}\nfast_model: off\njournal: {journal}\n"
     )

@@ -1,4 +1,4 @@
-"""Python's readers on valid files whose bytes were changed, with right checksums so that the reader behind is reached.
+"""Python's readers on valid files whose bytes or values were changed, with right checksums: the reader behind is reached.
 
 Each reader gives what it promises, or refuses with an error of its own: EXAMPLES inputs for each (60 in the suite).
 
@@ -7,6 +7,7 @@ EXAMPLES=2000 python -m pytest tests/damage/test_any_bytes.py
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import lzma
@@ -23,12 +24,13 @@ from samples import CENSUS, KEY, MACSIM_CENSUS, PROFILES, STREAM, parts, plain, 
 from sealed_lines import journal_of
 
 from kernelpoint.archive import read_archive, write_archive
-from kernelpoint.config import load_config
+from kernelpoint.config import load_config, parse_config
 from kernelpoint.config.reference import commented_yaml
+from kernelpoint.config.schema import Config
 from kernelpoint.coordinator.batch_systems import read_cluster_file
 from kernelpoint.coordinator.sweep import sweep_configs
 from kernelpoint.encoder.checkpoint import _ZEROS, BUILTIN, _checksum, checkpoint_path, read_checkpoint, read_tensors
-from kernelpoint.errors import KernelPointError
+from kernelpoint.errors import ConfigError, JournalError, KernelPointError, ProfileError
 from kernelpoint.journal import load_run
 from kernelpoint.profiles import read_profile
 from kernelpoint.selection import Selection, read_census
@@ -103,6 +105,47 @@ def test_any_bytes_of_a_journals_record(folder, journal_records, data, edits):
     is_read_or_refused(lambda: load_run(path).content())
 
 
+SCALARS = st.none() | st.booleans() | st.integers() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=8)
+JSON = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=5,
+)
+KEYS = st.sampled_from([*Config.model_fields, "error_budget.relative_error", "replay.memory", "x.y", "<<"])
+
+
+@EXAMPLES
+@given(data=st.data())
+def test_any_values_of_a_journals_record(folder, journal_records, data):
+    records = [dict(record) for record in journal_records]
+    for _ in range(data.draw(st.integers(1, 3))):
+        record = records[data.draw(st.integers(0, len(records) - 1))]
+        key = data.draw(st.sampled_from([*record, "more"]))
+        change = data.draw(st.sampled_from(["value", "gone", "doubled"]))
+        if change == "value":
+            record[key] = data.draw(JSON)
+        elif change == "gone":
+            record.pop(key, None)
+        else:
+            records.append(dict(record))
+    path = folder / "any.kpjournal"
+    path.write_bytes(journal_of([json.dumps(record, separators=(",", ":")).encode() for record in records]))
+    is_read_or_refused(lambda: load_run(path).content())
+
+
+def test_a_summary_of_a_counter_that_the_run_does_not_have_is_refused_with_its_line(tmp_path, journal_records):
+    *before, summary = journal_records
+    (path := tmp_path / "run.kpjournal").write_bytes(
+        journal_of(
+            json.dumps(one, separators=(",", ":")).encode() for one in [*before, {**summary, "counter": "flits"}]
+        )
+    )
+    with pytest.raises(
+        JournalError, match=rf"run\.kpjournal:{len(journal_records)}: a summary of 'flits'; its counters are"
+    ):
+        load_run(path)
+
+
 def sqlite_profile(path):
     with sqlite3.connect(path) as file:
         file.execute("CREATE TABLE StringIds (id INTEGER, value TEXT)")
@@ -132,6 +175,25 @@ def test_any_bytes_of_a_profile(folder, profiles, name, packed, edits):
     path = folder / f"any-{name}{packed}"
     path.write_bytes(content)
     is_read_or_refused(lambda: read_profile(path))
+
+
+@pytest.mark.parametrize("value", ["1e999", "nan", "-inf", "9" * 400])
+@pytest.mark.parametrize("name", ["nsys.csv", "ncu.csv", "results.csv"])
+def test_a_number_that_is_none_is_refused_wherever_it_stands(tmp_path, name, value):
+    head, _, row = PROFILES[name].rstrip("\n").partition("\n")
+    fields = next(csv.reader([row]))
+    refused = 0
+    for place in range(len(fields)):
+        changed = [value if i == place else field for i, field in enumerate(fields)]
+        with (tmp_path / name).open("w", newline="") as file:
+            file.write(head + "\n")
+            csv.writer(file).writerow(changed)
+        try:
+            read_profile(tmp_path / name)
+        except ProfileError as error:
+            assert plain(error)
+            refused += 1
+    assert refused > 0
 
 
 ODD = ["'text'", "x'ff'", "1.5", "9223372036854775807", "-9223372036854775808", "NULL", "'1'"]
@@ -179,6 +241,15 @@ def test_any_bytes_of_a_tracers_sample(folder, edits):
     path = folder / "sampled_kernels_info.txt"
     path.write_bytes(edited(b"a\nb\n10 4 3 3 7 8\n1 1 0\n", edits))
     is_read_or_refused(lambda: read_tracer_sample(path))
+
+
+@EXAMPLES
+@given(content=st.dictionaries(KEYS, JSON, max_size=4))
+def test_any_values_of_a_configuration(content):
+    try:
+        assert isinstance(parse_config({"version": 1, "policy": "random", **content}), Config)
+    except ConfigError as error:  # of several lines, where several keys are wrong
+        assert plain(error)
 
 
 CLUSTER = b"jobqueue:\n  slurm:\n    cores: 4\n    memory: 8GB\n    queue: long\n    walltime: '01:00:00'\n"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import resource
-import subprocess
 import tracemalloc
 
 import pytest
+from embedded_host import run_host
 
-from kernelpoint.cli.host import program
 from kernelpoint.files import read_regular
 from kernelpoint.journal import load_run
 
@@ -18,17 +16,9 @@ LIMIT = 900_000 << 10  # bytes, as `ulimit -v 900000`
 
 @pytest.mark.parametrize("policy", ["kernelpoint", "gcl", "random"])
 def test_a_run_needs_less_than_900_mb_of_address_space(traces, tmp_path, policy):
-    (tmp_path / "kernelpoint.yaml").write_text(f"version: 1\npolicy: {policy}\njournal: run.kpjournal\n")
-    done = subprocess.run(
-        [program(), "-trace", traces, "-config", "v100", "-kernel_sampling", "kernelpoint.yaml"],
-        cwd=tmp_path,
-        env={**os.environ, "KERNELPOINT_CACHE": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT)),
-    )
+    environment = {"KERNELPOINT_CACHE": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
+    limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))  # noqa: E731
+    done = run_host(traces, tmp_path, f"policy: {policy}", environment=environment, preexec_fn=limit)
     assert done.returncode == 0, done.stderr
     assert load_run(tmp_path / "run.kpjournal").ended().launches == 12
 

@@ -28,19 +28,19 @@ def test_a_name_that_is_none_is_one_message(function, name, reason):
     str(caught.value).encode()
 
 
-def test_a_list_may_name_only_what_is_text(own_cache):
+def test_a_list_may_name_only_what_is_text(here):
     for name in (b"kernel-1.traceg", b"kernel-\xff.traceg"):
-        (own_cache / os.fsdecode(name)).write_text("no trace\n")
-    (own_cache / "kernelslist.g").write_bytes(b"kernel-1.traceg\nkernel-\xff.traceg\n")
+        (here / os.fsdecode(name)).write_text("no trace\n")
+    (here / "kernelslist.g").write_bytes(b"kernel-1.traceg\nkernel-\xff.traceg\n")
     with pytest.raises(KernelPointError, match=r"kernel-.*xff\.traceg.* is no UTF-8; rename the file") as caught:
-        launch_paths(own_cache / "kernelslist.g")
+        launch_paths(here / "kernelslist.g")
     str(caught.value).encode()
 
 
 @pytest.mark.parametrize("command", ["plan", "cluster", "convert", "train", "inspect"])
-def test_a_file_whose_name_is_no_text_is_one_message(own_cache, kernelpoint, command):
+def test_a_file_whose_name_is_no_text_is_one_message(here, kernelpoint, command):
     name = "kernelslist-\udcff.g"
-    (own_cache / name).write_text("kernel-1.traceg\n")
+    (here / name).write_text("kernel-1.traceg\n")
     output = [] if command == "inspect" else ["-o", "made.safetensors" if command == "train" else "made"]
     code, text = kernelpoint(command, name, *output)
     assert code and "is no UTF-8" in text
@@ -61,9 +61,9 @@ def test_a_file_whose_name_is_no_text_is_one_message(own_cache, kernelpoint, com
     ],
     ids=lambda value: " ".join(value)[:40] if isinstance(value, list) else value,
 )
-def test_a_number_or_a_link_that_nobody_means_is_refused(own_cache, traces, kernelpoint, arguments, allowed):
-    (own_cache / "loop").symlink_to("loop")
-    (own_cache / "stats_ctx_0x5d0").write_text(CENSUS)
+def test_a_number_or_a_link_that_nobody_means_is_refused(here, traces, kernelpoint, arguments, allowed):
+    (here / "loop").symlink_to("loop")
+    (here / "stats_ctx_0x5d0").write_text(CENSUS)
     code, text = kernelpoint(*(str(traces) if part == "LIST" else part for part in arguments))
     assert code and allowed in text and len(text) < 3000
 
@@ -71,7 +71,7 @@ def test_a_number_or_a_link_that_nobody_means_is_refused(own_cache, traces, kern
 COMMAND = [sys.executable, "-c", "from kernelpoint.cli import main; main()"]
 
 
-def test_a_name_that_the_terminal_cannot_show_is_shown_in_other_letters(own_cache):
+def test_a_name_that_the_terminal_cannot_show_is_shown_in_other_letters(here):
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run([*COMMAND, "report", "fehlt-\u00e4.kpjournal"], env=environment, capture_output=True)
     assert done.returncode == 1 and b"Traceback" not in done.stderr and b"fehlt-" in done.stderr
@@ -89,19 +89,19 @@ def test_a_name_that_the_terminal_cannot_show_is_shown_in_other_letters(own_cach
     ],
     ids=str,
 )
-def test_a_command_needs_nothing_of_its_environment(own_cache, change):
+def test_a_command_needs_nothing_of_its_environment(here, change):
     environment = {key: value for key, value in os.environ.items() if key not in change}
     environment |= {key: value for key, value in change.items() if value is not None}
-    (own_cache / "stats_ctx_0x5d0").write_text(CENSUS)
+    (here / "stats_ctx_0x5d0").write_text(CENSUS)
     environment.pop("KERNELPOINT_CACHE", None)
     command = [*COMMAND, "select", "stats_ctx_0x5d0", "-o", "out"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    assert (own_cache / "out" / "selection.kpselect").exists()
+    assert (here / "out" / "selection.kpselect").exists()
 
 
 @pytest.mark.parametrize("where", ["a reader that has gone", "a closed descriptor", "a full disk"])
-def test_an_output_that_nobody_takes_is_no_traceback(own_cache, where):
+def test_an_output_that_nobody_takes_is_no_traceback(here, where):
     redirect = {"a reader that has gone": "| true", "a closed descriptor": ">&-", "a full disk": ">/dev/full"}[where]
     shell = f"'{sys.executable}' -c 'from kernelpoint.cli import main; main()' --help {redirect}"
     with in_time():

@@ -6,11 +6,11 @@ import os
 import shutil
 import socket
 import subprocess
-from pathlib import Path
 from zlib import crc32
 
 import pytest
 from in_time import in_time
+from miniatures import accelsim_checkout
 from samples import CENSUS, MACSIM_CENSUS
 
 import kernelpoint as kp
@@ -55,20 +55,18 @@ def files_of(folder):
 
 @pytest.mark.parametrize("kind", ["FIFO", "/dev/full", "folder", "loop"])
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_that_finds_something_else_in_the_place_of_its_file_ends(
-    own_cache, traces, kernelpoint, command, kind
-):
+def test_a_command_that_finds_something_else_in_the_place_of_its_file_ends(here, traces, kernelpoint, command, kind):
     arguments = prepared(command, traces)
     code, text = kernelpoint(*arguments)
     assert code == 0, text
-    whole = own_cache / "whole"
-    (own_cache / "out").rename(whole)
+    whole = here / "whole"
+    (here / "out").rename(whole)
     places = [path.relative_to(whole) for path in files_of(whole)]
     assert places
     for place in places[:6]:
-        shutil.rmtree(own_cache / "out", ignore_errors=True)
-        shutil.copytree(whole, own_cache / "out", symlinks=True)
-        path = own_cache / "out" / place
+        shutil.rmtree(here / "out", ignore_errors=True)
+        shutil.copytree(whole, here / "out", symlinks=True)
+        path = here / "out" / place
         path.unlink()
         if kind == "FIFO":
             os.mkfifo(path)
@@ -82,41 +80,39 @@ def test_a_command_that_finds_something_else_in_the_place_of_its_file_ends(
 
 
 @pytest.mark.parametrize("kind", ["FIFO", "socket in a folder that is none"])
-def test_the_embedded_hosts_results_do_not_wait_for_somebody_who_reads_them(own_cache, traces, kind):
-    place = own_cache / "results.csv"
+def test_the_embedded_hosts_results_do_not_wait_for_somebody_who_reads_them(here, traces, kind):
+    place = here / "results.csv"
     if kind == "FIFO":
         os.mkfifo(place)
     else:
-        place = own_cache / "none" / "results.csv"
+        place = here / "none" / "results.csv"
     command = [program(), "-trace", traces, "-config", "v100", "-results", place]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and str(place) in done.stderr and "cannot be written" in done.stderr
 
 
-def test_a_function_does_not_wait_for_somebody_who_reads_its_journal(own_cache, traces):
-    os.mkfifo(own_cache / "run.kpjournal")
+def test_a_function_does_not_wait_for_somebody_who_reads_its_journal(here, traces):
+    os.mkfifo(here / "run.kpjournal")
     with in_time(), pytest.raises(KernelPointError, match=r"run\.kpjournal"):
-        kp.simulate(traces, own_cache / "run.kpjournal", policy="random")
+        kp.simulate(traces, here / "run.kpjournal", policy="random")
 
 
-def test_what_stands_beside_a_file_that_is_replaced_is_not_opened(own_cache):
-    beside = own_cache / f".made.{crc32(socket.gethostname().encode()):08x}-{os.getpid()}.part"
+def test_what_stands_beside_a_file_that_is_replaced_is_not_opened(here):
+    beside = here / f".made.{crc32(socket.gethostname().encode()):08x}-{os.getpid()}.part"
     os.mkfifo(beside)
-    with in_time(), replacing(own_cache / "made") as file:
+    with in_time(), replacing(here / "made") as file:
         file.write(b"whole")
-    assert (own_cache / "made").read_bytes() == b"whole" and not beside.exists()
-    (own_cache / "precious").write_bytes(b"kept")
-    beside.symlink_to(own_cache / "precious")
-    with replacing(own_cache / "made") as file:
+    assert (here / "made").read_bytes() == b"whole" and not beside.exists()
+    (here / "precious").write_bytes(b"kept")
+    beside.symlink_to(here / "precious")
+    with replacing(here / "made") as file:
         file.write(b"again")
-    assert (own_cache / "precious").read_bytes() == b"kept"
+    assert (here / "precious").read_bytes() == b"kept"
 
 
 @pytest.mark.parametrize("name", ["/etc/precious", "../precious", "src/../../precious"])
 def test_taking_a_patch_out_removes_nothing_outside_the_checkout(tmp_path, name):
-    miniature, checkout = Path(__file__).parents[1] / "accelsim_patch" / "miniature", tmp_path / "checkout"
-    shutil.copytree(miniature / "gpu-simulator", checkout / "gpu-simulator")
-    shutil.copytree(miniature / "main_layout", checkout / "gpu-simulator", dirs_exist_ok=True)
+    checkout = accelsim_checkout(tmp_path / "checkout", "main_layout")
     description = load_description("accelsim")
     listing = checkout / description.copies.into / "FILES"
     listing.parent.mkdir()

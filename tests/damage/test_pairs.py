@@ -10,11 +10,11 @@ import random
 import sqlite3
 from importlib import resources
 
+import numpy as np
 import pytest
+from command_line import run_command
 from samples import CENSUS, PROFILES
-
-from kernelpoint import cli
-from kernelpoint.session import boundary
+from simulated_host import SimulatedHost
 
 STRIDE = int(os.environ.get("STRIDE", "7"))
 COMMANDS = {
@@ -62,15 +62,15 @@ def files(tmp_path_factory, traces):
     for name, text in (PROFILES | {"stats_ctx_0x5d0": CENSUS}).items():
         (folder / name).write_text(text)
     (folder / "cluster.yaml").write_text("jobqueue: {slurm: {cores: 1, memory: 1GB}}\n")
-    (folder / "kernelpoint.yaml").write_text(f"version: 1\npolicy: random\njournal: {folder}/run.kpjournal\n")
+    host = SimulatedHost(np.arange(100, 112), folder)
+    host.run(host.open())
     (folder / "encoder.safetensors").write_bytes(_builtin_checkpoint())
     with sqlite3.connect(folder / "nsys.sqlite") as database:
         database.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER)")
-    _run(folder)
-    _call("plan", str(folder / "kernelslist.g"), "-o", str(folder / "run.kpplan"))
-    _call("select", str(folder / "stats_ctx_0x5d0"), "-o", str(folder / "out"))
+    _call("plan", folder / "kernelslist.g", "-o", folder / "run.kpplan")
+    _call("select", folder / "stats_ctx_0x5d0", "-o", folder / "out")
     (folder / "out" / "selection.kpselect").rename(folder / "selection.kpselect")
-    _call("report", str(folder / "run.kpjournal"), "-o", str(folder / "page.html"))
+    _call("report", folder / "run.kpjournal", "-o", folder / "page.html")
     assert {path.name for path in folder.iterdir()} >= set(KINDS)
     return folder
 
@@ -80,33 +80,18 @@ def _builtin_checkpoint() -> bytes:
     return next(path.read_bytes() for path in folder.iterdir() if path.name.endswith(".safetensors"))
 
 
-def _call(*arguments: str) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sys.argv", ["kernelpoint", *arguments])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        assert end.value.code in (0, None), end.value.code
-
-
-def _run(folder) -> None:
-    session = boundary.open(
-        str(folder / "kernelpoint.yaml"), {"simulator": "test", "launch_counts": [12]}, lambda line: None
-    )
-    after = -1
-    while (found := session.next(0, after))[0] == 0:
-        after = found[1]
-        session.on_launch(0, after)
-        session.on_complete(0, after, False, 100 + after, 7, ("reads",), (1.0,))
-    session.finish()
+def _call(*arguments: object) -> None:
+    done = run_command(*arguments)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_takes_every_file_or_refuses_it_with_one_message(files, own_cache, kernelpoint, command):
+def test_a_command_takes_every_file_or_refuses_it_with_one_message(files, here, kernelpoint, command):
     refused, tried = 0, 0
     for place, (of, kind, way) in enumerate(PAIRS):
         if of != command or place % STRIDE:
             continue
-        target = own_cache / f"{way}-{place}" / kind
+        target = here / f"{way}-{place}" / kind
         target.parent.mkdir()
         target.write_bytes(WAYS[way]((files / kind).read_bytes()))
         if kind == "kernelslist.g":

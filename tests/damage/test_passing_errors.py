@@ -3,46 +3,29 @@
 from __future__ import annotations
 
 import errno
-import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+from embedded_host import run_host
 
-from kernelpoint.cli.host import program
 from kernelpoint.journal import load_run
 
 HERE = Path(__file__).parent
-COMPILER = os.environ.get("CC", "cc")
 REASONS = (errno.EACCES, errno.EMFILE, errno.EIO, errno.ESTALE)
 
 
-@pytest.fixture(scope="module")
-def layer(tmp_path_factory):
-    """The layer as a library to preload."""
-    if shutil.which(COMPILER) is None:
-        pytest.skip(f"no C compiler ({COMPILER})")
-    library = tmp_path_factory.mktemp("layer") / "failing_open.so"
-    command = [COMPILER, "-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-o", library, HERE / "failing_open.c", "-ldl"]
-    subprocess.run(command, check=True, timeout=120)
-    return library
+LAYER = "failing_open.c"
 
 
 def run(traces: Path, folder: Path, policy: str, reason: int = 0, layer: Path | None = None) -> tuple[int, str]:
     """Launches that a run simulates, and what it says; kernel-2.traceg cannot be opened where a reason is given."""
     folder.mkdir(exist_ok=True)
-    text = (
-        f"version: 1\npolicy: {policy}\nerror_budget: {{relative_error: 0.05}}\njournal: run.kpjournal\nresume: never\n"
-    )
-    (folder / "kernelpoint.yaml").write_text(text)
-    environment = {**os.environ, "KERNELPOINT_CACHE": str(folder / "cache")}
+    yaml = f"policy: {policy}\nerror_budget: {{relative_error: 0.05}}\nresume: never"
+    environment = {"KERNELPOINT_CACHE": str(folder / "cache")}
     if layer is not None:
         environment |= {"LD_PRELOAD": str(layer), "FAILING_OPEN": "kernel-2.traceg", "FAILING_ERRNO": str(reason)}
-    command = [program(), "-trace", traces, "-config", "v100", "-kernel_sampling", "kernelpoint.yaml"]
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
-    )
+    done = run_host(traces, folder, yaml, environment=environment)
     assert done.returncode in (0, 3), done.stderr
     return load_run(folder / "run.kpjournal").ended().simulated, done.stderr
 
@@ -57,14 +40,18 @@ def longer(traces, tmp_path_factory):
     return folder / "kernelslist.g"
 
 
-@pytest.mark.parametrize("policy", ["kernelpoint", "gcl"])
-@pytest.mark.parametrize("reason", REASONS, ids=lambda number: errno.errorcode[number])
-def test_a_trace_that_could_not_be_opened_once_is_read_by_the_next_run(layer, longer, tmp_path, reason, policy):
-    usual, _ = run(longer, tmp_path / "usual", policy)
+@pytest.fixture(scope="module")
+def usual(longer, tmp_path_factory):
+    """Launches that a run without failures simulates, by policy."""
+    return {policy: run(longer, tmp_path_factory.mktemp("usual"), policy)[0] for policy in ("kernelpoint", "gcl")}
+
+
+@pytest.mark.parametrize(("reason", "policy"), [*((reason, "kernelpoint") for reason in REASONS), (errno.EIO, "gcl")])
+def test_a_trace_that_could_not_be_opened_once_is_read_by_the_next_run(layer, longer, usual, tmp_path, reason, policy):
     _, said = run(longer, tmp_path / "failing", policy, reason, layer)
     assert f"the next run tries them again. The first: {longer.parent}/kernel-2.traceg: cannot be opened" in said
     again, _ = run(longer, tmp_path / "failing", policy)
-    assert again == usual < 120
+    assert again == usual[policy] < 120
 
 
 def test_a_damaged_trace_stays_damaged_in_the_kept_plan(longer, tmp_path):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from simulated_host import SimulatedHost
 
 from kernelpoint import cli
 from kernelpoint.cli.host import program
@@ -26,18 +27,7 @@ from kernelpoint.spreadsheet import safe_cell
 
 PACKAGE = Path(cli.__file__).parents[1]
 LONG = "a" * 300
-PYTHONS_WORDS = ("Traceback", "Error:", "Errno", "<class", "object at 0x", "NoneType")
-
-
-def told(monkeypatch, capsys, *arguments) -> str:
-    """The message of a command that is refused."""
-    monkeypatch.setattr("sys.argv", ["kernelpoint", *map(str, arguments)])
-    with pytest.raises(SystemExit) as caught:
-        cli.main()
-    assert caught.value.code not in (0, None)
-    printed = capsys.readouterr()
-    said = printed.err.replace("\nError: ", "\n")  # how the library of the command line begins what it refuses
-    return said + printed.out + (caught.value.code if isinstance(caught.value.code, str) else "")
+PYTHONS_WORDS = ("Traceback", "Errno", "<class", "object at 0x", "NoneType")
 
 
 @pytest.mark.parametrize(
@@ -56,14 +46,10 @@ def told(monkeypatch, capsys, *arguments) -> str:
     ],
     ids=lambda arguments: " ".join(arguments)[:30],
 )
-def test_a_name_or_a_number_that_cannot_be_is_one_message(tmp_path, monkeypatch, capsys, arguments):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
-    (tmp_path / "kernelslist.g").write_text("kernel-1.traceg\n")
-    (tmp_path / "kernel-1.traceg").write_text("no trace\n")
-    message = told(monkeypatch, capsys, *("kernelslist.g" if part == "LIST" else part for part in arguments))
-    assert message.strip() and not any(word in message for word in PYTHONS_WORDS), message
-    assert len(message) < 7000
+def test_a_name_or_a_number_that_cannot_be_is_one_message(here, refused, arguments):
+    (here / "kernelslist.g").write_text("kernel-1.traceg\n")
+    (here / "kernel-1.traceg").write_text("no trace\n")
+    refused(*("kernelslist.g" if part == "LIST" else part for part in arguments))
 
 
 @pytest.mark.parametrize(
@@ -123,27 +109,16 @@ def test_a_launch_far_behind_all_that_came_is_refused_before_anything_is_allocat
 
 
 def test_cells_of_a_csv_file_are_no_formulas(tmp_path):
-    (tmp_path / "kernelpoint.yaml").write_text(f"version: 1\npolicy: all\njournal: {tmp_path}/run.kpjournal\n")
-    info = {"simulator": "test", "launch_counts": [3]}
-    session = boundary.open(str(tmp_path / "kernelpoint.yaml"), info, lambda line: None)
-    for index in range(3):
-        session.on_launch(0, index)
-        session.on_complete(0, index, False, 7, 7, ("=cmd|' /C calc'!A0",), (1.0,))
-    assert session.next(0, -2)[0] == 1
-    session.finish()
+    host = SimulatedHost(np.full(3, 7), tmp_path)
+    formula = ("=cmd|' /C calc'!A0",)
+    host.run(host.open("policy: all"), lambda run, index: run.on_complete(0, index, False, 7, 7, formula, (1.0,)))
     write_csv(load_run(tmp_path / "run.kpjournal"), tmp_path / "run.csv")
     with (tmp_path / "run.csv").open(newline="") as file:
         cells = [cell for row in csv.reader(file) for cell in row]
     assert "'=cmd|' /C calc'!A0" in cells
     assert not any(cell.startswith(("=", "+", "@")) for cell in cells)
-    assert [safe_cell(value) for value in ("@x", "+1", "-x", "\t=1", "k", -1)] == [
-        "'@x",
-        "'+1",
-        "'-x",
-        "'\t=1",
-        "k",
-        -1,
-    ]
+    safe = {"@x": "'@x", "+1": "'+1", "-x": "'-x", "\t=1": "'\t=1", "k": "k", -1: -1}
+    assert [safe_cell(value) for value in safe] == list(safe.values())
 
 
 @pytest.mark.parametrize("privileged", [False, True])
@@ -224,20 +199,11 @@ def test_a_set_user_id_program_loads_no_plugin_that_the_environment_names(tmp_pa
     assert "/evil" not in said and "was not found" in said
 
 
-def test_output_to_a_full_disk_is_one_message(tmp_path, monkeypatch, capsys):
-    (tmp_path / "kernelpoint.yaml").write_text(f"version: 1\npolicy: all\njournal: {tmp_path}/run.kpjournal\n")
-    session = boundary.open(
-        str(tmp_path / "kernelpoint.yaml"), {"simulator": "test", "launch_counts": [2]}, lambda line: None
-    )
-    for index in range(2):
-        session.on_launch(0, index)
-        session.on_complete(0, index, False, 7, 7)
-    session.next(0, -2)
-    session.finish()
+def test_output_to_a_full_disk_is_one_message(tmp_path, refused):
+    host = SimulatedHost(np.full(2, 7), tmp_path)
+    host.run(host.open("policy: all"))
     for option in ("--csv", "-o"):
-        message = told(monkeypatch, capsys, "report", tmp_path / "run.kpjournal", option, "/dev/full")
-        assert not any(word in message for word in PYTHONS_WORDS), message
-        assert "No space left on device" in message or "device" in message
+        assert "device" in refused("report", tmp_path / "run.kpjournal", option, "/dev/full")
 
 
 def test_numbers_of_a_profile_that_overflow_are_one_message(tmp_path):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from command_line import run_command
 from generated import (
     COMMANDS_PAGE,
     CONFIGURATION_PAGE,
@@ -35,8 +36,7 @@ def test_the_tables_of_keys_and_parameters_are_made_from_the_schema():
     assert with_table("a\n\n| x |\n| old |\n\nb\n", "| x |\n| new |\n") == "a\n\n| x |\n| new |\n\nb\n"
 
 
-def test_doctor_writes_the_json_schema_and_prints_its_path(monkeypatch, tmp_path, capsys):
-    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
+def test_doctor_writes_the_json_schema_and_prints_its_path(capsys):
     doctor(schema=True)
     assert json.loads(Path(capsys.readouterr().out.strip()).read_text()) == json_schema()
 
@@ -74,40 +74,30 @@ def test_every_command_has_an_example_that_it_understands(name):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_an_interrupted_command_says_what_is_kept(name, monkeypatch, capsys):
+def test_an_interrupted_command_says_what_is_kept(name, monkeypatch):
     def interrupted(_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cli, "command", lambda _: lambda **_: interrupted(_))
-    monkeypatch.setattr(sys, "argv", ["kernelpoint", name])
-    with pytest.raises(SystemExit) as end:
-        cli.main()
-    assert end.value.code == INTERRUPTED
-    assert KEPT.get(name, "Nothing was written.") in capsys.readouterr().err
+    done = run_command(name)
+    assert done.returncode == INTERRUPTED
+    assert KEPT.get(name, "Nothing was written.") in done.stderr
 
 
-def test_ctrl_c_while_a_module_is_loaded_is_ctrl_c(monkeypatch, capsys):
+def test_ctrl_c_while_a_module_is_loaded_is_ctrl_c(monkeypatch):
     def loaded(_):
         raise ImportError("initialization failed") from KeyboardInterrupt()
 
     monkeypatch.setattr(cli, "command", lambda _: lambda **_: loaded(_))
-    monkeypatch.setattr(sys, "argv", ["kernelpoint", "plan"])
-    with pytest.raises(SystemExit) as end:
-        cli.main()
-    assert end.value.code == INTERRUPTED and KEPT["plan"] in capsys.readouterr().err
+    done = run_command("plan")
+    assert done.returncode == INTERRUPTED and KEPT["plan"] in done.stderr
 
 
-def test_what_is_kept_is_told_where_typer_has_caught_the_signal(monkeypatch, capsys):
+def test_what_is_kept_is_told_where_typer_has_caught_the_signal(monkeypatch):
     monkeypatch.setattr(cli, "command", lambda _: lambda **_: sys.exit(INTERRUPTED))
-    monkeypatch.setattr(sys, "argv", ["kernelpoint", "plan"])
-    with pytest.raises(SystemExit):
-        cli.main()
-    assert KEPT["plan"] in capsys.readouterr().err and set(KEPT) <= set(COMMANDS)
+    assert KEPT["plan"] in run_command("plan").stderr and set(KEPT) <= set(COMMANDS)
 
 
-def test_the_overview_lists_every_command_once_and_fits_a_terminal(monkeypatch, capsys):
+def test_the_overview_lists_every_command_once_and_fits_a_terminal():
     assert sorted(name for names in GROUPS.values() for name in names) == sorted(COMMANDS)
-    monkeypatch.setattr(sys, "argv", ["kernelpoint", "--help"])
-    with pytest.raises(SystemExit):
-        cli.main()
-    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+    assert max(map(len, run_command("--help").stdout.splitlines())) <= 80

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from compiled import program
 
 import kernelpoint
 
@@ -32,31 +33,6 @@ class Run:
     def one(self, word: str) -> str:
         (rest,) = self.of(word)
         return rest
-
-
-def compiler() -> str:
-    found = shutil.which(os.environ.get("CXX", "c++"))
-    if found is None:
-        pytest.skip("no C++ compiler on PATH (c++ or CXX)")
-    return found
-
-
-def compile_host(output: Path, *options: str) -> Path:
-    source = HERE / "scripted_host.cc"
-    command = [
-        compiler(),
-        "-std=c++17",
-        "-g",
-        f"-I{INCLUDE}",
-        *options,
-        str(source),
-        "-o",
-        str(output),
-        "-ldl",
-        "-pthread",
-    ]
-    subprocess.run(command, check=True, timeout=TIMEOUT)
-    return output
 
 
 def install(parent: Path) -> Path:
@@ -94,7 +70,7 @@ def run_steps(host: Path, plugin: Path, config: Path, *steps: str, env: dict[str
 
 @pytest.fixture(scope="session")
 def scripted_host(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compile_host(tmp_path_factory.mktemp("host") / "scripted_host")
+    return program([HERE / "scripted_host.cc"], [], tmp_path_factory.mktemp("host") / "scripted_host", ["-O0", "-g"])
 
 
 @pytest.fixture(scope="session")

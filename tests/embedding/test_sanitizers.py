@@ -5,35 +5,21 @@ Leaks are not looked for: Python leaks by design, and so does the embedding, whi
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 import sys
 import sysconfig
 from pathlib import Path
 
 import pybind11
 import pytest
-from compiled import units
+from compiled import program
+from sanitised import SANITISERS
 
-ROOT = Path(__file__).resolve().parents[2]
-SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer", "-O0", "-g"]
+SANITISED = [*SANITISERS, "-fno-omit-frame-pointer", "-O0", "-g"]
 EVERY_CALL = [
-    *(
-        "open",
-        "next:first",
-        "launch:0",
-        "progress:5",
-        "complete:0",
-        "complete:1",
-        "abort:2",
-        "estimate:0",
-        "name:1",
-        "null",
-    ),
-    *("launch_sized:0", "launch_sized:63", "launch_sized:96", "launch_sized:4097", "threads:3", "error_elsewhere"),
-    *("open", "finish", "finish", "fork:1", "exit"),
-]
+    "open", "next:first", "launch:0", "progress:5", "complete:0", "complete:1", "abort:2", "estimate:0", "name:1", "null",
+    "launch_sized:0", "launch_sized:63", "launch_sized:96", "launch_sized:4097", "threads:3", "error_elsewhere",
+    "open", "finish", "finish", "fork:1", "exit",
+]  # fmt: skip
 SCRIPT = """
 import numpy
 print("printed", end="")
@@ -41,41 +27,24 @@ def on_abort(*given): raise ValueError("no")
 """
 
 
-@pytest.fixture(scope="module")
-def compiler(tmp_path_factory) -> str:
-    found = shutil.which(os.environ.get("CXX", "c++"))
-    program = tmp_path_factory.mktemp("probe") / "program"
-    command = [found or "c++", *SANITIZE, "-x", "c++", "-", "-o", str(program)]
-    if found is None or subprocess.run(command, input=b"int main() {}", capture_output=True, timeout=60).returncode:
-        pytest.skip("the C++ compiler is missing or cannot link with sanitizers (libasan, libubsan)")
-    return found
+def build(output: Path, folder: str, flags: list[str] | None = None, link: list[str] | None = None) -> None:
+    """A folder of the plugin as a library; its sources are joined as setup.py joins them, so what one hides stays hidden."""
+    program(
+        [], [folder], output, [*SANITISED, "-fPIC", "-fvisibility=hidden", *(flags or [])], ["-shared", *(link or [])]
+    )
 
 
-def build(compiler: str, output: Path, folder: str, *options: str) -> None:
-    sources = map(str, units(folder))  # joined as setup.py joins them: a function that one source hides stays hidden
-    includes = [f"-I{ROOT / 'plugin'}", f"-I{ROOT / 'plugin' / 'include'}"]
-    common = ["-std=c++17", "-shared", "-fPIC", "-fvisibility=hidden", *SANITIZE, *includes]
-    subprocess.run([compiler, *common, *sources, "-o", str(output), *options, "-ldl"], check=True, timeout=600)
-
-
-def build_host(compiler: str, folder: Path) -> Path:
-    host = folder / "scripted_host"
-    source = Path(__file__).parent / "scripted_host.cc"
-    command = [compiler, "-std=c++17", *SANITIZE, f"-I{ROOT / 'plugin' / 'include'}", str(source), "-o", str(host)]
-    subprocess.run([*command, "-ldl", "-pthread"], check=True, timeout=300)
-    return host
-
-
-def build_embedding(compiler: str, plugin: Path) -> None:
-    directory = sysconfig.get_config_var("LIBDIR")
+def build_embedding(plugin: Path) -> None:
     name = sysconfig.get_config_var("INSTSONAME")
-    defines = [f'-DKP_LIBPYTHON="{name}"', f'-DKP_BUILD_PYTHON="{sys.executable}"']
-    includes = [f"-I{pybind11.get_include()}", f"-I{sysconfig.get_path('include')}"]
+    directory = sysconfig.get_config_var("LIBDIR")
+    flags = [f'-DKP_LIBPYTHON="{name}"', f'-DKP_BUILD_PYTHON="{sys.executable}"']
+    flags += [f"-I{pybind11.get_include()}", f"-I{sysconfig.get_path('include')}"]
     link = [f"-L{directory}", f"-l:{name}", f"-Wl,-rpath,{directory}"]
-    build(compiler, plugin.with_name("libkernelpoint_embedding.so"), "runtime/embedding", *defines, *includes, *link)
+    build(plugin.with_name("libkernelpoint_embedding.so"), "runtime/embedding", flags, link)
 
 
-def check_every_call(run_host, host: Path, plugin: Path, tmp_path: Path) -> None:
+def check_every_call(run_host, plugin: Path, tmp_path: Path) -> None:
+    host = program([Path(__file__).with_name("scripted_host.cc")], [], tmp_path / "scripted_host", SANITISED)
     config = tmp_path / "script.py"
     config.write_text(SCRIPT)
     run = run_host(host, plugin, config, *EVERY_CALL)
@@ -85,15 +54,15 @@ def check_every_call(run_host, host: Path, plugin: Path, tmp_path: Path) -> None
     assert len(run.of("finish")) == 2
 
 
-def test_every_call_is_clean_in_host_and_shim(compiler, run_host, install_in, tmp_path):
+def test_every_call_is_clean_in_host_and_shim(run_host, install_in, tmp_path):
     plugin = install_in(tmp_path / "installed")
-    build(compiler, plugin, "runtime/shim")
-    check_every_call(run_host, build_host(compiler, tmp_path), plugin, tmp_path)
+    build(plugin, "runtime/shim")
+    check_every_call(run_host, plugin, tmp_path)
 
 
 @pytest.mark.slow
-def test_every_call_is_clean_in_the_embedding_too(compiler, run_host, install_in, tmp_path):
+def test_every_call_is_clean_in_the_embedding_too(run_host, install_in, tmp_path):
     plugin = install_in(tmp_path / "installed")
-    build(compiler, plugin, "runtime/shim")
-    build_embedding(compiler, plugin)
-    check_every_call(run_host, build_host(compiler, tmp_path), plugin, tmp_path)
+    build(plugin, "runtime/shim")
+    build_embedding(plugin)
+    check_every_call(run_host, plugin, tmp_path)

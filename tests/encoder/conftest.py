@@ -1,4 +1,3 @@
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,6 @@ from kernelpoint_lab.synth.lists import write_list
 from kernelpoint_lab.synth.memory import Memory
 
 SIZES = {"axpy": {"n": 1000, "width": 4}, "copy": {"n": 500, "width": 8}, "softmax": {"rows": 8, "columns": 64}}
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture

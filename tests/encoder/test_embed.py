@@ -88,9 +88,7 @@ def test_a_bound_on_nodes_that_cannot_be_is_refused(traces, cache):
         embed_streams(scan_launches(launch_paths(traces), cache), cache, max_nodes=3)
 
 
-def test_train_and_cluster_work_from_the_command_line(traces, tmp_path, monkeypatch):
-    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
-
+def test_train_and_cluster_work_from_the_command_line(traces, tmp_path):
     encoder = tmp_path / "encoder.safetensors"
     options = ("--epochs", 2, "--batch-size", 2)
     done = run_command("train", traces, "-o", encoder, *options)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recorded_traces import shared
 from runs import too_seldom
 from troubles import KINDS, TROUBLES, engine_of, values
 
@@ -85,15 +84,7 @@ def test_stated_intervals_contain_the_total_as_often_as_stated(kind, trouble):
 
 @pytest.mark.slow
 def test_on_a_real_profile_looser_budgets_are_cheaper_on_average():
-    root = Path(__file__).resolve().parents[2]
-    path = (
-        Path(os.environ.get("KERNELPOINT_SHARED_DATA", root.parent / "shared" / "data"))
-        / "profiles"
-        / "v100_resnet50.csv.gz"
-    )
-    if not path.exists():
-        pytest.skip("the real profiles are not here (set KERNELPOINT_SHARED_DATA)")
-    full = read_profile(str(path)).without_communication()
+    full = read_profile(str(shared("profiles/v100_resnet50.csv.gz"))).without_communication()
     y = full.duration
     spent = np.zeros(len(BUDGETS))
     for seed in range(3):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from workloads import synthesised
 
 from kernelpoint.errors import ConfigError, ProfileError
 from kernelpoint.evaluation.evaluate import Cell, Inputs, Row, evaluate
@@ -9,8 +10,6 @@ from kernelpoint.evaluation.workload import Workload, load_workload, parse_reque
 from kernelpoint.policies.methods.pka import COUNTERS
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles.builder import ProfileBuilder
-from kernelpoint_lab.synth.compose import compose, prepare
-from kernelpoint_lab.synth.lists import write_list
 
 from .conftest import profile_text
 
@@ -194,13 +193,10 @@ def test_principal_kernels_are_not_counted_on_the_truth_even_on_demand():
 
 
 def test_runs_that_know_no_names_get_those_of_the_traces(tmp_path):
-    request = compose("iterative-solver", launches=12, sizes={"rows": [1024]})
-    prepare(tmp_path / "traces", False, 3)
-    write_list(request.sequence, tmp_path / "traces", request.launches, request.description)
+    traces = synthesised(tmp_path / "traces", "iterative-solver", 12, rows=1024)
     for name in ("here", "elsewhere"):
         rows = "".join(f"{i},,{(2 if name == 'here' else 3) * (100 + i)}\n" for i in range(12))
         (tmp_path / f"{name}.csv").write_text("launch_index,kernel_name,cycles\n" + rows)
-    traces = tmp_path / "traces" / "kernelslist.g"
     workload = load(f"truth={tmp_path / 'here.csv'},profile={tmp_path / 'elsewhere.csv'},traces={traces}")
     assert all(workload.known.names) and len(workload.known.names) > 1
     assert workload.known.time.tolist() == [3 * (100 + i) for i in range(12)]
@@ -208,13 +204,11 @@ def test_runs_that_know_no_names_get_those_of_the_traces(tmp_path):
 
 def test_validation_launches_count_as_simulated(tmp_path):
     """A run with a bound over traces makes them; a policy without a bound, or a workload without traces, has none."""
-    request = compose("iterative-solver", launches=120, sizes={"rows": [1024]})
-    prepare(tmp_path / "traces", False, 3)
-    write_list(request.sequence, tmp_path / "traces", request.launches, request.description)
+    traces = synthesised(tmp_path / "traces", "iterative-solver", 120, rows=1024)
     rows = "".join(f"{i},,{1000 + i}\n" for i in range(120))
     (tmp_path / "truth.csv").write_text("launch_index,kernel_name,cycles\n" + rows)
     named = f"truth={tmp_path / 'truth.csv'}"
-    with_traces = load(f"{named},traces={tmp_path / 'traces/kernelslist.g'},fast_model=off")
+    with_traces = load(f"{named},traces={traces},fast_model=off")
     loose, tight = (row_of(with_traces, "kernelpoint", budget) for budget in (0.05, 0.01))
     assert 2 <= loose.validation < tight.validation < tight.simulated
     assert tight.simulated_total > 1000 * tight.simulated and tight.cycle_speedup < 120 / tight.simulated * 1.12

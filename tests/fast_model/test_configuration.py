@@ -1,10 +1,10 @@
 """A simulator's own configuration in the model's terms: what is taken over, what is said, what is refused."""
 
-import subprocess
+from pathlib import Path
 
 import pytest
+from embedded_host import run_host
 
-from kernelpoint.cli.host import program
 from kernelpoint.errors import ConfigError
 from kernelpoint.fast_model import configuration_for, shipped
 from kernelpoint.fast_model.configuration import configuration_of
@@ -246,12 +246,9 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path):
 
 
 def test_the_host_takes_a_simulators_configuration(tmp_path):
-    if not program().is_file():
-        pytest.skip(f"{program()} is not built; `make build` does")
     (tmp_path / "gpgpusim.config").write_text(GPGPUSIM + "-gpgpu_quantum_units 4\n")
     (tmp_path / "trace.config").write_text(TRACE)
-    command = [str(program()), "-trace", "absent", "-config", "gpgpusim.config", "-config", "trace.config"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = run_host(Path("absent"), tmp_path, None, "-config", "gpgpusim.config", "-config", "trace.config")
     assert "does not know these options: -gpgpu_quantum_units" in done.stderr
     assert "absent" in done.stderr.splitlines()[-1]  # the configuration was taken, the list is missing
 

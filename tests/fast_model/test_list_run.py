@@ -2,21 +2,19 @@
 
 import csv
 import random
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+from embedded_host import run_host
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from workloads import synthesised
 
 from kernelpoint import _native
-from kernelpoint.cli.host import program
 from kernelpoint.fast_model import shipped
 from kernelpoint.fast_model.configuration import SHIPPED, configuration_of
 from kernelpoint.traces import read_trace_list
-from kernelpoint_lab.synth.compose import compose
-from kernelpoint_lab.synth.lists import write_list
 
 NO_COPIES = np.zeros((0, 3), dtype=np.uint64)
 KIB = 1 << 10
@@ -26,12 +24,9 @@ KIB = 1 << 10
 def traces(tmp_path_factory):
     """Traces of a few kernels, small and irregular."""
     paths = []
-    for name, sizes in (("graph-traversal", {"vertices": [1024]}), ("iterative-solver", {"rows": [2048]})):
-        folder = tmp_path_factory.mktemp("lists") / name
-        folder.mkdir()
-        request = compose(name, launches=12, sizes=sizes)
-        write_list(request.sequence, folder, request.launches, request.description)
-        paths += dict.fromkeys(read_trace_list(folder / "kernelslist.g").paths)
+    for name, sizes in (("graph-traversal", {"vertices": 1024}), ("iterative-solver", {"rows": 2048})):
+        made = synthesised(tmp_path_factory.mktemp("lists"), name, 12, **sizes)
+        paths += dict.fromkeys(read_trace_list(made).paths)
     return paths
 
 
@@ -56,16 +51,12 @@ def run(paths, copies, configuration, **effort):
 
 def simulated_one_by_one(folder, paths, copies, gpu):
     """Every launch simulated by the embedded host, which knows no short cuts."""
-    if not program().is_file():
-        pytest.skip(f"{program()} is not built; `make build` does")
     commands = list(paths)
     for position, address, size in copies.tolist():
         commands.insert(position, f"MemcpyHtoD,{address:#x},{size}")
     (folder / "kernelslist.g").write_text("\n".join(c if "," in c else name_in(folder, c) for c in commands) + "\n")
-    results = folder / "results.csv"
-    command = [str(program()), "-trace", str(folder / "kernelslist.g"), "-config", str(gpu), "-results", str(results)]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=120)
-    rows = list(csv.DictReader(results.open()))
+    run_host(folder / "kernelslist.g", folder, None, "-config", gpu, "-results", "results.csv", check=True)
+    rows = list(csv.DictReader((folder / "results.csv").open()))
     return {key: [float(row[key]) for row in rows] for key in rows[0] if rows[0][key].isdigit()}
 
 

@@ -8,24 +8,20 @@ import time
 
 import numpy as np
 import pytest
+from embedded_host import run_host
+from workloads import synthesised
 
 from kernelpoint.archive import read_archive, write_archive
-from kernelpoint.cli.host import program
 from kernelpoint.fast_model import in_terms_of, predict, shipped
 from kernelpoint.fast_model.predictions import Predictions
 from kernelpoint.traces import read_trace_list
-from kernelpoint_lab.synth.compose import compose
-from kernelpoint_lab.synth.lists import write_list
 
 LAUNCHES = 12
 
 
 @pytest.fixture(scope="module")
 def workload(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("workload")
-    request = compose("graph-traversal", "small", 0, LAUNCHES, {})
-    write_list(request.sequence, folder, request.launches, request.description)
-    return folder / "kernelslist.g"
+    return synthesised(tmp_path_factory.mktemp("workload"), "graph-traversal", LAUNCHES)
 
 
 class Model:
@@ -63,12 +59,8 @@ def same(a: Predictions, b: Predictions) -> bool:
 
 @pytest.mark.parametrize("name", ["v100", "rtx"])
 def test_predictions_are_what_the_embedded_host_simulates(model, workload, tmp_path, name):
-    if not program().is_file():
-        pytest.skip(f"{program()} is not built; `make build` does")
-    results = tmp_path / "results.csv"
-    command = [str(program()), "-trace", str(workload), "-config", name, "-results", str(results)]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=120)
-    rows = list(csv.DictReader(results.open()))
+    run_host(workload, tmp_path, None, "-config", name, "-results", "results.csv", check=True)
+    rows = list(csv.DictReader((tmp_path / "results.csv").open()))
     found = model(name=name)
     assert found.size == len(rows) == LAUNCHES
     for counter, values in found.counters.items():

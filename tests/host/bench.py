@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
+from trace_writer import cta, small_trace
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT = 120
@@ -53,29 +54,12 @@ def warp(instructions: list[str]) -> list[str]:
 
 def trace(ctas: list[list[list[str]]], *, name="kernel", grid=None, block=None, registers=16, shared=0) -> str:
     """The text of a trace: CTAs are lists of warps, warps lists of instructions."""
-    threads = block or 32 * max((len(cta) for cta in ctas), default=1)
-    lines = [
-        f"-kernel name = {name}",
-        "-kernel id = 1",
-        f"-grid dim = ({grid or len(ctas)},1,1)",
-        f"-block dim = ({threads},1,1)",
-        f"-shmem = {shared}",
-        f"-nregs = {registers}",
-        "-binary version = 70",
-        "-cuda stream id = 0",
-        "-shmem base_addr = 0x00007f0000000000",
-        "-local mem base_addr = 0x00007e0000000000",
-        "-nvbit version = 1.5.5",
-        "-accelsim tracer version = 3",
-        "#traces format = PC mask dest_num [reg_dests] opcode src_num [reg_srcs] mem_width [adrrescompress?] [addresses]",
-    ]
-    for number, cta in enumerate(ctas):
-        lines += ["#BEGIN_TB", f"thread block = {number},0,0"]
-        for w, instructions in enumerate(cta):
-            lines += [f"warp = {w}", f"insts = {len(instructions)}"]
-            lines += [f"{16 * i:04x} {text}" for i, text in enumerate(instructions)]
-        lines.append("#END_TB")
-    return "\n".join(lines) + "\n"
+    threads = block or 32 * max(map(len, ctas), default=1)
+    fields = {"kernel name": name, "nregs": str(registers), "shmem": str(shared)}
+    fields |= {"shmem base_addr": "0x00007f0000000000", "local mem base_addr": "0x00007e0000000000"}
+    with_pcs = [[[f"{16 * i:04x} {text}" for i, text in enumerate(one)] for one in warps] for warps in ctas]
+    body = "".join(cta(*warps, index=f"{number},0,0") for number, warps in enumerate(with_pcs))
+    return small_trace(body, f"({grid or len(ctas)},1,1)", f"({threads},1,1)", **fields)
 
 
 @dataclass

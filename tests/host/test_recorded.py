@@ -1,29 +1,12 @@
 """The host on recorded traces, checked against an index of them that was made by other means."""
 
-import csv
-import gzip
-import os
-import tarfile
-from pathlib import Path
-
 import pytest
-import zstandard
-
-DATA = Path(os.environ.get("KERNELPOINT_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data"))
-ARCHIVE = DATA / "accelsim_traces" / "simpletorch3.tar.zst"
-INDEX = DATA / "accelsim_traces" / "simpletorch3.index.csv.gz"
+from recorded_traces import ACCELSIM, index_of, unpacked
 
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    if not ARCHIVE.is_file():
-        pytest.skip(f"recorded traces are absent ({ARCHIVE.name}): set KERNELPOINT_SHARED_DATA to their folder")
-    folder = tmp_path_factory.mktemp("recorded")
-    with ARCHIVE.open("rb") as packed:
-        reader = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(packed)
-        with tarfile.open(fileobj=reader, mode="r|") as archive:
-            archive.extractall(folder, filter="data")
-    (found,) = folder.rglob("kernelslist.g")
+    (found,) = unpacked(f"{ACCELSIM}/simpletorch3", tmp_path_factory.mktemp("recorded")).rglob("kernelslist.g")
     return found
 
 
@@ -32,8 +15,7 @@ def test_every_recorded_instruction_is_issued_once(bench, recorded, sms):
     bench.gpu.update(sms=sms, schedulers_per_sm=4)
     done = bench.run_list(recorded)
     assert done.code == 0, done.stderr
-    with gzip.open(INDEX, "rt") as text:
-        index = {row["file"]: row for row in csv.DictReader(text)}
+    index = index_of("simpletorch3")
     assert len(done.rows) == len(index) == 131
     for row in done.rows:
         expected = index[row["trace"]]

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import shutil
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 from hosts import HOSTS, EmbeddedHost
 from kernelpoint.cli.host import program
@@ -18,8 +14,6 @@ from kernelpoint.cli.host import program
 def host(request, tmp_path_factory, scripted_plugin):
     """One host after the other."""
     if request.param is EmbeddedHost:
-        if not program().is_file():
-            pytest.skip(f"{program()} is not built; `make build` does")
         return EmbeddedHost(scripted_plugin, program())
     if any(shutil.which(tool) is None for tool in ("gcc", "g++", "make")):
         pytest.skip("gcc, g++ and make are needed to build this host")

@@ -8,6 +8,7 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from miniatures import accelsim_checkout, macsim_checkout
 from modules import module_of
 
 TESTS = Path(__file__).parents[1]
@@ -165,7 +166,7 @@ class AccelSim(HostUnderTest):
     def __init__(self, plugin: Path, build: Path) -> None:
         super().__init__(plugin, build)
         self.miniature = module_of(TESTS / "accelsim_patch" / "conftest.py")
-        checkout = self.miniature.make_checkout(build, "class_layout")
+        checkout = accelsim_checkout(build)
         self.miniature.Tree(checkout, self.miniature.load_description("accelsim")).apply()
         self.program = self.miniature.build(checkout)
 
@@ -190,7 +191,7 @@ class MacSim(HostUnderTest):
     def __init__(self, plugin: Path, build: Path) -> None:
         super().__init__(plugin, build)
         self.miniature = module_of(TESTS / "macsim_patch" / "conftest.py")
-        checkout = self.miniature.make_checkout(build)
+        checkout = macsim_checkout(build / "checkout")
         self.miniature.Tree(checkout, self.miniature.load_description("macsim")).apply()
         self.program = self.miniature.build(checkout)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -10,8 +9,9 @@ from pathlib import Path
 
 import pytest
 from caches import new_cache
+from embedded_host import host_command, run_host
+from workloads import synthesised
 
-from kernelpoint.cli.host import program
 from kernelpoint.journal import Run, load_run
 
 
@@ -28,18 +28,10 @@ class Bench:
         return self.folder / "run.kpjournal"
 
     def command(self, yaml: str | None, *options: str) -> list[str]:
-        command = [str(program()), "-trace", str(self.list_path), "-config", "v100", *options]
-        if yaml is None:
-            return command
-        config = self.folder / "kernelpoint.yaml"
-        config.write_text(f"version: 1\n{yaml}\njournal: {self.journal}\n")
-        return [*command, "-kernel_sampling", str(config)]
+        return host_command(self.list_path, self.folder, yaml, *options)
 
     def run(self, yaml: str | None, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess:
-        command = self.command(yaml)
-        return subprocess.run(
-            command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120, check=False
-        )
+        return run_host(self.list_path, self.folder, yaml, environment=environment)
 
     def had(self, yaml: str | None) -> subprocess.CompletedProcess:
         """A run of that configuration over the whole list, made once for all tests: its output, and a copy of its journal."""
@@ -63,8 +55,7 @@ class SharedRuns:
         if yaml not in self.made:
             own = Bench(self.folder / str(len(self.made)), bench.list_path, self)
             own.folder.mkdir()
-            environment = {**os.environ, "KERNELPOINT_CACHE": str(own.folder / "cache")}
-            self.made[yaml] = own.run(yaml, environment=environment), own.journal
+            self.made[yaml] = own.run(yaml, {"KERNELPOINT_CACHE": str(own.folder / "cache")}), own.journal
         return self.made[yaml]
 
 
@@ -76,17 +67,11 @@ def shared_runs(tmp_path_factory) -> SharedRuns:
 @pytest.fixture(scope="session")
 def solver_traces(tmp_path_factory) -> Path:
     """A small iterative solver of 200 launches, written once."""
-    from kernelpoint_lab.commands import synth
-
-    folder = tmp_path_factory.mktemp("solver") / "traces"
-    synth.synth("iterative-solver", folder, launches=200, sizes=["rows=1024"])
-    return folder
+    return synthesised(tmp_path_factory.mktemp("solver") / "traces", "iterative-solver", 200, rows=1024).parent
 
 
 @pytest.fixture
 def bench(tmp_path, solver_traces, shared_runs, monkeypatch) -> Bench:
     """The solver, with a cache of its own."""
     monkeypatch.setenv("KERNELPOINT_CACHE", new_cache(tmp_path / "cache"))
-    if not program().exists():
-        pytest.skip("the embedded host is not built; run `make build`")
     return Bench(tmp_path, solver_traces / "kernelslist.g", shared_runs)

@@ -1,14 +1,13 @@
 """Launches stopped inside the embedded host, from the configuration to the summary."""
 
 import re
-import subprocess
 
 import pytest
+from embedded_host import run_host
+from workloads import synthesised
 
-from kernelpoint.cli.host import program
 from kernelpoint.evaluation.workload import HOST_CONFIGS
 from kernelpoint.journal import load_run
-from kernelpoint_lab.commands import synth
 
 LAUNCHES = 4
 
@@ -17,28 +16,16 @@ LAUNCHES = 4
 def large_launches(tmp_path_factory):
     """Four launches of 512 CTAs, and a GPU that holds 8 of them at a time: 64 waves."""
     folder = tmp_path_factory.mktemp("large")
-    synth.synth("axpy", folder / "traces", launches=LAUNCHES, sizes=["n=131072"])
+    synthesised(folder / "traces", "axpy", LAUNCHES, n=131072)
     text = (HOST_CONFIGS / "v100.yaml").read_text()
     (folder / "small.yaml").write_text(re.sub(r"^sms: 80$", "sms: 1", text, flags=re.MULTILINE))
     return folder
 
 
 @pytest.fixture
-def simulate(large_launches, tmp_path, monkeypatch):
-    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
-
+def simulate(large_launches, tmp_path):
     def run(yaml):
-        command = [
-            str(program()),
-            "-trace",
-            str(large_launches / "traces"),
-            "-config",
-            str(large_launches / "small.yaml"),
-        ]
-        if yaml is not None:
-            (tmp_path / "kernelpoint.yaml").write_text(f"version: 1\n{yaml}\njournal: {tmp_path / 'run.kpjournal'}\n")
-            command += ["-kernel_sampling", str(tmp_path / "kernelpoint.yaml")]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        done = run_host(large_launches / "traces", tmp_path, yaml, "-config", large_launches / "small.yaml")
         assert done.returncode == 0, done.stderr
         return dict(re.findall(r"^(\w+) = (\S+)", done.stdout, re.MULTILINE))
 
@@ -90,7 +77,7 @@ class TestTwoSms:
     @staticmethod
     def large_launches(tmp_path_factory):
         folder = tmp_path_factory.mktemp("two")
-        synth.synth("axpy", folder / "traces", launches=LAUNCHES, sizes=["n=65536"])
+        synthesised(folder / "traces", "axpy", LAUNCHES, n=65536)
         text = (HOST_CONFIGS / "v100.yaml").read_text()
         (folder / "small.yaml").write_text(re.sub(r"^sms: 80$", "sms: 2", text, flags=re.MULTILINE))
         other = re.sub(r"^dram_latency: 220\b", "dram_latency: 260", text, flags=re.MULTILINE)

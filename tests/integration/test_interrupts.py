@@ -5,19 +5,15 @@ import signal
 
 import pytest
 from command_line import run_command
+from workloads import synthesised
 
 from kernelpoint import progress
 from kernelpoint.cli import INTERRUPTED, KEPT
-from kernelpoint_lab.synth.compose import compose
-from kernelpoint_lab.synth.lists import write_list
 
 
 @pytest.fixture(scope="module")
 def traces(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("traces")
-    request = compose("iterative-solver", launches=60, sizes={"rows": [1024]})
-    write_list(request.sequence, folder, request.launches, request.description)
-    return folder / "kernelslist.g"
+    return synthesised(tmp_path_factory.mktemp("traces"), "iterative-solver", 60, rows=1024)
 
 
 STOP = 3  # moves of the progress

@@ -1,25 +1,15 @@
 """Mistakes of a user on the command line are one message each."""
 
-import sys
-
 import pytest
-from command_line import run_command
+from command_line import output_of, refusal_of, run_command
 
-from kernelpoint.cli import RENAMED, main
+from kernelpoint.cli import RENAMED
 
 
 @pytest.fixture
 def refused(tmp_path, monkeypatch):
-    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["kernelpoint", *arguments])
-        with pytest.raises(SystemExit) as end:
-            main()
-        return str(end.value.code)
-
-    return run
+    return refusal_of
 
 
 @pytest.mark.parametrize("command", ["inspect", "report", "compare"])
@@ -39,7 +29,7 @@ def test_a_list_whose_traces_cannot_be_read_has_no_clusters(refused, tmp_path):
 MARKUP = "a[/x].kpjournal"  # rich would take [/x] for a closing tag
 
 
-def test_names_that_look_like_markup_are_shown_as_they_are(bench, monkeypatch, capsys):
+def test_names_that_look_like_markup_are_shown_as_they_are(bench, monkeypatch):
     assert bench.had("policy: all").returncode == 0
     odd = bench.folder / MARKUP
     odd.parent.mkdir()
@@ -51,10 +41,7 @@ def test_names_that_look_like_markup_are_shown_as_they_are(bench, monkeypatch, c
         ["compare", "-w", f"truth={MARKUP},name=[/x]", "-p", "random", "--seeds", "1", "--budgets", "0.2"],
         ["inspect", _list_in("b[", bench)],
     ):
-        monkeypatch.setattr(sys, "argv", ["kernelpoint", *command])
-        with pytest.raises(SystemExit, match=r"^0$"):
-            main()
-        assert "[/x]" in capsys.readouterr().out, command
+        assert "[/x]" in output_of(*command), command
 
 
 def _list_in(name, bench):

@@ -1,26 +1,25 @@
 """`kernelpoint plan` from its options alone."""
 
 import os
-import subprocess
 from dataclasses import replace
 
 import pytest
 from command_line import run_command
+from embedded_host import run_host
+from workloads import synthesised
 
 from kernelpoint import cli
-from kernelpoint.cli.host import program
 from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.workload.plan import Plan
-from kernelpoint_lab.commands import synth
 
 
 @pytest.fixture
 def plan(tmp_path, monkeypatch):
     monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
-    synth.synth("axpy", tmp_path / "traces", launches=3)
+    traces = synthesised(tmp_path / "traces", "axpy", 3)
 
     def run(*options):
-        return run_command("plan", tmp_path / "traces" / "kernelslist.g", "-o", tmp_path / "a.kpplan", *options)
+        return run_command("plan", traces, "-o", tmp_path / "a.kpplan", *options)
 
     return run
 
@@ -62,11 +61,7 @@ class TestTheFastModel:
         return sorted(path.name for path in (tmp_path / "cache" / "predictions").glob("*.npz"))
 
     def run_host(self, tmp_path, config):
-        if not program().is_file():
-            pytest.skip(f"{program()} is not built; `make build` does")
-        traces = tmp_path / "traces" / "kernelslist.g"
-        command = [str(program()), "-trace", str(traces), "-config", "v100", "-kernel_sampling", str(config)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=tmp_path)
+        return run_host(tmp_path / "traces" / "kernelslist.g", tmp_path, None, "-kernel_sampling", config)
 
     def test_a_run_finds_the_predictions_that_planning_kept(self, plan, tmp_path, config):
         done = plan("--config", config, "--gpu", "v100")

@@ -12,19 +12,14 @@ from pathlib import Path
 
 import pytest
 from compiled import built_once
+from miniatures import macsim_checkout
 
 from kernelpoint import _native
 from kernelpoint.patching import Tree, load_description
 from kernelpoint.traces.replay import Replay, StateInfo
 
-HERE = Path(__file__).parent
 WARPS = {0: 4, 2: 40, 3: 4, 7: 12, 12: 4, 13: 8}  # warps of each kernel, by the id in its folder's name
 FLAGS = ["-g1", "-O0", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"]
-
-
-def make_checkout(folder: Path) -> Path:
-    """An unpatched checkout of the miniature simulator."""
-    return Path(shutil.copytree(HERE / "miniature", folder / "checkout"))
 
 
 def build(checkout: Path) -> Path:
@@ -148,7 +143,7 @@ class Simulator:
 @pytest.fixture(scope="session")
 def simulator(tmp_path_factory, scripted_plugin) -> Simulator:
     """The miniature simulator, patched and built."""
-    checkout = make_checkout(tmp_path_factory.mktemp("patched"))
+    checkout = macsim_checkout(tmp_path_factory.mktemp("patched") / "checkout")
     Tree(checkout, load_description("macsim")).apply()
     return Simulator(build(checkout), scripted_plugin)
 
@@ -156,7 +151,7 @@ def simulator(tmp_path_factory, scripted_plugin) -> Simulator:
 @pytest.fixture(scope="session")
 def unpatched(tmp_path_factory, scripted_plugin) -> Simulator:
     """The miniature simulator as it is."""
-    return Simulator(build(make_checkout(tmp_path_factory.mktemp("unpatched"))), scripted_plugin)
+    return Simulator(build(macsim_checkout(tmp_path_factory.mktemp("unpatched") / "checkout")), scripted_plugin)
 
 
 @pytest.fixture

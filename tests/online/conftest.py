@@ -8,30 +8,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from workloads import synthesised
 
 from kernelpoint.journal.text import plain
 from kernelpoint.session import boundary
 from kernelpoint.traces import launch_paths
-from kernelpoint_lab.synth.compose import compose, prepare
-from kernelpoint_lab.synth.lists import write_list
 
 LAUNCHES = 240
 OK, PENDING = 0, 2
 
 
 @pytest.fixture(scope="session")
-def cache(tmp_path_factory):
-    return tmp_path_factory.mktemp("cache")
-
-
-@pytest.fixture(scope="session")
 def traces(tmp_path_factory) -> list[str]:
     """A transformer that decodes: a few kernels again and again, attention growing with the cache (drift)."""
-    folder = tmp_path_factory.mktemp("traces") / "list"
-    request = compose("transformer-decode", launches=LAUNCHES)
-    prepare(folder, False, 3)
-    write_list(request.sequence, folder, request.launches, request.description)
-    return [str(path) for path in launch_paths(folder / "kernelslist.g")]
+    return launch_paths(synthesised(tmp_path_factory.mktemp("traces"), "transformer-decode", LAUNCHES))
 
 
 @dataclass
@@ -85,8 +75,7 @@ class OnlineHost:
 
 
 @pytest.fixture
-def host(tmp_path, traces, cache, monkeypatch) -> OnlineHost:
-    monkeypatch.setenv("KERNELPOINT_CACHE", str(cache))
+def host(tmp_path, traces) -> OnlineHost:
     random = np.random.default_rng(2)
     size = np.array([Path(path).stat().st_size for path in traces])
     cycles = 3000 + np.sqrt(size).astype(int) + random.integers(0, 60, len(traces))

@@ -2,47 +2,25 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
-import pytest
+from embedded_host import run_host
 
-from kernelpoint.cli.host import program
-from kernelpoint.errors import KernelPointError
 from kernelpoint.journal import load_run
 
 
-def host_program():
-    try:
-        found = program()
-    except KernelPointError as error:
-        pytest.skip(f"the embedded host is not built: {error}")
-    return found
-
-
-def test_the_embedded_host_runs_online(traces, cache, tmp_path, monkeypatch):
-    monkeypatch.setenv("KERNELPOINT_CACHE", str(cache))
-    config, journal = tmp_path / "kernelpoint.yaml", tmp_path / "run.kpjournal"
-    config.write_text(
-        f"version: 1\npolicy: kernelpoint\nclusters: online\njournal: {journal}\nerror_budget: {{relative_error: 0.05}}\n"
-    )
-    folder = traces[0].rsplit("/", 1)[0]
-    command = [
-        str(host_program()),
-        "-trace",
-        f"{folder}/kernelslist.g",
-        "-config",
-        "v100",
-        "-kernel_sampling",
-        str(config),
-    ]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+def test_the_embedded_host_runs_online(traces, tmp_path):
+    listed = Path(traces[0]).with_name("kernelslist.g")
+    yaml = "policy: kernelpoint\nclusters: online\nerror_budget: {relative_error: 0.05}"
+    done = run_host(listed, tmp_path, yaml)
     assert done.returncode == 0, done.stderr
     assert "launches are not known beforehand" in done.stdout + done.stderr
-    summary = load_run(journal).content()
+    summary = load_run(tmp_path / "run.kpjournal").content()
     assert summary["launches"] == len(traces) and summary["met"] and not summary["degraded"]
     assert summary["simulated"] + summary["skipped"] == len(traces)
 
 
-def test_an_online_run_on_known_streams_imports_neither_torch_nor_scikit_learn(host, cache):
+def test_an_online_run_on_known_streams_imports_neither_torch_nor_scikit_learn(host):
     host.walk(host.open("error_budget: {relative_error: 0.05}"))  # fills the cache of embeddings
     host.journal.unlink()
     code = (

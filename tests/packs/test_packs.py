@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 from command_line import run_command
+from workloads import synthesised
 
 import kernelpoint as kp
 from kernelpoint.archive import seal
@@ -20,21 +21,17 @@ from kernelpoint.journal import ResultRecord, load_run
 from kernelpoint.journal.text import plain
 from kernelpoint.packs.pack import ABOUT, write_pack
 from kernelpoint.packs.unpack import unpack
-from kernelpoint_lab.synth.compose import compose
-from kernelpoint_lab.synth.lists import write_list
 
 
 @pytest.fixture(scope="module")
 def packed(tmp_path_factory):
     """A sampled run of the embedded host, its pack, and nothing else: traces and cache are gone."""
     home = tmp_path_factory.mktemp("home")
-    request = compose("transformer-decode", launches=300)
-    (home / "traces").mkdir()
-    write_list(request.sequence, home / "traces", request.launches, request.description)
+    traces = synthesised(home / "traces", "transformer-decode", 300)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KERNELPOINT_CACHE", str(home / "cache"))
         run = kp.simulate(
-            home / "traces" / "kernelslist.g",
+            traces,
             home / "run.kpjournal",
             fast_model="rtx",
             error_budget={"relative_error": 0.05},
@@ -48,9 +45,8 @@ def packed(tmp_path_factory):
     return run, home / "sample.kppack", size
 
 
-def test_a_run_from_the_pack_alone_is_the_same_run(packed, tmp_path, monkeypatch):
+def test_a_run_from_the_pack_alone_is_the_same_run(packed, tmp_path):
     run, pack, _ = packed
-    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
     listed = unpack(pack, tmp_path / "sample")
     keys = yaml.safe_load((tmp_path / "sample" / "kernelpoint.yaml").read_text())
     again = kp.simulate(listed, tmp_path / "run.kpjournal", **{k: v for k, v in keys.items() if k != "version"})
@@ -126,11 +122,10 @@ def host_run(folder, pack):
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
         [program(), "-config", "v100", "-kernel_sampling", pack], cwd=folder, capture_output=True, text=True,
-        env={**os.environ, "PATH": path, "KERNELPOINT_CACHE": str(folder / "cache")},
+        env={**os.environ, "PATH": path},
     )  # fmt: skip
 
 
-@pytest.mark.skipif(not program().is_file(), reason="kernelpoint-host is not built; `make build` does")
 def test_a_pack_is_a_sampling_configuration_by_itself(packed, tmp_path):
     run, pack, _ = packed
     shutil.copy(pack, tmp_path / "sample.kppack")
@@ -142,7 +137,6 @@ def test_a_pack_is_a_sampling_configuration_by_itself(packed, tmp_path):
         again.path.unlink()
 
 
-@pytest.mark.skipif(not program().is_file(), reason="kernelpoint-host is not built; `make build` does")
 def test_a_simulator_refuses_a_pack_with_a_flipped_bit(packed, tmp_path):
     content = bytearray(packed[1].read_bytes())
     content[len(content) // 2] ^= 1

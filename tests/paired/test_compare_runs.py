@@ -1,11 +1,10 @@
 """Two sampled runs, launch by launch: from journals to a bound on the ratio of their totals."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from command_line import run_command
 from sealed_lines import journal_of
 
 from kernelpoint.errors import JournalError
@@ -118,11 +117,9 @@ def test_what_is_taken_for_granted_of_the_common_launches_is_said(run, cycles):
 
 def test_the_command_prints_a_table_and_json(run, cycles):
     first, second = run("a", cycles[0]), run("b", cycles[1])
-    command = [sys.executable, "-m", "kernelpoint.cli", "compare", str(first), str(second)]
-    command[1:3] = ["-c", "from kernelpoint.cli import main; main()"]
     page = first.with_suffix(".html")
-    text = subprocess.run([*command, "-o", str(page)], capture_output=True, text=True, check=True, timeout=60).stdout
+    text = run_command("compare", first, second, "-o", page).stdout
     assert "B / A = " in page.read_text() and "<h2>Every counter</h2>" in page.read_text()
     assert "cycles" in text and "sampled in both" in text and "not covered by the bound" in text
-    found = json.loads(subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout)
+    found = json.loads(run_command("compare", first, second, "--json").stdout)
     assert found["counters"][0]["counter"] == "cycles" and found["common"] > 0

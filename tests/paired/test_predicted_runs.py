@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from workloads import synthesised
 
 from kernelpoint.errors import JournalError
 from kernelpoint.estimation import AssistedDesign, CellSampling, ErrorBudget
@@ -13,8 +14,6 @@ from kernelpoint.fast_model.configuration import configuration_of_host
 from kernelpoint.journal import load_run
 from kernelpoint.paired import compare_runs
 from kernelpoint.randomness import generator, permanent_random_numbers
-from kernelpoint_lab.synth.compose import compose
-from kernelpoint_lab.synth.lists import write_list
 
 LAUNCHES = 240
 YAML = "policy: kernelpoint\nerror_budget: {relative_error: 0.02}\nfast_model: v100"
@@ -22,17 +21,12 @@ YAML = "policy: kernelpoint\nerror_budget: {relative_error: 0.02}\nfast_model: v
 
 @pytest.fixture(scope="module")
 def traces(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("predicted") / "traces"
-    folder.mkdir()
-    request = compose("iterative-solver", launches=LAUNCHES, sizes={"rows": [1024]})
-    write_list(request.sequence, folder, request.launches, request.description)
-    return folder / "kernelslist.g"
+    return synthesised(tmp_path_factory.mktemp("predicted"), "iterative-solver", LAUNCHES, rows=1024)
 
 
 @pytest.fixture
-def pair(run, traces, tmp_path, monkeypatch):
+def pair(run, traces):
     """Journals of two runs, and the results of both: the second GPU is slower, by launches, and never by the same factor."""
-    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
     random = generator(3, "two GPUs")
     first = np.round(20000 * random.lognormal(0.0, 0.02, LAUNCHES)).astype(int)
     second = np.round(first * 1.2 * random.lognormal(0.0, 0.01, LAUNCHES)).astype(int)

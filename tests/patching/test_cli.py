@@ -1,24 +1,17 @@
 """The command `kernelpoint patch`."""
 
-import shutil
-from pathlib import Path
-
 import pytest
 import yaml
 from command_line import run_command
+from miniatures import accelsim_checkout, contents, macsim_checkout
 
 from kernelpoint.config import load_config
-
-MINIATURE = Path(__file__).parents[1] / "accelsim_patch" / "miniature"
-MACSIM = Path(__file__).parents[1] / "macsim_patch" / "miniature"
 
 
 @pytest.fixture
 def checkout(tmp_path):
     """An unpatched miniature simulator."""
-    shutil.copytree(MINIATURE / "gpu-simulator", tmp_path / "gpu-simulator")
-    shutil.copytree(MINIATURE / "class_layout", tmp_path / "gpu-simulator", dirs_exist_ok=True)
-    return tmp_path
+    return accelsim_checkout(tmp_path)
 
 
 def patch(*arguments):
@@ -27,12 +20,12 @@ def patch(*arguments):
 
 
 def test_dry_run_and_check_show_what_would_be_added_and_change_nothing(checkout):
-    before = {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()}
+    before = contents(checkout)
     code, text = patch("accelsim", checkout, "--dry-run")
     assert code == 0 and "gpu-simulator/accel-sim.cc:" in text and "+ kernelpoint::register_option(parser);" in text
     code, text = patch("accelsim", checkout, "--check")
     assert code == 1 and "not patched" in text and "--dry-run shows them" in text and len(text.splitlines()) == 2
-    assert {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()} == before
+    assert contents(checkout) == before
 
 
 def test_patching_checking_and_reverting(checkout):
@@ -45,10 +38,10 @@ def test_patching_checking_and_reverting(checkout):
 
 def test_a_second_patch_changes_nothing_and_says_so(checkout):
     patch("accelsim", checkout)
-    before = {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()}
+    before = contents(checkout)
     code, text = patch("accelsim", checkout)
     assert code == 0 and "is patched already; nothing was changed" in text
-    assert {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()} == before
+    assert contents(checkout) == before
 
 
 def test_a_folder_that_is_no_simulator_cannot_be_patched(tmp_path):
@@ -63,15 +56,15 @@ def test_a_tree_that_cannot_be_patched_has_an_exit_code_of_its_own(checkout):
 
 
 def test_macsim_is_patched_checked_and_reverted_by_the_same_command(tmp_path):
-    checkout = shutil.copytree(MACSIM, tmp_path / "macsim")
-    before = {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()}
+    checkout = macsim_checkout(tmp_path / "macsim")
+    before = contents(checkout)
     code, text = patch("macsim", checkout, "--dry-run")
     assert code == 0 and "def/kernelpoint.param.def: new file" in text
     code, text = patch("macsim", checkout)
     assert code == 0 and "patched; build MacSim as usual" in text
     assert patch("macsim", checkout, "--check") == (0, f"{checkout}: patched\n")
     assert patch("macsim", checkout, "--revert")[0] == 0
-    assert {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()} == before
+    assert contents(checkout) == before
 
 
 @pytest.mark.parametrize(
@@ -89,7 +82,7 @@ def test_files_for_the_job_launcher_come_and_go_and_nothing_of_the_simulator_is_
     configs.mkdir(parents=True)
     own = configs / "define-standard-cfgs.yml"
     own.write_text("KEPT: {extra_params: -x}\n")
-    before = {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()}
+    before = contents(checkout)
     assert patch("accelsim", checkout, "--launcher")[0] == 0
     defined = yaml.safe_load((configs / "define-kernelpoint.yml").read_text())
     for name, entry in defined.items():
@@ -99,4 +92,4 @@ def test_files_for_the_job_launcher_come_and_go_and_nothing_of_the_simulator_is_
     assert own.read_text() == "KEPT: {extra_params: -x}\n"
     assert "is patched already" in patch("accelsim", checkout)[1]  # they stay
     assert patch("accelsim", checkout, "--revert")[0] == 0
-    assert {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()} == before
+    assert contents(checkout) == before

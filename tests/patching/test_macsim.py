@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from miniatures import accelsim_checkout, contents, macsim_checkout, rewrite
 
 from kernelpoint.errors import PatchError
 from kernelpoint.patching import State, Tree, load_description
 from kernelpoint.patching.own_files import has_lines
 
-MINIATURE = Path(__file__).parents[1] / "macsim_patch" / "miniature"
 CLANG_FORMAT = shutil.which("clang-format", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}") or ""
 OURS = {"def/kernelpoint.param.def", "def/kernelpoint.stat.def"}
 
@@ -21,19 +21,11 @@ OURS = {"def/kernelpoint.param.def", "def/kernelpoint.stat.def"}
 @pytest.fixture
 def checkout(tmp_path):
     """An unpatched miniature MacSim."""
-    return Path(shutil.copytree(MINIATURE, tmp_path / "checkout"))
+    return macsim_checkout(tmp_path / "checkout")
 
 
 def tree_of(root):
     return Tree(root, load_description("macsim"))
-
-
-def contents(root):
-    return {str(p.relative_to(root)): p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()}
-
-
-def rewrite(path, change):
-    path.write_bytes(change(path.read_bytes().decode()).encode())
 
 
 def added(path):
@@ -151,4 +143,4 @@ def test_a_tree_of_the_other_simulator_is_refused(checkout):
     with pytest.raises(PatchError, match=r"not a tree of Accel-Sim"):
         Tree(checkout, load_description("accelsim"))
     with pytest.raises(PatchError, match=r"not a tree of MacSim"):
-        tree_of(MINIATURE.parents[1] / "accelsim_patch" / "miniature")
+        tree_of(accelsim_checkout(checkout.parent / "accelsim"))

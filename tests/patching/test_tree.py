@@ -10,40 +10,29 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from miniatures import LAYOUTS, accelsim_checkout, contents, rewrite
 
 from kernelpoint.errors import PatchError
 from kernelpoint.patching import State, Tree, load_description, simulators
 from kernelpoint.patching.own_files import add_lines, has_lines, strip_lines
 
-MINIATURE = Path(__file__).parents[1] / "accelsim_patch" / "miniature"
+PATCH = Path(__file__).parents[2] / "accelsim_patch" / "patch.yaml"
 CLANG_FORMAT = shutil.which("clang-format", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}") or ""
-LAYOUTS = ("class_layout", "main_layout", "version_2_layout")
 
 
 @pytest.fixture(params=LAYOUTS)
 def checkout(request, tmp_path):
     """An unpatched miniature simulator."""
-    root = tmp_path / "checkout"
-    shutil.copytree(MINIATURE / "gpu-simulator", root / "gpu-simulator")
-    shutil.copytree(MINIATURE / request.param, root / "gpu-simulator", dirs_exist_ok=True)
-    return root
+    return accelsim_checkout(tmp_path / "checkout", request.param)
 
 
 def tree_of(root):
     return Tree(root, load_description("accelsim"))
 
 
-def contents(root):
-    return {str(p.relative_to(root)): p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()}
-
-
 def driver(root):
     folder = root / "gpu-simulator"
     return folder / ("accel-sim.cc" if (folder / "accel-sim.cc").exists() else "main.cc")
-
-
-def rewrite(path, change):
-    path.write_bytes(change(path.read_bytes().decode()).encode())
 
 
 def added(root):
@@ -234,7 +223,7 @@ def test_a_simulator_is_added_by_one_folder(tmp_path, monkeypatch):
     monkeypatch.setattr("kernelpoint.__file__", str(tmp_path / "python" / "kernelpoint" / "__init__.py"))
     folder = tmp_path / "newsim_patch"
     folder.mkdir()
-    content = (MINIATURE.parents[2] / "accelsim_patch" / "patch.yaml").read_text()
+    content = PATCH.read_text()
     (folder / "patch.yaml").write_text(content.replace("simulator: accelsim", "simulator: newsim"))
     assert list(simulators()) == ["newsim"]
     assert load_description("newsim").folder == folder

@@ -5,6 +5,7 @@ import csv
 import numpy as np
 import pytest
 from simulated_host import completed
+from workloads import synthesised
 
 from kernelpoint.errors import ConfigError, PolicyError, ProfileError
 from kernelpoint.estimation import AssistedDesign, Design
@@ -14,19 +15,13 @@ from kernelpoint.profiles.names import demangle
 from kernelpoint.session import boundary
 from kernelpoint.traces import launch_paths, read_header
 from kernelpoint.workload import Available, Need
-from kernelpoint_lab.synth.compose import compose, prepare
-from kernelpoint_lab.synth.lists import write_list
 
 LAUNCHES = 60
 
 
 @pytest.fixture(scope="module")
 def traces(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("traces") / "list"
-    request = compose("iterative-solver", launches=LAUNCHES, sizes={"rows": [1024]})
-    prepare(folder, False, 3)
-    write_list(request.sequence, folder, request.launches, request.description)
-    return folder / "kernelslist.g"
+    return synthesised(tmp_path_factory.mktemp("traces"), "iterative-solver", LAUNCHES, rows=1024)
 
 
 @pytest.fixture
@@ -46,8 +41,7 @@ def profile(traces, tmp_path):
     return path
 
 
-def open_session(tmp_path, monkeypatch, traces, policy, extra="", log=None):
-    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
+def open_session(tmp_path, traces, policy, extra="", log=None):
     config = tmp_path / "kernelpoint.yaml"
     config.write_text(f"version: 1\npolicy: {policy}\njournal: {tmp_path / 'run.kpjournal'}\n{extra}")
     info = {"simulator": "test", "config_hash": "x", "list_paths": [str(traces)], "launch_counts": [LAUNCHES]}
@@ -61,9 +55,9 @@ def run(session):
 
 
 @pytest.mark.parametrize("policy", policy_names())
-def test_every_policy_runs_behind_the_abi(tmp_path, monkeypatch, traces, profile, policy):
+def test_every_policy_runs_behind_the_abi(tmp_path, traces, profile, policy):
     needs_profile = Need.PROFILE in load_policy(policy).inputs(Available(traces=True))
-    session = open_session(tmp_path, monkeypatch, traces, policy, f"profile: {profile}\n" if needs_profile else "")
+    session = open_session(tmp_path, traces, policy, f"profile: {profile}\n" if needs_profile else "")
     summary, total = run(session)
     assert summary["simulated"] + summary["skipped"] == LAUNCHES and not summary["degraded"]
     assert summary["estimate"] == pytest.approx(total, rel=0.05)
@@ -71,14 +65,14 @@ def test_every_policy_runs_behind_the_abi(tmp_path, monkeypatch, traces, profile
 
 
 @pytest.mark.parametrize("policy", ["stem", "allegro"])
-def test_a_policy_that_needs_a_profile_says_so_before_the_run(tmp_path, monkeypatch, traces, policy):
+def test_a_policy_that_needs_a_profile_says_so_before_the_run(tmp_path, traces, policy):
     with pytest.raises(PolicyError, match=f"{policy} plans from times or counters .* with `profile:`"):
-        open_session(tmp_path, monkeypatch, traces, policy)
+        open_session(tmp_path, traces, policy)
 
 
-def test_what_does_not_match_between_profile_and_list_is_said_and_simulated(tmp_path, monkeypatch, traces, profile):
+def test_what_does_not_match_between_profile_and_list_is_said_and_simulated(tmp_path, traces, profile):
     log = []
-    session = open_session(tmp_path, monkeypatch, traces, "stem", f"profile: {profile}\n", log)
+    session = open_session(tmp_path, traces, "stem", f"profile: {profile}\n", log)
     assert any("59 of 60 launches of the list are in the profile" in line for line in log)
     assert any("the first is launch 7" in line for line in log)
     strata = session.setup.frame.design.strata
@@ -86,28 +80,28 @@ def test_what_does_not_match_between_profile_and_list_is_said_and_simulated(tmp_
     session.journal.close()
 
 
-def test_a_profile_of_another_workload_is_refused(tmp_path, monkeypatch, traces):
+def test_a_profile_of_another_workload_is_refused(tmp_path, traces):
     other = tmp_path / "other.csv"
     other.write_text("idx,name,grid,block,dur_us\n" + "".join(f"{i},other,1x1x1,1x1x1,5\n" for i in range(60)))
     with pytest.raises(ProfileError, match="another workload"):
-        open_session(tmp_path, monkeypatch, traces, "stem", f"profile: {other}\n")
+        open_session(tmp_path, traces, "stem", f"profile: {other}\n")
 
 
-def test_a_bound_that_the_user_names_is_measured(tmp_path, monkeypatch, traces, profile):
+def test_a_bound_that_the_user_names_is_measured(tmp_path, traces, profile):
     extra = f"profile: {profile}\nerror_budget: {{bound: sequential, relative_error: 0.02}}\n"
-    summary, total = run(open_session(tmp_path, monkeypatch, traces, "stem", extra))
+    summary, total = run(open_session(tmp_path, traces, "stem", extra))
     assert summary["bound"] == "sequential" and summary["relative_half_width"] <= 0.02
     assert abs(summary["estimate"] / total - 1) <= 0.02
 
 
 @pytest.mark.parametrize("extra", ["error_budget: {bound: sequential}\n", "estimate: ratio\n"])
-def test_a_bound_or_estimator_that_does_not_go_with_a_method_is_refused(tmp_path, monkeypatch, traces, extra):
+def test_a_bound_or_estimator_that_does_not_go_with_a_method_is_refused(tmp_path, traces, extra):
     with pytest.raises(ConfigError, match="policy sieve allows"):
-        open_session(tmp_path, monkeypatch, traces, "sieve", extra)
+        open_session(tmp_path, traces, "sieve", extra)
 
 
-def test_a_plan_for_another_profile_is_another_plan(tmp_path, monkeypatch, traces, profile):
-    first = open_session(tmp_path, monkeypatch, traces, "stem", f"profile: {profile}\n")
+def test_a_plan_for_another_profile_is_another_plan(tmp_path, traces, profile):
+    first = open_session(tmp_path, traces, "stem", f"profile: {profile}\n")
     first.journal.close()
     assert first.setup.frame.plan.origin["profile"] == read_profile_hash(profile, traces)
     assert first.setup.frame.plan.origin["error_budget"]["relative_error"] == 0.01
@@ -132,9 +126,9 @@ def test_a_profile_without_names_gets_those_of_the_traces(traces):
     assert (profile.grid > 0).all() and np.array_equal(profile.time, 1000.0 + np.arange(LAUNCHES))
 
 
-def test_a_policy_that_plans_from_times_takes_those_of_the_fast_model(tmp_path, monkeypatch, traces):
+def test_a_policy_that_plans_from_times_takes_those_of_the_fast_model(tmp_path, traces):
     log = []
-    session = open_session(tmp_path, monkeypatch, traces, "stem", "profile: model\n", log)
+    session = open_session(tmp_path, traces, "stem", "profile: model\n", log)
     assert sum("the fast model predicts 60 of 60 launches" in line for line in log) == 1
     summary, _ = run(session)
     assert summary["simulated"] + summary["skipped"] == LAUNCHES and not summary["degraded"]
@@ -144,13 +138,13 @@ def test_predictions_of_the_fast_model_come_before_a_profile_and_the_run_says_so
     tmp_path, monkeypatch, traces, profile
 ):
     log = []
-    session = open_session(tmp_path, monkeypatch, traces, "kernelpoint", f"profile: {profile}\n", log)
+    session = open_session(tmp_path, traces, "kernelpoint", f"profile: {profile}\n", log)
     assert isinstance(session.setup.frame.design, AssistedDesign)
     assert sum("is not used, because the fast model predicts" in line for line in log) == 1
     session.journal.close()
     log.clear()
     without = open_session(
-        tmp_path, monkeypatch, traces, "kernelpoint", f"profile: {profile}\nfast_model: off\nresume: never\n", log
+        tmp_path, traces, "kernelpoint", f"profile: {profile}\nfast_model: off\nresume: never\n", log
     )
     assert isinstance(without.setup.frame.design, Design)
     assert not any("is not used" in line for line in log)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+from workloads import synthesised
 
 from kernelpoint.config import parse_config
 from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, passes
@@ -15,8 +16,6 @@ from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.setup import prepare
 from kernelpoint.workload import Population
 from kernelpoint.workload.plan import Plan
-from kernelpoint_lab.synth.compose import compose
-from kernelpoint_lab.synth.lists import write_list
 
 
 def population(unpredicted: int = 0) -> tuple[Population, np.ndarray]:
@@ -85,12 +84,8 @@ def test_hostile_looks_at_the_begin_of_the_run_and_at_first_launches_of_kernels(
         assert (wanted < 4).any() and ((wanted >= 4) & (wanted < 15)).any()
 
 
-def test_a_run_says_once_why_its_estimate_rests_on_no_predictions(tmp_path, monkeypatch):
-    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
-    request = compose("iterative-solver", launches=40, sizes={"rows": [1024]})
-    (tmp_path / "traces").mkdir()
-    write_list(request.sequence, tmp_path / "traces", request.launches, request.description)
-    host = HostInfo("test", list_paths=(str(tmp_path / "traces" / "kernelslist.g"),))
+def test_a_run_says_once_why_its_estimate_rests_on_no_predictions(tmp_path):
+    host = HostInfo("test", list_paths=(str(synthesised(tmp_path, "iterative-solver", 40, rows=1024)),))
     for keys, said in (
         ({}, []),
         ({"fast_model": "off"}, []),

@@ -3,9 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from simulated_host import SimulatedHost
-
-from kernelpoint_lab.synth.compose import compose
-from kernelpoint_lab.synth.lists import write_list
+from workloads import synthesised
 
 
 @pytest.fixture
@@ -18,7 +16,4 @@ def host(tmp_path):
 @pytest.fixture(scope="session")
 def traces(tmp_path_factory) -> Path:
     """A list of sixty launches of a transformer."""
-    folder = tmp_path_factory.mktemp("list")
-    request = compose("transformer-decode", launches=60)
-    write_list(request.sequence, folder, request.launches, request.description)
-    return folder / "kernelslist.g"
+    return synthesised(tmp_path_factory.mktemp("list"), "transformer-decode", 60)

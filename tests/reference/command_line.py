@@ -26,3 +26,17 @@ def run_command(*arguments: object, cwd: Path | None = None) -> subprocess.Compl
             status = end.code if isinstance(end.code, int) else int(end.code is not None)
             err.write(f"{end.code}\n" if isinstance(end.code, str) else "")
     return subprocess.CompletedProcess(words, status, out.getvalue(), err.getvalue())
+
+
+def output_of(*arguments: object, cwd: Path | None = None) -> str:
+    """All that a command prints, which has to succeed."""
+    done = run_command(*arguments, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+def refusal_of(*arguments: object, cwd: Path | None = None) -> str:
+    """All that a command prints, which has to be refused."""
+    done = run_command(*arguments, cwd=cwd)
+    assert done.returncode != 0, done.stdout
+    return done.stdout + done.stderr

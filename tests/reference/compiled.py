@@ -1,4 +1,4 @@
-"""Programs of C++ sources: each object file is compiled once, and again when what it reads changes.
+"""Programs and libraries of C and C++ sources: each object file is compiled once, and again when what it reads changes.
 
 Whole programs that other means build (a simulator's Makefile) are kept in the same way: see :func:`built_once`.
 """
@@ -57,12 +57,12 @@ def program(
     flags: Sequence[str] = ("-O0",),
     link: Sequence[str] = (),
 ) -> Path:
-    """The sources of `main` linked with all below folders of plugin/; skips the test where there is no compiler."""
+    """The sources of `main` linked with all below folders of plugin/; skips the test where that cannot be done."""
     if shutil.which(COMPILER) is None or not PLUGIN.exists():
         pytest.skip(f"no C++ compiler ({COMPILER}) or no C++ sources here")
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         objects = list(threads.map(lambda source: _object(source, flags), [*main, *units(*folders)]))
-    command = [COMPILER, *flags, *link, *objects, "-ldl", "-pthread", "-o", output]
+    command = [COMPILER, *flags, *objects, *link, "-ldl", "-pthread", "-o", output]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     if "cannot find -lasan" in done.stderr or "cannot find -lubsan" in done.stderr:
         pytest.skip(f"{COMPILER} has no address and undefined behaviour sanitisers")
@@ -72,13 +72,14 @@ def program(
 
 def _object(source: Path, flags: Sequence[str]) -> Path:
     """The object file of a source, compiled if it is not there yet."""
-    options = ["-std=c++17", *INCLUDES, *flags]
+    language = ["-x", "c"] if source.suffix == ".c" else ["-x", "c++", "-std=c++17"]
+    options = [*language, *INCLUDES, *flags]
     key = hashlib.blake2b(_headers() + _text(source) + " ".join(options).encode(), digest_size=12).hexdigest()
     path = OBJECTS / f"{source.stem}-{key}.o"
     with locked(path):
         if not path.exists():
             unfinished = path.with_suffix(".unfinished")
-            command = [COMPILER, *options, "-x", "c++", "-c", source, "-o", unfinished]
+            command = [COMPILER, *options, "-c", source, "-o", unfinished]
             done = subprocess.run(command, capture_output=True, text=True, timeout=400)
             assert done.returncode == 0, done.stderr
             unfinished.replace(path)
@@ -103,6 +104,11 @@ def built_once(name: str, checkout: Path, how: Sequence[str], build: Callable[[]
             shutil.copy2(build(), unfinished)
             unfinished.replace(path)
     return path
+
+
+def library(source: Path, output: Path) -> Path:
+    """A source as a shared library, to be loaded or preloaded."""
+    return program([source], [], output, ["-O1", "-fPIC", "-Wall", "-Wextra", "-Werror"], ["-shared"])
 
 
 @contextmanager

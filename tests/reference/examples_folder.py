@@ -7,19 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from workloads import synthesised
 
 
 @pytest.fixture(scope="session")
 def small_list(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Six launches of a kernel, as `kernelpoint synth axpy --launches 6 --set n=2048` writes them."""
-    from kernelpoint_lab.synth.compose import compose
-    from kernelpoint_lab.synth.lists import write_list
-
-    folder = tmp_path_factory.mktemp("small") / "traces"
-    folder.mkdir()
-    request = compose("axpy", launches=6, sizes={"n": [2048]})
-    write_list(request.sequence, folder, request.launches, request.description)
-    return folder
+    return synthesised(tmp_path_factory.mktemp("small") / "traces", "axpy", 6, n=2048).parent
 
 
 @pytest.fixture(autouse=True)

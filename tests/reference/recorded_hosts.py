@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from journal_story import story
+from workloads import synthesised
 
 from kernelpoint.session import boundary
 
@@ -126,13 +127,6 @@ def whole_and_resumed(
         cut(first.journal, share)
         yield f"{name}, killed at {share}", host().run()
     first.journal.unlink()
-
-
-def synthesised(folder: Path, workload: str, launches: int, *sizes: str) -> Path:
-    from kernelpoint_lab.commands.synth import synth
-
-    synth(workload, folder, launches=launches, sizes=list(sizes))
-    return folder / "kernelslist.g"
 
 
 def profile_of(traces: Path, path: Path) -> Path:

@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from journal_story import story
+from miniatures import accelsim_checkout, macsim_checkout
 from modules import module_of
-from recorded_hosts import BUDGET, cut, profile_of, synthesised
+from recorded_hosts import BUDGET, cut, profile_of
+from workloads import synthesised
 
 from kernelpoint.session import boundary
 
 TESTS = Path(__file__).resolve().parents[1]
 # Of few warp instructions: the real simulators take a second for each launch even so.
-SMALL = ("iterative-solver", 12, "rows=64")
+SMALL = {"name": "iterative-solver", "launches": 12, "rows": 64}
 ENOUGH = ("--max_insts1=4000000000",)  # MacSim ends a core at this many instructions
 
 
@@ -32,9 +34,7 @@ def embedded_host(folder: Path) -> Iterator[tuple[str, list[Any]]]:
     from kernelpoint.cli.host import program
 
     solver, large = synthesised(folder / "host", "iterative-solver", 60), folder / "large"
-    from kernelpoint_lab.commands.synth import synth
-
-    synth("axpy", large, launches=3, sizes=["n=65536"])
+    synthesised(large, "axpy", 3, n=65536)
     small = folder / "small.yaml"
     v100 = next(Path(boundary.__file__).parents[1].rglob("v100.yaml")).read_text()
     small.write_text(re.sub(r"^sms: 80$", "sms: 1", v100, flags=re.MULTILINE))
@@ -61,11 +61,11 @@ def miniatures(folder: Path) -> Iterator[tuple[str, list[Any]]]:
     from kernelpoint.patching import Tree, load_description
 
     accelsim, macsim = (module_of(TESTS / f"{name}_patch" / "conftest.py") for name in ("accelsim", "macsim"))
-    checkout = accelsim.make_checkout(folder / "accelsim", "class_layout")
+    checkout = accelsim_checkout(folder / "accelsim")
     Tree(checkout, load_description("accelsim")).apply()
     program = accelsim.build(checkout)
     os.environ["ASAN_OPTIONS"] = "detect_leaks=0"  # a plugin's session lives until the process ends: that is no leak
-    other = macsim.make_checkout(folder / "macsim")
+    other = macsim_checkout(folder / "macsim")
     Tree(other, load_description("macsim")).apply()
     macsim_program = macsim.build(other)
     work = folder / "work"
@@ -102,7 +102,7 @@ def accelsim(folder: Path) -> Iterator[tuple[str, list[Any]]]:
         print("accelsim: left out, KERNELPOINT_ACCELSIM names no patched accel-sim.out")
         return
     tests = module_of(TESTS / "accelsim_patch" / "test_accelsim.py")
-    made = synthesised(folder / "made", *SMALL)
+    made = synthesised(folder / "made", **SMALL)
     runs = [(made, yaml) for yaml in ("policy: all", f"policy: random\nseed: 3\n{BUDGET % 0.05}", "policy: gcl")]
     if given := os.environ.get("KERNELPOINT_ACCELSIM_LIST"):
         runs.append((linked(Path(given), folder / "recorded"), f"policy: kernelpoint\nseed: 1\n{BUDGET % 0.05}"))
@@ -138,7 +138,7 @@ def macsim(folder: Path) -> Iterator[tuple[str, list[Any]]]:
     from kernelpoint.convert import convert_to_macsim
 
     tests = module_of(TESTS / "macsim_patch" / "test_macsim.py")
-    convert_to_macsim(synthesised(folder / "traces", *SMALL), folder / "converted")
+    convert_to_macsim(synthesised(folder / "traces", **SMALL), folder / "converted")
     made = folder / "converted" / "kernel_config.txt"
     runs = [(made, yaml) for yaml in ("policy: all", f"policy: random\nseed: 3\n{BUDGET % 0.05}")]
     if given := os.environ.get("KERNELPOINT_MACSIM_LIST"):

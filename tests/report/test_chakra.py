@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from workloads import synthesised
 
 pytest.importorskip("google.protobuf", reason="Chakra traces need the extra chakra (protobuf)")
 
@@ -16,8 +17,6 @@ from kernelpoint.ranges import Listed, read_ranges
 from kernelpoint.report.chakra import write_chakra
 from kernelpoint.report.simai import write_simai
 from kernelpoint.report.system_times import system_times
-from kernelpoint_lab.synth.compose import compose
-from kernelpoint_lab.synth.lists import write_list
 
 MEGAHERTZ = 1132.0
 PATHS = ["prefill/attention", "prefill/mlp", "decode/attention", "decode/mlp"]
@@ -27,12 +26,11 @@ PATHS = ["prefill/attention", "prefill/mlp", "decode/attention", "decode/mlp"]
 def run(tmp_path_factory):
     """A sampled run whose ranges are quarters of the list."""
     folder = tmp_path_factory.mktemp("run")
-    request = compose("transformer-decode", launches=120)
-    write_list(request.sequence, folder, request.launches, request.description)
+    traces = synthesised(folder, "transformer-decode", 120)
     rows = "".join(f"{launch},{PATHS[launch // 30]}\n" for launch in range(120))
     (folder / "ranges.csv").write_text(f"launch,path\n{rows}")
     return kp.simulate(
-        folder / "kernelslist.g",
+        traces,
         folder / "run.kpjournal",
         policy="kernelpoint",
         error_budget={"relative_error": 0.05},

@@ -16,11 +16,6 @@ def kernel_of(launch):
     return name, grid + (launch >= LAUNCHES // 2 and launch % 4 == 0), block
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
-
-
 @pytest.fixture
 def census(tmp_path):
     """A census of Accel-Sim's tracer, of a program of 400 launches; none was traced."""

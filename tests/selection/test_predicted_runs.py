@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from workloads import synthesised
 
 import kernelpoint as kp
 from kernelpoint.config import parse_config
@@ -18,7 +19,6 @@ from kernelpoint.paired import compare_runs
 from kernelpoint.selection import Selection, read_census, write_output
 from kernelpoint.selection.join import join_lists
 from kernelpoint.session.selecting import draw
-from kernelpoint_lab.commands.synth import synth
 
 PROGRAM = Path(__file__).resolve().parents[2] / "examples" / "selective_tracing" / "program.py"
 BUDGET = {"relative_error": 0.05}
@@ -28,8 +28,8 @@ BUDGET = {"relative_error": 0.05}
 def program(tmp_path_factory):
     """A program's launches, and its cycles in a full run."""
     folder = tmp_path_factory.mktemp("program")
-    synth("iterative-solver", folder / "whole", launches=400, sizes=["rows=1024"])
-    full = kp.simulate(folder / "whole" / "kernelslist.g", folder / "full.kpjournal", policy="all", fast_model="off")
+    traces = synthesised(folder / "whole", "iterative-solver", 400, rows=1024)
+    full = kp.simulate(traces, folder / "full.kpjournal", policy="all", fast_model="off")
     return folder, full.ended().estimate
 
 

@@ -7,23 +7,15 @@ import sys
 
 import numpy as np
 import pytest
+from command_line import output_of, refusal_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelpoint import cli
 from kernelpoint.errors import PlanError, TraceError
 from kernelpoint.selection import Selection
 from kernelpoint.selection.join import join_lists
 from kernelpoint.selection.output import kernel_ranges, sampled_kernels
 from kernelpoint.traces import read_trace_list, read_tracer_sample
-
-
-def kernelpoint(monkeypatch, *arguments):
-    monkeypatch.setattr(sys, "argv", ["kernelpoint", *map(str, arguments)])
-    try:
-        cli.main()
-    except SystemExit as end:
-        assert not end.code, end.code
 
 
 def numbers_of(text):
@@ -51,12 +43,11 @@ def test_macsims_sample_holds_every_stratum_with_its_size(tmp_path):
     assert sample.launches == 7
 
 
-def test_select_writes_what_the_tracer_takes(census, tmp_path, monkeypatch, capsys):
-    kernelpoint(monkeypatch, "select", census, "-o", tmp_path / "drawn", "--relative-error", "0.05")
+def test_select_writes_what_the_tracer_takes(census, tmp_path):
+    said = output_of("select", census, "-o", tmp_path / "drawn", "--relative-error", "0.05")
     selection = Selection.load(tmp_path / "drawn" / "selection.kpselect")
     numbers = numbers_of((tmp_path / "drawn" / "kernel_range-1.txt").read_text())
     assert numbers == selection.numbers.tolist() and 0 < len(numbers) < 200
-    said = capsys.readouterr().err
     assert (
         f"400 launches; {len(numbers)} to trace" in said
         and "disk: about" in said
@@ -64,19 +55,19 @@ def test_select_writes_what_the_tracer_takes(census, tmp_path, monkeypatch, caps
     )
 
 
-def test_equal_seeds_draw_equal_launches_and_spare_only_adds(census, tmp_path, monkeypatch):
+def test_equal_seeds_draw_equal_launches_and_spare_only_adds(census, tmp_path):
     def drawn(name, *options):
-        kernelpoint(monkeypatch, "select", census, "-o", tmp_path / name, *options)
+        output_of("select", census, "-o", tmp_path / name, *options)
         return set(Selection.load(tmp_path / name / "selection.kpselect").numbers.tolist())
 
     assert drawn("a", "--seed", 4) == drawn("b", "--seed", 4) != drawn("c", "--seed", 5)
     assert drawn("d", "--spare", 1) < drawn("e", "--spare", 2) < drawn("f", "--spare", 6)
 
 
-def test_contexts_are_selected_apart(census, tmp_path, monkeypatch):
+def test_contexts_are_selected_apart(census, tmp_path):
     other = tmp_path / "stats_ctx_0x99"
     other.write_text("".join(census.read_text().splitlines(keepends=True)[:41]))
-    kernelpoint(monkeypatch, "select", census, other, "-o", tmp_path / "drawn")
+    output_of("select", census, other, "-o", tmp_path / "drawn")
     sizes = [
         Selection.load(tmp_path / "drawn" / name / "selection.kpselect").census.size
         for name in (census.name, other.name)
@@ -84,8 +75,8 @@ def test_contexts_are_selected_apart(census, tmp_path, monkeypatch):
     assert sizes == [400, 40]
 
 
-def test_a_damaged_selection_is_refused(census, tmp_path, monkeypatch):
-    kernelpoint(monkeypatch, "select", census, "-o", tmp_path / "drawn")
+def test_a_damaged_selection_is_refused(census, tmp_path):
+    output_of("select", census, "-o", tmp_path / "drawn")
     path = tmp_path / "drawn" / "selection.kpselect"
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
@@ -106,10 +97,10 @@ def test_a_damaged_selection_is_refused(census, tmp_path, monkeypatch):
         ("traced", lambda a: a.astype(float)),
     ],
 )
-def test_a_selection_whose_parts_do_not_fit_is_refused(census, tmp_path, monkeypatch, part, change):
+def test_a_selection_whose_parts_do_not_fit_is_refused(census, tmp_path, part, change):
     from kernelpoint.archive import read_archive, write_archive
 
-    kernelpoint(monkeypatch, "select", census, "-o", tmp_path / "drawn")
+    output_of("select", census, "-o", tmp_path / "drawn")
     path = tmp_path / "drawn" / "selection.kpselect"
     about, arrays = read_archive(path)
     write_archive(path, about, {**arrays, part: change(arrays[part])})
@@ -118,10 +109,10 @@ def test_a_selection_whose_parts_do_not_fit_is_refused(census, tmp_path, monkeyp
 
 
 @pytest.mark.parametrize("key", ["origin", "names", "spare", "counters", "source"])
-def test_a_selection_that_lacks_something_is_refused(census, tmp_path, monkeypatch, key):
+def test_a_selection_that_lacks_something_is_refused(census, tmp_path, key):
     from kernelpoint.archive import read_archive, write_archive
 
-    kernelpoint(monkeypatch, "select", census, "-o", tmp_path / "drawn")
+    output_of("select", census, "-o", tmp_path / "drawn")
     path = tmp_path / "drawn" / "selection.kpselect"
     about, arrays = read_archive(path)
     del about[key]
@@ -149,7 +140,7 @@ def test_the_script_runs_the_tracer_and_joins_its_traces(census, tmp_path, monke
             "static shared mem: 0, dynamic shared mem: 0\n" for n in range(50)
         ))  # fmt: skip
         arguments[1] = names
-    kernelpoint(monkeypatch, *arguments)
+    output_of(*arguments)
     folder = tmp_path / "drawn"
     if tracer == "accelsim":  # as if the environment were short
         first, *rest = (folder / "kernel_range-1.txt").read_text().split()
@@ -235,14 +226,13 @@ def test_a_launch_that_was_traced_twice_is_refused(tmp_path):
         join_lists([a, b], tmp_path / "all")
 
 
-def test_a_spare_beyond_numbers_is_refused(census, tmp_path, monkeypatch):
-    with pytest.raises(AssertionError, match="--spare: got inf; allowed: a number from 1"):
-        kernelpoint(monkeypatch, "select", census, "-o", tmp_path / "drawn", "--spare", "inf")
+def test_a_spare_beyond_numbers_is_refused(census, tmp_path):
+    said = refusal_of("select", census, "-o", tmp_path / "drawn", "--spare", "inf")
+    assert "--spare: got inf; allowed: a number from 1" in said
 
 
-def test_two_censuses_of_one_name_would_share_a_folder_and_are_refused(census, tmp_path, monkeypatch):
+def test_two_censuses_of_one_name_would_share_a_folder_and_are_refused(census, tmp_path):
     (tmp_path / "other").mkdir()
     other = shutil.copy(census, tmp_path / "other" / census.name)
-    with pytest.raises(AssertionError, match="two censuses have this name"):
-        kernelpoint(monkeypatch, "select", census, other, "-o", tmp_path / "drawn")
+    assert "two censuses have this name" in refusal_of("select", census, other, "-o", tmp_path / "drawn")
     assert not (tmp_path / "drawn").exists()

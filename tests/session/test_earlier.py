@@ -3,20 +3,16 @@
 from pathlib import Path
 
 import pytest
+from workloads import synthesised
 
 import kernelpoint as kp
 from kernelpoint.errors import ConfigError, JournalError
 from kernelpoint.journal import ValidationRecord
-from kernelpoint_lab.synth.compose import compose
-from kernelpoint_lab.synth.lists import write_list
 
 
 @pytest.fixture(scope="module")
 def traces(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("list")
-    request = compose("transformer-decode", launches=150)
-    write_list(request.sequence, folder, request.launches, request.description)
-    return folder / "kernelslist.g"
+    return synthesised(tmp_path_factory.mktemp("list"), "transformer-decode", 150)
 
 
 @pytest.fixture(scope="module")

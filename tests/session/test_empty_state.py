@@ -1,11 +1,10 @@
 """`replay.state: empty`: every launch begins as the first one of the list does."""
 
 import pytest
+from workloads import synthesised
 
 import kernelpoint as kp
 from kernelpoint.errors import ConfigError
-from kernelpoint_lab.synth.compose import compose
-from kernelpoint_lab.synth.lists import write_list
 
 EMPTY = {"state": "empty"}
 
@@ -13,10 +12,7 @@ EMPTY = {"state": "empty"}
 @pytest.fixture(scope="module")
 def traces(tmp_path_factory):
     """One launch that reads what the L2 keeps, forty times."""
-    folder = tmp_path_factory.mktemp("list")
-    request = compose("copy", launches=40)
-    write_list(request.sequence, folder, request.launches, request.description)
-    return folder / "kernelslist.g"
+    return synthesised(tmp_path_factory.mktemp("list"), "copy", 40)
 
 
 def test_each_launch_takes_as_long_as_the_first_one(traces, tmp_path):

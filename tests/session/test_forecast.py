@@ -1,13 +1,13 @@
 """Forecasts of `kernelpoint plan`."""
 
-import subprocess
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from embedded_host import run_host
+from workloads import synthesised
 
 from kernelpoint.api import Plan, simulate
-from kernelpoint.cli.host import program
 from kernelpoint.cli.plan import plan as plan_list
 from kernelpoint.config import parse_config
 from kernelpoint.journal import load_run
@@ -17,23 +17,13 @@ from kernelpoint.session.rehearsal import MOST_LAUNCHES, forecasts
 from kernelpoint.workload import Population
 from kernelpoint.workload.forecast import Forecast, compared, sentences
 from kernelpoint.workload.plan import Plan as Stored
-from kernelpoint_lab.synth.compose import compose
-from kernelpoint_lab.synth.lists import write_list
 
 LAUNCHES = 200
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
-
-
 @pytest.fixture(scope="module")
 def traces(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("traces")
-    request = compose("iterative-solver", launches=LAUNCHES, sizes={"rows": [1024]})
-    write_list(request.sequence, folder, request.launches, request.description)
-    return folder / "kernelslist.g"
+    return synthesised(tmp_path_factory.mktemp("traces"), "iterative-solver", LAUNCHES, rows=1024)
 
 
 def expected(config, population):
@@ -56,12 +46,9 @@ def test_a_run_finds_the_plan_in_the_cache_and_says_what_was_expected_and_what_i
     plan_list(traces, tmp_path / "run.kpplan", gpu=["v100"])
     made = Stored.load(tmp_path / "run.kpplan", permanent_random_numbers(0, 0, LAUNCHES))
     one = next(f for f in made.forecast if f.relative_error == 0.01)
-    if not program().is_file():
-        pytest.skip(f"{program()} is not built; `make build` does")
     config = tmp_path / "kp.yaml"
     config.write_text("version: 1\npolicy: kernelpoint\n")
-    command = [str(program()), "-trace", str(traces), "-config", "v100", "-kernel_sampling", str(config)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120, cwd=tmp_path)
+    done = run_host(traces, tmp_path, None, "-kernel_sampling", config, check=True)
     summary = load_run(tmp_path / "run.kpjournal").ended()
     assert compared([one], 0.01, summary.simulated, summary.cycle_speedup) in done.stdout + done.stderr
 
@@ -89,13 +76,10 @@ def test_each_further_target_has_a_forecast_and_so_have_all_together(traces, tmp
     ],
 )
 def test_a_run_takes_what_was_expected_within_a_factor_of_one_and_a_half(workload, sizes, tmp_path):
-    if not program().is_file():
-        pytest.skip(f"{program()} is not built; `make build` does")
-    request = compose(workload, launches=2 * LAUNCHES, sizes=sizes)
-    write_list(request.sequence, tmp_path, request.launches, request.description)
-    for one in Plan.from_traces(tmp_path / "kernelslist.g", gpu=["v100"]).forecast[::2]:  # 5 and 0.5 %
+    traces = synthesised(tmp_path, workload, 2 * LAUNCHES, **sizes)
+    for one in Plan.from_traces(traces, gpu=["v100"]).forecast[::2]:  # 5 and 0.5 %
         budget = {"relative_error": one.relative_error}
-        took = simulate(tmp_path / "kernelslist.g", tmp_path / f"{budget}.kpjournal", error_budget=budget).ended()
+        took = simulate(traces, tmp_path / f"{budget}.kpjournal", error_budget=budget).ended()
         assert one.launches / 1.5 <= took.simulated <= 1.5 * one.most_launches, (one, took.simulated)
         assert one.least_speedup / 1.5 <= took.cycle_speedup <= 1.5 * one.speedup, (one, took.cycle_speedup)
         assert one.most_launches <= 6 * one.launches, "a range that says nothing"

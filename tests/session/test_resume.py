@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sealed_lines import journal_of
 from simulated_host import failing_once
+from workloads import synthesised
 
 from kernelpoint.errors import JournalError
 from kernelpoint.estimation import Engine
@@ -231,10 +232,7 @@ def test_a_run_killed_just_after_its_estimate_failed_still_simulates_everything(
 
 
 def test_a_run_with_predictions_whose_estimate_fails_simulates_every_launch(host, monkeypatch, tmp_path):
-    from kernelpoint_lab.commands.synth import synth
-
-    synth("cnn-inference", tmp_path / "t", launches=60)
-    info = {"list_paths": [str(tmp_path / "t" / "kernelslist.g")], "launch_counts": [60]}
+    info = {"list_paths": [str(synthesised(tmp_path / "t", "cnn-inference", 60))], "launch_counts": [60]}
     host.cycles = np.where(np.arange(60) % 2, 9000.0, 3000.0)  # far from any prediction, so the sample has to grow
     session = host.open("policy: kernelpoint\nerror_budget: {relative_error: 0.001}", **info)
     assert isinstance(session.loop.sample.engine, Engine)
@@ -261,10 +259,7 @@ def test_a_launch_that_failed_for_good_gets_a_fresh_chance_in_the_next_process(h
 
 
 def test_resume_is_refused_when_the_traces_have_changed(host, tmp_path):
-    from kernelpoint_lab.commands.synth import synth
-
-    synth("copy", tmp_path / "t", launches=3)
-    info = {"list_paths": [str(tmp_path / "t" / "kernelslist.g")], "launch_counts": [3]}
+    info = {"list_paths": [str(synthesised(tmp_path / "t", "copy", 3))], "launch_counts": [3]}
     host.cycles = host.cycles[:3]
     host.run(host.open("policy: all", **info))
     trace = next((tmp_path / "t").glob("kernel-*.traceg"))

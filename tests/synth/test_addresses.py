@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tarfile
 from itertools import islice
 from pathlib import Path
@@ -13,10 +12,9 @@ import zstandard
 from accelsim_rules import GLOBAL, SHARED, lanes, mode_of_tracer
 from hypothesis import given
 from hypothesis import strategies as st
+from recorded_traces import ACCELSIM, shared
 
 from kernelpoint_lab.synth.addresses import encode
-
-DATA = Path(os.environ.get("KERNELPOINT_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
 
 def decode(text: str, mask: int) -> list[int]:
@@ -67,10 +65,7 @@ def real_accesses(archive: Path, files: int, lines: int) -> list[tuple[str, str]
 
 @pytest.mark.parametrize("name", ["simpletorch3", "rodinia_bfs"])
 def test_recorded_accesses_are_compressed_the_same_way(name: str) -> None:
-    archive = DATA / "accelsim_traces" / f"{name}.tar.zst"
-    if not archive.is_file():
-        pytest.skip("no recorded traces: set KERNELPOINT_SHARED_DATA to the folder with their archives")
-    accesses = real_accesses(archive, files=6, lines=20_000)
+    accesses = real_accesses(shared(f"{ACCELSIM}/{name}.tar.zst"), files=6, lines=20_000)
     assert accesses
     for mask_text, text in accesses:
         mask = int(mask_text, 16)

@@ -6,6 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from fast_reader import read_fast
+from recorded_traces import index_of
 from slow_reader import read_slowly
 
 from kernelpoint import _native
@@ -13,9 +14,9 @@ from kernelpoint.traces import TraceCache, launch_paths, scan_launches, scan_tra
 
 
 @pytest.fixture(params=["simpletorch3", "simpletorch"])
-def workload(request, real_traces, real_index, tmp_path):
+def workload(request, real_traces, tmp_path):
     folder = real_traces(request.param)
-    rows = real_index(request.param)
+    rows = index_of(request.param)
     paths = [str(folder / name) for name in rows]
     return list(rows.values()), scan_launches(paths, TraceCache(tmp_path / "own"))
 

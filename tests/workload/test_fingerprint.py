@@ -4,6 +4,7 @@ import os
 import shutil
 
 import pytest
+from workloads import synthesised
 
 from kernelpoint.config import parse_config
 from kernelpoint.convert import convert_to_macsim
@@ -11,8 +12,6 @@ from kernelpoint.policies.registry import load_policy
 from kernelpoint.session.planning import plan_for
 from kernelpoint.traces import launch_paths
 from kernelpoint.workload import Population, fingerprint
-from kernelpoint_lab.synth.compose import compose, prepare
-from kernelpoint_lab.synth.lists import write_list
 
 MOMENT = 1_700_000_000_000_000_000  # ns
 
@@ -87,11 +86,8 @@ def test_order_repetition_and_processes_count(tmp_path):
     assert len({of([a, b, c]), of([a, c, b]), of([a, b, c, c]), of([a, b]), fingerprint([1, 2], [a, b, c])}) == 5
 
 
-def test_a_launch_that_was_traced_again_gets_a_new_plan(tmp_path, monkeypatch):
-    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
-    request = compose("iterative-solver", launches=20, sizes={"rows": [1024]})
-    prepare(tmp_path / "list", False, 3)
-    write_list(request.sequence, tmp_path / "list", request.launches, request.description)
+def test_a_launch_that_was_traced_again_gets_a_new_plan(tmp_path):
+    synthesised(tmp_path / "list", "iterative-solver", 20, rows=1024)
     convert_to_macsim(tmp_path / "list", tmp_path / "macsim")
     paths = tuple(launch_paths(tmp_path / "macsim"))
     config = parse_config({"version": 1, "policy": "sieve"})

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from workloads import synthesised
 
 from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError, PolicyError, TraceError
@@ -9,8 +10,6 @@ from kernelpoint.policies.registry import load_policy, policy_names
 from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.traces import launch_paths
 from kernelpoint.workload import Available, Need, Population, check_available, complete
-from kernelpoint_lab.synth.compose import compose, prepare
-from kernelpoint_lab.synth.lists import write_list
 
 ENCODER = parse_config({"version": 1, "policy": "all"}).encoder
 QUIET = [].append
@@ -18,11 +17,7 @@ QUIET = [].append
 
 @pytest.fixture(scope="module")
 def paths(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("traces") / "list"
-    request = compose("iterative-solver", launches=12, sizes={"rows": [1024]})
-    prepare(folder, False, 3)
-    write_list(request.sequence, folder, request.launches, request.description)
-    return tuple(launch_paths(folder))
+    return tuple(launch_paths(synthesised(tmp_path_factory.mktemp("traces"), "iterative-solver", 12, rows=1024)))
 
 
 @pytest.fixture(autouse=True)

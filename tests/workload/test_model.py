@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from workloads import synthesised
 
 from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError, ProfileError
@@ -19,8 +20,6 @@ from kernelpoint.workload import (
     with_model_source,
     with_profile,
 )
-from kernelpoint_lab.synth.compose import compose
-from kernelpoint_lab.synth.lists import write_list
 
 LAUNCHES = 8
 ENCODER = parse_config({"version": 1, "policy": "all"}).encoder
@@ -44,14 +43,8 @@ def cache(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def lists(tmp_path_factory):
-    made = []
-    for name in ("graph-traversal", "iterative-solver"):
-        folder = tmp_path_factory.mktemp("lists") / name
-        folder.mkdir()
-        request = compose(name, launches=LAUNCHES)
-        write_list(request.sequence, folder, request.launches, request.description)
-        made.append(str(folder / "kernelslist.g"))
-    return tuple(made)
+    names = ("graph-traversal", "iterative-solver")
+    return tuple(str(synthesised(tmp_path_factory.mktemp("lists"), name, LAUNCHES)) for name in names)
 
 
 @pytest.fixture

@@ -1,0 +1,34 @@
+"""Checkouts of the miniature simulators, and what is done to a tree."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parents[1]
+LAYOUTS = ("class_layout", "main_layout", "version_2_layout")
+
+
+def accelsim_checkout(folder: Path, layout: str = "class_layout") -> Path:
+    """An unpatched checkout of the simulator with Accel-Sim's names."""
+    miniature = TESTS / "accelsim_patch" / "miniature"
+    for part in ("gpgpu", "gpu-simulator"):
+        shutil.copytree(miniature / part, folder / part)
+    shutil.copytree(miniature / layout, folder / "gpu-simulator", dirs_exist_ok=True)
+    return folder
+
+
+def macsim_checkout(folder: Path) -> Path:
+    """An unpatched checkout of the simulator with MacSim's names."""
+    return Path(shutil.copytree(TESTS / "macsim_patch" / "miniature", folder))
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    """Every file of a tree."""
+    return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
+
+
+def rewrite(path: Path, change: Callable[[str], str]) -> None:
+    """Change the text of a file, its line ends kept."""
+    path.write_bytes(change(path.read_bytes().decode()).encode())

@@ -1,0 +1,17 @@
+"""Synthetic workloads for tests that are about something else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kernelpoint_lab.synth.compose import compose
+from kernelpoint_lab.synth.lists import write_list
+
+
+def synthesised(folder: Path, name: str, launches: int, **sizes: int | list[int]) -> Path:
+    """The list of a workload, which is written into a folder; its sizes are small where none are given."""
+    values = {key: value if isinstance(value, list) else [value] for key, value in sizes.items()}
+    request = compose(name, launches=launches, sizes=values)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_list(request.sequence, folder, request.launches, request.description)
+    return folder / "kernelslist.g"
