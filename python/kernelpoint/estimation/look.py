@@ -17,10 +17,16 @@ from kernelpoint.estimation.unseen import OpenUnit
 class Estimate:
     """Estimated total (or ratio of totals) of one counter, with its bound.
 
-    counter: its name; estimate: the total; half_width: of the confidence interval at `confidence`, nan where no bound is
-    stated; relative_half_width: half_width / |estimate|; std_error: square root of the estimated variance;
-    degrees_of_freedom: of that variance; confidence: the stated one; simulated: sum over the simulated units; computed: the
-    half-width that results show, before it is raised to the error budget, nan where none is kept.
+    Attributes:
+        counter: name of the counter.
+        estimate: the total.
+        half_width: half-width of the confidence interval, nan where no bound is stated.
+        relative_half_width: half_width / |estimate|.
+        std_error: square root of the estimated variance.
+        degrees_of_freedom: degrees of freedom of that variance.
+        confidence: confidence level of the interval.
+        simulated: sum over the simulated units.
+        computed: half-width before it is raised to the error budget, nan where none is kept.
 
     >>> Estimate("cycles", 200.0, 4.0, 0.02, 2.0, 9.0, 0.95, 50.0).contains(203.0)
     True
@@ -43,11 +49,18 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Look:
-    """The end of a pass: index 1, 2, ... (0 where results are missing and no error probability was spent), an estimate per
-    counter, per cluster and per named ratio, whether the error budget is met, and what the statement rests on.
+    """Interim analysis at the end of a pass.
 
-    clusters: one dict per cluster: cluster, units, simulated, and `estimates` by counter. domains: the same per domain,
-    empty where there is one only. open_unit: the undrawn unit that breaks the budget first, None where there is none.
+    Attributes:
+        index: 1, 2, ...; 0 where results are missing and no error probability was spent.
+        estimates: estimate of each counter.
+        clusters: of each cluster a dict of its number, units, simulated units, and estimates by counter.
+        ratios: estimate of each named ratio.
+        met: True if the error budget is met.
+        domains: as clusters, of each domain; empty where there is one only.
+        assumptions: sentences on what the statement rests on.
+        warnings: sentences.
+        open_unit: the undrawn unit that breaks the budget first, None where there is none.
 
     >>> from kernelpoint.estimation import Design, Engine, ErrorBudget, passes
     >>> engine = Engine(Design(np.zeros(9, int), np.array([2]), np.linspace(0, 0.9, 9)), ErrorBudget(0.05))

@@ -51,9 +51,12 @@ Spreads = tuple[Floats, Floats, Floats]  # weights, residuals and spreads of Uni
 class UnitErrors:
     """Errors of the units of a sampled population in one counter, float64 [N] each.
 
-    weights: w_i, 1 of a unit that stands for itself only; residuals: r_i, 0 of units that are not drawn; spreads: S_i; own:
-    half-widths of results that are not exact, and of units that can have no result, as they move the total; strata: int [N],
-    the stratum or group of each, -1 of one that stands for itself only.
+    Attributes:
+        weights: w_i, 1 of a unit that stands for itself only.
+        residuals: r_i, 0 of units that are not drawn.
+        spreads: S_i.
+        own: half-widths of results that are not exact, and of units that can have no result, as they move the total.
+        strata: int [N], stratum or group of each unit, -1 of one that stands for itself only.
     """
 
     weights: Floats
@@ -81,8 +84,9 @@ class UnitErrors:
 class Tree:
     """Nested parts of N units.
 
-    parents: int [R], the part that each lies in, which stands before it; -1 of the first, the whole. of_unit: int [N], the
-    innermost part of each unit.
+    Attributes:
+        parents: int [R], part that each part lies in, which stands before it; -1 of the first, the whole.
+        of_unit: int [N], innermost part of each unit.
 
     >>> Tree(np.array([-1, 0, 0]), np.array([1, 1, 2, 0])).sums(np.array([1.0, 2.0, 4.0, 8.0])).tolist()
     [15.0, 3.0, 4.0, 8.0, 0.0, 0.0]

@@ -63,8 +63,13 @@ def unseen_slow(N: Ints, n: Ints, size: Floats, alpha: float, least: float) -> f
 
 @dataclass(frozen=True)
 class Draws:
-    """Draws of a sample, all arrays float64 [n]: values; errors, how far they are off what was expected of them; units, and sum
-    of expected values, that each stands for (0 of one unit).
+    """Draws of a sample, arrays float64 [n].
+
+    Attributes:
+        values: values of the draws.
+        errors: differences of the values from their predictions.
+        units: units that each draw stands for.
+        amounts: sum of the predictions of these units, 0 of one unit.
 
     >>> draws = Draws(np.array([0.0] * 28 + [5.0] * 6), np.ones(34), np.full(34, 10.0), np.full(34, 7.0))
     >>> round(draws.unseen_counts(0.05), 1), draws.largest
@@ -122,7 +127,10 @@ def of_kind(shares: Floats, alpha: float, counter: str) -> str:
 class OpenUnit:
     """The undrawn unit of which the smallest multiple breaks the error budget.
 
-    unit: its number; times: that multiple of the value that is expected of it; probability: of its being drawn, beforehand.
+    Attributes:
+        unit: its number.
+        times: that multiple of the value that is expected of it.
+        probability: probability of being drawn.
     """
 
     unit: int

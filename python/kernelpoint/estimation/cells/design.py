@@ -61,8 +61,10 @@ CARE: dict[Assume, Care] = {
 class Prediction:
     """Expected values of one counter, float64 [N] each.
 
-    mean: value in the total, 0 or more; replayed: value that a draw has, where that is another one; spread: standard deviation
-    of values about their prediction, as far as it is known beforehand.
+    Attributes:
+        mean: value in the total, 0 or more.
+        replayed: value that a draw has, where that is another one.
+        spread: standard deviation of values about their prediction, if it is known beforehand.
 
     >>> Prediction(np.ones(3), spread=np.full(3, 0.1)).of(np.array([1])).spread.tolist()
     [0.1]
@@ -80,14 +82,14 @@ class Prediction:
 
 @dataclass(frozen=True)
 class AssistedDesign:
-    """A population with predictions of every unit, and what is fixed before the first draw.
+    """Design of a run with a prediction of every unit, fixed before the first draw.
 
     Args:
         predictions: by counter, a `Prediction` or its mean alone; a counter without one is predicted by the budget's, or the
             first.
-        groups: int [N] from 0, units whose predictions may be off alike (kernels); -1 marks a take-all unit.
+        groups: int [N] from 0, units whose predictions may have a common error (kernels); -1 marks a take-all unit.
         u: float64 [N], permanent random numbers in [0, 1).
-        assume: how much may be hidden from the predictions; see CARE.
+        assume: errors that predictions may hide; see CARE.
         lines: int [groups] from 0, groups with one number share one line; None: each has its own.
 
     Raises:

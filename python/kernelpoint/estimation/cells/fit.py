@@ -18,14 +18,13 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Trust:
-    """Trust in predictions.
+    """Trust in predictions of a counter.
 
-    least: their squared relative error at least.
-    of_budget: whether the budget is about this counter, or it is a ratio with that one.
-    expected: squared relative error of single predictions before any draw, which counts for EXPECTED_DEGREES.
-
-    Of several estimates of the spread the least counts for the counter of the budget, whose cells and number of draws allow for
-    that, and the largest for any other.
+    Attributes:
+        least: squared relative error of predictions, at least.
+        of_budget: True if the budget is on this counter, or on a ratio with it. Of several estimates of the spread the smallest
+            counts then, because cells and number of draws allow for that. The largest counts for any other counter.
+        expected: squared relative error of single predictions before any draw. It counts for EXPECTED_DEGREES.
     """
 
     least: float = constants.MIN_SQUARED_ERROR
@@ -38,8 +37,13 @@ FULL_TRUST = Trust()
 
 @dataclass(frozen=True)
 class Spread:
-    """Squared relative errors of predictions, inside groups (K) and with what their levels differ by (K0), on nu degrees of
-    freedom; line: the slope's squared distance from 1 and its variance.
+    """Spread of the errors of predictions.
+
+    Attributes:
+        K: squared relative error inside groups.
+        K0: squared relative error with the differences between groups.
+        line: squared distance of the slope from 1, and its variance.
+        nu: degrees of freedom.
     """
 
     K: float
@@ -54,10 +58,18 @@ class Spread:
 
 @dataclass(frozen=True)
 class AssistedFit:
-    """estimate: the total; slope: of the error y - x on x; level: float64 [groups], error left by it; seen: bool [groups],
-    those that have draws; spread: what the variance rests on; common, within: relative error (std) of predictions where all
-    groups have one level, and each its own; error: of the estimate; known: squared relative error that predictions are known to
-    have beforehand.
+    """Total of a part of a run, with the correction of predictions that it rests on.
+
+    Attributes:
+        estimate: the total.
+        slope: slope of the error y - x on x.
+        level: float64 [groups], error that the slope leaves in each group.
+        seen: bool [groups], groups that have draws.
+        spread: spread that the variance rests on.
+        common: standard deviation of relative errors, if all groups have one level.
+        within: standard deviation of relative errors, if each group has its own level.
+        error: standard error of the estimate.
+        known: squared relative error of predictions that is known beforehand.
     """
 
     estimate: float

@@ -1,4 +1,4 @@
-"""Parts of a run: its begin, first units of groups, and the rest, which may be off their predictions in other ways."""
+"""Parts of a run: its beginning, first units of groups, and the rest, which may be off their predictions in other ways."""
 
 from __future__ import annotations
 

@@ -12,11 +12,20 @@ from kernelpoint.estimation.moments import Floats, Ints
 
 @dataclass(frozen=True)
 class CellSample:
-    """One draw in each of n cells; all arrays [n], in any order.
+    """Sample of one draw in each of n cells; all arrays float64 or int64 [n], in any order.
 
-    x, size, group, order: of the drawn unit: prediction, size (> 0, what errors are relative to), group, place in the run.
-    N, mean_x, square, spread, mixed: of its cell: units, means of the prediction and of the squared size, variance of the
-    size, 1 - sum of squared shares of its groups. X: total of the predictions; count: groups.
+    Attributes:
+        x: prediction of the drawn unit.
+        size: amount that its error is relative to, above 0.
+        group: its group.
+        order: its place in the run.
+        N: units of its cell.
+        mean_x: mean prediction of the cell.
+        square: mean squared size of the cell.
+        spread: variance of the size in the cell.
+        mixed: 1 - sum of squared shares of the cell's groups.
+        X: total of the predictions.
+        count: number of groups.
     """
 
     x: Floats

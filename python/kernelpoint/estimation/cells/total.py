@@ -19,10 +19,17 @@ from kernelpoint.estimation.unseen import Draws
 
 @dataclass(frozen=True)
 class TotalFit:
-    """A total that is estimated by parts. The first is the rest of the run; the others may lean on it.
+    """Total that is estimated by parts. The first part is the rest of the run, whose lines and spread the others may use.
 
-    fits: of each part, at least one; exact: sum over parts that are drawn whole; known: predictions and sizes of all units;
-    allowance: `Care.allowance`; alike: whether all spreads are that of the first; draws: of all parts; of_budget: as of Trust.
+    Attributes:
+        fits: fit of each part, at least one.
+        parts: the parts.
+        exact: sum over parts that are drawn whole.
+        known: predictions and sizes of all units.
+        allowance: `Care.allowance`.
+        alike: True if all spreads are that of the first part.
+        draws: draws of all parts.
+        of_budget: as of Trust.
     """
 
     fits: tuple[AssistedFit, ...]
@@ -131,10 +138,14 @@ class TotalFit:
 
 @dataclass(frozen=True)
 class Demand:
-    """The half-width and the outlier allowance that a target asks of the next sample.
+    """The half-width and the outlier allowance that a target asks of the next sample, in the unit of `known`.
 
-    fit: of its total at the last look; known: its predictions; half_width, guard: allowed, in the unit of `known`; unseen:
-    `unseen_counts` of the fit, in that unit, which falls with the number of draws.
+    Attributes:
+        fit: its total at the last look.
+        known: its predictions.
+        half_width: allowed half-width.
+        guard: allowed change by an outlier.
+        unseen: `unseen_counts` of the fit, which falls with the number of draws.
     """
 
     fit: TotalFit

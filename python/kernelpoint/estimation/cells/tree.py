@@ -34,8 +34,14 @@ NODE = np.dtype(
 
 @dataclass(frozen=True)
 class Leaves:
-    """The n leaves of a tree; all arrays [n]: number of each node, its range in `Cells.order`, means of the size x
-    and of its square, 1 - sum of squared shares of its groups. means: of other values, by name (Cells.means).
+    """The n leaves of a tree, arrays [n].
+
+    Attributes:
+        node: number of each node.
+        start, end: its range in `Cells.order`.
+        mean, square: means of the size and of its square.
+        mixed: 1 - sum of squared shares of its groups.
+        means: means of other values, by name (Cells.means).
     """
 
     node: Ints

@@ -37,8 +37,12 @@ MOST_NAMED = 3  # counters that a sentence lists
 class Reach:
     """Positions of the results with errors of their own, in the order in which they came.
 
-    weights: float64 [m], I_i; clusters: int [m], -1 for take-all units; domains: int [m] or None; shared: whether one
-    estimated ratio serves all strata, so that an error anywhere moves every part, by no more than the whole.
+    Attributes:
+        weights: float64 [m], I_i.
+        clusters: int [m], -1 of take-all units.
+        domains: int [m], or None where there is one domain.
+        shared: True if one estimated ratio serves all strata. An error anywhere then moves every part, by no more than the
+            whole.
     """
 
     weights: Floats

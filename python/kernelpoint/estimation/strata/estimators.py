@@ -14,11 +14,16 @@ from kernelpoint.estimation.moments import Floats, Ints, Moments
 
 @dataclass(frozen=True)
 class Sample:
-    """The sample of all strata at a look, without take-all units.
+    """Sample of all strata at a look, without take-all units.
 
-    strata: int [n], stratum of each draw; x: float64 [n] or None; N: int64 [H], units per stratum; X: float64 [H] or None,
-    total of x per stratum; clusters: int [H], cluster of each stratum; balanced: whether
-    draws are spread over the run, and stand here in its order; allowance, slow_excess: as in Design.
+    Attributes:
+        strata: int [n], stratum of each draw.
+        N: int64 [H], units of each stratum.
+        clusters: int [H], cluster of each stratum.
+        x: float64 [n], covariate of each draw, or None.
+        X: float64 [H], total of the covariate in each stratum, or None.
+        balanced: True if draws are spread over the run, and stand here in its order.
+        allowance, slow_excess: as in Design.
     """
 
     strata: NDArray[np.integer]
@@ -38,8 +43,12 @@ class Sample:
 
 @dataclass(frozen=True)
 class Fit:
-    """An estimate per stratum: totals float64 [H]; residuals float64 [n] (their spread within strata gives the variance);
-    prediction of an undrawn unit of stratum h: intercept[h] + slope[h] * x. Undrawn predictions plus draws add up to totals.
+    """Totals of strata, and predictions of undrawn units. These predictions and the draws add up to the totals.
+
+    Attributes:
+        totals: float64 [H].
+        residuals: float64 [n]; their spread within strata gives the variance.
+        intercept, slope: float64 [H]; the prediction of an undrawn unit of stratum h is intercept[h] + slope[h] * x.
     """
 
     totals: Floats

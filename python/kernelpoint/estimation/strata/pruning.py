@@ -19,7 +19,14 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of one level: cell of each unit (int32 [N]); parent (cell above), units and expected total of each cell [C]."""
+    """Cells of one level.
+
+    Attributes:
+        of_unit: int32 [N], cell of each unit.
+        parent: int64 [C], cell of the level above.
+        units: int64 [C], units of each cell.
+        total: float64 [C], expected total of each cell.
+    """
 
     of_unit: NDArray[np.int32]
     parent: Ints
@@ -53,7 +60,14 @@ def nested_cells(levels: Sequence[NDArray[np.integer]], expected: Floats) -> lis
 
 @dataclass(frozen=True)
 class Pruned:
-    """A partition chosen from nested cells: stratum of each unit [N]; expected size (1 ... N_h), total and CoV of each [H]."""
+    """Partition that is chosen from nested cells.
+
+    Attributes:
+        strata: int32 [N], stratum of each unit.
+        sizes: float64 [H], expected sample size, 1 ... N_h.
+        total: float64 [H], expected total.
+        spread: float64 [H], expected CoV.
+    """
 
     strata: NDArray[np.int32]
     sizes: Floats

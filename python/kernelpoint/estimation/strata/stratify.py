@@ -45,9 +45,9 @@ def first_sizes(
     No fewer than least_draws, at least one draw and, with probability SECOND_DRAW_PROBABILITY or more, a second; and so many
     that units which are off by `slow_excess` are drawn, or too few to break the budget (unseen.unseen_slow).
 
-    >>> pruned = Pruned(np.zeros(9, np.int64), np.array([10.0]), np.array([1.0]), np.array([0.1]))
+    >>> pruned = Pruned(np.zeros(9, np.int64), np.array([4.0]), np.array([1.0]), np.array([0.1]))
     >>> first_sizes(pruned, ErrorBudget(0.5), 0, 0.2).tolist()
-    [2]
+    [4]
     """
     share = pruned.total / max(float(pruned.total.sum()), 1e-300)
     least = np.ceil(least_draws(share, budget.relative_error, allowance))

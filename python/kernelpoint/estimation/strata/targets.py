@@ -17,7 +17,14 @@ from kernelpoint.estimation.quantiles import two_sided
 
 @dataclass(frozen=True)
 class Targets:
-    """Targets of an inference. looks: the kinds of the looks up to this one; empty where no bound may be stated.
+    """Targets of an inference.
+
+    Attributes:
+        budget: error allowed.
+        method: estimator of totals.
+        ratios: name -> (counter above, counter below).
+        counters: names of the counters.
+        looks: kinds of the looks up to this one; empty where no bound may be stated.
 
     >>> targets = Targets(ErrorBudget(0.01), "mean", {}, ("cycles",), looks=())
     >>> targets.quantile(9.0)  # no bound may be stated
@@ -45,8 +52,12 @@ class Targets:
 
 @dataclass(frozen=True)
 class Groups:
-    """Parts of the population with a total each. of_stratum: int [H]; of_exact: int [e], group of each take-all unit, -1 for
-    those of none; count: number of groups.
+    """Parts of the population with a total each.
+
+    Attributes:
+        of_stratum: int [H], group of each stratum.
+        of_exact: int [e], group of each take-all unit, -1 of those of none.
+        count: number of groups.
 
     >>> Groups(of_stratum=np.array([0, 0, 1]), of_exact=np.array([1]), count=2).units(np.array([10, 5, 8]))
     [15, 9]

@@ -15,11 +15,16 @@ from kernelpoint.estimation.strata.pooling import fit
 
 @dataclass(frozen=True)
 class Spread:
-    """Spread within strata, all arrays of shape [H].
+    """Spread within strata, arrays float64 [H].
 
-    S2: shrunk variances S_h^2; scale2: squared scale; own: own squared CoV c_h^2; pooled: c_0^2, the squared CoV expected
-    of a stratum of which nothing is known; degrees: nu_h = n_h - 1 (0 without a second draw); weight: the share of S_h^2
-    that is a stratum's own; uncertainty: relative variance of c_0^2, infinite if unknown.
+    Attributes:
+        S2: shrunk variances S_h^2.
+        scale2: squared scale of each stratum.
+        own: own squared CoV c_h^2.
+        pooled: c_0^2, squared CoV that is expected of a stratum without draws.
+        degrees: nu_h = n_h - 1, 0 without a second draw.
+        weight: share of S_h^2 that is a stratum's own.
+        uncertainty: relative variance of c_0^2, infinite if unknown.
     """
 
     S2: Floats
