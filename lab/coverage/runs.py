@@ -27,7 +27,7 @@ from kernelpoint.randomness import permanent_random_numbers
 
 @dataclass(frozen=True)
 class Case:
-    """A population that runs sample.
+    """A population with known values, and the engine of a sampled run on it.
 
     Attributes:
         values: truth of every counter, float64 [N].

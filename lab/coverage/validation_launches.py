@@ -46,7 +46,7 @@ class Launches:
 
     @classmethod
     def recorded(cls, journal: Path, output: Path) -> Launches:
-        """A list, from its results and the simulator's output of the full run."""
+        """A list, read from its results file and the simulator's output of the full run."""
         lines = output.read_text(errors="replace").splitlines()
         full = [float(line.rpartition("=")[2].split()[-1]) for line in lines if line.startswith("gpu_sim_cycle")]
         results = {unit: result.counters for unit, result in load_run(journal).results.items() if unit < len(full)}

@@ -119,9 +119,8 @@ def _end_interrupted(program: str, name: str) -> NoReturn:
 
 
 def _settle_streams() -> None:
-    """Open all three standard streams: the next opened file would take the place of a closed one. Letters that one
-    cannot show are escaped, and
-    control characters are shown.
+    """Open all three standard streams, since the next opened file would take the place of a closed one. Characters that a
+    stream cannot show are escaped; control characters become visible.
     """
     from kernelpoint.terminal import PlainStream, unfiltered
 

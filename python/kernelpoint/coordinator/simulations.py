@@ -60,7 +60,7 @@ class Simulations:
         self.start_seconds = self.seconds = 0.0
 
     def expect(self, planned: Iterable[Planned]) -> None:
-        """Hand out the launches that will be asked for and are not on their way."""
+        """Hand out the launches that the session will request and that no worker has yet."""
         if not self._costs:
             self._pass_cost, self._expected = 0.0, 0
             self._progress = WorkProgress("this pass", "simulated", self._say, terminal=False)

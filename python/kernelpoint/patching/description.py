@@ -17,7 +17,7 @@ class _Section(BaseModel):
 
 
 class Capture(_Section):
-    """A pattern that only gives names to things: its metavariables can be used in every added line."""
+    """A pattern that adds nothing itself: its metavariables name parts of the source for every added line."""
 
     match: str
     why: str

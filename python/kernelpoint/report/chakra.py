@@ -56,7 +56,8 @@ BYTES = {
 
 @dataclass(frozen=True)
 class Written:
-    """nodes; kernels among them; filled: those that have a time of the run, the others kept their own."""
+    """Counts of a written trace: nodes; kernels among them; filled: kernels that got a time of the run, the others kept
+    their own."""
 
     nodes: int
     kernels: int

@@ -61,7 +61,7 @@ class WorkerSession:
     # ---- the host's calls -------------------------------------------------------------------------------------------
 
     def next(self, process: int, after: int) -> tuple[int, int]:
-        """The next launch of the chain, or of the next chain, for which it waits; DONE where there will be none."""
+        """The next launch of this chain, or of the next one after waiting for it; DONE if no chain will come."""
         if (step := self._step()) is None:
             chain = self._chains.get()
             if chain is None:
