@@ -27,8 +27,8 @@ from rich.table import Table
 from kernelpoint.estimation import Design, Engine, ErrorBudget
 from kernelpoint.evaluation.evaluate import Cell, Inputs, Row, evaluate
 from kernelpoint.evaluation.summary import means
-from kernelpoint.evaluation.text import factor, percent
 from kernelpoint.evaluation.workload import Workload, load_workload, parse_request
+from kernelpoint.pages.numbers import factor, percent
 from kernelpoint.policies.methods.allegro import split
 from kernelpoint.policies.methods.stem import clusters_of, joint_sizes, sample_size
 from kernelpoint.policies.time_clusters import Leaf, clustered_design

@@ -77,21 +77,20 @@ class Run(journal.Run):
         import altair as alt
 
         from kernelpoint.report.charts import charts
-        from kernelpoint.report.view import view_run
-        from kernelpoint.report.write import plan_of
+        from kernelpoint.report.view import view_of
 
-        made = charts(view_run(self, plan_of(self)[0]))
+        made = charts(view_of(self))
         if chart not in made:
             raise ConfigError(f"chart: got {shown(chart)}; allowed: {', '.join(made)}")
         return alt.Chart.from_dict(made[chart] | {"width": 600})
 
     def _repr_html_(self) -> str:
         """The verdict and the counters, for a notebook."""
-        from kernelpoint.report.page import counter_table
+        from kernelpoint.report.counters import counter_table
         from kernelpoint.report.sentences import sentences
 
         lines = "".join(f"<p>{escape(line)}</p>" for line in sentences(self)[:3])
-        return lines + counter_table(self)
+        return lines + counter_table(self).html()
 
 
 class Plan(plans.Plan):

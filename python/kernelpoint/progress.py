@@ -7,7 +7,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextvars import ContextVar
 
 from kernelpoint.terminal import show_line
 
@@ -93,70 +92,30 @@ class WorkProgress:
             show_line("")
 
 
-class _Told:
-    """Completed share of the work in a block of `telling`, if known."""
-
-    def __init__(self, expected: float | None) -> None:
-        self.expected = expected
-        self.share: Callable[[], float] | None = None
-
-    def left(self, seconds: float) -> str:
-        """Time left after so many seconds, for a line; empty where nothing is known."""
-        if self.share is not None:
-            try:
-                share = self.share()
-            except ValueError:  # a file that is closed by now
-                return ""
-            return f", about {duration(seconds * (1.0 / share - 1.0))} left" if 0.01 < share < 0.99 else ""
-        left = (self.expected or 0.0) - seconds
-        return f", about {duration(left)} left" if left > 0.0 else ""
-
-
-_TOLD: ContextVar[_Told | None] = ContextVar("told", default=None)
-
-
-def follow(share: Callable[[], float]) -> None:
-    """Let `telling`, where this is called inside such a block, say the time left: `share()` of its work is done, 0 to 1.
-
-    `share` is called from another thread; where it raises ValueError nothing is said.
-    """
-    if (told := _TOLD.get()) is not None:
-        told.share = share
-
-
 @contextlib.contextmanager
-def telling(
-    what: str, log: Callable[[str], None], silent: float = SILENT, expected: float | None = None
-) -> Iterator[None]:
-    """Show the time that the work in the block has taken, and the time left where it is known.
+def telling(what: str, log: Callable[[str], None], silent: float = SILENT) -> Iterator[None]:
+    """Show the time that the work in the block has taken, from `silent` seconds on.
 
-    It is known where the work calls `follow`, or where about `expected` seconds in all are known beforehand. Nothing is said
-    in the first `silent` seconds. On a terminal one line changes every second, elsewhere `log` gets a line every ten seconds.
+    On a terminal one line changes every second, elsewhere `log` gets a line every ten seconds.
 
     >>> with telling("drawing", print):
     ...     pass
     """
-    over, terminal, begun, told = threading.Event(), sys.stderr.isatty(), time.monotonic(), _Told(expected)
+    over, terminal, begun = threading.Event(), sys.stderr.isatty(), time.monotonic()
 
     def tell() -> None:
         wait = silent
         while not over.wait(wait):
-            seconds = time.monotonic() - begun
-            text, wait = f"kernelpoint: {what}: {duration(int(seconds))} so far{told.left(seconds)}", BETWEEN_LINES
-            if terminal:
-                show_line(text)
-                wait = 1.0
-            else:
-                log(text)
+            text = f"kernelpoint: {what}: {duration(int(time.monotonic() - begun))} so far"
+            wait = 1.0 if terminal else BETWEEN_LINES
+            (show_line if terminal else log)(text)
         if terminal and wait != silent:
             show_line("")
 
     teller = threading.Thread(target=tell, name="kernelpoint progress", daemon=True)
     teller.start()
-    outer = _TOLD.set(told)
     try:
         yield
     finally:
-        _TOLD.reset(outer)
         over.set()
         teller.join()

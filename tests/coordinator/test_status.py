@@ -73,7 +73,7 @@ def test_the_estimate_so_far_stands_between_passes_and_the_last_one_at_the_end(g
         if state == 0 and session.on_launch(0, after)[0] == 0:
             session.on_complete(0, after, False, 5000 + after, 640, ("reads",), (1.0,))
     found = status_of(load_run(session.journal.path), True, time.time())
-    assert f"{looks[-1].estimates['cycles'].estimate:,.6g} cycles +- " in found.estimate
+    assert f"{looks[-1].estimates['cycles'].estimate:,.0f} cycles +- " in found.estimate
     session.journal.close()
     session.journal.path.unlink()
     session.journal.path.write_bytes(gpu.spread(YAML, FakeEngine(gpu)))

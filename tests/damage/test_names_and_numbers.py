@@ -37,7 +37,7 @@ def test_a_list_may_name_only_what_is_text(here):
     str(caught.value).encode()
 
 
-@pytest.mark.parametrize("command", ["plan", "cluster", "convert", "train", "inspect"])
+@pytest.mark.parametrize("command", ["plan", "convert", "train", "inspect"])
 def test_a_file_whose_name_is_no_text_is_one_message(here, kernelpoint, command):
     name = "kernelslist-\udcff.g"
     (here / name).write_text("kernel-1.traceg\n")

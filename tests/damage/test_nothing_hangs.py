@@ -84,7 +84,7 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path, reader, kind):
         ["report", "PATH"],
         ["compare", "-w", "profile=PATH"],
         ["convert", "macsim", "PATH", "out"],
-        ["cluster", "PATH"],
+        ["plan", "--clusters", "PATH"],
         ["compare", "PATH", "PATH"],
         ["select", "PATH", "-o", "out"],
         ["select", "--join", "PATH", "-o", "out"],

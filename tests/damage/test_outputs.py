@@ -25,7 +25,7 @@ COMMANDS = {
     "convert": ["convert", "LIST", "-o", "out"],
     "join": ["select", "--join", "FOLDER", "-o", "out"],
     "plan": ["plan", "LIST", "-o", "out/run.kpplan", "--policy", "random"],
-    "cluster": ["cluster", "LIST", "-o", "out/clusters.csv", "--policy", "random"],
+    "cluster": ["plan", "--clusters", "LIST", "-o", "out/clusters.csv", "--policy", "random"],
     "synth": ["synth", "iterative-solver", "-o", "out", "--launches", "3", "--set", "rows=256", "--force"],
     "init": ["init", "-o", "out/kernelpoint.yaml"],
     "compare": ["compare", "-w", "truth=results.csv", "--policies", "random", "--seeds", "2", "-o", "out"],

@@ -66,7 +66,7 @@ def test_no_line_of_a_list_and_no_name_of_a_kernel_reaches_the_terminal_as_it_is
         for command in (
             ["inspect", listed],
             ["inspect", trace],
-            ["cluster", listed],
+            ["plan", "--clusters", listed],
             ["plan", listed, "-o", tmp_path / "plan.kpplan"],
         ):
             _, text = kernelpoint(*command)

@@ -19,11 +19,11 @@ from kernelpoint import cli
 from kernelpoint.cli.host import program
 from kernelpoint.errors import ConfigError, HostError, KernelPointError
 from kernelpoint.journal import load_run
-from kernelpoint.report.launches import write_csv
+from kernelpoint.report.launches import write_launches
 from kernelpoint.session import boundary, embedded
 from kernelpoint.session.host_info import MOST_LAUNCHES, HostInfo, HostResult
 from kernelpoint.session.validation import successive
-from kernelpoint.spreadsheet import safe_cell
+from kernelpoint.pages.tables import safe_cell
 
 PACKAGE = Path(cli.__file__).parents[1]
 LONG = "a" * 300
@@ -112,7 +112,7 @@ def test_cells_of_a_csv_file_are_no_formulas(tmp_path):
     host = SimulatedHost(np.full(3, 7), tmp_path)
     formula = ("=cmd|' /C calc'!A0",)
     host.run(host.open("policy: all"), lambda run, index: run.on_complete(0, index, False, 7, 7, formula, (1.0,)))
-    write_csv(load_run(tmp_path / "run.kpjournal"), tmp_path / "run.csv")
+    write_launches(load_run(tmp_path / "run.kpjournal"), tmp_path / "run.csv")
     with (tmp_path / "run.csv").open(newline="") as file:
         cells = [cell for row in csv.reader(file) for cell in row]
     assert "'=cmd|' /C calc'!A0" in cells

@@ -98,7 +98,7 @@ def test_train_and_cluster_work_from_the_command_line(traces, tmp_path):
     again = run_command("train", traces, "-o", encoder, *options, "--resume")
     assert again.returncode == 0 and "going on after epoch 2" in again.stderr
     labels = tmp_path / "labels.csv"
-    done = run_command("cluster", traces, "--checkpoint", encoder, "-o", labels)
+    done = run_command("plan", "--clusters", traces, "--checkpoint", encoder, "-o", labels)
     assert done.returncode == 0, done.stderr
     plan = tmp_path / "run.kpplan"
     config = tmp_path / "kernelpoint.yaml"
@@ -106,8 +106,8 @@ def test_train_and_cluster_work_from_the_command_line(traces, tmp_path):
     assert run_command("plan", traces, "-o", plan, "--config", config).returncode == 0
     of_plan = Plan.load(plan, np.zeros(6)).cluster_of_unit()
     assert labels.read_text().split()[1:] == [f"{launch},{number}" for launch, number in enumerate(of_plan)]
-    assert f"6 launches, 3 streams, {of_plan.max() + 1} clusters" in done.stdout
-    refused = run_command("cluster", traces, "--policy", "stem")
+    assert f"6 launches, 3 instruction sequences, {of_plan.max() + 1} clusters" in done.stdout
+    refused = run_command("plan", "--clusters", traces, "--policy", "stem")
     assert refused.returncode == 1 and "--profile" in refused.stderr
     fitted = tmp_path / "fitted.safetensors"
     done = run_command("train", traces, "--readout", traces, "--observed", 0, "-o", fitted, *options)

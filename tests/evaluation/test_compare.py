@@ -94,26 +94,15 @@ def test_rows_of_other_code_are_never_served(monkeypatch, truth_file, tmp_path):
     assert len(done) == 2
 
 
-@pytest.mark.parametrize(
-    ("file", "changes"),
-    [
-        ("policies/stem.py", True),
-        ("policies/brand_new.py", True),
-        ("estimation/engine.py", True),
-        ("randomness.py", True),
-        ("evaluation/evaluate.py", True),
-        ("evaluation/page.py", False),
-        ("cli/compare.py", False),
-    ],
-)
-def test_every_edit_that_could_change_a_row_changes_the_version_of_the_code(tmp_path, file, changes):
+@pytest.mark.parametrize("file", ["policies/stem.py", "policies/brand_new.py", "estimation/engine.py", "randomness.py"])
+def test_every_edit_changes_the_version_of_the_code(tmp_path, file):
     package = tmp_path / "kernelpoint"
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("*.so", "bin", "lib", "checkpoints", "__pycache__"))
     before = code_version(package)
     with (package / file).open("a") as changed:
         changed.write("# edited\n")
     code_version.cache_clear()
-    assert (code_version(package) != before) == changes
+    assert code_version(package) != before
 
 
 @pytest.mark.parametrize(

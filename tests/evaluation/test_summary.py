@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from kernelpoint.evaluation.evaluate import Row
-from kernelpoint.evaluation.page import _mark
 from kernelpoint.evaluation.summary import overall, per_workload
+from kernelpoint.evaluation.table import mark_of
 
 GOOD = Row(
     "w",
@@ -32,7 +32,7 @@ GOOD = Row(
 def test_speedups_of_workloads_are_averaged_in_three_ways():
     rows = [GOOD, replace(GOOD, workload="v", simulated_total=25.0)]
     line = overall(per_workload(rows))[0]
-    assert (line.harmonic, line.geometric, line.arithmetic) == pytest.approx((16.0, 20.0, 25.0))
+    assert line.speedups == pytest.approx((16.0, 20.0, 25.0))
     assert line.workloads == 2 and line.simulated == 20 and line.launches == 200
 
 
@@ -75,22 +75,22 @@ def test_a_policy_that_ran_on_some_workloads_is_in_no_average_beside_one_that_ra
 def test_the_best_and_the_broken_are_marked_on_the_page(changes, mark):
     rival = replace(GOOD, policy="rival", simulated_total=150.0)
     line, *others = per_workload([replace(GOOD, **changes), rival])
-    assert _mark(line, [line, *others]) == mark
-    assert _mark(others[0], [line, *others]) == ("" if mark == "best" else "best")
+    assert mark_of(line, [line, *others]) == mark
+    assert mark_of(others[0], [line, *others]) == ("" if mark == "best" else "best")
 
 
 def test_a_policy_without_a_bound_is_never_the_best_and_says_why_where_it_is_faster():
     unbounded = replace(GOOD, policy="u", bound="none", held=None, half_width=math.nan)
     rival = replace(GOOD, policy="rival", simulated_total=2 * GOOD.simulated_total)
     lines = per_workload([unbounded, rival])
-    assert [_mark(line, lines) for line in lines] == ["faster, no bound", "best"]
+    assert [mark_of(line, lines) for line in lines] == ["faster, no bound", "best"]
     slower = per_workload([replace(unbounded, simulated_total=3 * GOOD.simulated_total), rival])
-    assert [_mark(line, slower) for line in slower] == ["", "best"]
-    assert _mark(lines[0], lines[:1]) == "faster, no bound"
+    assert [mark_of(line, slower) for line in slower] == ["", "best"]
+    assert mark_of(lines[0], lines[:1]) == "faster, no bound"
 
 
 def test_a_policy_that_simulates_everything_is_never_the_best():
     (line,) = per_workload([replace(GOOD, simulated_total=GOOD.total / 1.04)])
-    assert _mark(line, [line]) == ""
+    assert mark_of(line, [line]) == ""
     (line,) = per_workload([replace(GOOD, simulated_total=GOOD.total / 1.06)])
-    assert _mark(line, [line]) == "best"
+    assert mark_of(line, [line]) == "best"

@@ -32,7 +32,6 @@ def interrupting(move):
 
 
 COMMANDS = {
-    "cluster": (["TRACES"], []),
     "convert": (["TRACES", "-o", "converted"], []),
     "plan": (["TRACES", "-o", "run.kpplan", "--gpu", "v100"], []),
     "synth": (["iterative-solver", "-o", "made", "--launches", "50"], ["--force"]),

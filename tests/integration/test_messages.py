@@ -23,7 +23,7 @@ def test_a_list_whose_traces_cannot_be_read_has_no_clusters(refused, tmp_path):
         "-kernel name = a\n-grid dim = (1,1,1)\n-block dim = (64,1,1)\n#BEGIN_TB\n"
     )
     (tmp_path / "kernelslist.g").write_text("kernel-1.traceg\n")
-    assert "none of the 1 launches can be read" in refused("cluster", "kernelslist.g")
+    assert "none of the 1 launches can be read" in refused("plan", "--clusters", "kernelslist.g")
 
 
 MARKUP = "a[/x].kpjournal"  # rich would take [/x] for a closing tag
@@ -70,6 +70,6 @@ def test_a_budget_in_per_cent_is_told_how_it_is_written(refused, tmp_path, value
 
 @pytest.mark.parametrize("name", RENAMED)
 def test_a_former_name_of_a_command_says_the_new_one_and_does_the_same(name):
-    old, new = run_command(name, "--help"), run_command(*RENAMED[name], "--help")
+    old, new = run_command(name, "--help"), run_command(RENAMED[name][0], "--help")
     assert old.stdout == new.stdout and new.stdout
     assert f"now `kernelpoint {' '.join(RENAMED[name])}`" in old.stderr and not new.stderr

@@ -13,7 +13,7 @@ from kernelpoint.journal import load_run
 from kernelpoint.journal.lines import split_lines
 from kernelpoint.profiles.names import base_key
 from kernelpoint.report import view
-from kernelpoint.report.write import plan_of
+from kernelpoint.report.view import plan_of
 
 
 def test_the_summary_is_printed_as_json(bench):

@@ -13,7 +13,7 @@ from kernelpoint.journal import DecisionRecord, load_run
 from kernelpoint.journal.lines import split_lines
 from kernelpoint.journal.text import plain
 from kernelpoint.paired import compare_runs
-from kernelpoint.report.write import plan_of
+from kernelpoint.report.view import plan_of
 
 LAUNCHES = 240  # as many as the list of conftest.py
 LOOSE = "error_budget: {relative_error: 0.05}"

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kernelpoint.report import html
+from kernelpoint.pages import script
 
 TEXT = "var made = '</SCRIPT><!--' < 5;"
 
@@ -18,14 +18,14 @@ def kept(tmp_path, monkeypatch):
     made = []
     fake = SimpleNamespace(javascript_bundle=lambda: made.append(1) or TEXT)
     monkeypatch.setitem(__import__("sys").modules, "vl_convert", fake)
-    monkeypatch.setattr(html, "version", lambda name: "1.0")
+    monkeypatch.setattr(script, "version", lambda name: "1.0")
     monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path))
-    html.javascript()
+    script.javascript()
     return SimpleNamespace(path=tmp_path / "vega-1.0.js", made=made)
 
 
 def test_the_bundle_is_made_once_and_cannot_end_the_pages_script(kept):
-    assert html.javascript() == r"var made = '\x3C/SCRIPT>\x3C!--' < 5;"
+    assert script.javascript() == r"var made = '\x3C/SCRIPT>\x3C!--' < 5;"
     assert len(kept.made) == 1
 
 
@@ -54,8 +54,8 @@ def given_away(path):
 @pytest.mark.parametrize("damage", [changed, replaced, cut, opened_to_others, given_away])
 def test_a_kept_bundle_that_was_changed_or_could_have_been_is_made_anew(kept, damage):
     damage(kept.path)
-    assert html.javascript() == r"var made = '\x3C/SCRIPT>\x3C!--' < 5;"
+    assert script.javascript() == r"var made = '\x3C/SCRIPT>\x3C!--' < 5;"
     assert len(kept.made) == 2
-    assert html.javascript() and len(kept.made) == 2
+    assert script.javascript() and len(kept.made) == 2
     status = kept.path.stat()
     assert status.st_uid == os.getuid() and not status.st_mode & 0o022

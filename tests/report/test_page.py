@@ -9,11 +9,13 @@ import pytest
 from views import HOSTILE, a_run, a_view
 
 from kernelpoint.journal import EstimateRecord, OpenLaunchRecord
-from kernelpoint.report.charts import BLUE, GREEN, GREY, VERMILION, charts
-from kernelpoint.report.html import document, section
+from kernelpoint.pages.numbers import Amount
+from kernelpoint.pages.page import Chart, Page
+from kernelpoint.pages.tables import Column, Row, Table
+from kernelpoint.report.charts import COLOURS, GREY, charts
 from kernelpoint.report.page import html_page
 from kernelpoint.report.sentences import sentences
-from kernelpoint.report.view import Amount, rates_from
+from kernelpoint.report.view import rates_from
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = [
@@ -93,14 +95,14 @@ def test_what_is_hardly_known_stands_in_grey(tmp_path):
         "dram_reads": estimate(10.0, None),
     }
     page = html_page(a_run(tmp_path / "run.kpjournal", counters=counters), a_view())
-    found = re.findall(r'<tr( class="weak")?><td>([a-z0-9_<>]+)</td>', page)
+    found = re.findall(r'<tr( class="weak")?>\s*<td>([a-z0-9_<>]+)</td>', page)
     rows = {name.replace("<wbr>", ""): bool(weak) for weak, name in found}
     assert rows == {"cycles": False, "instructions": False, "l1_misses": True, "l2_misses": True, "dram_reads": True}
-    assert "<td>not known</td>" in page and "-10" not in page.split("<h2>Every counter")[1].split("</table>")[0]
+    assert ">not known</td>" in page and "-10" not in page.split("<h2>Every counter")[1].split("</table>")[0]
 
 
 def test_the_simulators_command_stands_above_the_first_chart(page):
-    place = page.index("<code>sim -trace &#x27;my traces/&lt;list&gt;.g&#x27;</code>")
+    place = page.index("<code>sim -trace &#39;my traces/&lt;list&gt;.g&#39;</code>")
     assert place < page.index('<div class="chart"')
 
 
@@ -136,9 +138,11 @@ def test_a_click_on_a_row_chooses_a_kernel_in_all_charts(page, tmp_path):
 
 
 def test_the_filter_hides_rows_of_other_kernels(page, tmp_path):
-    script = 'const f = document.getElementById("filter"); f.value = "kernel_7<"; f.dispatchEvent(new Event("input"));'
+    script = (
+        'const f = document.querySelector("[data-table]"); f.value = "kernel_7<"; f.dispatchEvent(new Event("input"));'
+    )
     dom = in_browser(page, tmp_path, script)
-    rows = re.findall(r"<tr data-kernel[^>]*>", dom)
+    rows = re.findall(r"<tr data-key[^>]*>", dom)
     assert len(rows) == 20 and sum("hidden" not in row for row in rows) == 1
 
 
@@ -174,7 +178,7 @@ def test_labels_beside_marks_can_be_read_in_both(tmp_path, dark):
         'const colours = [document.body, document.querySelector("#share .mark-text text")].map(getComputedStyle);'
         "document.body.dataset.light = [colours[0].backgroundColor, colours[1].fill].map(light).join()"
     )
-    dom = in_browser(document("labels", section("share", "", ""), {"share": label}), tmp_path, script, dark=dark)
+    dom = in_browser(Page("labels", [Chart("share", "", "", label)]).html(), tmp_path, script, dark=dark)
     paper, text = map(float, re.search(r'data-light="([^"]+)"', dom)[1].split(","))
     assert (paper < 0.2) == dark and abs(paper - text) > 0.6
 
@@ -182,7 +186,7 @@ def test_labels_beside_marks_can_be_read_in_both(tmp_path, dark):
 def test_a_click_on_a_heading_sorts_the_table(page, tmp_path):
     script = (
         'document.querySelectorAll("#kernels th")[0].click();'
-        'document.body.dataset.first = document.querySelectorAll("#kernels tbody")[1].rows[0].dataset.kernel'
+        'document.body.dataset.first = document.querySelectorAll("#kernels tbody")[1].rows[0].dataset.key'
     )
     assert 'data-first="kernel_10&lt;float' in in_browser(page, tmp_path, script)
 
@@ -210,20 +214,32 @@ def test_the_launch_that_breaks_the_budget_unseen_stands_beside_the_verdict(tmp_
 
 
 def test_a_kernel_opens_to_its_variants_and_the_filter_finds_them(page, tmp_path):
-    assert "at::native::f&lt;FillFunctor&lt;long&gt;&gt;" in page and page.count('<tr class="variant" hidden>') == 60
+    assert "at::native::f&lt;FillFunctor&lt;long&gt;&gt;" in page and page.count('<tr data-depth="1" hidden>') == 60
     script = (
         'document.querySelector("#kernels .open").click();'
-        'const shown = () => document.querySelectorAll("#kernels .variant:not([hidden])").length;'
+        'const shown = () => document.querySelectorAll("#kernels [data-depth]:not([hidden])").length;'
         "document.body.dataset.opened = shown();"
-        'const f = document.getElementById("filter"); f.value = "fillfunctor"; f.dispatchEvent(new Event("input"));'
+        'const f = document.querySelector("[data-table]"); f.value = "fillfunctor"; f.dispatchEvent(new Event("input"));'
         "document.body.dataset.found = shown();"
     )
     dom = in_browser(page, tmp_path, script)
     assert 'data-opened="3"' in dom and 'data-found="60"' in dom
 
 
+def test_a_row_opens_to_its_own_rows_only_and_closes_with_all_below_it(tmp_path):
+    layer = Row(("layer",), inner=[Row(("attention",)), Row(("mlp",))])
+    table = Table((Column("range", str),), [Row(("whole",)), Row(("decode",), inner=[layer])], name="ranges")
+    script = (
+        'const shown = () => [...document.querySelectorAll("#ranges tbody tr:not([hidden])")].length;'
+        'const buttons = document.querySelectorAll("#ranges .open"), counts = [shown()];'
+        "for (const each of [buttons[0], buttons[1], buttons[0], buttons[0]]) { each.click(); counts.push(shown()); }"
+        "document.body.dataset.counts = counts.join();"
+    )
+    assert 'data-counts="2,3,5,2,3"' in in_browser(Page("ranges", [table]).html(), tmp_path, script)
+
+
 def test_a_kernel_has_its_rates_with_half_widths_and_the_full_run_below(page):
-    first, *inner = re.search(r"<tbody>(<tr data-kernel.*?)</tbody>", page)[1].split("</tr>")[:-1]
+    first, *inner = re.search(r"<tbody>(<tr data-key.*?)</tbody>", page, re.DOTALL)[1].split("</tr>")[:-1]
     assert re.findall(r">([^<>]* ± [^<>]*)<", first) == [
         "1,000,000 ± 20,000",
         "4,000 ± 80",
@@ -245,24 +261,25 @@ def test_tables_that_scroll_are_reached_with_the_keyboard(page):
 
 
 def test_headings_are_buttons_that_say_how_the_table_is_sorted(page, tmp_path):
-    assert page.count('aria-sort="none"><button type="button">') == 11
+    table = page.split('<table id="kernels">')[1].split("</table>")[0]
+    assert table.count('aria-sort="none"><button type="button">') == 11
     script = (
         'const heads = document.querySelectorAll("#kernels th"); heads[1].firstChild.click(); heads[0].firstChild.click();'
         "document.body.dataset.sorts = [...heads].map((head) => head.ariaSort).join();"
-        'document.body.dataset.below = document.querySelectorAll("#kernels tbody")[3].rows[1].className;'
+        'document.body.dataset.below = document.querySelectorAll("#kernels tbody")[3].rows[1].dataset.depth;'
     )
     dom = in_browser(page, tmp_path, script)
-    assert f'data-sorts="ascending{",none" * 10}"' in dom and 'data-below="variant"' in dom
+    assert f'data-sorts="ascending{",none" * 10}"' in dom and 'data-below="1"' in dom
 
 
-def test_every_chart_has_a_label_for_screen_readers(page):
-    places = re.findall(r'<div class="chart"[^>]*>', page)
-    assert len(places) == 4 and all(re.search(r'role="img" aria-label="[^"]{40,}"', place) for place in places)
+def test_every_chart_has_a_label_for_screen_readers(page, tmp_path):
+    for dom in (page, in_browser(page, tmp_path)):
+        places = re.findall(r'<div class="chart[^>]*>', dom)
+        assert len(places) == 4 and all(re.search(r'role="[^"]+" aria-label="[^"]{40,}"', place) for place in places)
 
 
 def test_a_page_without_the_extra_for_charts_has_no_empty_sections(tmp_path, monkeypatch):
-    monkeypatch.setattr("kernelpoint.report.page.javascript", lambda: None)
-    monkeypatch.setattr("kernelpoint.report.html.javascript", lambda: None)
+    monkeypatch.setattr("kernelpoint.pages.page.javascript", lambda: None)
     page = html_page(a_run(tmp_path / "run.kpjournal"), a_view())
     assert "Where the cycles are" not in page and 'class="chart"' not in page and "kernelpoint[report]" in page
 
@@ -280,7 +297,7 @@ def contrast(one: str, other: str) -> float:
 
 
 @pytest.mark.parametrize("paper", ["#ffffff", "#16191f"])
-@pytest.mark.parametrize("colour", [BLUE, GREY, VERMILION, GREEN])
+@pytest.mark.parametrize("colour", [*COLOURS, GREY])
 def test_marks_of_charts_have_a_contrast_of_3_on_the_white_and_on_the_dark_page(colour, paper):
     assert contrast(colour, paper) >= 3.0
 
@@ -289,4 +306,4 @@ def test_every_counter_stands_beside_the_full_run(tmp_path):
     truth = replace(a_view().truth, totals={"cycles": 1e4})
     page = html_page(a_run(tmp_path / "run.kpjournal"), replace(a_view(), truth=truth))
     table = page.split("<h2>Every counter")[1].split("</table>")[0]
-    assert "<button" not in table and ">full run</th>" in table and "<td>10,000</td><td>+1.00 %</td>" in table
+    assert ">full run</button></th>" in table and re.search(r">10,000</td>\s*<td[^>]*>\+1.00 %</td>", table)

@@ -17,8 +17,9 @@ from kernelpoint.journal import (
     SummaryRecord,
     load_run,
 )
+from kernelpoint.pages.numbers import Amount
 from kernelpoint.report.full_run import FullRun
-from kernelpoint.report.view import Amount, Kernel, PassEnd, RunView, Variant
+from kernelpoint.report.view import Kernel, PassEnd, RunView, Variant
 
 VARIANTS = (Variant("at::native::f<FillFunctor<long>>", 200, 2, 8e5), Variant("at::native::f<mse>", 50, 1, 2e5))
 TOTALS = {"cycles": Amount(1e6, 2e4), "instructions": Amount(3e6, 0.0), "l2_accesses": Amount(400.0, 0.0)}
@@ -52,7 +53,7 @@ def a_view(kernels: int = 20, launches: int = 5000) -> RunView:
             for name in names
         ],
         kernel_of_launch=of_launch,
-        looks=[PassEnd(30, 1e6, 4e4), PassEnd(60, 1.01e6, 9e3)],
+        looks=[PassEnd(0, 30, 1e6, 4e4), PassEnd(1, 60, 1.01e6, 9e3)],
         relative_error=0.01,
         truth=FullRun(total=1.005e6, error=0.005, inside=True, non_sampling_error=0.0),
         stream_map=np.random.default_rng(0).normal(size=(kernels, 2)),

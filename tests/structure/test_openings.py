@@ -9,7 +9,7 @@ PACKAGE = Path(kernelpoint.__file__).parent
 # Files that may open by themselves, and what they open: parts of the package, and what the process made in a folder of its own.
 OPENERS = {
     "files.py": "the one place",
-    "report/html.py": "the package's own page",
+    "pages/page.py": "the package's own page",
     "patching/description.py": "the package's own descriptions",
     "evaluation/run.py": "the package's own code",
     "cli/status.py": "tables of the system",

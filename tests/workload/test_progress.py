@@ -2,11 +2,7 @@
 
 import threading
 
-import pytest
-
-from kernelpoint.journal.reader import parse
-from kernelpoint.profiles.format import open_decompressed
-from kernelpoint.progress import _TOLD, WorkProgress, _Told, follow, telling
+from kernelpoint.progress import WorkProgress, telling
 
 
 class Clock:
@@ -67,40 +63,6 @@ def test_work_that_cannot_be_counted_tells_how_long_it_takes_so_far():
         assert said.wait(60)
     assert lines == ["kernelpoint: drawing: 0 s so far"]
     assert "kernelpoint progress" not in [thread.name for thread in threading.enumerate()]
-
-
-@pytest.mark.parametrize(
-    ("expected", "share", "said"),
-    [
-        (None, 0.25, ", about 30 s left"),
-        (100.0, 0.25, ", about 30 s left"),
-        (None, 0.0, ""),
-        (None, 1.0, ""),
-        (100.0, None, ", about 90 s left"),
-        (8.0, None, ""),
-    ],
-)
-def test_the_time_left_is_that_of_the_share_done_else_what_was_expected(expected, share, said):
-    told = _Told(expected)
-    if share is not None:
-        told.share = lambda: share
-    assert told.left(10.0) == said
-
-
-def test_time_left_is_told_of_a_file_while_it_is_read_and_not_when_it_is_closed(tmp_path):
-    path = tmp_path / "run.csv"
-    path.write_bytes(b"x" * 1000)
-    with telling("reading", print):
-        told = _TOLD.get()
-        with open_decompressed(path) as file:
-            file.read(500)
-            file.seek(500)
-            assert told is not None and told.left(7.0) == ", about 7 s left"
-        assert told.left(7.0) == ""
-        parse(b"", "run.kpjournal")
-        assert told.left(7.0) == ""
-    assert _TOLD.get() is None
-    follow(lambda: 0.5)  # nobody is told
 
 
 def test_work_that_is_soon_done_says_nothing():

@@ -15,16 +15,14 @@ COMMANDS = {
     "init": ("init", "Write a commented configuration file."),
     "doctor": ("doctor", "Check that simulators can load KernelPoint here."),
     "inspect": ("inspect", "Show header, work and instruction sequence of a launch's trace."),
-    "cluster": ("cluster", "Cluster the launches of a list, and show the clusters."),
     "compare": ("compare", "Compare sampling methods, or two sampled runs."),
     "convert": ("convert", "Write Accel-Sim traces in another simulator's layout."),
     "demo": ("demo", "Simulate a small workload in full and sampled, and write a page."),
-    "plan": ("plan", "Read every launch once, and forecast the time of a run."),
+    "plan": ("plan", "Read every launch once, cluster, and forecast the time of a run."),
     "patch": ("patch", "Put the hook into a simulator's source tree, or take it out."),
     "run": ("run", "Simulate one run with many simulators at once."),
     "status": ("status", "Show how far runs are, while they go on and afterwards."),
-    "report": ("report", "Show simulated, skipped and estimated launches of a run."),
-    "export": ("export", "Write a run's times for ASTRA-sim or SimAI."),
+    "report": ("report", "Show a run, as text, page, or files for other tools."),
     "pack": ("pack", "Write the sample of a run into one file, or unpack one."),
     "select": ("select", "Draw the launches to trace; join their traces."),
     "train": ("kernelpoint_lab.commands.train", "Train an encoder on traces."),
@@ -33,14 +31,20 @@ COMMANDS = {
 
 
 # Former name -> the words that stand for it now.
-RENAMED = {"compare-runs": ("compare",), "join": ("select", "--join"), "unpack": ("pack",)}
+RENAMED = {
+    "cluster": ("plan", "--clusters"),
+    "compare-runs": ("compare",),
+    "export": ("report", "--as"),
+    "join": ("select", "--join"),
+    "unpack": ("pack",),
+}
 
 # Title -> subcommands, as the overview lists them.
 GROUPS = {
     "First steps": ("demo", "doctor", "patch", "init"),
-    "A run": ("plan", "run", "status", "report", "export", "pack"),
+    "A run": ("plan", "run", "status", "report", "pack"),
     "Before tracing": ("select",),
-    "Traces": ("synth", "convert", "inspect", "cluster"),
+    "Traces": ("synth", "convert", "inspect"),
     "Comparing": ("compare",),
     "The encoder": ("train",),
 }
@@ -49,7 +53,6 @@ INTERRUPTED = 130  # exit code of a command that Ctrl-C ended
 NOBODY_READS = 141  # exit code of one whose output nobody reads any more, as in `kernelpoint status | head -1`
 # Subcommand -> what is kept of it when it is interrupted, and how to go on. Others keep nothing and begin anew.
 KEPT = {
-    "cluster": "Traces read and instruction sequences embedded so far are in the cache; the same command resumes.",
     "compare": "With -o, finished runs are in rows.jsonl in that folder; the same command resumes.",
     "convert": "Traces converted so far are kept; the same command resumes.",
     "demo": "The traces are kept once all are written; the same command runs the simulations again.",
@@ -104,7 +107,7 @@ def _name_of_today() -> str:
     """The subcommand; a former name is said once, and replaced."""
     if sys.argv[1:2] and (now := RENAMED.get(sys.argv[1])):
         sys.stderr.write(f"kernelpoint {sys.argv[1]}: this command is now `kernelpoint {' '.join(now)}`\n")
-        sys.argv[1:2] = now
+        sys.argv[1:2] = now[:1] if {"-h", "--help"} & set(sys.argv) else now
     return sys.argv[1] if len(sys.argv) > 1 else ""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
@@ -9,27 +11,24 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
-from kernelpoint.cli.compare_runs import show_comparison
 from kernelpoint.cli.console import Console
 from kernelpoint.errors import ConfigError
 from kernelpoint.evaluation.evaluate import Row
-from kernelpoint.evaluation.page import scatter_of
+from kernelpoint.evaluation.page import scatter_of, write_files
+from kernelpoint.evaluation.pair_page import common, counter_table, pair_page
 from kernelpoint.evaluation.run import ResultsFile, cells
 from kernelpoint.evaluation.run import compare as compare_workload
-from kernelpoint.evaluation.summary import Line, overall, per_workload
-from kernelpoint.evaluation.text import BRIEF, HEADINGS, LEGEND, refusals
-from kernelpoint.evaluation.text import cells as line_cells
+from kernelpoint.evaluation.summary import overall, per_workload
+from kernelpoint.evaluation.table import LEGEND, tables
 from kernelpoint.evaluation.workload import HOST, Request, Workload, full_run, load_workload, parse_request
-from kernelpoint.evaluation.write import write_files
+from kernelpoint.files import write_output
+from kernelpoint.journal import load_run
+from kernelpoint.paired import compare_runs
 from kernelpoint.policies.registry import load_policy, policy_names
 from kernelpoint.progress import WorkProgress
 
 WORKLOAD_HELP = "FILE with the full run's times or cycles of every launch, or KEY=VALUE,... as above. May be repeated."
-
-WIDE_TERMINAL = 150  # columns of text from which on every column of the table fits
 
 
 def compare(
@@ -83,7 +82,7 @@ def compare(
             raise ConfigError(
                 f"got {len(runs)} runs{' and --workload' * bool(workload)}; allowed: two runs, or --workload"
             )
-        show_comparison(runs[0], runs[1], as_json, output)
+        _show_runs(runs[0], runs[1], as_json, output)
         return
     if not workload:
         raise ConfigError("nothing to compare; allowed: --workload, or the journals of two runs")
@@ -99,15 +98,11 @@ def compare(
         for path in write_files(output, workloads, rows):
             console.print(f"wrote {path}", soft_wrap=True)
     if figures is not None:
-        for path in _figure(rows, len(workloads), figures):
+        from kernelpoint.report.figures import draw_specs
+
+        spec = scatter_of(per_workload(rows))
+        for path in draw_specs({"comparison": spec} if spec else {}, figures):
             console.print(f"wrote {path}", soft_wrap=True)
-
-
-def _figure(rows: Sequence[Row], workloads: int, folder: Path) -> list[Path]:
-    from kernelpoint.report.figures import draw_specs
-
-    lines = overall(per_workload(rows)) if workloads > 1 else per_workload(rows)
-    return draw_specs({"comparison": scatter_of([line for line in lines if line.runs and line.harmonic > 0])}, folder)
 
 
 def _make_folder(output: Path) -> None:
@@ -169,28 +164,25 @@ def _numbers(text: str) -> list[float]:
 
 
 def _show(rows: Sequence[Row], workloads: Sequence[Workload]) -> None:
-    console = Console(highlight=False)
-    lines = per_workload(rows)
-    columns = range(len(HEADINGS)) if console.width >= WIDE_TERMINAL else BRIEF
-    for one in workloads:
-        title = f"{one.name}: {one.size:,} launches, {one.total:,.0f} {one.counter}"
-        console.print(_table(title, [line for line in lines if line.workload == one.name], columns))
-    if len(workloads) > 1:
-        console.print(_table(f"all {len(workloads)} workloads", overall(lines), columns))
+    console, lines = Console(highlight=False), per_workload(rows)
+    one, *others = tables(workloads, lines, overall(lines))
+    for table in (*others, one) if len(workloads) > 1 else (one,):
+        console.print(table)
     for item in LEGEND:
         console.print(item, soft_wrap=True)
-    if columns is BRIEF:
-        console.print("some columns are left out of this narrow terminal; the files of -o have all", soft_wrap=True)
 
 
-def _table(title: str, lines: Sequence[Line], columns: Sequence[int]) -> Table:
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for column in columns:
-        table.add_column(HEADINGS[column], justify="right" if column else "left", overflow="fold", no_wrap=not column)
-    for line in lines:
-        if line.runs:
-            row = line_cells(line)
-            table.add_row(*(row[column] for column in columns))
-    table.caption = "\n".join(refusals(lines)) or None
-    table.caption_justify = "left"
-    return table
+def _show_runs(first: Path, second: Path, as_json: bool, page: Path | None) -> None:
+    """Print how the totals of two sampled runs of the same list compare; `page`: write it as a page too."""
+    a, b = load_run(first), load_run(second)
+    result = compare_runs(a, b)
+    if as_json:
+        typer.echo(json.dumps(result.record()))
+        return
+    console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
+    console.print(counter_table(result, f"A = {first}, B = {second}"))
+    for line in (common(result), *(f"note: {note}" for note in result.notes)):
+        console.print(line, soft_wrap=True)
+    if page is not None:
+        write_output(page, pair_page(a, b, result))
+        console.print(f"page: {page}", soft_wrap=True)

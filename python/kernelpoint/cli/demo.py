@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from kernelpoint.cli.console import Console
 from kernelpoint.cli.host import program
 from kernelpoint.errors import HostError, JournalError
 from kernelpoint.files import open_output, write_output
-from kernelpoint.journal import Run, SummaryRecord, load_run
+from kernelpoint.journal import Run, load_run
+from kernelpoint.pages.numbers import error, factor, number, percent, share
+from kernelpoint.pages.tables import Column, Row, Table
+from kernelpoint.progress import duration
 from kernelpoint.report.full_run import compare, sentence
-from kernelpoint.report.write import write_page
+from kernelpoint.report.page import write_page
 from kernelpoint.session.verdict import SAMPLING_ERROR, verdict
 
 CONFIGURATION = """\
@@ -135,46 +137,29 @@ def _table(full: Timed, sampled: Timed, plan_seconds: float) -> Table:
             f"{sampled.run.path}: one of the two runs states no estimate; see its log beside the journal"
         )
     truth = compare(sampled.run, full.run)
+    name = "bound on sampling error only" if s.bound_scope == SAMPLING_ERROR else "stated bound"
+    bound = "none" if s.relative_half_width is None else f"± {percent(s.relative_half_width)} at {share(s.confidence)}"
+    with_plan = sampled.seconds + plan_seconds
     rows = [
-        ("launches", f"{f.launches:,}", f"{s.launches:,}"),
-        ("simulated", f"{f.simulated:,}", f"{s.simulated:,}"),
-        ("passes", str(f.passes), str(s.passes)),
-        ("total cycles", f"{f.estimate:,.0f}", f"{s.estimate:,.0f}"),
-        ("error", "", _percent(truth.error)),
-        ("  non-sampling error", "", _percent(truth.non_sampling_error)),
-        (_name_of_bound(s), "exact", _bound(s)),
-        ("cycle speedup", "1", f"{s.cycle_speedup:.1f}x"),
-        ("wall speedup", "1", f"{full.seconds / sampled.seconds:.1f}x"),
-        ("seconds", f"{full.seconds:.1f}", f"{sampled.seconds:.1f} (and {plan_seconds:.1f} once, for the plan)"),
-        (
-            "one launch per sequence, no bound",
-            "",
-            f"{s.one_per_stream_speedup:.1f}x" if s.one_per_stream_speedup else "-",
-        ),
+        ("launches", number(f.launches), number(s.launches)),
+        ("simulated", number(f.simulated), number(s.simulated)),
+        ("passes", number(f.passes), number(s.passes)),
+        ("total cycles", number(f.estimate), number(s.estimate)),
+        ("error", "", error(truth.error)),
+        ("  non-sampling error", "", error(truth.non_sampling_error)),
+        (name, "exact", bound),
+        ("cycle speedup", "1.0x", factor(s.cycle_speedup)),
+        ("one launch per sequence, no bound", "", factor(s.one_per_stream_speedup)),
+        ("wall time, planning included", duration(full.seconds), duration(with_plan)),
+        ("  wall speedup", "1.0x", factor(full.seconds / with_plan)),
+        ("wall time, plan in the cache", duration(full.seconds), duration(sampled.seconds)),
+        ("  wall speedup", "1.0x", factor(full.seconds / sampled.seconds)),
     ]
-    table = Table(title="The same workload, simulated in full and sampled")
-    table.add_column("")
-    table.add_column("full", justify="right")
-    table.add_column(f"sampled ({sampled.run.policy})", justify="right")
-    for row in rows:
-        table.add_row(*row)
-    return table
-
-
-def _percent(error: float | None) -> str:
-    return "-" if error is None else f"{100 * error:+.3f} %"
-
-
-def _name_of_bound(summary: SummaryRecord) -> str:
-    return "bound on sampling error only" if summary.bound_scope == SAMPLING_ERROR else "stated bound"
+    columns = (Column("", str), Column("full", str), Column(f"sampled ({sampled.run.policy})", str))
+    return Table(columns, [Row(row) for row in rows], "The same workload, simulated in full and sampled")
 
 
 def _judgement(full: Run, sampled: Run) -> str:
     """Say whether the full run's total lies inside the interval that the sampled run states."""
     line = sentence(compare(sampled, full))
     return f"Sampled run: {verdict(sampled.ended())}.\n{line[0].upper()}{line[1:]}."
-
-
-def _bound(summary: SummaryRecord) -> str:
-    width = summary.relative_half_width
-    return "none" if width is None else f"± {100 * width:.3f} % at {100 * summary.confidence:g} %"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,10 +13,13 @@ import numpy as np
 import typer
 
 from kernelpoint import _native
+from kernelpoint.cli.console import Console
 from kernelpoint.cli.inspect_list import inspect_list, is_list
 from kernelpoint.cli.pack import inspect_pack
 from kernelpoint.errors import ConfigError
 from kernelpoint.packs.unpack import is_pack
+from kernelpoint.pages.numbers import number, percent
+from kernelpoint.pages.tables import Column, Row, Table, facts
 from kernelpoint.traces import UNITS, Scan, scan_trace
 
 
@@ -61,7 +65,7 @@ def inspect(
     if as_json:
         typer.echo(json.dumps(as_record(scan, details), indent=2))
         return
-    _show(trace, scan, details, opcodes)
+    _show(scan, details, opcodes)
 
 
 def read_details(trace: Path) -> Details:
@@ -115,41 +119,27 @@ def as_record(scan: Scan, details: Details) -> dict[str, Any]:
     }
 
 
-def _show(trace: Path, scan: Scan, details: Details, opcodes: int) -> None:
-    from rich.table import Table
-
-    from kernelpoint.cli.console import Console
-
-    console = Console()
-    record = as_record(scan, details)
-    total = scan.work.instructions
-
-    def table(title: str, rows: list[tuple[str, str]]) -> None:
-        shown = Table(title=title, title_justify="left", show_header=False, min_width=40)
-        shown.add_column()
-        shown.add_column(justify="right" if title != "Header" else "left", overflow="fold")
-        for row in rows:
-            shown.add_row(*row)
-        console.print(shown)
-
-    table("Header", [(key.replace("_", " "), _text(key, value)) for key, value in record["header"].items()])
-    work = [(key.replace("_", " "), f"{value:,}") for key, value in record["work"].items() if key != "by_unit"]
+def _show(scan: Scan, details: Details, opcodes: int) -> None:
+    console = Console(highlight=False)
+    record, total = as_record(scan, details), scan.work.instructions
     lanes = scan.work.thread_instructions / total
     sectors = scan.work.sectors / scan.work.global_accesses if scan.work.global_accesses else 0.0
-    ratios = [("active lanes per instruction", f"{lanes:.2f}"), ("sectors per global access", f"{sectors:.2f}")]
-    table("Work", work + ratios)
-    footprint = [("global memory touched, bytes", f"{32 * details.distinct_sectors:,}")]
+    work = [(key.replace("_", " "), number(value)) for key, value in record["work"].items() if key != "by_unit"]
+    work += [("active lanes per instruction", number(lanes)), ("sectors per global access", number(sectors))]
+    footprint = [("global memory touched, bytes", number(32 * details.distinct_sectors))]
     if details.distinct_sectors:
         footprint += [("lowest address", f"{details.lowest:#x}"), ("highest address", f"{details.highest:#x}")]
-    table("Address footprint", footprint)
     units = [(unit.replace("_", " "), n) for unit, n in record["work"]["by_unit"].items() if n]
-    table("Instructions by unit", _shares(sorted(units, key=lambda row: -row[1]), total))
-    table("Opcodes", _shares(list(details.opcodes.items())[:opcodes], total))
+    header = [(key.replace("_", " "), _text(key, value)) for key, value in record["header"].items()]
+    for title, rows in {"Header": header, "Work": work, "Address footprint": footprint}.items():
+        console.print(facts(title, rows))
+    console.print(_shares("Instructions by unit", sorted(units, key=lambda row: -row[1]), total))
+    console.print(_shares("Opcodes", list(details.opcodes.items())[:opcodes], total))
     if scan.unknown_opcodes:
-        table("Opcodes that are not known (unit other)", _shares(list(scan.unknown_opcodes.items()), total))
+        console.print(_shares("Opcodes that are not known (unit other)", list(scan.unknown_opcodes.items()), total))
     if scan.store_data_left_out:
-        console.print(f"STORE_DATA fields left out: {scan.store_data_left_out:,} instructions", highlight=False)
-    console.print(f"stream {scan.stream}", highlight=False)
+        console.print(f"STORE_DATA fields left out: {scan.store_data_left_out:,} instructions")
+    console.print(f"instruction sequence {scan.stream}")
 
 
 def _text(key: str, value: Any) -> str:
@@ -158,5 +148,6 @@ def _text(key: str, value: Any) -> str:
     return f"{value:#x}" if key.endswith("_base") else str(value)
 
 
-def _shares(rows: list[tuple[str, int]], total: int) -> list[tuple[str, str]]:
-    return [(name, f"{count:,}  {100 * count / total:5.1f} %") for name, count in rows]
+def _shares(title: str, counts: Sequence[tuple[str, int]], total: int) -> Table:
+    columns = (Column("name", str), Column("instructions"), Column("share", percent))
+    return Table(columns, [Row((name, count, count / total)) for name, count in counts], title)

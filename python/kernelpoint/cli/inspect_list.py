@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 import typer
 
+from kernelpoint.cli.console import Console
 from kernelpoint.errors import TraceError
+from kernelpoint.pages.numbers import finite, number, share
+from kernelpoint.pages.tables import facts
 from kernelpoint.profiles import Profile, read_profile
 from kernelpoint.traces import (
     SAMPLE_LIST,
@@ -100,41 +103,26 @@ def _weighted(name: str, sample: TracerSample, known: dict[int, int], values: np
     draws = sample.values_of_draws({number: float(values[row]) for number, row in known.items()})
     total = with_replacement_total(name, [cluster.size for cluster in sample.clusters], draws)
     told = {"estimate": total.estimate, "half_width": total.half_width, "confidence": total.confidence}
-    return {key: value if np.isfinite(value) else None for key, value in told.items()}
+    return dict(finite(told))
 
 
 def _show(path: Path, record: dict[str, Any]) -> None:
-    from rich.table import Table
-
-    from kernelpoint.cli.console import Console
-
-    console = Console()
-    sample = record.pop("tracer_sample", None)
-    numbers = record.pop("numbers", None)
-    shown = Table(title=str(path), title_justify="left", show_header=False, min_width=40)
-    shown.add_column()
-    shown.add_column(justify="right")
-    for key, value in record.items():
-        shown.add_row(key, f"{value:,}")
+    console = Console(highlight=False)
+    sample, numbers = record.pop("tracer_sample", None), record.pop("numbers", None)
+    rows = [(key, number(value)) for key, value in record.items()]
     if numbers:
-        shown.add_row(
-            "tracer's numbers", f"{numbers['first']} to {numbers['last']}, {numbers['different']:,} different"
+        rows.append(
+            ("tracer's numbers", f"{numbers['first']} to {numbers['last']}, {numbers['different']:,} different")
         )
-    console.print(shown)
-    if sample is None:
-        return
-    totals = sample.pop("totals")
-    shown = Table(title="Sample chosen before tracing", title_justify="left", show_header=False, min_width=40)
-    shown.add_column()
-    shown.add_column(justify="right")
-    for key, value in sample.items():
-        shown.add_row(key.replace("_", " "), f"{value:,.6g}" if isinstance(value, float) else f"{value:,}")
-    for name, total in totals.items():
-        shown.add_row(f"{name}, whole run", _interval(total))
-    console.print(shown)
+    console.print(facts(str(path), rows))
+    if sample is not None:
+        totals = sample.pop("totals")
+        rows = [(key.replace("_", " "), number(value)) for key, value in sample.items()]
+        rows += [(f"{name}, whole run", _interval(total)) for name, total in totals.items()]
+        console.print(facts("Sample chosen before tracing", rows))
 
 
 def _interval(total: dict[str, float | None]) -> str:
     if total["half_width"] is None:
-        return f"{total['estimate']:,.0f} (no interval: a cluster was drawn from once)"
-    return f"{total['estimate']:,.0f} +- {total['half_width']:,.0f} ({100 * (total['confidence'] or 0):g} %)"
+        return f"{number(total['estimate'])} (no interval: a cluster was drawn from once)"
+    return f"{number(total['estimate'])} +- {number(total['half_width'])} ({share(total['confidence'] or 0.0)})"

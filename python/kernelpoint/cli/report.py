@@ -4,23 +4,33 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Literal
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.markup import escape
-from rich.table import Table
 
 from kernelpoint.cli.console import Console
+from kernelpoint.cli.live import serve
 from kernelpoint.errors import ConfigError
 from kernelpoint.journal import Run, load_run
+from kernelpoint.pages.tables import Table
 from kernelpoint.progress import telling
-from kernelpoint.report.sentences import WEAK_NOTE, computed, is_weak, number, percent, sentences, total
+from kernelpoint.report.counters import counter_table
+from kernelpoint.report.figures import draw_figures
+from kernelpoint.report.full_run import compare, sentence
+from kernelpoint.report.launches import write_launches
+from kernelpoint.report.page import page_of, write_page
+from kernelpoint.report.perfetto import write_trace
+from kernelpoint.report.ranges import range_table, write_ranges
+from kernelpoint.report.sentences import sentences
+from kernelpoint.report.simai import write_simai
+from kernelpoint.report.system_times import End, system_times
+from kernelpoint.report.view import plan_of, view_of
+from kernelpoint.workload.forecast import compared
 
-MOST_RANGES = 40  # of the terminal; the page has all
+MOST_RANGES = 40  # outermost ones of the terminal; the page has all
 
 
 def report(
@@ -42,6 +52,27 @@ def report(
     figures: Annotated[
         Path | None, typer.Option(help="Write figures for a paper here, as PDF and SVG; no page.")
     ] = None,
+    form: Annotated[
+        Literal["chakra", "simai"] | None,
+        typer.Option(
+            "--as",
+            help="Write the times of the launches (chakra: an execution trace of MLCommons, for ASTRA-sim) or of the modules "
+            "(simai) with -o, for a simulator of whole systems; no page.",
+        ),
+    ] = None,
+    like: Annotated[
+        Path | None,
+        typer.Option(
+            help="chakra: a Chakra trace whose GPU nodes get the times, or PyTorch profiler JSON, whose kernels and "
+            "collectives become one chain. Without it: one chain of the launches."
+        ),
+    ] = None,
+    clock: Annotated[
+        float | None, typer.Option(help="chakra, simai: clock of the SMs in MHz; default: as Accel-Sim states it.")
+    ] = None,
+    end: Annotated[
+        End, typer.Option(help="chakra: the estimate, or an end of its interval, to see its influence.")
+    ] = "estimate",
     live: Annotated[
         bool, typer.Option("--live", help="Serve a page on this machine that follows the run, until Ctrl-C.")
     ] = False,
@@ -52,32 +83,32 @@ def report(
     """
     journal, say = run or _only_journal(), Console(stderr=True).print
     if live:
-        _serve(journal, say)
+        with contextlib.suppress(KeyboardInterrupt):
+            serve(journal, page_of, say)
         return
     with telling("reading the journal", say):
         loaded = load_run(journal)
         full = load_run(full_run) if full_run else None
-    if as_json:
-        typer.echo(json.dumps(_content(loaded, full)))
+    if form is not None:
+        if output is None:
+            raise ConfigError(f"--as {form}: no file to write; name one with -o")
+        Console().print(_times(loaded, form, output, like, clock, end), soft_wrap=True, highlight=False)
         return
-    console = Console()
-    verdict, *more = sentences(loaded)
-    for part in (verdict, *_truth(loaded, full), _counters(loaded), *_ranges(loaded), *more, *_expected(loaded)):
-        console.print(part, soft_wrap=isinstance(part, str), highlight=False)
+    if as_json:
+        truth = {} if full is None else {"full_run": asdict(compare(loaded, full))}
+        typer.echo(json.dumps({**loaded.content(), **truth}))
+        return
+    console = Console(highlight=False)
+    for part in _parts(loaded, full):
+        console.print(part, soft_wrap=isinstance(part, str))
     with telling("writing", say):
         made = _exports(loaded, full, csv, ranges, perfetto, figures)
         if output is not None or (not made and loaded.summary is not None):
-            made.append(_page(loaded, full, output))
+            page = output or loaded.path.with_suffix(".html")
+            write_page(loaded, page, full)
+            made.append(f"page: {page}")
     for text in made:
-        console.print(text, soft_wrap=True, highlight=False)
-
-
-def _serve(journal: Path, say: Callable[[str], None]) -> None:
-    from kernelpoint.cli.live import serve
-    from kernelpoint.report.write import page_of
-
-    with contextlib.suppress(KeyboardInterrupt):
-        serve(journal, page_of, say)
+        console.print(text, soft_wrap=True)
 
 
 def _only_journal() -> Path:
@@ -90,27 +121,20 @@ def _only_journal() -> Path:
     return found[0]
 
 
-def _content(run: Run, full: Run | None) -> dict[str, Any]:
-    from kernelpoint.report.full_run import compare
-
-    return run.content() if full is None else {**run.content(), "full_run": asdict(compare(run, full))}
-
-
-def _truth(run: Run, full: Run | None) -> list[str]:
-    from kernelpoint.report.full_run import compare, sentence
-
-    return [] if full is None else [sentence(compare(run, full))]
-
-
-def _expected(run: Run) -> list[str]:
-    """Sentence on the run's cost beside the forecast of its plan, if there was one."""
-    from kernelpoint.report.write import plan_of
-    from kernelpoint.workload.forecast import compared
-
-    if (s := run.summary) is None:
-        return []
-    line = compared(plan_of(run)[0].forecast, s.relative_error, s.simulated, s.cycle_speedup, s.further)
-    return [line] if line else []
+def _parts(run: Run, full: Run | None) -> Iterator[str | Table]:
+    """The verdict, tables, and what the run rests on; of a finished run also its cost beside the forecast of its plan."""
+    verdict, *more = sentences(run)
+    yield verdict
+    if full is not None:
+        yield sentence(compare(run, full))
+    yield replace(counter_table(run), title=f"{run.path} ({run.policy})")
+    if run.summary is not None and (table := range_table(run)):
+        outer = [replace(row, inner=[replace(one, inner=()) for one in row.inner]) for row in table.rows[:MOST_RANGES]]
+        yield replace(table, rows=outer, caption="")
+    yield from more
+    if (s := run.summary) is not None:
+        expected = compared(plan_of(run)[0].forecast, s.relative_error, s.simulated, s.cycle_speedup, s.further)
+        yield from filter(None, [expected])
 
 
 def _exports(
@@ -119,55 +143,21 @@ def _exports(
     """Write the files that were asked for; a line on each."""
     made = []
     if csv is not None:
-        from kernelpoint.report.launches import write_csv
-
-        made.append(f"{csv}: {write_csv(run, csv):,} launches")
+        made.append(f"{csv}: {write_launches(run, csv):,} launches")
     if ranges is not None:
-        from kernelpoint.report.ranges import write_ranges
-
         made.append(f"{ranges}: {write_ranges(run, ranges):,} ranges")
     if perfetto is not None:
-        from kernelpoint.report.perfetto import write_trace
-
         made.append(f"{perfetto}: {write_trace(run, perfetto):,} launches; open it in the Perfetto viewer")
     if figures is not None:
-        from kernelpoint.report.figures import write_figures
-
-        made.append(f"{figures}: {', '.join(path.name for path in write_figures(run, figures, full))}")
+        made.append(f"{figures}: {', '.join(path.name for path in draw_figures(view_of(run, full), figures))}")
     return made
 
 
-def _page(run: Run, full: Run | None, output: Path | None) -> str:
-    from kernelpoint.report.write import write_page
+def _times(run: Run, form: str, output: Path, like: Path | None, clock: float | None, end: End) -> str:
+    """Write the times of a run for a simulator of whole systems; a line on the file."""
+    if form == "simai":
+        return f"{output}: {write_simai(run, output, clock):,} modules"
+    from kernelpoint.report.chakra import write_chakra  # needs the extra `chakra`
 
-    path = output or run.path.with_suffix(".html")
-    write_page(run, path, full)
-    return f"page: {path}"
-
-
-def _ranges(loaded: Run) -> list[Table]:
-    """The outermost ranges, where the run has some."""
-    from kernelpoint.report.ranges import HEAD, range_lines
-
-    lines = range_lines(loaded)[:MOST_RANGES]
-    if not lines:
-        return []
-    table = Table(title="ranges", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for heading in HEAD:
-        table.add_column(heading, justify="left" if heading == "range" else "right", no_wrap=True)
-    for cells in lines:
-        table.add_row(*map(escape, cells))
-    return [table]
-
-
-def _counters(loaded: Run) -> Table:
-    table = Table(title=f"{loaded.path} ({loaded.policy})", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for heading in ("counter", "estimated total", "half-width", "computed", "simulated"):
-        table.add_column(heading, justify="left" if heading == "counter" else "right", no_wrap=True)
-    rows = loaded.estimates()
-    for name, row in rows.items():
-        cells = (name, total(row), percent(row.relative_half_width), computed(row), number(row.simulated))
-        table.add_row(*cells, style="dim" if is_weak(row) else None)
-    if any(map(is_weak, rows.values())):
-        table.caption, table.caption_justify = WEAK_NOTE.format("dim"), "left"
-    return table
+    made = write_chakra(run, system_times(run, clock, end), output, like)
+    return f"{output}: {made.nodes:,} nodes, {made.filled:,} of {made.kernels:,} kernels with times of the run"

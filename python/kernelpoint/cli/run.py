@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from kernelpoint.cli.console import Console
 from kernelpoint.errors import ConfigError
@@ -70,18 +69,10 @@ def _sweep(
     command: Sequence[str], sweep: Sequence[str], path: str | None, opened: Callable[[int], Engine], output: Path | None
 ) -> None:
     from kernelpoint.coordinator.sweep import run_sweep
-    from kernelpoint.coordinator.sweep_table import HEADINGS, NOTE, cells, html_page
+    from kernelpoint.coordinator.sweep_table import html_page, sweep_table
 
     rows = run_sweep(command, sweep, path, opened, _say)
-    table = Table()
-    for heading in HEADINGS:
-        table.add_column(heading, justify="left" if heading == "configuration" else "right")
-    for row in rows:
-        table.add_row(*cells(row))
-    console = Console(highlight=False)
-    console.print(table)
-    for text in [NOTE, *(f"{row.name}: {row.note}" for row in rows if row.note)]:
-        console.print(text, soft_wrap=True)
+    Console(highlight=False).print(sweep_table(rows))
     if output is not None:
         write_output(output, html_page(rows))
 

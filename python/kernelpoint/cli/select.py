@@ -17,8 +17,6 @@ from kernelpoint.selection import TRACERS, Census, Tracer, forecast, read_census
 from kernelpoint.selection.join import join_lists
 from kernelpoint.session.selecting import draw, ranges_of
 
-DRAWING_SECONDS = 6e-6  # for each launch: a census of a million took 6 s
-
 
 def select(
     census: Annotated[
@@ -92,7 +90,7 @@ def select(
 
 
 def _select(census: Census, settings: Config, spare: float, folder: Path, console: Console, by_layer: bool) -> None:
-    with telling("drawing", console.print, expected=DRAWING_SECONDS * census.size):
+    with telling("drawing", console.print):
         ranges = ranges_of(census, settings, console.print) if by_layer else None
         selection, drawn = draw(census, settings, spare, console.print, ranges)
     paths = None if ranges is None else [ranges.paths[number] for number in ranges.of_launch.tolist()]

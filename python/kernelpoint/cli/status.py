@@ -15,23 +15,27 @@ from kernelpoint.cli.console import Console
 from kernelpoint.coordinator.task import written
 from kernelpoint.errors import ConfigError, JournalError
 from kernelpoint.journal import EstimateRecord, PassRecord, ResultRecord, Run, load_run
-from kernelpoint.report.sentences import percent
+from kernelpoint.pages.numbers import half_width, number
+from kernelpoint.progress import duration
 
 SECONDS = 3.0  # between two screens of --watch
 FRESH = 120.0  # seconds since a run on another machine wrote last, within which it counts as running
 # File systems that only this machine writes: there its table of locks tells who holds a journal, or that nobody does.
 LOCAL = {"ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "bcachefs", "jfs", "tmpfs", "ramfs", "overlay"}
 
+_FIRST_SEEN: dict[tuple[Path, int], tuple[float, int]] = {}  # by journal and pass: when it was first seen, results then
+
 
 @dataclass(frozen=True)
 class Status:
-    """State of a run in words and numbers."""
+    """State of a run in words and numbers. left: seconds of the pass, None where nothing is known."""
 
     state: str
     pass_text: str
     simulated: int
     launches: int
     estimate: str
+    left: float | None = None
 
 
 def status(
@@ -41,7 +45,8 @@ def status(
     ] = Path(),
     watch: Annotated[bool, typer.Option("--watch", help="Show it every three seconds, while a run goes on.")] = False,
 ) -> None:
-    """Show for each run whether it goes on, how far it is, and its estimate and bound so far.
+    """Show for each run whether it goes on, how far it is, and its estimate and bound so far; with --watch, the
+    time left in its pass.
 
     Example: kernelpoint status runs/
     """
@@ -75,8 +80,9 @@ def _all_lines(place: Path) -> list[str]:
 
 def _lines(path: Path) -> list[str]:
     found = status_of(load_run(path), is_locked(path), time.time())
+    left = "" if found.left is None else f"; about {duration(found.left)} left in the pass"
     return [
-        f"{path}: {found.state}; {found.pass_text}",
+        f"{path}: {found.state}; {found.pass_text}{left}",
         f"  {found.simulated:,} of {found.launches:,} launches simulated; {found.estimate}",
     ]
 
@@ -99,7 +105,8 @@ def status_of(run: Run, locked: bool | None, now: float) -> Status:
     told = "stopped; start it again to go on"
     if running:
         told = "running" if locked else "running elsewhere, or stopped in the last two minutes"
-    return Status(told, _pass(run), len(run.results), launches, _estimate(counter, found))
+    pass_text, left = _pass(run, now)
+    return Status(told, pass_text, len(run.results), launches, _estimate(counter, found), left if running else None)
 
 
 def is_locked(path: Path) -> bool | None:
@@ -134,21 +141,22 @@ def _inode(line: str) -> str:
     return next((word.rsplit(":", 1)[1] for word in line.split() if word.count(":") == 2), "")
 
 
-def _pass(run: Run) -> str:
+def _pass(run: Run, now: float) -> tuple[str, float | None]:
+    """The pass in words, and the seconds left in it at the pace since this process first saw the pass."""
     passes: Sequence[PassRecord] = list(run.of(PassRecord))
     if not passes:
-        return "validation launches"
+        return "validation launches", None
     last = passes[-1]
+    if last.wanted is None:
+        return f"pass {last.pass_index}", None
     done = sum(result.pass_index == last.pass_index for result in run.of(ResultRecord))
-    return (
-        f"pass {last.pass_index}"
-        if last.wanted is None
-        else f"pass {last.pass_index}, {done:,} of {last.wanted:,} in the journal"
-    )
+    begun, before = _FIRST_SEEN.setdefault((run.path, last.pass_index), (now, done))
+    left = (last.wanted - done) * (now - begun) / (done - before) if done > before else None
+    return f"pass {last.pass_index}, {done:,} of {last.wanted:,} in the journal", left
 
 
 def _estimate(counter: str, found: EstimateRecord | None) -> str:
     if found is None or found.estimate is None:
         return "no estimate yet"
-    bound = "no bound" if found.relative_half_width is None else f"+- {percent(found.relative_half_width)}"
-    return f"{found.estimate:,.6g} {counter} {bound}"
+    bound = "no bound" if found.relative_half_width is None else f"+- {half_width(found.relative_half_width)}"
+    return f"{number(found.estimate)} {counter} {bound}"

@@ -12,7 +12,7 @@ from pathlib import Path
 from kernelpoint.config import Config, load_config, read_yaml
 from kernelpoint.coordinator.handshake import ask, check, with_option
 from kernelpoint.coordinator.run import OpenEngine, Say, Workers, run_one
-from kernelpoint.coordinator.sweep_table import Ratio, Row
+from kernelpoint.coordinator.sweep_table import Ratio, SweepRow
 from kernelpoint.errors import ConfigError, JournalError
 from kernelpoint.journal import Run, load_run
 from kernelpoint.paired import compare_runs
@@ -23,7 +23,7 @@ PLACE = "{}"  # in the simulator's command: where the file of each configuration
 
 def run_sweep(
     command: Sequence[str], sweep: Sequence[str], config_path: str | None, open_engine: OpenEngine, say: Say
-) -> list[Row]:
+) -> list[SweepRow]:
     """Run every configuration on the same workers; the ranked table.
 
     Raises:
@@ -59,20 +59,17 @@ def _config_of(config: Config, point: SweepConfig, plan: str | None) -> Config:
     return config.model_copy(update=own if plan is None else {**own, "plan": plan})
 
 
-def ranked(names: Sequence[str], runs: Sequence[Run]) -> list[Row]:
+def ranked(names: Sequence[str], runs: Sequence[Run]) -> list[SweepRow]:
     """The table, smallest total first; neighbours whose bounds overlap share a marked rank."""
     counter = str(runs[0].setting("error_budget.counter"))
     rows = []
     for name, run in zip(names, runs, strict=True):
-        summary = run.ended()
         ratio, note = (Ratio(1.0, 0.0), "") if run is runs[0] else _ratio(runs[0], run, counter)
-        rows.append(
-            Row(name, run.estimates()[counter], ratio, f"{summary.simulated:,} of {summary.launches:,}", note=note)
-        )
+        rows.append(SweepRow(name, run.estimates()[counter], ratio, run.ended().simulated, note=note))
     order = sorted(
         range(len(rows)), key=lambda i: rows[i].ratio.value if math.isfinite(rows[i].ratio.value) else math.inf
     )
-    found: list[Row] = []
+    found: list[SweepRow] = []
     for rank, i in enumerate(order, start=1):
         tied = bool(found) and _is_tied(runs[order[rank - 2]], runs[i], counter)
         found.append(replace(rows[i], rank=found[-1].rank if tied else rank, tied=tied))

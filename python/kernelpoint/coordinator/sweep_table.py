@@ -1,23 +1,30 @@
-"""Table of a sweep, as text and as a page."""
+"""The table of a sweep, and its page."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any, NamedTuple
 
 from kernelpoint.journal import EstimateRecord
-from kernelpoint.report.html import document, section, table
+from kernelpoint.pages.numbers import ratio
+from kernelpoint.pages.page import Chart, Page
+from kernelpoint.pages.tables import Column, Row, Table
 
-HEADINGS = ("rank", "configuration", "total", "+-", "ratio to the first", "+-", "simulated")
+COLUMNS = (
+    Column("configuration", str),
+    Column("rank", str),
+    Column("total"),
+    Column("half-width"),
+    Column("ratio to the first", ratio),
+    Column("half-width", ratio),
+    Column("simulated"),
+)
 NOTE = (
     "Ratios are of totals, from the launches sampled in both runs, each with its bound at the runs' confidence; a "
     "small total is a fast GPU. A rank marked = is a tie with the one before it: the interval of their ratio contains 1."
 )
-
-
 CAPTION = "The total of each configuration with its stated interval, the smallest first."
 BLUE = "#0072B2"
 
@@ -30,11 +37,12 @@ class Ratio(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Row:
+class SweepRow:
     """A configuration in the table.
 
     Attributes:
         total, ratio: with their half-widths.
+        simulated: number of launches.
         tied: equal to the one ranked before it, within the bound.
         note: reason for a missing ratio, or empty.
     """
@@ -42,38 +50,36 @@ class Row:
     name: str
     total: EstimateRecord
     ratio: Ratio
-    simulated: str
+    simulated: int
     rank: int = 0
     tied: bool = False
     note: str = ""
 
 
-def cells(row: Row) -> tuple[str, ...]:
-    """A row as text, under HEADINGS."""
-    return (
-        f"{row.rank}{' =' if row.tied else ''}",
-        row.name,
-        _text(row.total.estimate, "{:,.0f}"),
-        _text(row.total.half_width, "{:,.0f}"),
-        _text(row.ratio.value, "{:.4f}"),
-        _text(row.ratio.half_width, "{:.4f}"),
-        row.simulated,
-    )
+def sweep_table(rows: Sequence[SweepRow]) -> Table:
+    """The configurations, the fastest simulated GPU first."""
+    cells = [
+        (
+            row.name,
+            f"{row.rank}{' =' if row.tied else ''}",
+            row.total.estimate,
+            row.total.half_width,
+            *row.ratio,
+            row.simulated,
+        )
+        for row in rows
+    ]
+    notes = [NOTE, *(f"{row.name}: {row.note}" for row in rows if row.note)]
+    return Table(COLUMNS, [Row(one) for one in cells], "Every configuration", notes=notes)
 
 
-def html_page(rows: Sequence[Row]) -> str:
+def html_page(rows: Sequence[SweepRow]) -> str:
     """The table as a page, with a chart of the totals."""
-    body = ("<tr>" + "".join(f"<td>{escape(part)}</td>" for part in cells(row)) + "</tr>" for row in rows)
-    notes = "".join(f"<li>{escape(row.name)}: {escape(row.note)}</li>" for row in rows if row.note)
-    return document(
-        "KernelPoint: sweep",
-        f"<h1>Configurations compared</h1>{section('totals', 'Totals', CAPTION)}{table(HEADINGS, body)}"
-        f'<p class="soft">{escape(NOTE)}</p><ul class="soft">{notes}</ul>',
-        {"totals": _chart(rows)},
-    )
+    chart = Chart("totals", "Totals", CAPTION, _chart(rows))
+    return Page("Configurations compared", [chart, sweep_table(rows)], "KernelPoint: sweep").html()
 
 
-def _chart(rows: Sequence[Row]) -> dict[str, Any]:
+def _chart(rows: Sequence[SweepRow]) -> dict[str, Any]:
     """A dot and an interval for each configuration, in the order of the table."""
     import altair as alt  # here, because the table in the terminal does without
 
@@ -87,7 +93,3 @@ def _chart(rows: Sequence[Row]) -> dict[str, Any]:
     bars = base.mark_rule(strokeWidth=3, color=BLUE).encode(x=alt.X("low:Q", title="total", scale=scale), x2="high:Q")
     dots = base.mark_point(filled=True, size=80, opacity=1.0, color=BLUE).encode(x=alt.X("total:Q", scale=scale))
     return dict(alt.layer(bars, dots).to_dict())
-
-
-def _text(value: float | None, form: str) -> str:
-    return form.format(value) if value is not None and math.isfinite(value) else "-"

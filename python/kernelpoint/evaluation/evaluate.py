@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,10 +71,6 @@ class Row:
     from_truth: bool = False
     planning_seconds: float = 0.0
     reason: str = ""
-
-    def record(self) -> dict[str, Any]:
-        """The row for JSON, which has no nan."""
-        return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in asdict(self).items()}
 
     @classmethod
     def of_record(cls, record: dict[str, Any]) -> Row:

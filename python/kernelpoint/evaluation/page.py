@@ -1,124 +1,127 @@
-"""The comparison as one self-contained HTML page."""
+"""The results of a comparison as files: a page, Markdown, CSV of every run, JSON; and the figure for a paper."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from html import escape
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import altair as alt
 
-from kernelpoint.evaluation.summary import Line
-from kernelpoint.evaluation.text import HEADINGS, LEGEND, cells, refusals, share
+from kernelpoint.evaluation.evaluate import Row
+from kernelpoint.evaluation.summary import Line, overall, per_workload
+from kernelpoint.evaluation.table import LEGEND, MARKS, tables
 from kernelpoint.evaluation.workload import Workload
-from kernelpoint.report.html import document, section, table
+from kernelpoint.files import write_output
+from kernelpoint.pages.numbers import finite, share
+from kernelpoint.pages.page import Chart, Page, Text
+from kernelpoint.pages.tables import write_csv
+from kernelpoint.report.charts import COLOURS
 
-WIDE = """
-body { max-width: 1320px; } .chart { max-width: 1000px; } li { margin: .2em 0; } ul { padding-left: 1.2em; }
-th, td { padding: 4px 7px; } th { white-space: normal; vertical-align: bottom; }
-td:first-child, th:first-child { position: sticky; left: 0; background: var(--paper); white-space: nowrap; }
-.mark { font-size: .75rem; border-radius: 4px; padding: 1px 6px; color: var(--paper); } .best { background: var(--good); }
-.faster { background: var(--soft); } .broken { background: var(--bad); }
-"""  # thirteen columns; the policy stays in view on a phone
-OKABE_ITO = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8a8f98", "#B8860B"]
 CAPTION = (
     "Up and to the left is better: few cycles simulated, small error. One dot for each policy and budget, over all workloads; "
     "a policy that did not run on all of them has none."
 )
-MARKS = (
-    "best: the largest cycle speedup above 1.0x at its budget among policies whose greatest error is within the budget and "
-    "whose bound, promised or measured, held in every run",
-    "faster, no bound: faster than the best, with errors within the budget, but without a bound: only the full run "
-    "shows it",
-    "broken: the mean error exceeds the budget, or the stated bound failed in more than one run of twenty",
-)
-HELD = 0.95  # share of runs in which a stated bound has to hold
-LEAST_SPEEDUP = 1.05  # shown as 1.1x
+STAR = "M0,-1L0.3,-0.3L1,0L0.3,0.3L0,1L-0.3,0.3L-1,0L-0.3,-0.3Z"
+TRIANGLES = [f"triangle-{side}" for side in ("up", "down", "right", "left")]
+SHAPES = ["circle", "square", "cross", "diamond", *TRIANGLES, STAR]
 LEAST_ERROR = 1e-5  # drawn for anything smaller: the axis is logarithmic
+
+
+def write_files(folder: Path, workloads: Sequence[Workload], rows: Sequence[Row]) -> list[Path]:
+    """Write comparison.csv (a line per workload, policy, budget and seed), comparison.json (the same and the summaries),
+    comparison.html and comparison.md into `folder`."""
+    lines = per_workload(rows)
+    total = overall(lines)
+    paths = [folder / f"comparison.{kind}" for kind in ("csv", "json", "html", "md")]
+    records = [finite(asdict(row)) for row in rows]
+    write_csv(paths[0], list(Row.__dataclass_fields__), (list(record.values()) for record in records))
+    content = {
+        "workloads": [
+            {"name": w.name, "launches": w.size, "counter": w.counter, "total": w.total, "notes": list(w.notes)}
+            for w in workloads
+        ],
+        "rows": records,
+        "per_workload": [finite(asdict(line)) for line in lines],
+        "overall": [finite(asdict(line)) for line in total],
+    }
+    write_output(paths[1], json.dumps(content, indent=1) + "\n")
+    write_output(paths[2], html_page(workloads, lines, total))
+    write_output(paths[3], markdown(workloads, lines, total))
+    return paths
 
 
 def html_page(workloads: Sequence[Workload], lines: Sequence[Line], total: Sequence[Line]) -> str:
     """The whole page."""
-    rows = sum(line.runs for line in lines)
     counted = "1 workload" if len(workloads) == 1 else f"{len(workloads)} workloads"
-    points = [item for item in total if item.runs and item.harmonic > 0]
-    scatter = section("scatter", "Error against cycle speedup", CAPTION) if points else ""
-    items = "".join(f"<li>{escape(item)}</li>" for item in (*MARKS, *LEGEND))
-    body = (
-        "<h1>KernelPoint: sampling methods compared</h1>"
-        f"<p>{counted}, {rows:,} runs. Every run plans from what is known beforehand (rows marked *: from the very times that "
-        "they are judged on), chooses launches, looks up what the full run gave for them, and estimates the total of all.</p>"
-        f"{scatter}{_section('Over all workloads', total) if len(workloads) > 1 else ''}"
-        + "".join(_section(w.name, [line for line in lines if line.workload == w.name], w) for w in workloads)
-        + f'<h2>Meaning of marks and columns</h2><ul class="soft">{items}</ul>'
+    about = (
+        f"{counted}, {sum(line.runs for line in lines):,} runs. Every run plans from what is known beforehand (rows marked *: "
+        "from the very times that they are judged on), chooses launches, looks up what the full run gave for them, and "
+        "estimates the total of all."
     )
-    return document("KernelPoint: comparison", body, {"scatter": scatter_of(points)} if points else {}, WIDE)
-
-
-def _section(title: str, lines: Sequence[Line], workload: Workload | None = None) -> str:
-    about = ""
-    if workload is not None:
-        notes = "; ".join([f"{workload.size:,} launches, {workload.total:,.0f} {workload.counter}", *workload.notes])
-        about = f'<p class="soft">{escape(notes)}</p>'
-    body = [_row(item, _mark(item, lines)) for item in lines if item.runs]
-    refused = "".join(f"<li>{escape(reason)}</li>" for reason in refusals(lines))
-    return f"<h2>{escape(title)}</h2>{about}{table(HEADINGS, body)}" + (
-        f'<ul class="soft">{refused}</ul>' if refused else ""
-    )
-
-
-def _row(item: Line, mark: str) -> str:
-    name, *rest = cells(item)
-    label = f' <span class="mark {mark.split(",")[0]}">{mark}</span>' if mark else ""
-    return f"<tr><td>{escape(name)}{label}</td>" + "".join(f"<td>{escape(part)}</td>" for part in rest) + "</tr>"
-
-
-def _mark(item: Line, lines: Sequence[Line]) -> str:
-    """`best`, `faster, no bound`, `broken` or nothing, among the lines of one table; see MARKS."""
-    if item.error_mean > item.relative_error or item.held < HELD:  # held is nan where no bound is stated
-        return "broken"
-    rivals = [line for line in lines if line.runs and line.relative_error == item.relative_error and _sound(line)]
-    if item not in rivals:
-        return ""
-    if item.held == 1.0:
-        return "best" if item.harmonic == max(line.harmonic for line in rivals if line.held == 1.0) else ""
-    return "faster, no bound" if item.harmonic == max(line.harmonic for line in rivals) else ""
-
-
-def _sound(line: Line) -> bool:
-    """True of a policy that kept its budget and simulated less than everything; 1.0x in the table is no speedup."""
-    return line.error_max <= line.relative_error and not line.held < 1.0 and line.harmonic >= LEAST_SPEEDUP
-
-
-def scatter_of(points: Sequence[Line]) -> dict[str, Any]:
-    """Mean error and harmonic mean of cycle speedups, on logarithmic axes; budgets with equal results share a mark. Marks are
-    outlines, so that two at one place are seen. Budgets are named where there are several.
-    """
-    dots: dict[tuple[str, float, float], list[str]] = {}
-    for item in points:
-        dots.setdefault((item.policy, max(item.error_mean, LEAST_ERROR), item.harmonic), []).append(
-            share(item.relative_error)
-        )
-    rows = [
-        {"policy": policy, "budget": ", ".join(budgets), "error": error, "speedup": speedup}
-        for (policy, error, speedup), budgets in dots.items()
+    blocks = [
+        Text([about]),
+        Chart("scatter", "Error against cycle speedup", CAPTION, scatter_of(total)),
+        *tables(workloads, lines, total),
+        Text([*MARKS, *LEGEND], "Meaning of marks and columns"),
     ]
-    base = alt.Chart(alt.InlineData(values=rows), height=380, width="container").encode(
+    return Page("KernelPoint: sampling methods compared", blocks).html()
+
+
+def markdown(workloads: Sequence[Workload], lines: Sequence[Line], total: Sequence[Line]) -> str:
+    """Every table, the policies that were refused, and the legend."""
+    parts = []
+    for table in tables(workloads, lines, total):
+        parts += [f"**{table.title}**\n", table.markdown(), "", *(f"- {note}" for note in table.notes), ""]
+    return "\n".join([*parts, *(f"- {item}" for item in LEGEND)]) + "\n"
+
+
+def scatter_of(lines: Sequence[Line]) -> dict[str, Any] | None:
+    """Mean error and cycle speedup of every policy and budget, on logarithmic axes; None without a run that has a speedup.
+
+    Budgets with equal results share a mark. Marks are outlines, so that two at one place are seen. Lines over several
+    workloads have a panel for each of these, in which a line joins the budgets of a policy; one panel names them.
+    """
+    dots: dict[tuple[str, str, float, float], list[str]] = {}
+    for item in lines:
+        if item.runs and item.harmonic > 0:
+            place = (item.workload, item.policy, max(item.error_mean, LEAST_ERROR), item.harmonic)
+            dots.setdefault(place, []).append(share(item.relative_error))
+    if not dots:
+        return None
+    names = ("workload", "policy", "error", "speedup")
+    data = alt.InlineData(
+        values=[dict(zip(names, place, strict=True)) | {"budget": ", ".join(b)} for place, b in dots.items()]
+    )
+    policies = sorted({place[1] for place in dots})
+    several = len({item.workload for item in lines}) > 1
+    base = alt.Chart(height=150 if several else 380).encode(
         x=alt.X(
             "error:Q",
             title="mean error of the total",
             scale=alt.Scale(type="log"),
             axis=alt.Axis(format=".3~%", labelOverlap="greedy", labelSeparation=8),
         ),
-        y=alt.Y("speedup:Q", title="cycle speedup, harmonic mean", scale=alt.Scale(type="log")),
-    )
-    marks = base.mark_point(filled=False, size=90, opacity=1.0, strokeWidth=2.5).encode(
-        color=alt.Color(
-            "policy:N", scale=alt.Scale(range=OKABE_ITO), legend=alt.Legend(orient="bottom", title=None, columns=4)
+        y=alt.Y(
+            "speedup:Q",
+            title="cycle speedup" if several else "cycle speedup, harmonic mean",
+            scale=alt.Scale(type="log"),
         ),
-        shape=alt.Shape("policy:N", legend=None),
+    )
+    legend = alt.Legend(orient="bottom", title=None, columns=4)
+    marks = base.mark_point(filled=False, size=50 if several else 90, opacity=1.0, strokeWidth=2).encode(
+        color=alt.Color("policy:N", scale=alt.Scale(domain=policies, range=COLOURS), legend=legend),
+        shape=alt.Shape("policy:N", scale=alt.Scale(domain=policies, range=SHAPES), legend=legend),
         tooltip=["policy:N", "budget:N", alt.Tooltip("error:Q", format=".3%"), alt.Tooltip("speedup:Q", format=".1f")],
     )
-    names = base.mark_text(align="left", dx=9, dy=-6).encode(text="budget:N")
-    layers = [marks, names] if len({item.relative_error for item in points}) > 1 else [marks]
-    return dict(alt.layer(*layers).to_dict())
+    if several:
+        joined = base.mark_line(strokeWidth=1.2).encode(
+            color=alt.Color("policy:N", scale=alt.Scale(domain=policies, range=COLOURS), legend=legend)
+        )
+        panels = alt.layer(joined, marks).facet(alt.Facet("workload:N", title=None, sort=None), columns=2, data=data)
+        return dict(panels.to_dict())
+    texts = base.mark_text(align="left", dx=9, dy=-6).encode(text="budget:N")
+    layers = alt.layer(marks, texts) if len({item.relative_error for item in lines}) > 1 else alt.layer(marks)
+    return dict(layers.properties(data=data, width="container").to_dict())

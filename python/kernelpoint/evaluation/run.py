@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -15,26 +16,12 @@ from kernelpoint.errors import ConfigError
 from kernelpoint.evaluation.evaluate import Cell, Inputs, Row, evaluate
 from kernelpoint.evaluation.workload import Workload
 from kernelpoint.files import append_output, read_regular, write_output
+from kernelpoint.pages.numbers import finite
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.registry import foreign_code
 from kernelpoint.workload import Available, Need
 
 PACKAGE = Path(kernelpoint.__file__).parent
-# Sources that decide how a launch is chosen, drawn, estimated and judged. Commands, pages and tables only show it.
-PARTS = (
-    "clustering",
-    "encoder",
-    "estimation",
-    "evaluation",
-    "fast_model",
-    "graphs",
-    "policies",
-    "profiles",
-    "session",
-    "traces",
-    "workload",
-)
-SHOWING = {"page.py", "pair_page.py", "text.py", "write.py", "summary.py"}
 LIBRARIES = ("numpy", "scikit-learn")
 
 
@@ -49,8 +36,7 @@ def code_version(package: Path = PACKAGE) -> str:
     32
     """
     digest = hashlib.blake2b(digest_size=16)
-    files = [path for part in PARTS for path in (package / part).rglob("*.py") if path.name not in SHOWING]
-    for path in sorted([*files, *package.glob("*.py"), *package.glob("_native*.so")]):
+    for path in sorted([*package.rglob("*.py"), *package.glob("_native*.so")]):
         content = hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
         digest.update(f"{path.relative_to(package)}:{content}\n".encode())
     for library in LIBRARIES:
@@ -105,7 +91,7 @@ class ResultsFile:
         """Store a row. Refused rows are not stored, since the missing input may come later."""
         if self._path is None or row.reason:
             return
-        append_output(self._path, json.dumps({"key": key, "row": row.record()}) + "\n")
+        append_output(self._path, json.dumps({"key": key, "row": finite(asdict(row))}) + "\n")
 
 
 def cells(policies: Sequence[str], budgets: Sequence[float], seeds: int, confidence: float, scope: str,

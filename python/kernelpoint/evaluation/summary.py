@@ -5,20 +5,33 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from kernelpoint.evaluation.evaluate import Row
+
+NAN = math.nan
+ALL = "all"  # the workload of lines over all of them
+
+
+class Means(NamedTuple):
+    """Averages of cycle speedups."""
+
+    harmonic: float = NAN
+    geometric: float = NAN
+    arithmetic: float = NAN
+
+
+NOT_KNOWN = Means()
 
 
 @dataclass(frozen=True)
 class Line:
     """One policy at one budget, over the seeds of one workload or over all workloads.
 
-    cycle speedups: harmonic, geometric and arithmetic mean over workloads; of one workload all three are its total over
-    the mean of what was simulated.
-
     Attributes:
+        speedups: means over workloads; of one workload all three are its total over the mean of what was simulated.
         error_mean, error_max: of |error|.
         bias: mean of the signed error.
         spread: standard deviation of the signed error over seeds (mean over workloads).
@@ -33,37 +46,44 @@ class Line:
     workload: str
     policy: str
     relative_error: float
-    workloads: int
-    runs: int
-    harmonic: float
-    geometric: float
-    arithmetic: float
-    error_mean: float
-    error_max: float
-    bias: float
-    spread: float
-    beyond_latency: float
-    bound: str
-    half_width: float
-    held: float
-    within: float
-    simulated: float
     launches: int
-    planning_seconds: float
-    from_truth: bool
+    workloads: int = 0
+    runs: int = 0
+    speedups: Means = NOT_KNOWN
+    error_mean: float = NAN
+    error_max: float = NAN
+    bias: float = NAN
+    spread: float = NAN
+    beyond_latency: float = NAN
+    bound: str = "none"
+    half_width: float = NAN
+    held: float = NAN
+    within: float = NAN
+    simulated: float = NAN
+    planning_seconds: float = NAN
+    from_truth: bool = False
     reasons: tuple[str, ...] = ()
 
+    @property
+    def harmonic(self) -> float:
+        """The harmonic mean of cycle speedups."""
+        return self.speedups.harmonic
 
-def means(speedups: Sequence[float]) -> tuple[float, float, float]:
+
+def means(speedups: Sequence[float]) -> Means:
     """Harmonic, geometric and arithmetic mean.
 
     >>> [round(m, 3) for m in means([1.0, 4.0])]
     [1.6, 2.0, 2.5]
     """
     values = np.asarray(speedups, dtype=float)
-    if not len(values):
-        return math.nan, math.nan, math.nan
-    return float(1.0 / (1.0 / values).mean()), float(np.exp(np.log(values).mean())), float(values.mean())
+    return Means(float(1.0 / (1.0 / values).mean()), float(np.exp(np.log(values).mean())), float(values.mean()))
+
+
+def _mean(values: Iterable[float | None]) -> float:
+    """The mean of those that are known; nan of none."""
+    known = [value for value in values if value is not None and not math.isnan(value)]
+    return float(np.mean(known)) if known else NAN
 
 
 def per_workload(rows: Iterable[Row]) -> list[Line]:
@@ -77,16 +97,13 @@ def per_workload(rows: Iterable[Row]) -> list[Line]:
 def _of_seeds(workload: str, policy: str, budget: float, rows: list[Row]) -> Line:
     good = [row for row in rows if not row.reason]
     reasons = tuple(dict.fromkeys(row.reason for row in rows if row.reason))
-    nan = math.nan
     if not good:
-        return Line(workload, policy, budget, 0, 0, nan, nan, nan, nan, nan, nan, nan, nan, "none", nan, nan, nan, nan,
-                    rows[0].launches, nan, False, reasons)  # fmt: skip
+        return Line(workload, policy, budget, rows[0].launches, reasons=reasons)
     errors = np.array([row.error for row in good])
     simulated = float(np.mean([row.simulated_total for row in good]))
     speedup = good[0].total / simulated if simulated > 0 else math.inf
-    held = [row.held for row in good if row.held is not None]
     return Line(
-        workload, policy, budget, 1, len(good), speedup, speedup, speedup,
+        workload, policy, budget, good[0].launches, 1, len(good), Means(speedup, speedup, speedup),
         error_mean=float(np.abs(errors).mean()),
         error_max=float(np.abs(errors).max()),
         bias=float(errors.mean()),
@@ -94,10 +111,9 @@ def _of_seeds(workload: str, policy: str, budget: float, rows: list[Row]) -> Lin
         beyond_latency=float(np.abs([row.error_beyond_latency for row in good]).mean()),
         bound=good[0].bound,
         half_width=float(np.mean([row.half_width for row in good])),
-        held=float(np.mean(held)) if held else nan,
+        held=_mean(row.held for row in good),
         within=float((np.abs(errors) <= budget).mean()),
         simulated=float(np.mean([row.simulated for row in good])),
-        launches=good[0].launches,
         planning_seconds=float(np.mean([row.planning_seconds for row in good])),
         from_truth=any(row.from_truth for row in good),
         reasons=reasons,
@@ -121,26 +137,18 @@ def overall(lines: Iterable[Line]) -> list[Line]:
 def _of_workloads(policy: str, budget: float, lines: list[Line], workloads: int) -> Line:
     good = [line for line in lines if line.runs]
     reasons = tuple(dict.fromkeys(reason for line in lines for reason in line.reasons))
-    if 0 < len(good) < workloads:
-        reasons = (f"in no average: it ran on {len(good)} of {workloads} workloads", *reasons)
-        good = []
-
-    def mean(name: str) -> float:
-        values = [getattr(line, name) for line in good if not math.isnan(getattr(line, name))]
-        return float(np.mean(values)) if values else math.nan
-
-    harmonic, geometric, arithmetic = means([line.harmonic for line in good])
+    if len(good) < workloads or not good:
+        missing = f"in no average: it ran on {len(good)} of {workloads} workloads"
+        return Line(ALL, policy, budget, 0, reasons=(missing, *reasons) if good else reasons)
+    averaged = ("error_mean", "bias", "spread", "beyond_latency", "half_width", "held", "within")
     return Line(
-        workload="all", policy=policy, relative_error=budget, workloads=len(good), runs=sum(line.runs for line in good),
-        harmonic=harmonic, geometric=geometric, arithmetic=arithmetic,
-        error_mean=mean("error_mean"),
-        error_max=max((line.error_max for line in good), default=math.nan),
-        bias=mean("bias"), spread=mean("spread"), beyond_latency=mean("beyond_latency"),
-        bound=good[0].bound if good else "none",
-        half_width=mean("half_width"), held=mean("held"), within=mean("within"),
+        ALL, policy, budget, sum(line.launches for line in good), len(good), sum(line.runs for line in good),
+        means([line.harmonic for line in good]),
+        error_max=max(line.error_max for line in good),
+        bound=good[0].bound,
         simulated=sum(line.simulated for line in good),
-        launches=sum(line.launches for line in good),
         planning_seconds=sum(line.planning_seconds for line in good),
         from_truth=any(line.from_truth for line in good),
         reasons=reasons,
+        **{name: _mean(getattr(line, name) for line in good) for name in averaged},
     )  # fmt: skip

@@ -14,7 +14,6 @@ from kernelpoint.errors import JournalError, shown
 from kernelpoint.files import open_regular, read_to_hole
 from kernelpoint.journal.lines import split_lines
 from kernelpoint.journal.records import PopulationRecord, Record, ResultRecord, RunRecord, SummaryRecord
-from kernelpoint.progress import follow
 
 
 def read_records(path: str | Path) -> list[Record]:
@@ -48,7 +47,6 @@ def parse(data: bytes, name: str) -> tuple[list[Record], int]:
     lines, end = split_lines(data, name)
     validate = _adapter().validate_json
     records: list[Record] = []
-    follow(lambda: len(records) / max(len(lines), 1))
     for number, line in enumerate(lines, start=1):
         try:
             records.append(validate(line))

@@ -11,8 +11,8 @@ import numpy as np
 from kernelpoint.errors import JournalError
 from kernelpoint.estimation.paired import Interval
 from kernelpoint.journal import Run
+from kernelpoint.pages.numbers import finite
 from kernelpoint.paired.sample import DrawnSample, is_predicted
-from kernelpoint.session.records import number
 from kernelpoint.session.summary import NOT_COVERED
 
 FEW = 2  # common launches of a stratum, from which on it may hide much
@@ -129,19 +129,6 @@ class CounterRow:
         """Factor by which the paired interval of the ratio is than that of the separate bounds."""
         return self.separate / self.ratio.half_width if self.ratio.half_width > 0.0 else math.inf
 
-    def record(self) -> dict[str, Any]:
-        """The ratio as a JSON object, which has no nan."""
-        ratio, difference = ({k: number(v) for k, v in asdict(i).items()} for i in (self.ratio, self.difference))
-        return {
-            "counter": self.counter,
-            "first": number(self.first),
-            "second": number(self.second),
-            "ratio": ratio,
-            "difference": difference,
-            "separate_half_width": number(self.separate),
-            "tighter": number(self.tighter),
-        }
-
 
 @dataclass(frozen=True)
 class Comparison:
@@ -169,7 +156,8 @@ class Comparison:
 
     def record(self) -> dict[str, Any]:
         """The comparison as a JSON object."""
-        counts = {"launches": self.launches, "common": self.common}
-        drawn = {"first_drawn": self.first_drawn, "second_drawn": self.second_drawn}
-        rows = [row.record() for row in self.rows]
-        return {**counts, **drawn, "confidence": self.confidence, "counters": rows, "notes": list(self.notes)}
+        content = asdict(self)
+        rows = content.pop("rows")
+        for row, known in zip(rows, self.rows, strict=True):
+            row |= {"separate_half_width": row.pop("separate"), "tighter": known.tighter}
+        return dict(finite(content | {"counters": rows}))

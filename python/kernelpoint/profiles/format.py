@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import lzma
-import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +13,6 @@ from typing import BinaryIO, ClassVar, TextIO
 
 from kernelpoint.files import open_regular
 from kernelpoint.profiles.profile import Profile
-from kernelpoint.progress import follow
 
 PEEK = 1 << 16
 
@@ -96,8 +94,6 @@ def open_decompressed(path: Path) -> BinaryIO:
     b'TICKS'
     """
     file = open_regular(path)
-    size = os.fstat(file.fileno()).st_size
-    follow(lambda: file.tell() / size if size else 1.0)
     magic = file.read(6)
     file.seek(0)
     if magic.startswith(b"\x1f\x8b"):

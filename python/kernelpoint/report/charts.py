@@ -1,6 +1,6 @@
 """The charts of a run, for its page and for papers, as Vega-Lite specifications made with Altair.
 
-Colours are those of Okabe and Ito, which the colour-blind can distinguish: blue for simulated, grey for skipped,
+Colours begin with those of Okabe and Ito, which the colour-blind can distinguish: blue for simulated, grey for skipped,
 vermilion for the full run.
 """
 
@@ -12,10 +12,13 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from kernelpoint.report.view import OTHERS, RunView
+from kernelpoint.pages.numbers import share
+from kernelpoint.report.full_run import FullRun
+from kernelpoint.report.view import OTHERS, PassEnd, RunView
 
 # Each has a contrast of at least 3 to the white and to the dark page.
 BLUE, GREY, VERMILION, GREEN = "#0072B2", "#7f8896", "#D55E00", "#009E73"
+COLOURS = [BLUE, VERMILION, GREEN, "#CC79A7", "#B07A00", "#2B95D6", "#8A8F98", "#9467BD", "#A0693A"]
 ROWS = 14  # kernels with a row of their own in the charts; the table lists all
 BINS = 300  # steps of the timeline
 POINTS = 4000  # simulated launches drawn one by one
@@ -38,7 +41,7 @@ def charts(view: RunView, letters: int = LETTERS) -> dict[str, dict[str, Any]]:
     made = {
         "share": _share(view, letters),
         "timeline": _timeline(view, letters),
-        "passes": _passes(view),
+        "passes": passes_chart(view.looks, view.counter, view.relative_error, view.truth),
         "map": _map(view, letters),
     }
     return {name: chart.properties(width="container").to_dict() for name, chart in made.items() if chart is not None}
@@ -149,34 +152,38 @@ def _launch_bins(view: RunView, row_of: np.ndarray, labels: np.ndarray) -> Rows:
     ]
 
 
-def _passes(view: RunView) -> Chart | None:
-    """The interval after each pass, the error budget, and the full run's total where it is known."""
+def passes_chart(
+    looks: Sequence[PassEnd], counter: str, relative_error: float, full_run: FullRun | None = None
+) -> Chart | None:
+    """The interval after each pass, the error budget about the last estimate, and the full run's total where it is known."""
     rows: Rows = [
         {
-            "pass": f"{number + 1}",
+            "pass": f"{look.number}",
             "estimate": look.estimate,
             "low": look.estimate - look.half_width,
             "high": look.estimate + look.half_width,
             "simulated": look.simulated,
         }
-        for number, look in enumerate(view.looks)
+        for look in looks
         if look.half_width is not None
     ]
     if not rows:
         return None
-    scale = alt.Scale(zero=False)
+    last, scale = looks[-1].estimate, alt.Scale(zero=False)
+    wide, name = abs(last) * relative_error, f"error budget, {share(relative_error)}"
+    budget = alt.Chart(_data([{"low": last - wide, "high": last + wide, "band": name}]))
     base = alt.Chart(_data(rows), height=220).encode(
         x=alt.X("pass:O", title="pass", sort=None, axis=alt.Axis(labelAngle=0)),
         tooltip=["pass:O", alt.Tooltip("estimate:Q", format=",.0f"), alt.Tooltip("simulated:Q", format=",")],
     )
-    title = f"estimated {view.counter}"
+    low = alt.Y("low:Q", title=f"estimated {counter}", scale=scale)
     layers = [
-        _budget(view).encode(y=alt.Y("low:Q", title=title, scale=scale), y2="high:Q", tooltip=["band:N"]),
-        base.mark_rule(color=BLUE, strokeWidth=2).encode(y=alt.Y("low:Q", title=title, scale=scale), y2="high:Q"),
+        budget.mark_rect(color=GREEN, opacity=0.18).encode(y=low, y2="high:Q", tooltip=["band:N"]),
+        base.mark_rule(color=BLUE, strokeWidth=2).encode(y=low, y2="high:Q"),
         base.mark_point(color=BLUE, filled=True, size=70).encode(y=alt.Y("estimate:Q", scale=scale)),
     ]
-    if view.truth is not None:
-        truth = alt.Chart(_data([{"total": view.truth.total, "line": "full run"}]))
+    if full_run is not None:
+        truth = alt.Chart(_data([{"total": full_run.total, "line": "full run"}]))
         layers.append(
             truth.mark_rule(color=VERMILION, strokeDash=[6, 4]).encode(
                 y="total:Q", tooltip=["line:N", alt.Tooltip("total:Q", format=",.0f")]
@@ -185,19 +192,9 @@ def _passes(view: RunView) -> Chart | None:
     return alt.layer(*layers)
 
 
-def _budget(view: RunView) -> alt.Chart:
-    """The error budget as a band about the last estimate."""
-    last = view.looks[-1].estimate
-    wide, name = abs(last) * view.relative_error, f"error budget, {100 * view.relative_error:g} %"
-    return alt.Chart(_data([{"low": last - wide, "high": last + wide, "band": name}])).mark_rect(
-        color=GREEN, opacity=0.18
-    )
-
-
 def kernel_colours(view: RunView) -> dict[str, str]:
     """Colours of the largest kernels, and of the others last."""
-    colours = (BLUE, VERMILION, GREEN, "#CC79A7", "#E69F00", "#56B4E9")
-    return {**{k.name: colour for k, colour in zip(view.kernels, colours, strict=False)}, OTHERS: GREY}
+    return {**{k.name: colour for k, colour in zip(view.kernels, COLOURS[:6], strict=False)}, OTHERS: GREY}
 
 
 def _map(view: RunView, letters: int) -> Chart | None:

@@ -8,12 +8,11 @@ from typing import Any
 
 from kernelpoint.extras import needs_extra
 from kernelpoint.files import write_output
-from kernelpoint.journal import Run
 from kernelpoint.report.charts import charts
-from kernelpoint.report.view import RunView, view_run
-from kernelpoint.report.write import plan_of
+from kernelpoint.report.view import RunView
 
 WIDTH = 326  # pixels, of which an inch has 96: a column of a page of two
+PANEL = 120  # pixels of one of two panels beside each other, without their axis
 LETTERS = 26  # of a kernel's name
 SIZE = 9.5  # pixels, of letters: 7 points
 STYLE: dict[str, Any] = {
@@ -22,15 +21,6 @@ STYLE: dict[str, Any] = {
     "axis": {"grid": False, "labelFontSize": SIZE, "titleFontSize": SIZE, "titleFontWeight": "normal"},
     "legend": {"labelFontSize": SIZE},
 }
-
-
-def write_figures(run: Run, folder: Path, full_run: Run | None = None) -> list[Path]:
-    """Write the figures of a finished run; returns the files.
-
-    Raises:
-        JournalError: the run has not ended; else as draw_figures.
-    """
-    return draw_figures(view_run(run, plan_of(run)[0], full_run), folder)
 
 
 def draw_figures(view: RunView, folder: Path) -> list[Path]:
@@ -50,8 +40,11 @@ def draw_specs(specs: Mapping[str, Any], folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     for name, spec in specs.items():
-        paper = {**spec, "width": WIDTH, "autosize": {"type": "fit-x", "contains": "padding"}, "padding": 2}
-        paper["config"] = STYLE
+        paper = {**spec, "padding": 2, "config": STYLE}
+        if "facet" in spec:  # panels have the width, two in a row
+            paper["spec"] = {**spec["spec"], "width": PANEL, "height": PANEL}
+        else:
+            paper |= {"width": WIDTH, "autosize": {"type": "fit-x", "contains": "padding"}}
         for kind, convert in (("pdf", vl_convert.vegalite_to_pdf), ("svg", vl_convert.vegalite_to_svg)):
             files.append(folder / f"{name}.{kind}")
             write_output(files[-1], convert(paper))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from kernelpoint.errors import JournalError
 from kernelpoint.journal import Run
+from kernelpoint.pages.numbers import error, number
 
 
 @dataclass(frozen=True)
@@ -39,13 +40,13 @@ def compare(run: Run, full: Run) -> FullRun:
         JournalError: one of them has not ended, or the full run is of other traces or another simulated GPU, or not full.
     """
     s, total = run.ended(), _total(run, full)
-    error = inside = None
+    off = inside = None
     if s.estimate is not None and total > 0.0:
-        error = s.estimate / total - 1.0
+        off = s.estimate / total - 1.0
     if s.estimate is not None and s.half_width is not None:
         inside = abs(s.estimate - total) <= s.half_width
     totals = {name: row.simulated for name, row in full.estimates().items() if row.simulated is not None}
-    return FullRun(total, error, inside, _non_sampling_error(run, full), totals)
+    return FullRun(total, off, inside, _non_sampling_error(run, full), totals)
 
 
 def sentence(full: FullRun) -> str:
@@ -54,12 +55,12 @@ def sentence(full: FullRun) -> str:
     >>> sentence(FullRun(total=1000.0, error=0.002, inside=True, non_sampling_error=0.0001))
     'full run: 1,000; error +0.200 %, inside the stated interval; non-sampling error +0.010 %'
     """
-    parts = [f"full run: {full.total:,.0f}"]
+    parts = [f"full run: {number(full.total)}"]
     if full.error is not None:
         place = "" if full.inside is None else f", {'inside' if full.inside else 'OUTSIDE'} the stated interval"
-        parts.append(f"error {100 * full.error:+.3f} %{place}")
+        parts.append(f"error {error(full.error)}{place}")
     if full.non_sampling_error is not None:
-        parts.append(f"non-sampling error {100 * full.non_sampling_error:+.3f} %")
+        parts.append(f"non-sampling error {error(full.non_sampling_error)}")
     return "; ".join(parts)
 
 

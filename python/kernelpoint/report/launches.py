@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernelpoint.files import open_output
 from kernelpoint.journal import Run
+from kernelpoint.pages.tables import write_csv
 from kernelpoint.profiles.names import base_key
-from kernelpoint.spreadsheet import safe_cell
 
 SIMULATED, ESTIMATED, PROJECTED = "simulated", "estimated", "projected"
 
@@ -62,7 +60,7 @@ def launches(run: Run) -> Iterator[Launch]:
 COLUMNS = ("process", "launch", "kernel", "how", "stratum", "cycles")
 
 
-def write_csv(run: Run, path: Path) -> int:
+def write_launches(run: Run, path: Path) -> int:
     """Write one line for each launch; the cycles add up to the estimated total. Returns the number of launches.
 
     Columns: process, launch (index in program order), kernel, how (simulated, estimated, projected), stratum (-1: simulated for
@@ -73,12 +71,8 @@ def write_csv(run: Run, path: Path) -> int:
         OSError: the file cannot be written.
     """
     others = [name for name in run.counters if name != "cycles"]
-    rows = 0
-    with open_output(path) as file:
-        table = csv.writer(file)
-        table.writerow(map(safe_cell, [*COLUMNS, *others]))
-        for it in launches(run):
-            rows += 1
-            known = (it.process, it.launch, it.kernel, it.how, it.stratum, it.cycles)
-            table.writerow(map(safe_cell, [*known, *(it.counters.get(name) for name in others)]))
-    return rows
+    rows = (
+        (it.process, it.launch, it.kernel, it.how, it.stratum, it.cycles, *(it.counters.get(name) for name in others))
+        for it in launches(run)
+    )
+    return write_csv(path, [*COLUMNS, *others], rows)

@@ -1,23 +1,26 @@
-"""The report of a run as one self-contained HTML page: nothing is loaded from elsewhere."""
+"""The report of a run as one self-contained HTML page."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
 from datetime import datetime
-from html import escape
 from pathlib import Path
 
-from kernelpoint.journal import EstimateRecord, Run
+from kernelpoint.errors import ConfigError
+from kernelpoint.files import write_output
+from kernelpoint.journal import Run
+from kernelpoint.pages.numbers import factor, share
+from kernelpoint.pages.page import Chart, Facts, Page, Text, Verdict
 from kernelpoint.report.charts import charts
-from kernelpoint.report.full_run import FullRun, sentence
-from kernelpoint.report.html import document, javascript, section, table
-from kernelpoint.report.kernels import kernel_table, signed
-from kernelpoint.report.ranges import range_tree
-from kernelpoint.report.sentences import WEAK_NOTE, computed, is_weak, number, percent, sentences, total
-from kernelpoint.report.view import RunView
+from kernelpoint.report.counters import counter_table
+from kernelpoint.report.full_run import sentence
+from kernelpoint.report.kernels import kernel_table
+from kernelpoint.report.ranges import range_table
+from kernelpoint.report.sentences import sentences
+from kernelpoint.report.view import RunView, plan_of, view_run
 from kernelpoint.session.earlier_run import options_of
 from kernelpoint.session.verdict import EXACT, NOTHING, TOTAL_ERROR, open_launch, verdict
+from kernelpoint.workload.forecast import compared
 
 SECTIONS = {
     "share": (
@@ -44,39 +47,63 @@ SIMULATORS = {"accelsim": "Accel-Sim", "macsim": "MacSim", "kernelpoint-host": "
 USUAL_FOLDERS = ("traces", "NO_ARGS")  # Accel-Sim's tracer and scripts name them so for every workload
 
 
+def write_page(run: Run, path: Path, full_run: Run | None = None) -> None:
+    """Write the HTML report of a finished run.
+
+    Args:
+        run: the sampled run.
+        path: the page to write.
+        full_run: a run of the same list with `policy: all`; its total is drawn beside the estimate.
+
+    Raises:
+        JournalError: the run has not ended, or the full run is of other traces or another simulated GPU.
+        ConfigError: the page cannot be written there.
+    """
+    page = page_of(run, full_run)
+    try:
+        write_output(path, page)
+    except OSError as error:
+        raise ConfigError(f"--output: cannot write {path}: {error.strerror}") from None
+
+
+def page_of(run: Run, full_run: Run | None = None) -> str:
+    """The HTML report of a finished run; arguments and errors as write_page."""
+    plan, note = plan_of(run)
+    s = run.ended()
+    expected = compared(plan.forecast, s.relative_error, s.simulated, s.cycle_speedup)
+    return html_page(run, view_run(run, plan, full_run), note or expected or "")
+
+
 def html_page(run: Run, view: RunView, note: str = "") -> str:
     """The whole page of a finished run; `note` names missing parts."""
-    title = f"{_workload(run)} on {_simulator(run)}"
     specs = charts(view)
-    drawn = specs if javascript() else {}
-    top = f'<p class="soft">KernelPoint, {escape(run.path.name)}</p><h1>{escape(title)}</h1>'
-    body = [top, _verdict(run, view), f"<p>{escape(note)}</p>" if note else "", _facts(run)]
-    for name, (heading, caption) in SECTIONS.items():
-        if name in drawn:
-            body.append(section(name, heading, caption))
-        if name == "share":
-            body.append(kernel_table(view))
-    body.append(range_tree(run))
-    body += ["<h2>Every counter</h2>", counter_table(run, view.truth), _notes(run)]
-    return document(title, "".join(body), specs)
+    cycles, *others = (Chart(name, *texts, specs.get(name)) for name, texts in SECTIONS.items())
+    blocks = [
+        _verdict(run, view),
+        Text([note]) if note else None,
+        _facts(run),
+        cycles,
+        kernel_table(view),
+        *others,
+        range_table(run),
+        counter_table(run, view.truth),
+        Text(sentences(run)[1:], "Assumptions and sources"),
+    ]
+    title = f"{_workload(run)} on {_simulator(run)}"
+    return Page(title, blocks, f"KernelPoint, {run.path.name}").html()
 
 
-def _verdict(run: Run, view: RunView) -> str:
+def _verdict(run: Run, view: RunView) -> Verdict:
     """The answer to "can I trust this number", first on the page."""
     s = run.ended()
     passes = "one pass" if s.passes == 1 else f"{s.passes} passes"
     lines = [f"{s.simulated:,} of {s.launches:,} kernel launches were simulated in {passes}."]
-    if view.truth is not None:
-        text = sentence(view.truth)
-        lines.append(f"{text[0].upper()}{text[1:]}.")
-    lines += [f"{text[0].upper()}{text[1:]}." for text in open_launch(s)]
+    told = ([sentence(view.truth)] if view.truth is not None else []) + open_launch(s)
+    lines += [f"{text[0].upper()}{text[1:]}." for text in told]
     lines += [f"Degraded: {reason}" for reason in s.degraded[:3]]
     lines += [f"Not covered: {text}" for text in s.not_covered]
-    text = "".join(f"<p>{escape(line)}</p>" for line in lines)
     figure, _, claim = verdict(s).replace("+-", "±").partition("; ")
-    return (
-        f'<div class="verdict {_trust(run, view)}"><b>{escape(figure)}</b><strong>{escape(claim)}</strong>{text}</div>'
-    )
+    return Verdict(figure, claim, lines, _trust(run, view))
 
 
 def _trust(run: Run, view: RunView) -> str:
@@ -87,24 +114,20 @@ def _trust(run: Run, view: RunView) -> str:
     return "good" if (s.bound_scope == EXACT and not s.restarts) or (s.bound_scope == TOTAL_ERROR and s.met) else "warn"
 
 
-def _facts(run: Run) -> str:
+def _facts(run: Run) -> Facts:
     s = run.ended()
     written = datetime.fromtimestamp(run.path.stat().st_mtime)
-    facts = {
-        "cycle speedup": f"{s.cycle_speedup:.3g}x" if s.cycle_speedup else "-",
-        "one launch per sequence (no bound)": f"{s.one_per_stream_speedup:.3g}x" if s.one_per_stream_speedup else "-",
-        "error budget": f"{100 * s.relative_error:g} % at {100 * s.confidence:g} %",
+    values = {
+        "cycle speedup": factor(s.cycle_speedup),
+        "one launch per sequence (no bound)": factor(s.one_per_stream_speedup),
+        "error budget": f"{share(s.relative_error)} at {share(s.confidence)}",
         "policy, seed": f"{run.policy}, {run.setting('seed')}",
         "workload": _workload(run),
         "simulator": _simulator(run),
         "simulated GPU (hash)": _gpu(run),
         "KernelPoint, journal written": f"{run.header.kernelpoint}, {written:%Y-%m-%d %H:%M}",
     }
-    cells = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts.items())
-    if run.header.command:
-        line = shlex.join(run.header.command)
-        cells += f'<div class="wide"><dt>the simulator\'s command</dt><dd><code>{escape(line)}</code></dd></div>'
-    return f"<dl>{cells}</dl>"
+    return Facts(values, shlex.join(run.header.command or []))
 
 
 def _workload(run: Run) -> str:
@@ -133,29 +156,3 @@ def _gpu(run: Run) -> str:
     words = [told.get("name", ""), f"{sms} SMs" if sms else ""]
     text, identity = " ".join(filter(None, words)), (run.hashes.get("simulator_config") or "")[:12]
     return f"{text} ({identity})" if text and identity else text or identity or "-"
-
-
-def counter_table(run: Run, truth: FullRun | None = None) -> str:
-    """HTML table of every counter's estimate, beside the full run where there is one; uncertain ones in grey."""
-    totals = None if truth is None else truth.totals
-    rows = [_estimate(name, row, totals) for name, row in run.estimates().items()]
-    weak = any(is_weak(row) for row in run.estimates().values())
-    note = f'<p class="soft">{escape(WEAK_NOTE.format("Grey"))}</p>' if weak else ""
-    head = ["counter", "estimated total", "half-width", "computed", "simulated"]
-    head += ["full run", "error"] if totals is not None else []
-    return table(head, rows) + note
-
-
-def _estimate(name: str, row: EstimateRecord, totals: Mapping[str, float] | None) -> str:
-    kind, parts = ' class="weak"' if is_weak(row) else "", escape(name).replace("_", "_<wbr>")
-    numbers = [total(row), percent(row.relative_half_width), computed(row), number(row.simulated)]
-    if totals is not None:
-        truth = totals.get(name)
-        error = None if not truth or row.estimate is None else row.estimate / truth - 1.0
-        numbers += [number(truth), signed(error, "+")]
-    return f"<tr{kind}><td>{parts}</td>{''.join(f'<td>{text}</td>' for text in numbers)}</tr>"
-
-
-def _notes(run: Run) -> str:
-    items = "".join(f"<li>{escape(line)}</li>" for line in sentences(run)[1:])
-    return f'<h2>Assumptions and sources</h2><ul class="soft">{items}</ul>'

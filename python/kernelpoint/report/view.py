@@ -7,9 +7,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from kernelpoint.estimation import variance_shares
+from kernelpoint.errors import PlanError
+from kernelpoint.estimation import Design, variance_shares
 from kernelpoint.journal import Run
+from kernelpoint.pages.numbers import Amount
 from kernelpoint.profiles.names import base_key, readable
+from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.report.full_run import FullRun, compare
 from kernelpoint.session.ratios import RATIOS, rates_of
 from kernelpoint.workload.plan import Plan
@@ -17,33 +20,6 @@ from kernelpoint.workload.plan import Plan
 OTHERS = "other kernels"
 UNNAMED = "(name not known)"
 SHARES = ("l1_miss_rate", "l2_miss_rate")
-
-
-@dataclass(frozen=True)
-class Amount:
-    """A total or a rate, with its half-width: 0 of an exact one, None where none is stated.
-
-    >>> Amount(8.0, 0.4) / Amount(4.0, 0.0)
-    Amount(value=2.0, half_width=0.1)
-    """
-
-    value: float
-    half_width: float | None
-
-    def __add__(self, other: Amount) -> Amount:
-        """The sum; its half-width is the sum of both, as if both errors had one sign."""
-        return Amount(self.value + other.value, _added(self.half_width, other.half_width))
-
-    def __truediv__(self, other: Amount) -> Amount:
-        """The quotient; its relative half-width is the sum of both, as if both errors had opposite signs."""
-        value = self.value / other.value
-        own = None if self.half_width is None else self.half_width / abs(other.value)
-        given = None if other.half_width is None else abs(value) * other.half_width / abs(other.value)
-        return Amount(value, _added(own, given))
-
-
-def _added(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one + other
 
 
 @dataclass(frozen=True)
@@ -102,8 +78,9 @@ class Kernel(Variant):
 
 @dataclass(frozen=True)
 class PassEnd:
-    """The end of a pass: launches simulated until then, the estimate and its half-width."""
+    """The end of a pass: its number in the journal, launches simulated until then, the estimate and its half-width."""
 
+    number: int
     simulated: int
     estimate: float
     half_width: float | None
@@ -135,6 +112,11 @@ class RunView:
     stream_launches: np.ndarray
 
 
+def view_of(run: Run, full_run: Run | None = None) -> RunView:
+    """The arrays of a finished run, with the plan that it used; arguments as view_run."""
+    return view_run(run, plan_of(run)[0], full_run)
+
+
 def view_run(run: Run, plan: Plan, full_run: Run | None = None) -> RunView:
     """Gather the arrays of a finished run.
 
@@ -155,7 +137,7 @@ def view_run(run: Run, plan: Plan, full_run: Run | None = None) -> RunView:
         values=values,
         kernels=kernels,
         kernel_of_launch=of_launch,
-        looks=_looks(run),
+        looks=pass_ends(run, run.ended().counter),
         relative_error=run.ended().relative_error,
         truth=compare(run, full_run) if full_run else None,
         stream_map=plan.stream_map if streams is not None else None,
@@ -269,12 +251,27 @@ def _results(run: Run, count: int) -> tuple[np.ndarray, np.ndarray, str]:
     return simulated, values, counter
 
 
-def _looks(run: Run) -> list[PassEnd]:
-    looks, counter, seen = [], run.ended().counter, 0
+def pass_ends(run: Run, counter: str) -> list[PassEnd]:
+    """The end of each pass that has an estimate of the counter."""
+    looks = []
     results = sorted(record.pass_index for record in run.results.values())
     for look in run.looks:
         seen = int(np.searchsorted(results, look.pass_index, side="right"))
         estimate = {**look.ratios, **look.estimates}.get(counter)
         if estimate is not None and estimate.estimate is not None:
-            looks.append(PassEnd(seen, estimate.estimate, estimate.half_width))
+            looks.append(PassEnd(look.pass_index, seen, estimate.estimate, estimate.half_width))
     return looks
+
+
+def plan_of(run: Run) -> tuple[Plan, str]:
+    """The plan of a run; without one, a single cluster of all launches, and a note if the run had more."""
+    counts, seed, path = run.launches, run.setting("seed"), run.frozen.plan
+    u = np.concatenate([permanent_random_numbers(seed, process, count) for process, count in enumerate(counts)])
+    note = ""
+    if path:
+        try:
+            return Plan.load(path, u), note
+        except PlanError as error:
+            note = f"The clusters are not shown, for the run's plan cannot be read any more: {error}"
+    design = Design(strata=np.zeros(len(u), dtype=np.int32), first_sizes=np.ones(1, dtype=np.int64), u=u)
+    return Plan(design=design, origin={}), note

@@ -1,0 +1,110 @@
+"""The work of `kernelpoint plan`: make a plan, save it, or show its clusters."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from kernelpoint.api import Plan
+from kernelpoint.cli.console import Console
+from kernelpoint.config import Config, parse_config
+from kernelpoint.estimation import Engine
+from kernelpoint.pages.numbers import percent
+from kernelpoint.pages.tables import Column, Row, Table, write_csv
+from kernelpoint.policies.registry import load_policy
+from kernelpoint.pool import Pool
+from kernelpoint.session.host_info import HostInfo
+from kernelpoint.session.planning import keep_plan
+from kernelpoint.session.setup import budget_of
+from kernelpoint.workload.forecast import sentences
+
+SHOWN = 20  # clusters; the CSV file has the cluster of every launch
+
+
+def options(policy: str, profile: Path | None, checkpoint: str, seed: int) -> Config:
+    """The configuration made from the command line's options."""
+    named = {"profile": str(profile) if profile else None, "encoder": {"checkpoint": checkpoint}}
+    return parse_config({"version": 1, "policy": policy, "seed": seed, **named}, "options")
+
+
+def made_plan(
+    traces: Path, settings: Config, gpu: Sequence[str], option: str, workers: int | None, cluster: str | None
+) -> Plan:
+    """The plan of a list, made by workers where they were asked for."""
+    say = Console(stderr=True).print
+    with _pool(workers, cluster, say) as pool:
+        return Plan.from_config(traces, settings, gpu, say, option, pool)
+
+
+@contextlib.contextmanager
+def _pool(workers: int | None, cluster: str | None, say: Callable[[str], None]) -> Iterator[Pool | None]:
+    """The workers that were asked for; None for this process."""
+    if workers is None and cluster is None:
+        yield None
+        return
+    from kernelpoint.coordinator.engine import open_engine  # needs the extra `cluster`
+
+    engine = open_engine(workers, cluster, 0, lambda line: say(f"kernelpoint: {line}"))
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def save(made: Plan, output: Path, settings: Config, named_gpu: bool) -> None:
+    """Write a plan, keep it in the cache, and print what it holds and its forecast."""
+    console, stdout = Console(stderr=True), Console(soft_wrap=True)
+    if not named_gpu and (made.forecast or "fast_model" in made.origin):
+        name = made.origin.get("fast_model", {}).get("configuration", "the shipped GPU nearest to the traces")
+        console.print(
+            f"kernelpoint plan: warning: no --gpu was given, so the predictions are those of {name}, a guess; a run on "
+            "another simulated GPU plans anew. Name it with --gpu, as the simulator takes it"
+        )
+    made.save(output)
+    keep_plan(made, console.print)
+    budget = budget_of(settings, load_policy(settings.policy), HostInfo(simulator="plan"))
+    drawn = len(Engine(made.design, budget).drawn())
+    clusters = "" if made.design.clusters is None else f"{int(made.cluster_of_unit().max()) + 1:,} clusters, "
+    stdout.print(
+        f"{output}: {len(made.design.labels):,} launches, {len(made.stream_hashes):,} instruction sequences, {clusters}"
+        f"{made.design.label_count:,} strata; the first pass simulates {drawn:,} launches"
+    )
+    for line in sentences(made.forecast, len(made.design.labels), time.process_time()):
+        stdout.print(line)
+
+
+def show_clusters(made: Plan, output: Path | None) -> None:
+    """Print the largest clusters; write launch index and cluster of every launch. -1: the trace cannot be read."""
+    streams, work = np.asarray(made.stream_ids), made.count_of_unit("instructions")
+    labels = np.where(streams >= 0, made.cluster_of_unit(), -1)
+    if output is not None:
+        write_csv(output, ("launch_index", "cluster"), enumerate(labels.tolist()))
+    sizes, console = np.bincount(labels[labels >= 0]), Console(highlight=False)
+    rows = []
+    for label in np.argsort(-sizes, kind="stable")[:SHOWN].tolist():
+        members = np.flatnonzero(labels == label)
+        own = np.array([0.0]) if work is None else work[members]
+        name, different = made.name_of_unit(int(members[0])), len(np.unique(streams[members]))
+        cov = own.std() / max(own.mean(), 1.0)
+        rows.append(Row((f"{name}"[:60], label, len(members), different, own.mean(), cov)))
+    columns = (
+        Column("kernel of its first launch", str),
+        Column("cluster", str),
+        Column("launches"),
+        Column("sequences"),
+        Column("mean instructions"),
+        Column("CoV", percent),
+    )
+    shown = f"the largest {SHOWN} of {len(sizes):,} clusters" if len(sizes) > SHOWN else ""
+    console.print(Table(columns, rows, caption=shown))
+    unread = int((labels < 0).sum())
+    beside = f"; {unread:,} launches in none (-1), simulated for certain" if unread else ""
+    for launch, reason in list(made.broken.items())[:3]:
+        console.print(f"launch {launch} is in no cluster: {reason}", soft_wrap=True)
+    console.print(
+        f"{len(labels):,} launches, {len(made.stream_hashes):,} instruction sequences, {len(sizes):,} clusters{beside}"
+    )

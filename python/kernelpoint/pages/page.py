@@ -1,0 +1,141 @@
+"""The template of every page: one self-contained HTML file of verdicts, facts, charts, tables and lists."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from kernelpoint.pages.script import javascript
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+WITHOUT_CHARTS = (
+    "No charts: they need the package vl-convert-python; pip install 'kernelpoint[report]', then write the page again."
+)
+
+
+class Block:
+    """A part of a page; `kind` names the macro of the template that renders it."""
+
+    kind: ClassVar[str]
+
+
+@dataclass(frozen=True)
+class Verdict(Block):
+    """The answer of a page.
+
+    Attributes:
+        figure: the number.
+        claim: its meaning.
+        lines: sentences below.
+        colour: good, warn or bad.
+        progress: launches done and launches in all, of work that goes on.
+    """
+
+    kind = "verdict"
+    figure: str
+    claim: str
+    lines: Sequence[str] = ()
+    colour: str = "warn"
+    progress: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Facts(Block):
+    """Names with a value each; the last one, a command, takes a whole line where it is given."""
+
+    kind = "facts"
+    values: Mapping[str, str]
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class Chart(Block):
+    """A Vega-Lite chart under a heading and a caption, which also are its label for screen readers.
+
+    Attributes:
+        name: identifies it on the page.
+        spec: None leaves it out.
+    """
+
+    kind = "chart"
+    name: str
+    title: str
+    caption: str
+    spec: Mapping[str, Any] | None
+
+    @property
+    def label(self) -> str:
+        """The label for screen readers; Vega takes it from the description."""
+        return f"{self.title}. {self.caption}"
+
+
+@dataclass(frozen=True)
+class Text(Block):
+    """Paragraphs, or with a title a list below it."""
+
+    kind = "text"
+    lines: Sequence[str]
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page.
+
+    >>> page = Page("Example", [Text(["1 < 2"])])
+    >>> "<h1>Example</h1><p>1 &lt; 2</p>" in page.html()
+    True
+
+    Attributes:
+        title: heading, as plain text.
+        blocks: its content, in order; None is left out.
+        about: a line above the heading.
+        reload: seconds after which a browser loads it again; 0: never.
+    """
+
+    title: str
+    blocks: Sequence[Block | None]
+    about: str = ""
+    reload: int = 0
+
+    def html(self) -> str:
+        """The page as HTML; without the extra `report` it has no charts, and says so."""
+        blocks, drawing = [block for block in self.blocks if block is not None], javascript()
+        charts = [block for block in blocks if isinstance(block, Chart) and block.spec is not None]
+        specs = {chart.name: {**(chart.spec or {}), "description": chart.label} for chart in charts}
+        blocks = [block for block in blocks if not isinstance(block, Chart) or (drawing and block in charts)]
+        missing = WITHOUT_CHARTS if specs and drawing is None else ""
+        data = json.dumps(specs if drawing else {}, separators=(",", ":")).replace("</", "<\\/")
+        return _template().render(
+            page=self, blocks=blocks, missing=missing, specs=data, drawing=drawing or "", **_assets()
+        )
+
+
+def macro(name: str, block: Any) -> str:
+    """One block as HTML, without a page around it."""
+    return str(getattr(_template().make_module(_assets()), name)(block))
+
+
+@cache
+def _assets() -> dict[str, str]:
+    folder = files("kernelpoint.pages") / "assets"
+    return {kind: folder.joinpath(f"page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js")}
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # for pages only
+    from markupsafe import Markup
+
+    loader = PackageLoader("kernelpoint.pages", "assets")
+    environment = Environment(
+        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
+    )
+    environment.globals["wbr"] = Markup("_<wbr>")
+    return environment.get_template("page.html")

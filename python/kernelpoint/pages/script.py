@@ -1,0 +1,69 @@
+"""The JavaScript that draws the charts of every page, kept in the cache."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from kernelpoint.files import read_regular, replacing
+from kernelpoint.traces.store import cache_folder
+
+MOST_BYTES = 1 << 26
+_WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+
+
+def javascript() -> str | None:
+    """The bundle that vl-convert carries, about 0.9 MB, escaped for a page; None where that is not installed (extra `report`).
+
+    Making it takes seconds, so it is kept in the cache, under a checksum. A kept one that is damaged, or that another user
+    could have written, is made again.
+    """
+    try:
+        kept = Path(cache_folder()) / f"vega-{version('vl-convert-python')}.js"
+    except PackageNotFoundError:
+        return None
+    if (text := _kept(kept)) is not None:
+        return _escaped(text)
+    try:
+        import vl_convert
+    except ModuleNotFoundError:
+        return None
+    text = str(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # without a snippet: all of Vega
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(kept) as file:
+            os.fchmod(file.fileno(), 0o644)
+            file.write(f"{_seal(text)}{text}".encode())
+    except OSError:  # a cache that cannot be written costs time, nothing else
+        pass
+    return _escaped(text)
+
+
+def _kept(path: Path) -> str | None:
+    """The bundle in a file of this user's that has its checksum."""
+    try:
+        status = path.stat()
+        if status.st_uid != os.getuid() or status.st_mode & _WRITABLE_BY_OTHERS:
+            return None
+        seal, newline, text = read_regular(path, MOST_BYTES).decode().partition("\n")
+    except (OSError, UnicodeDecodeError):
+        return None
+    return text if seal + newline == _seal(text) else None
+
+
+def _seal(text: str) -> str:
+    """The first line of the kept file."""
+    return f"// {hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}\n"
+
+
+def _escaped(text: str) -> str:
+    r"""JavaScript that cannot end the element of a page that it stands in; within texts and patterns `\x3C` means `<`.
+
+    >>> _escaped("'</SCRIPT><!--'")
+    "'\\x3C/SCRIPT>\\x3C!--'"
+    """
+    return re.sub("<(?=/?script|!--)", r"\\x3C", text, flags=re.IGNORECASE)

@@ -1,0 +1,162 @@
+"""A table: named columns with a format each, rows that may open, and its renderings."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernelpoint.files import open_output
+from kernelpoint.pages.numbers import number
+from kernelpoint.pages.page import Block, macro
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+WIDE_TERMINAL = 150  # columns of text from which on a terminal shows every column of a table
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        name: its heading.
+        show: its values as text.
+        brief: True if a narrow terminal shows it.
+    """
+
+    name: str
+    show: Callable[[Any], str] = number
+    brief: bool = True
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table.
+
+    Attributes:
+        cells: a value for each column; an empty text is an empty cell.
+        weak: shown in grey.
+        mark: a word beside the first cell.
+        key: its name in charts; a click on the row chooses it there.
+        inner: rows that it opens to.
+    """
+
+    cells: Sequence[Any]
+    weak: bool = False
+    mark: str = ""
+    key: str = ""
+    inner: Sequence[Row] = ()
+
+
+@dataclass(frozen=True)
+class Table(Block):
+    """A table, which rich's console prints and a page shows.
+
+    >>> table = Table((Column("kernel", str), Column("launches")), (Row(("gemm", 1200)),), "Kernels")
+    >>> print(table.markdown())
+    | kernel | launches |
+    | --- | --- |
+    | gemm | 1,200 |
+
+    Attributes:
+        title: heading, or empty.
+        caption: a sentence on the rows.
+        notes: sentences that follow the table.
+        name: identifies the table on a page, where it can be filtered.
+    """
+
+    kind = "table"
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    title: str = ""
+    caption: str = ""
+    notes: Sequence[str] = ()
+    name: str = ""
+
+    def flat(self) -> Iterator[tuple[int, Row]]:
+        """Every row with its depth, each followed by those that it opens to."""
+        return _flat(self.rows, 0)
+
+    def texts(self, row: Row) -> list[str]:
+        """The cells of a row as text."""
+        return [
+            "" if value == "" else column.show(value) for column, value in zip(self.columns, row.cells, strict=True)
+        ]
+
+    def html(self) -> str:
+        """The table as HTML."""
+        return macro("table", self)
+
+    def markdown(self) -> str:
+        """The table as Markdown, without rows that others open to."""
+        lines = [[column.name for column in self.columns], ["---"] * len(self.columns), *map(self.texts, self.rows)]
+        return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        """The table for a terminal, with its notes; a narrow one shows the brief columns."""
+        wide = options.max_width >= WIDE_TERMINAL
+        yield self._rich([place for place, column in enumerate(self.columns) if wide or column.brief])
+        yield from self.notes
+        if not wide and not all(column.brief for column in self.columns):
+            yield "some columns are left out of this narrow terminal; the page has all"
+
+    def _rich(self, places: Sequence[int]) -> RichTable:
+        from rich.box import SIMPLE_HEAD  # takes 0.1 s, and pages do without
+        from rich.table import Table as RichTable
+
+        made = RichTable(title=self.title or None, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+        made.show_header = any(column.name for column in self.columns)
+        for place in places:
+            heading = self.columns[place].name
+            word = max(map(len, heading.split()), default=0)  # headings break between words only
+            made.add_column(
+                heading, justify="right" if place else "left", overflow="fold", no_wrap=not place, min_width=word
+            )
+        for depth, row in self.flat():
+            first, *rest = (self.texts(row)[place] for place in places)
+            made.add_row("  " * depth + first, *rest, style="dim" if row.weak else None)
+        made.caption, made.caption_justify = self.caption or None, "left"
+        return made
+
+
+def _flat(rows: Iterable[Row], depth: int) -> Iterator[tuple[int, Row]]:
+    for row in rows:
+        yield depth, row
+        yield from _flat(row.inner, depth + 1)
+
+
+def facts(title: str, values: Iterable[tuple[str, str]]) -> Table:
+    """A table without headings: a name and a text in each row."""
+    return Table((Column("", str), Column("", str)), [Row(pair) for pair in values], title)
+
+
+def write_csv(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
+    """Write values as CSV; returns the number of rows.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    count = 0
+    with open_output(path) as file:
+        lines = csv.writer(file)
+        lines.writerow(map(safe_cell, names))
+        for row in rows:
+            lines.writerow(map(safe_cell, row))
+            count += 1
+    return count
+
+
+def safe_cell(value: object) -> object:
+    """The value, with an apostrophe before text that a spreadsheet would take for a formula; numbers stay numbers.
+
+    Source: OWASP, "CSV Injection".
+
+    >>> safe_cell("=HYPERLINK(1)"), safe_cell("sum<float>"), safe_cell(-3.5)
+    ("'=HYPERLINK(1)", 'sum<float>', -3.5)
+    """
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

@@ -1,0 +1,73 @@
+"""The table of a run's counters, for the terminal, the page and notebooks."""
+
+from __future__ import annotations
+
+from kernelpoint.journal import EstimateRecord, Run
+from kernelpoint.pages.numbers import error, half_width, known, number
+from kernelpoint.pages.tables import Column, Row, Table
+from kernelpoint.report.full_run import FullRun
+
+WEAK = 0.25  # relative half-width; a counter with a larger one is marked
+WEAK_NOTE = "Grey: the half-width is over 25 % of the estimate, or none is stated"
+
+
+def is_weak(row: EstimateRecord) -> bool:
+    """True if an estimate has a half-width above 25 %, or none."""
+    return row.estimate is not None and row.half_width != 0.0 and not (row.relative_half_width or 1.0) <= WEAK
+
+
+def known_total(row: EstimateRecord) -> float | None:
+    """An estimate, or None where it says nothing: below zero, or zero without a half-width since no simulated launch had such
+    an event.
+
+    >>> known_total(EstimateRecord(estimate=0.0, simulated=0.0)) is None
+    True
+    >>> known_total(EstimateRecord(estimate=0.0, half_width=0.0, simulated=0.0))
+    0.0
+    """
+    unmet = row.estimate == 0.0 and row.half_width is None
+    return None if row.estimate is None or unmet or row.estimate < 0.0 else row.estimate
+
+
+def total(value: float | None) -> str:
+    """An estimated total as text.
+
+    >>> total(80651.0), total(None)
+    ('80,651', 'not known')
+    """
+    return number(value) if known(value) else "not known"
+
+
+def computed(row: EstimateRecord) -> float | None:
+    """The half-width that results show, as a share of the estimate; the stated one is no smaller than the error budget.
+
+    >>> computed(EstimateRecord(estimate=200.0, half_width=2.0, computed_half_width=0.5))
+    0.0025
+    """
+    if row.computed_half_width is None or not row.estimate:
+        return 0.0 if row.computed_half_width == 0.0 else None
+    return row.computed_half_width / abs(row.estimate)
+
+
+COLUMNS = (
+    Column("counter", str),
+    Column("estimated total", total),
+    Column("half-width", half_width),
+    Column("computed", half_width),
+    Column("simulated"),
+)
+AGAINST_FULL_RUN = (Column("full run"), Column("error", error))
+
+
+def counter_table(run: Run, truth: FullRun | None = None) -> Table:
+    """Every counter's estimate, beside the full run where there is one; uncertain ones in grey."""
+    rows = []
+    for name, found in run.estimates().items():
+        cells = [name, known_total(found), found.relative_half_width, computed(found), found.simulated]
+        if truth is not None:
+            true = truth.totals.get(name)
+            cells += [true, found.estimate / true - 1.0 if true and found.estimate is not None else None]
+        rows.append(Row(cells, is_weak(found)))
+    columns = COLUMNS if truth is None else COLUMNS + AGAINST_FULL_RUN
+    notes = [WEAK_NOTE] if any(row.weak for row in rows) else []
+    return Table(columns, rows, "Every counter", notes=notes)
