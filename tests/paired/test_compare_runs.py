@@ -120,6 +120,6 @@ def test_the_command_prints_a_table_and_json(run, cycles):
     page = first.with_suffix(".html")
     text = run_command("compare", first, second, "-o", page).stdout
     assert "B / A = " in page.read_text() and "<h2>Every counter</h2>" in page.read_text()
-    assert "cycles" in text and "sampled in both" in text and "not covered by the bound" in text
+    assert "cycles" in text and "simulated in both" in text and "not covered by the bound" in text
     found = json.loads(run_command("compare", first, second, "--json").stdout)
     assert found["counters"][0]["counter"] == "cycles" and found["common"] > 0

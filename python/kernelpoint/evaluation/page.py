@@ -81,47 +81,48 @@ def markdown(workloads: Sequence[Workload], lines: Sequence[Line], total: Sequen
 def scatter_of(lines: Sequence[Line]) -> dict[str, Any] | None:
     """Mean error and cycle speedup of every policy and budget, on logarithmic axes; None without a run that has a speedup.
 
-    Budgets with equal results share a mark. Marks are outlines, so that two at one place are seen. Lines over several
-    workloads have a panel for each of these, in which a line joins the budgets of a policy; one panel names them.
+    Marks are outlines, so that two at one place are seen. Lines over several workloads have a panel for each of these, in
+    which a line joins the budgets of a policy; one panel names them.
     """
-    dots: dict[tuple[str, str, float, float], list[str]] = {}
-    for item in lines:
-        if item.runs and item.harmonic > 0:
-            place = (item.workload, item.policy, max(item.error_mean, LEAST_ERROR), item.harmonic)
-            dots.setdefault(place, []).append(share(item.relative_error))
-    if not dots:
+    if not (dots := _dots(lines)):
         return None
-    names = ("workload", "policy", "error", "speedup")
-    data = alt.InlineData(
-        values=[dict(zip(names, place, strict=True)) | {"budget": ", ".join(b)} for place, b in dots.items()]
-    )
-    policies = sorted({place[1] for place in dots})
-    several = len({item.workload for item in lines}) > 1
-    base = alt.Chart(height=150 if several else 380).encode(
+    several = len({dot["workload"] for dot in dots}) > 1
+    base = alt.Chart(height=380).encode(
         x=alt.X(
             "error:Q",
             title="mean error of the total",
             scale=alt.Scale(type="log"),
             axis=alt.Axis(format=".3~%", labelOverlap="greedy", labelSeparation=8),
         ),
-        y=alt.Y(
-            "speedup:Q",
-            title="cycle speedup" if several else "cycle speedup, harmonic mean",
-            scale=alt.Scale(type="log"),
-        ),
+        y=alt.Y("speedup:Q", title="cycle speedup", scale=alt.Scale(type="log")),
+        color=_by_policy(alt.Color, dots, COLOURS),
     )
-    legend = alt.Legend(orient="bottom", title=None, columns=4)
     marks = base.mark_point(filled=False, size=50 if several else 90, opacity=1.0, strokeWidth=2).encode(
-        color=alt.Color("policy:N", scale=alt.Scale(domain=policies, range=COLOURS), legend=legend),
-        shape=alt.Shape("policy:N", scale=alt.Scale(domain=policies, range=SHAPES), legend=legend),
+        shape=_by_policy(alt.Shape, dots, SHAPES),
         tooltip=["policy:N", "budget:N", alt.Tooltip("error:Q", format=".3%"), alt.Tooltip("speedup:Q", format=".1f")],
     )
+    data = alt.InlineData(values=dots)
     if several:
-        joined = base.mark_line(strokeWidth=1.2).encode(
-            color=alt.Color("policy:N", scale=alt.Scale(domain=policies, range=COLOURS), legend=legend)
-        )
-        panels = alt.layer(joined, marks).facet(alt.Facet("workload:N", title=None, sort=None), columns=2, data=data)
-        return dict(panels.to_dict())
-    texts = base.mark_text(align="left", dx=9, dy=-6).encode(text="budget:N")
-    layers = alt.layer(marks, texts) if len({item.relative_error for item in lines}) > 1 else alt.layer(marks)
-    return dict(layers.properties(data=data, width="container").to_dict())
+        panel = alt.Facet("workload:N", title=None, sort=None)
+        return dict(alt.layer(base.mark_line(strokeWidth=1.2), marks).facet(panel, columns=2, data=data).to_dict())
+    layers = [marks]
+    if len({item.relative_error for item in lines}) > 1:
+        layers.append(base.mark_text(align="left", dx=9, dy=-6).encode(text="budget:N", color=alt.Undefined))
+    return dict(alt.layer(*layers).properties(data=data, width="container").to_dict())
+
+
+def _by_policy(channel: Any, dots: Sequence[dict[str, Any]], values: Sequence[str]) -> Any:
+    """A colour or shape for each policy; both channels have one legend, since their domains are equal."""
+    scale = alt.Scale(domain=sorted({dot["policy"] for dot in dots}), range=values)
+    return channel("policy:N", scale=scale, legend=alt.Legend(orient="bottom", title=None, columns=4))
+
+
+def _dots(lines: Sequence[Line]) -> list[dict[str, Any]]:
+    """A dot for each workload, policy and result; budgets with equal results share it."""
+    found: dict[tuple[str, str, float, float], list[str]] = {}
+    for item in lines:
+        if item.runs and item.harmonic > 0:
+            place = (item.workload, item.policy, max(item.error_mean, LEAST_ERROR), item.harmonic)
+            found.setdefault(place, []).append(share(item.relative_error))
+    names = ("workload", "policy", "error", "speedup")
+    return [dict(zip(names, place, strict=True)) | {"budget": ", ".join(b)} for place, b in found.items()]
