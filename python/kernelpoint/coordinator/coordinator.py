@@ -5,37 +5,24 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from kernelpoint import _native
 from kernelpoint.errors import HostError, TraceError
 from kernelpoint.fast_model import Configuration
 from kernelpoint.session.host_info import HostInfo
-from kernelpoint.session.queue import BEFORE_FIRST, DONE, PENDING, SIMULATE, Answer
+from kernelpoint.session.queue import BEFORE_FIRST, DONE, PENDING, SIMULATE
 from kernelpoint.session.replays import REPLAYED
 from kernelpoint.session.session import Session
 from kernelpoint.session.worker_protocol import Outcome, Planned, Step
 
+if TYPE_CHECKING:
+    from kernelpoint.coordinator.simulations import Simulations
+
 LINE_BYTES = 128
 
 
-class Simulates(Protocol):
-    """Whatever simulates the launches of a run: Simulations on other machines, InProcess here."""
-
-    def expect(self, planned: Iterable[Planned]) -> None:
-        """Launches that will be asked for."""
-
-    def knows(self, launch: int) -> bool:
-        """True if a launch is expected, or need not be."""
-
-    def path(self, launch: int) -> str | None:
-        """Trace of a launch, if the session may need to read it."""
-
-    def outcome(self, step: Step) -> Outcome:
-        """Outcome of a launch."""
-
-
-def coordinate(session: Session, simulations: Simulates) -> None:
+def coordinate(session: Session, simulations: Simulations | InProcess) -> None:
     """Run to the end: the session sees the calls of one simulator, in its order, whichever worker simulated a launch.
 
     Args:
@@ -49,7 +36,7 @@ def coordinate(session: Session, simulations: Simulates) -> None:
             simulations.expect(session.pending_chains())
         answer = session.on_launch(0, launch, simulations.path(launch))
         if answer.action == SIMULATE:
-            hand_over(session, launch, simulations.outcome(Step(0, launch, answer.state, answer.interval)), answer)
+            hand_over(session, launch, simulations.outcome(Step(0, launch, answer.state, answer.interval)))
         after = launch
 
 
@@ -62,7 +49,7 @@ def _next(session: Session, after: int) -> int | None:
     raise HostError("the session waits for a launch in flight, but there is none")
 
 
-def hand_over(session: Session, launch: int, outcome: Outcome, answer: Answer) -> None:
+def hand_over(session: Session, launch: int, outcome: Outcome) -> None:
     """Tell the session the outcome of the launch that it decided to simulate."""
     if outcome.reason is not None:
         session.on_abort(0, launch, outcome.reason)

@@ -54,7 +54,7 @@ class StoppingRule(ABC):
     Args:
         confidence: of the half-widths that it states.
         allowance: relative half-width to wait for before a launch is stopped.
-        model: gives the course of the whole launch as the fast model simulates it; None where it does not. It is simulated
+        model: gives the trajectory of the whole launch as the fast model simulates it; None where it does not. It is simulated
             when it is first asked for.
 
     A method that stops at half of the CTAs and takes the second half to be as the first:

@@ -1,5 +1,4 @@
-"""The census: if the launches are not known beforehand, the first pass simulates nothing and records the trace of
-each.
+"""The census: where the launches are not known beforehand, the first pass simulates nothing and records each trace.
 
 At its end every launch is known, so the plan is made as if the list had been there from the start.
 """

@@ -54,7 +54,7 @@ class CtaProjection(StoppingRule):
     Args:
         confidence: of the stated error.
         allowance: relative half-width at which a launch is stopped.
-        model: gives the course of the whole launch as the fast model simulates it, or None.
+        model: gives the trajectory of the whole launch as the fast model simulates it, or None.
 
     >>> trace, rule = ProgressTrace(), CtaProjection(0.95, 0.05)
     >>> for i in range(400):
@@ -152,11 +152,11 @@ class _Waves:
         return two_sided(alpha, self.count - 1.0) * math.sqrt(variance)
 
 
-def _unevenness(course: ProgressTrace, trace: ProgressTrace) -> np.ndarray:
+def _unevenness(trajectory: ProgressTrace, trace: ProgressTrace) -> np.ndarray:
     """Cycles between the issues inside waves of `trace`, counted back from its last point, and lines from wave to wave."""
     ends = np.arange(trace.issued, trace.resident, -trace.resident, dtype=np.float64)[::-1]
     inside = np.linspace(ends[0], ends[-1], (len(ends) - 1) * PARTS + 1)
-    return course.at_issue(inside)[0] - np.interp(inside, ends, course.at_issue(ends)[0])
+    return trajectory.at_issue(inside)[0] - np.interp(inside, ends, trajectory.at_issue(ends)[0])
 
 
 def _doubt(change: float, cycles: np.ndarray, clock: np.ndarray, variance: float) -> float:
