@@ -25,7 +25,7 @@ from kernelpoint.encoder import embed_streams, read_checkpoint
 from kernelpoint.encoder.embed import NativeEncoder
 from kernelpoint.graphs import TraceGraph, build_graph
 from kernelpoint.randomness import generator
-from kernelpoint.traces import TraceCache, launch_paths, scan_launches
+from kernelpoint.traces import ArtefactCache, launch_paths, scan_launches
 from kernelpoint_lab.training.convolution import Arrivals
 from kernelpoint_lab.training.encode import embed_graphs, load_encoder
 from kernelpoint_lab.training.model import TraceEncoder
@@ -104,7 +104,7 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     checkpoint = read_checkpoint()
     with tempfile.TemporaryDirectory() as folder:
-        cache = TraceCache(folder)
+        cache = ArtefactCache(folder)
         paths = launch_paths(options.list)[: options.launches]
         scanning = timed(lambda: scan_launches(paths, cache))
         scan = scan_launches(paths, cache)

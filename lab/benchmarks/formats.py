@@ -24,11 +24,11 @@ from kernelpoint.encoder.embed import embed_streams
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.planning import make_plan, origin_of
-from kernelpoint.traces import ScanTable, TraceCache, launch_paths, scan_launches
+from kernelpoint.traces import ArtefactCache, ScanTable, launch_paths, scan_launches
 from kernelpoint.workload import Available, population_of
 
 
-def streams_of(table: ScanTable, cache: TraceCache) -> tuple[np.ndarray, np.ndarray]:
+def streams_of(table: ScanTable, cache: ArtefactCache) -> tuple[np.ndarray, np.ndarray]:
     """Embeddings [S, 256] and work [S, 4] of a table's streams."""
     first = table.first_launches()
     work = np.stack([getattr(table, name)[first] for name in WORK_COLUMNS], axis=1)
@@ -51,7 +51,7 @@ def compare(lists: list[str]) -> None:
     for number, path in enumerate(lists):
         with tempfile.TemporaryDirectory() as folder:
             convert_to_macsim(path, f"{folder}/macsim")
-            cache = TraceCache()  # the user's: a run that was stopped goes on with the embeddings it had
+            cache = ArtefactCache()  # the user's: a run that was stopped goes on with the embeddings it had
             tables = [scan_launches(launch_paths(p), cache) for p in (path, f"{folder}/macsim")]
             assert not tables[0].errors and not tables[1].errors
             merged = len(set(zip(*(t.stream_ids.tolist() for t in tables), strict=True)))

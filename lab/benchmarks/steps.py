@@ -52,8 +52,8 @@ CENSUS_HEADER = (
     "total_insts, total_reported_insts\n"
 )
 SCAN = """
-from kernelpoint.traces import TraceCache, launch_paths, scan_launches
-table = scan_launches(launch_paths({source!r}), TraceCache({folder!r}))
+from kernelpoint.traces import ArtefactCache, launch_paths, scan_launches
+table = scan_launches(launch_paths({source!r}), ArtefactCache({folder!r}))
 print(len(table.streams), "sequences,", len(table.errors), "broken")
 """
 OPEN = """

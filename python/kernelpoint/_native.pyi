@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 STREAM_HASH_VERSION: int
+CONTENT_VERSION: int
 FOOTPRINT_VERSION: int
 
 class LaunchHeader:
@@ -56,6 +57,7 @@ def scan(path: str) -> Scan: ...
 def scan_many(
     paths: Sequence[str], threads: int, progress: Callable[[int], None] | None = None
 ) -> list[Scan | str]: ...
+def contents(paths: Sequence[str], threads: int = 1, progress: Callable[[int], None] | None = None) -> np.ndarray: ...
 def stat_many(paths: Sequence[str], versions: bool = False) -> np.ndarray: ...
 def footprint(path: str, residency: Sequence[int], by_sm: bool = False) -> tuple[np.ndarray, bytes]: ...
 
@@ -172,7 +174,6 @@ class fast_model:  # noqa: N801 - a submodule
         copies: np.ndarray,
         configuration: fast_model.Configuration,
         progress: Callable[[int, float], None],
-        threads: int = ...,
         memory_bytes: int = ...,
         contents: np.ndarray | None = ...,
     ) -> tuple[dict[str, np.ndarray], list[tuple[int, str]], int]: ...
@@ -185,5 +186,3 @@ class fast_model:  # noqa: N801 - a submodule
         memory_bytes: int,
         progress: Callable[[int, int], None],
     ) -> tuple[np.ndarray, bytes]: ...
-    @staticmethod
-    def contents(paths: Sequence[str]) -> np.ndarray: ...

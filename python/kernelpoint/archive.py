@@ -28,6 +28,9 @@ SEAL_DIGITS = 64
 _BLOCK = 1 << 20
 _EXPANSION = 1032  # bytes that deflate can make of one
 _FIRST_DATE = (1980, 1, 1, 0, 0, 0)  # equal content, equal file
+_IMPOSSIBLE = (ValueError, LookupError, AttributeError, TypeError, EOFError, RecursionError, MemoryError)
+_NOT_READABLE = (NotImplementedError, zlib.error, zipfile.BadZipFile, RuntimeError)  # a member may name any method
+_DAMAGED = (*_IMPOSSIBLE, *_NOT_READABLE)
 
 
 def write_archive(
@@ -43,16 +46,32 @@ def write_archive(
     Raises:
         OSError: it cannot be written there.
     """
-    text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
-    method = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
     with replacing(path) as file:
-        with zipfile.ZipFile(file, "w", method) as archive:
-            for name, array in {_ABOUT: text, **arrays}.items():
-                entry = zipfile.ZipInfo(f"{name}.npy", _FIRST_DATE)
-                entry.compress_type = method
-                with archive.open(entry, "w", force_zip64=True) as member:
-                    np.lib.format.write_array(member, np.asarray(array, order="C"), allow_pickle=False)
+        _write(file, about, arrays, compress)
         seal(file)
+
+
+def archived(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
+    """An archive without a seal, for a place that has a checksum of its own.
+
+    >>> from_archived(archived({"made": "today"}, {"values": np.arange(3)}))[1]["values"].tolist()
+    [0, 1, 2]
+    """
+    file = io.BytesIO()
+    _write(file, about, arrays, compress=True)
+    return file.getvalue()
+
+
+def from_archived(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The content of an archive without a seal.
+
+    Raises:
+        ValueError: it is none, or is damaged.
+    """
+    try:
+        return _read(io.BytesIO(data))
+    except _DAMAGED as error:
+        raise ValueError(str(error)) from None
 
 
 def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -77,9 +96,9 @@ def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray
             return _read(file)
     except OSError as error:
         raise PlanError(f"cannot read {path}: {error.strerror or error}") from None
-    except (ValueError, LookupError, AttributeError, TypeError, EOFError, RecursionError, MemoryError) as error:
+    except _IMPOSSIBLE as error:
         raise PlanError(f"{path}: {' '.join(str(error).split())[:200]}") from None
-    except (NotImplementedError, zlib.error, zipfile.BadZipFile, RuntimeError) as error:  # a member may name any method
+    except _NOT_READABLE as error:
         raise PlanError(f"{path}: not a readable archive ({' '.join(str(error).split())[:200]})") from None
 
 
@@ -114,6 +133,17 @@ def _checksum(file: BinaryIO, size: int) -> bytes:
         digest.update(block)
         size -= len(block)
     return digest.hexdigest().encode()
+
+
+def _write(file: BinaryIO, about: Mapping[str, Any], arrays: Mapping[str, np.ndarray], compress: bool) -> None:
+    text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+    method = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
+    with zipfile.ZipFile(file, "w", method) as archive:
+        for name, array in {_ABOUT: text, **arrays}.items():
+            entry = zipfile.ZipInfo(f"{name}.npy", _FIRST_DATE)
+            entry.compress_type = method
+            with archive.open(entry, "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asarray(array, order="C"), allow_pickle=False)
 
 
 def _read(file: BinaryIO) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

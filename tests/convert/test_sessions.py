@@ -21,7 +21,7 @@ from kernelpoint.convert import convert_to_macsim
 from kernelpoint.errors import TraceError
 from kernelpoint.estimation import with_replacement_total
 from kernelpoint.graphs import build_graph
-from kernelpoint.traces import TraceCache, launch_paths, read_tracer_sample, scan_launches, scan_trace
+from kernelpoint.traces import ArtefactCache, launch_paths, read_tracer_sample, scan_launches, scan_trace
 from kernelpoint.traces.tracer_sample import DrawnCluster, TracerSample
 from kernelpoint_lab.synth.compose import compose
 from kernelpoint_lab.synth.macsim import write_macsim_list
@@ -38,7 +38,7 @@ def both(tmp_path_factory):
 
 
 def test_a_synthesised_workload_is_the_same_in_both_formats(both, tmp_path):
-    accelsim, macsim = (scan_launches(launch_paths(path), TraceCache(tmp_path / "cache")) for path in both)
+    accelsim, macsim = (scan_launches(launch_paths(path), ArtefactCache(tmp_path / "cache")) for path in both)
     assert accelsim.errors == macsim.errors == {}
     assert accelsim.stream_ids.tolist() == macsim.stream_ids.tolist()
     assert [s.kernel_name for s in accelsim.shapes] == [s.kernel_name for s in macsim.shapes]
@@ -65,7 +65,7 @@ def test_graphs_of_macsim_launches_conform_and_lack_what_the_format_lacks(both):
 
 def test_a_scan_is_remembered_until_a_file_of_the_launch_is_replaced(tmp_path):
     path = write_launch(tmp_path / "Kernel3")
-    cache = TraceCache(tmp_path / "cache")
+    cache = ArtefactCache(tmp_path / "cache")
     before = scan_launches([str(path)], cache)
     asked = []
     scan_launches([str(path)], cache, progress=lambda done, total: asked.append(total))
@@ -174,7 +174,7 @@ def test_recorded_launches_read_as_a_plain_reader_reads_them(vectormultadd):
 
 
 def test_a_recorded_workload_has_the_kernels_that_it_launched(vectormultadd, tmp_path):
-    table = scan_launches(launch_paths(vectormultadd["16384"]), TraceCache(tmp_path / "cache"))
+    table = scan_launches(launch_paths(vectormultadd["16384"]), ArtefactCache(tmp_path / "cache"))
     assert table.errors == {} and table.stream_ids.tolist() == table.kernel_ids.tolist() == [0, 0, 1]
 
 

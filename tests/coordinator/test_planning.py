@@ -13,7 +13,7 @@ from kernelpoint.encoder.embed import Task, embed_piece
 from kernelpoint.errors import PlanError, SessionError, TraceError
 from kernelpoint.fast_model import predict, shipped
 from kernelpoint.pool import pieces_of
-from kernelpoint.traces import TraceCache, scan_launches
+from kernelpoint.traces import ArtefactCache, scan_launches
 from kernelpoint.workload.plan import Plan
 
 pytest.importorskip("distributed", reason="kernelpoint[cluster] is not installed")
@@ -87,7 +87,7 @@ def test_traces_are_read_alike_by_workers_refused_ones_and_repeated_ones_too(ben
     paths = [*known, "damaged.traceg", known[0], "missing.traceg"]
     told: list = [[], []]
     tables = [
-        scan_launches(paths, TraceCache(tmp_path / str(number)), log=told[number].append, pool=pool)
+        scan_launches(paths, ArtefactCache(tmp_path / str(number)), log=told[number].append, pool=pool)
         for number, pool in enumerate([None, engine])
     ]
     refused = {len(known), len(known) + 2}
@@ -98,7 +98,15 @@ def test_traces_are_read_alike_by_workers_refused_ones_and_repeated_ones_too(ben
 def test_predictions_of_traces_that_workers_read_are_those_of_one_process(bench, engine, tmp_path):
     paths = ["", *sorted(str(path) for path in bench.traces.glob("*.traceg")) * 2]
     expected, found = (
-        predict(paths, np.zeros((0, 3), np.uint64), shipped("v100"), "list", print, tmp_path / str(number), pool=pool)
+        predict(
+            paths,
+            np.zeros((0, 3), np.uint64),
+            shipped("v100"),
+            "list",
+            print,
+            ArtefactCache(tmp_path / str(number)),
+            pool=pool,
+        )
         for number, pool in enumerate([None, engine])
     )
     assert found.counters.keys() == expected.counters.keys()

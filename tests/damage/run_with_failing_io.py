@@ -27,13 +27,12 @@ import kinds_of_runs
 from kernelpoint.errors import KernelPointError, PlanError
 from kernelpoint.estimation import Design
 from kernelpoint.journal import writer
-from kernelpoint.traces import EmbeddingKey, TraceCache
+from kernelpoint.traces import ArtefactCache
 from kernelpoint.workload.plan import Plan
 
 LAYER = ctypes.CDLL(None)
 ONCE, SHORT, DEAD = 0, 1, 2
 RUN = sys.argv[3] if len(sys.argv) > 3 else "sample"
-KEY = EmbeddingKey("c0ffee", "1", "1", 20000)
 
 
 class Disk:
@@ -168,26 +167,25 @@ def plan(stride: int) -> Counter[str]:
 def cache(stride: int) -> Counter[str]:
     """Each operation of the cache fails in turn; what it gives back is what was put there, or nothing."""
     disk = Disk()
-    streams = [f"{i:032x}" for i in range(6)]
-    values = np.arange(6 * 8, dtype=np.float32).reshape(6, 8)
+    artefacts = {f"{i:032x}": bytes([i]) * 16 for i in range(6)}
     outcomes: Counter[str] = Counter()
     for way in (ONCE, SHORT, DEAD):
         for position in range(1, 200, stride):
             disk.clear()
             disk.begin(position, way)
             said: list[str] = []
-            made = TraceCache(disk.folder, said.append)
-            for row in range(6):
-                made.put_embeddings(KEY, streams[row : row + 1], values[row : row + 1])
-            found = made.get_embeddings(KEY, streams)[1]
+            made = ArtefactCache(disk.folder, said.append)
+            for key, value in artefacts.items():
+                made.put("kind", {key: value})
+            found = made.get("kind", list(artefacts))
             made.close()
             reached = disk.end() >= position
-            assert all(found[row].tolist() == values[row].tolist() for row in found)
-            again = TraceCache(disk.folder, said.append)
-            later = again.get_embeddings(KEY, streams)[1]
+            again = ArtefactCache(disk.folder, said.append)
+            later = again.get("kind", list(artefacts))
             again.close()
-            assert all(later[row].tolist() == values[row].tolist() for row in later)
-            outcomes["all found later" if len(later) == 6 else "some made anew"] += 1
+            for values in (found, later):
+                assert all(value in (None, put) for value, put in zip(values, artefacts.values(), strict=True))
+            outcomes["some made anew" if None in later else "all found later"] += 1
             if not reached:
                 break
     return outcomes

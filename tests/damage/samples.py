@@ -8,11 +8,9 @@ import zipfile
 
 import numpy as np
 
-from kernelpoint.traces import EmbeddingKey
 from kernelpoint.workload.plan import FORMAT_VERSION
 
-KEY = EmbeddingKey("c0ffee", "1", "1", 20000)
-STREAM = "ab" * 16
+KIND, KEY = "embedding", "ab" * 16
 
 PROFILES = {
     "nsys.csv": "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem (MB),Bytes (MB),"

@@ -16,15 +16,11 @@ from kernelpoint.encoder import read_checkpoint
 from kernelpoint.encoder.checkpoint import write_checkpoint
 from kernelpoint.errors import PlanError
 from kernelpoint.estimation import Design
-from kernelpoint.traces import EmbeddingKey, TraceCache
-from kernelpoint.traces.cache_records import RECORD
-from kernelpoint.traces.footprints import FootprintStore
-from kernelpoint.traces.scan import LaunchShape
+from kernelpoint.traces import ArtefactCache
 from kernelpoint.workload.plan import Plan
 
 FLIPS = int(os.environ.get("FLIPS", "150"))
-KEY = EmbeddingKey("c0ffee", "1", "1", 20000)
-STREAMS = [f"{i:032x}" for i in range(8)]
+KEYS = [f"{i:032x}" for i in range(12)]
 
 
 def flips(path: Path, seed: int):
@@ -45,67 +41,26 @@ def messages():
     return []
 
 
-def write_cache(folder: Path) -> Path:
-    cache = TraceCache(folder)
-    random = np.random.default_rng(2)
-    records = np.zeros(12, RECORD)
-    records["counts"] = random.integers(1, 1 << 40, records["counts"].shape)
-    shapes = [LaunchShape(f"k{i % 3}", (i + 1, 1, 1), (32, 1, 1), 0, 16) for i in range(12)]
-    cache.put_launches(*launches(), records, shapes)
-    cache.put_embeddings(KEY, STREAMS, random.normal(size=(8, 256)).astype(np.float32))
-    cache.close()
-    return cache.path
-
-
-def launches():
-    paths = [f"/traces/run-{i % 2}/kernel-{i}.traceg" for i in range(12)]
-    return paths, np.arange(24).reshape(12, 2) + 1000
-
-
-def content_of(cache: TraceCache):
-    found = cache.get_launches(*launches())
-    seen = {i: (found.records[i].tobytes(), found.shapes[i]) for i in np.flatnonzero(found.found).tolist()}
-    known, embeddings = cache.get_embeddings(KEY, STREAMS)
-    return seen, {i: embeddings[i].tolist() for i in np.flatnonzero(known).tolist()}
-
-
-def test_a_flipped_bit_of_the_scan_cache_is_found_or_means_nothing(tmp_path, messages):
-    path = write_cache(tmp_path)
-    cache = TraceCache(tmp_path)
-    true = content_of(cache)
+def test_a_flipped_bit_of_the_cache_is_found_or_means_nothing(tmp_path, messages):
+    cache, random = ArtefactCache(tmp_path), np.random.default_rng(2)
+    true = {kind: {key: random.bytes(size) for key in KEYS} for kind, size in (("scan", 200), ("embedding", 512))}
+    for kind, artefacts in true.items():
+        cache.put(kind, artefacts)
     cache.close()
     found = 0
-    for bit in flips(path, 1):
-        cache = TraceCache(tmp_path, messages.append)
-        for part, whole in zip(content_of(cache), true, strict=True):
-            assert part.items() <= whole.items(), bit
-        cache.close()
+    for bit in flips(cache.path, 1):
+        damaged = ArtefactCache(tmp_path, messages.append)
+        for kind, artefacts in true.items():
+            for key, value in zip(KEYS, damaged.get(kind, KEYS), strict=True):
+                assert value in (None, artefacts[key]), bit
+        damaged.close()
         found += bool(messages)
         assert len(messages) <= 2, messages  # damage, said once; a new file that cannot be kept, said once
         messages.clear()
         for other in tmp_path.iterdir():
-            if other != path:
+            if other != cache.path:
                 other.unlink()
     assert found > 0
-
-
-def test_a_flipped_bit_of_the_footprints_is_found_or_means_nothing(tmp_path, messages):
-    traces = [tmp_path / f"kernel-{i}.traceg" for i in range(6)]
-    store = FootprintStore((80, 32), tmp_path / "cache")
-    for i, trace in enumerate(traces):
-        trace.write_bytes(bytes(i))
-        store.save(str(trace), bytes([i]) * 700)
-    store.flush()
-    store._db.close()
-    for bit in flips(store.path, 2):
-        again = FootprintStore((80, 32), tmp_path / "cache", messages.append)
-        for i, trace in enumerate(traces):
-            assert again.load(str(trace)) in (None, bytes([i]) * 700), bit
-        again._db.close()
-        for other in store.path.parent.iterdir():
-            if other != store.path:
-                other.unlink()
-    assert messages
 
 
 def plan() -> Plan:

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from samples import KEY, STREAM, parts, sealed
+from samples import KEY, KIND, parts, sealed
+from trace_writer import cta, small_trace
 
 from kernelpoint.archive import read_archive, write_archive
 from kernelpoint.errors import PlanError
 from kernelpoint.estimation import Design
-from kernelpoint.traces import TraceCache
-from kernelpoint.traces.cache import SCHEMA, VERSION
-from kernelpoint.traces.store import checksum
+from kernelpoint.traces import ArtefactCache, scan_launches
+from kernelpoint.traces.cache import SCHEMA, VERSION, checksum
 from kernelpoint.workload.plan import Plan
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
@@ -101,41 +101,41 @@ def test_a_plan_of_whatever_content_is_a_plan_or_refused(tmp_path_factory, data)
 
 
 def damaged(tmp_path, *statements, fill=True):
-    """Answer of a cache about a stream, and its log, after statements were run on its file."""
-    cache = TraceCache(tmp_path)
+    """Answer of a cache about an artefact, and its log, after statements were run on its file."""
+    cache = ArtefactCache(tmp_path)
     if fill:
-        cache.put_embeddings(KEY, [STREAM], np.ones((1, 4), np.float32))
+        cache.put(KIND, {KEY: b"value"})
     cache.close()
     with sqlite3.connect(cache.path) as file:
         for statement in statements:
             file.execute(statement)
     file.close()
     said = []
-    cache = TraceCache(tmp_path, said.append)
-    found, embeddings = cache.get_embeddings(KEY, [STREAM])
+    cache = ArtefactCache(tmp_path, said.append)
+    (found,) = cache.get(KIND, [KEY])
     cache.close()
-    return found.any(), embeddings, said
+    return found, said
 
 
 @pytest.mark.parametrize(
     "statement",
     [
-        "UPDATE embeddings SET embedding = 'text'",
-        "UPDATE embeddings SET embedding = NULL",
-        "UPDATE embeddings SET embedding = 17",
-        "UPDATE embeddings SET embedding = x'0102'",
-        "UPDATE embeddings SET crc32 = 'text'",
-        "UPDATE embeddings SET crc32 = 1e300",
-        "UPDATE makers SET maker = x'ff00'",
+        "UPDATE artefacts SET value = 'text'",
+        "UPDATE artefacts SET value = NULL",
+        "UPDATE artefacts SET value = 17",
+        "UPDATE artefacts SET value = x'0102'",
+        "UPDATE artefacts SET crc32 = 'text'",
+        "UPDATE artefacts SET crc32 = 1e300",
+        "UPDATE artefacts SET key = x'ff00'",
         "CREATE VIEW more AS SELECT 1",
-        "CREATE TRIGGER t AFTER INSERT ON makers BEGIN DELETE FROM makers; END",
+        "CREATE TRIGGER t AFTER INSERT ON artefacts BEGIN DELETE FROM artefacts; END",
         "CREATE TABLE more (x)",
-        "CREATE INDEX i ON embeddings (stream)",
+        "CREATE INDEX i ON artefacts (value)",
     ],
 )
 def test_rows_of_other_types_and_things_that_were_not_made_are_not_used(tmp_path, statement):
-    found, embeddings, said = damaged(tmp_path, "PRAGMA ignore_check_constraints = ON", *_loosened(statement))
-    assert not found and not embeddings
+    found, said = damaged(tmp_path, "PRAGMA ignore_check_constraints = ON", *_loosened(statement))
+    assert found is None
     assert len(said) <= 1
 
 
@@ -149,77 +149,73 @@ def _loosened(statement):
 
 
 def test_a_schema_that_is_no_text_is_damage(tmp_path):
-    cache = TraceCache(tmp_path)
+    cache = ArtefactCache(tmp_path)
     cache.close()
     content = cache.path.read_bytes()
-    assert b"CREATE TABLE launches" in content
-    cache.path.write_bytes(content.replace(b"CREATE TABLE launches", b"CREATE TABLE \xcelaunche"))
+    assert b"CREATE TABLE artefacts" in content
+    cache.path.write_bytes(content.replace(b"CREATE TABLE artefacts", b"CREATE TABLE \xcertefacts"))
     said = []
-    assert not TraceCache(tmp_path, said.append).get_embeddings(KEY, [STREAM])[0].any()
+    assert ArtefactCache(tmp_path, said.append).get(KIND, [KEY]) == [None]
     assert "is damaged" in said[0] and len(said) == 1
 
 
 def test_a_view_in_the_place_of_a_table_does_not_run(tmp_path):
-    view = f"CREATE VIEW embeddings AS {ENDLESS} SELECT i AS maker, i AS stream, i AS embedding, i AS crc32 FROM n"
-    found, _, said = damaged(tmp_path, "DROP TABLE embeddings", view)
-    assert not found and "is damaged" in said[0]
+    view = f"CREATE VIEW artefacts AS {ENDLESS} SELECT i AS kind, i AS key, i AS value, i AS crc32 FROM n"
+    found, said = damaged(tmp_path, "DROP TABLE artefacts", view)
+    assert found is None and "is damaged" in said[0]
 
 
 def test_a_query_that_does_not_end_is_interrupted_and_the_file_moved_aside(tmp_path, monkeypatch):
-    schema = SCHEMA.replace("CREATE TABLE embeddings", "CREATE TABLE other") + (
-        f"; CREATE VIEW embeddings AS {ENDLESS} SELECT 1 AS maker, i AS stream, i AS embedding, i AS crc32 FROM n"
+    schema = SCHEMA.replace("CREATE TABLE artefacts", "CREATE TABLE other") + (
+        f"; CREATE VIEW artefacts AS {ENDLESS} SELECT '{KIND}' AS kind, i AS key, i AS value, i AS crc32 FROM n"
     )
     monkeypatch.setattr("kernelpoint.traces.cache.SCHEMA", schema)  # a file whose schema is the one that is expected
-    monkeypatch.setattr("kernelpoint.traces.store.Store.most_steps", 1_000_000)
-    monkeypatch.setattr("kernelpoint.traces.store._FEWEST_STEPS", 1_000_000)
+    monkeypatch.setattr("kernelpoint.traces.cache._Connection.most_steps", 1_000_000)
+    monkeypatch.setattr("kernelpoint.traces.cache._FEWEST_STEPS", 1_000_000)
     said = []
-    cache = TraceCache(tmp_path, said.append)
-    cache._db.execute("INSERT INTO makers VALUES (1, ?)", ('["c0ffee", "1", "1", 20000]',))
-    found, _ = cache.get_embeddings(KEY, [STREAM])
-    assert not found.any() and "is damaged" in said[0]
+    cache = ArtefactCache(tmp_path, said.append)
+    assert cache.get(KIND, [KEY]) == [None] and "is damaged" in said[0]
 
 
-def test_a_forged_record_of_another_length_shifts_no_other(tmp_path):
-    paths, stats = ["/t/a.traceg", "/t/b.traceg"], np.array([[1, 2], [3, 4]])
-    cache = TraceCache(tmp_path)
+@pytest.mark.parametrize("size", [0, 10, 300])
+def test_a_forged_record_of_another_length_is_not_used(tmp_path, size):
+    trace = tmp_path / "kernel-1.traceg"
+    trace.write_text(small_trace(cta(["0000 ffffffff 0 EXIT 0 0"])))
+    cache = ArtefactCache(tmp_path)
+    scan_launches([str(trace)], cache)
     cache.close()
     with sqlite3.connect(cache.path) as file:
-        shape = '["k", [1, 1, 1], [32, 1, 1], 0, 16]'
-        file.execute("INSERT INTO folders VALUES (1, '/t')")
-        file.execute("INSERT INTO shapes VALUES (1, ?)", (shape,))
-        for name, (size, mtime), record in zip("ab", stats.tolist(), (bytes(10), bytes(300)), strict=True):
-            crc = checksum(f"/t/{name}.traceg {size} {mtime} {shape}", record)
-            file.execute(
-                "INSERT INTO launches VALUES (1, ?, ?, ?, 1, ?, ?)", (f"{name}.traceg", size, mtime, record, crc)
-            )
+        for kind, key in file.execute("SELECT kind, key FROM artefacts").fetchall():
+            crc = checksum(f"{kind} {key}", bytes(size))
+            file.execute("UPDATE artefacts SET value = ?, crc32 = ? WHERE key = ?", (bytes(size), crc, key))
     file.close()
     said = []
-    found = TraceCache(tmp_path, said.append).get_launches(paths, stats)
-    assert not found.found.any() and "is damaged" in said[0]
+    table = scan_launches([str(trace)], ArtefactCache(tmp_path, said.append))
+    assert table.instructions.tolist() == [1] and "is damaged" in said[0]
 
 
 @pytest.mark.parametrize("suffix", ["", "-journal", "-wal", "-shm"])
 def test_a_fifo_in_the_place_of_the_cache_is_done_without(tmp_path, suffix):
-    cache = TraceCache(tmp_path)
+    cache = ArtefactCache(tmp_path)
     cache.close()
     place = f"{cache.path}{suffix}"
     if os.path.exists(place):
         os.unlink(place)
     os.mkfifo(place)
     said = []
-    cache = TraceCache(tmp_path, said.append)
-    assert not cache.get_embeddings(KEY, [STREAM])[0].any()
+    cache = ArtefactCache(tmp_path, said.append)
+    assert cache.get(KIND, [KEY]) == [None]
     assert "is a FIFO" in said[0] and len(said) == 1
 
 
 def test_a_cache_of_another_version_with_odd_names_is_begun_anew(tmp_path):
-    with sqlite3.connect(tmp_path / "scans.sqlite") as file:
+    with sqlite3.connect(tmp_path / "artefacts.sqlite") as file:
         file.execute('CREATE TABLE "a""b; DROP" (x)')
         file.execute(f"CREATE VIEW v AS {ENDLESS} SELECT i FROM n")
         file.execute("PRAGMA user_version = 7")
     file.close()
     said = []
-    cache = TraceCache(tmp_path, said.append)
-    cache.put_embeddings(KEY, [STREAM], np.ones((1, 4), np.float32))
-    assert cache.get_embeddings(KEY, [STREAM])[0].all()
+    cache = ArtefactCache(tmp_path, said.append)
+    cache.put(KIND, {KEY: b"value"})
+    assert cache.get(KIND, [KEY]) == [b"value"]
     assert f"version 7, this KernelPoint uses {VERSION}" in said[0]

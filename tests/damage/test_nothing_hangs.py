@@ -152,18 +152,18 @@ HEAD = (
 )
 READ = """
 import sys
-from kernelpoint.traces import TraceCache, launch_paths, read_header, scan_launches, scan_trace
+from kernelpoint.traces import ArtefactCache, launch_paths, read_header, scan_launches, scan_trace
 from kernelpoint.graphs import build_graph
 from kernelpoint.fast_model import predict, shipped
 import numpy as np, tempfile
-path = sys.argv[2]
+path, none = sys.argv[2], np.zeros((0, 3), np.uint64)
 sys.stdout.write("ready\\n"); sys.stdout.flush()
 {
     "scan": lambda: scan_trace(path),
-    "scan_launches": lambda: scan_launches([path], TraceCache(tempfile.mkdtemp())),
+    "scan_launches": lambda: scan_launches([path], ArtefactCache(tempfile.mkdtemp())),
     "graph": lambda: build_graph(path, 1000),
     "list": lambda: launch_paths(path),
-    "fast model": lambda: predict([path], np.zeros((0, 3), np.uint64), shipped("v100"), "f", print, tempfile.mkdtemp()),
+    "fast model": lambda: predict([path], none, shipped("v100"), "f", print, ArtefactCache(tempfile.mkdtemp())),
 }[sys.argv[1]]()
 """
 

@@ -13,10 +13,11 @@ from command_line import run_command
 import kernelpoint
 from kernelpoint.encoder import embed_streams, read_checkpoint
 from kernelpoint.encoder.checkpoint import read_tensors
+from kernelpoint.encoder.embed import round_embeddings
 from kernelpoint.errors import ConfigError, PlanError, SetupError
 from kernelpoint.graphs import build_graph
 from kernelpoint.randomness import generator
-from kernelpoint.traces import TraceCache, launch_paths, round_embeddings, scan_launches
+from kernelpoint.traces import ArtefactCache, launch_paths, scan_launches
 from kernelpoint.workload.plan import Plan
 from kernelpoint_lab.synth.families import FAMILIES
 from kernelpoint_lab.synth.lists import write_list
@@ -27,7 +28,7 @@ from kernelpoint_lab.training.encode import embed_graphs, load_encoder
 
 @pytest.fixture
 def cache(tmp_path):
-    return TraceCache(tmp_path)
+    return ArtefactCache(tmp_path)
 
 
 def test_streams_are_embedded_once_and_then_come_from_the_cache(traces, cache, monkeypatch):
@@ -51,8 +52,8 @@ def by_torch(graphs):
 def test_embeddings_are_those_of_the_reference_for_any_number_of_threads(traces, tmp_path, threads):
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
-    scan = scan_launches(launch_paths(traces), TraceCache(tmp_path))
-    native = embed_streams(scan, TraceCache(tmp_path / "native"))
+    scan = scan_launches(launch_paths(traces), ArtefactCache(tmp_path))
+    native = embed_streams(scan, ArtefactCache(tmp_path / "native"))
     reference = by_torch([build_graph(scan.paths[row]) for row in scan.first_launches()])
     torch.set_num_threads(before)
     assert np.array_equal(native, reference)
@@ -127,9 +128,9 @@ def test_training_leaves_out_streams_and_names_kept_for_testing(traces, tmp_path
     kept.mkdir()
     first = Path(launch_paths(traces)[0])
     (kept / "kernel-1.traceg").write_text(first.read_text())
-    data = training_data([str(traces)], [str(kept)], cache=TraceCache(tmp_path))
+    data = training_data([str(traces)], [str(kept)], cache=ArtefactCache(tmp_path))
     assert data.streams == 3 and data.excluded_streams == 1 and data.shared_streams == 0 and len(data.graphs) == 2
-    everything = training_data([str(traces), str(kept)], cache=TraceCache(tmp_path))
+    everything = training_data([str(traces), str(kept)], cache=ArtefactCache(tmp_path))
     assert len(everything.graphs) == 3 and everything.launches == 7
 
 
@@ -161,7 +162,7 @@ def test_the_encoder_without_torch_is_one_message_with_the_command_that_brings_i
 
 def test_launches_of_one_stream_are_embedded_by_the_values_of_their_list(tmp_path):
     launch = FAMILIES["axpy"].build(Memory(), generator(0, "test"), FAMILIES["axpy"].defaults("small") | {"n": 300})
-    cache, found = TraceCache(tmp_path), {}
+    cache, found = ArtefactCache(tmp_path), {}
     for seed in (None, 1, 2):
         folder = tmp_path / str(seed)
         folder.mkdir()

@@ -7,7 +7,7 @@ import pytest
 
 from kernelpoint import _native
 from kernelpoint.fast_model import shipped
-from kernelpoint.traces import TraceCache
+from kernelpoint.traces import ArtefactCache
 from kernelpoint_lab.synth.families.programs import random_program
 from kernelpoint_lab.synth.lists import write_list
 from kernelpoint_lab.synth.memory import Memory
@@ -19,7 +19,7 @@ from kernelpoint_lab.training.observations import OBSERVED, STALLS, VARIANTS, WE
 def programs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("programs")
     write_list([random_program(Memory(), n, 4, 64, 1) for n in range(8)], folder, 8, {"name": "test", "seed": 0})
-    data = training_data([str(folder / "kernelslist.g")], max_nodes=300, cache=TraceCache(folder))
+    data = training_data([str(folder / "kernelslist.g")], max_nodes=300, cache=ArtefactCache(folder))
     assert len(data.graphs) == 8
     return data
 

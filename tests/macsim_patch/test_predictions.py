@@ -1,5 +1,6 @@
 """Predicted cycles of MacSim's launches: by the model of its cores, which knows what the branch predictors have learned."""
 
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import prepare
 from kernelpoint.session.validation import check_without_validation, needs_validation
 from kernelpoint.session.verdict import OF_MEAN
+from kernelpoint.traces import ArtefactCache
 
 KNOBS = "num_sim_small_cores 2\nmax_block_per_core 2\nmax_threads_per_core 8\nbp_hist_length 6\n"
 
@@ -26,7 +28,7 @@ def predicted(tmp_path):
     def ask(paths, knobs=KNOBS):
         gpu = configuration_for("auto", "macsim", knobs, "", paths, lambda line: None)
         copies = np.zeros((0, 3), dtype=np.uint64)
-        found = predict(paths, copies, gpu, f"{paths}", lambda line: None, folder=tmp_path / "kept")
+        found = predict(paths, copies, gpu, f"{paths}", lambda line: None, ArtefactCache(tmp_path / "kept"))
         return found.counters["cycles"].tolist(), found.counters["mispredictions"].tolist()
 
     return ask
@@ -67,7 +69,7 @@ def test_a_request_for_a_line_on_its_way_is_a_miss(launches_in, instruction, tmp
     listed = _native.read_trace_list(str(config))[0]
     gpu = configuration_for("auto", "macsim", KNOBS, "", listed, lambda line: None)
     none = np.zeros((0, 3), dtype=np.uint64)
-    counters = predict(listed, none, gpu, "list", lambda line: None, folder=tmp_path / "kept").counters
+    counters = predict(listed, none, gpu, "list", lambda line: None, ArtefactCache(tmp_path / "kept")).counters
     assert counters["l1_lookup_misses"].tolist() == [3, 0]
     assert counters["fetch_misses"].tolist() == [3, 0]
     assert counters["merged_misses"].tolist() == [2, 0], "the second warp's"
@@ -161,7 +163,7 @@ def test_where_no_predictor_learns_launches_and_totals_scatter_by_their_phases(p
     gpu = configuration_for("auto", "macsim", f"{KNOBS}perfect_bp 1\n", "", paths, lambda line: None)
     paths = [*paths, ""]
     found = predict(
-        paths, np.zeros((0, 3), dtype=np.uint64), gpu, "perfect", lambda line: None, folder=tmp_path
+        paths, np.zeros((0, 3), dtype=np.uint64), gpu, "perfect", lambda line: None, ArtefactCache(tmp_path)
     ).counters
     cycles = found["cycles"][:-1]
     assert (found[SPREAD][:-1] >= 0.03 * cycles).all()
@@ -174,9 +176,11 @@ def test_where_no_predictor_learns_launches_and_totals_scatter_by_their_phases(p
 def test_replay_takes_the_states_that_were_recorded_with_the_predictions(setup, tmp_path, monkeypatch, damaged):
     monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
     host = replace(setup().host, residency=(2, 2, 8, 0, 0))
-    (kept,) = (tmp_path / "cache/predictions").glob("trained-*.npz")
+    kept = tmp_path / "cache/artefacts.sqlite"
     if damaged:
-        kept.write_bytes(kept.read_bytes()[:-1])
+        with sqlite3.connect(kept) as file:
+            file.execute("UPDATE artefacts SET value = x'00' WHERE kind = 'states of cores'")
+        file.close()
     told = []
     found = Replays(host, 1 << 20, told.append).before(0, 8)
     kept.unlink()

@@ -11,7 +11,7 @@ from kernelpoint.estimation import Engine, ErrorBudget, passes
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
 from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.traces import ScanTable
-from kernelpoint.traces.cache_records import RECORD
+from kernelpoint.traces.scan import RECORD
 from kernelpoint.workload import Available, Need, Population
 
 LAUNCHES = 3000
@@ -30,7 +30,9 @@ def population(seed=0, known=None):
     zeros = np.zeros(LAUNCHES, np.int32)
     records = np.zeros(1, RECORD)
     records["counts"] = [1000, 32000, 80, 320, 10, 0, 100, 3200, 0]
-    scan = ScanTable(zeros, zeros, zeros, records, zeros, np.zeros(1, "V16"), (), ("k",), {}, ())
+    scan = ScanTable(
+        zeros, zeros, zeros, records, zeros, np.zeros((1, 3), np.uint64), np.zeros(1, "V16"), (), ("k",), {}, ()
+    )
     paths = tuple(map(str, range(LAUNCHES)))
     vectors = np.zeros((1, 256), np.float32)
     return Population((LAUNCHES,), seed, scan, paths, embeddings=vectors, profile=known)

@@ -12,7 +12,7 @@ from state_oracle import State, slow_footprint, state_of
 from trace_writer import cta, small_trace
 
 from kernelpoint.errors import TraceError
-from kernelpoint.traces.footprints import FootprintStore
+from kernelpoint.traces.footprints import Footprints
 
 LINE = st.integers(0, 15).map(lambda line: 128 * line)
 ACCESS = st.builds(
@@ -156,8 +156,8 @@ def test_footprints_outlive_the_process(lists, tmp_path, monkeypatch):
     trace = lists.trace(0, launch_text([access("LDG.E", 0)]))
     path = lists.write([0, 0])
     first = lists.replay(path, cache=cache).before(1).touches.tolist()
-    save, saved = FootprintStore.save, []
-    monkeypatch.setattr(FootprintStore, "save", lambda store, *given: saved.append(given) or save(store, *given))
+    save, saved = Footprints.save, []
+    monkeypatch.setattr(Footprints, "save", lambda kept, *given: saved.append(given) or save(kept, *given))
     assert lists.replay(path, cache=cache).before(1).touches.tolist() == first and saved == []
     assert lists.replay(path, cache=cache, residency=(2, 1, 0, 0, 0)).before(1).touches.tolist() == first
     assert len(saved) == 1, "of another GPU"
@@ -168,7 +168,7 @@ def test_footprints_outlive_the_process(lists, tmp_path, monkeypatch):
 def test_a_damaged_cache_is_replaced(lists, tmp_path):
     cache = tmp_path / "cache"
     cache.mkdir()
-    (cache / "footprints.sqlite").write_bytes(b"no database" * 100)
+    (cache / "artefacts.sqlite").write_bytes(b"no database" * 100)
     lists.trace(0, launch_text([access("LDG.E", 0)]))
     assert len(lists.replay(lists.write([0, 0]), cache=cache).before(1).touches) == 1
     assert "damaged" in lists.said[0]

@@ -5,7 +5,7 @@ import pytest
 
 from kernelpoint.estimation import Design, Engine, ErrorBudget, Estimate, Look
 from kernelpoint.session.exact import exact_values, with_exact, with_grids
-from kernelpoint.traces.cache_records import COUNTS
+from kernelpoint.traces.scan import COUNTS
 from kernelpoint.workload.plan import Plan
 
 N = 6

@@ -10,7 +10,7 @@ from recorded_traces import index_of
 from slow_reader import read_slowly
 
 from kernelpoint import _native
-from kernelpoint.traces import TraceCache, launch_paths, scan_launches, scan_trace
+from kernelpoint.traces import ArtefactCache, launch_paths, scan_launches, scan_trace
 
 
 @pytest.fixture(params=["simpletorch3", "simpletorch"])
@@ -18,7 +18,7 @@ def workload(request, real_traces, tmp_path):
     folder = real_traces(request.param)
     rows = index_of(request.param)
     paths = [str(folder / name) for name in rows]
-    return list(rows.values()), scan_launches(paths, TraceCache(tmp_path / "own"))
+    return list(rows.values()), scan_launches(paths, ArtefactCache(tmp_path / "own"))
 
 
 def test_scans_agree_with_the_index(workload):

@@ -10,8 +10,8 @@ from trace_writer import cta, small_trace
 
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.trace_checks import TraceIntegrity
-from kernelpoint.traces import TraceCache, scan_launches
-from kernelpoint.traces.footprints import FootprintStore
+from kernelpoint.traces import ArtefactCache, scan_launches
+from kernelpoint.traces.footprints import Footprints
 from kernelpoint.workload.fingerprint import fingerprint
 
 
@@ -43,7 +43,7 @@ def replace(path: Path) -> None:
 @pytest.mark.parametrize("change", [rewrite, replace])
 def test_a_scan_reads_the_new_content(trace, tmp_path, change):
     def instructions() -> int:
-        return int(scan_launches([str(trace)], cache=TraceCache(tmp_path / "cache")).thread_instructions[0])
+        return int(scan_launches([str(trace)], cache=ArtefactCache(tmp_path / "cache")).thread_instructions[0])
 
     before = instructions()
     change(trace)
@@ -52,7 +52,7 @@ def test_a_scan_reads_the_new_content(trace, tmp_path, change):
 
 @pytest.mark.parametrize("change", [rewrite, replace])
 def test_footprints_plans_and_predictions_of_the_old_content_are_not_found(trace, tmp_path, change):
-    store = FootprintStore((80, 32, 64, 65536, 98304), tmp_path / "cache")
+    store = Footprints((80, 32, 64, 65536, 98304), ArtefactCache(tmp_path / "cache"))
     store.save(str(trace), b"packed")
     store.flush()
     travels, here = (fingerprint([1], [str(trace)], here=where) for where in (False, True))

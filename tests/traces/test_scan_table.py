@@ -12,11 +12,12 @@ import pytest
 from trace_writer import cta, small_trace, write
 
 from kernelpoint import _native
+from kernelpoint.encoder.embed import round_embeddings
 from kernelpoint.errors import PlanError
-from kernelpoint.traces import EmbeddingKey, TraceCache, round_embeddings, scan_launches, scan_trace
+from kernelpoint.traces import ArtefactCache, scan_launches, scan_trace
 
+CONTENT, SCAN = f"content {_native.CONTENT_VERSION}", f"scan {_native.STREAM_HASH_VERSION}"
 EXIT = "0020 ffffffff 0 EXIT 0 0"
-KEY = EmbeddingKey("c0ffee", "1", "2", 20000)
 
 
 def write_workload(folder, count=6):
@@ -42,7 +43,7 @@ def messages():
 
 @pytest.fixture
 def cache(tmp_path, messages):
-    return TraceCache(tmp_path / "own", log=messages.append)
+    return ArtefactCache(tmp_path / "own", log=messages.append)
 
 
 def never_read(*arguments):
@@ -94,7 +95,7 @@ def test_a_changed_trace_is_read_again(paths, cache):
 
 
 def test_the_result_does_not_depend_on_the_number_of_threads(paths, tmp_path):
-    tables = [scan_launches(paths, TraceCache(tmp_path / f"threads-{n}"), threads=n) for n in (1, 2, 5)]
+    tables = [scan_launches(paths, ArtefactCache(tmp_path / f"threads-{n}"), threads=n) for n in (1, 2, 5)]
     assert as_lists(tables[0]) == as_lists(tables[1]) == as_lists(tables[2])
 
 
@@ -128,7 +129,7 @@ def test_a_workload_of_broken_launches_gives_a_table_of_errors(cache):
 
 
 def test_an_interrupted_scan_goes_on_where_it_stopped(tmp_path, cache, monkeypatch):
-    monkeypatch.setattr("kernelpoint.traces.reading.CHUNK", 2)
+    monkeypatch.setattr(sys.modules["kernelpoint.traces.scan_launches"], "CHUNK", 2)
     paths = write_workload(tmp_path / "interrupted")
 
     def interrupt(done, total):
@@ -166,11 +167,11 @@ def test_a_damaged_cache_is_moved_aside_and_said(paths, cache, messages, tmp_pat
     table = scan_launches(paths, cache)
     cache.close()
     cache.path.write_bytes(b"this is no database" * 1000)
-    again = TraceCache(tmp_path / "own", log=messages.append)
+    again = ArtefactCache(tmp_path / "own", log=messages.append)
     assert as_lists(scan_launches(paths, again)) == as_lists(table)
     assert len(messages) == 1
     assert "is damaged; it was moved to" in messages[0]
-    assert list((tmp_path / "own").glob("scans.sqlite.damaged-*"))
+    assert list((tmp_path / "own").glob("artefacts.sqlite.damaged-*"))
 
 
 def test_a_cache_damaged_inside_is_moved_aside_when_that_shows(paths, cache, messages, tmp_path):
@@ -179,7 +180,7 @@ def test_a_cache_damaged_inside_is_moved_aside_when_that_shows(paths, cache, mes
     data = bytearray(cache.path.read_bytes())
     data[4096:] = bytes(len(data) - 4096)
     cache.path.write_bytes(bytes(data))
-    again = TraceCache(tmp_path / "own", log=messages.append)
+    again = ArtefactCache(tmp_path / "own", log=messages.append)
     assert as_lists(scan_launches(paths, again)) == as_lists(table)
     assert len(messages) == 1
     assert "is damaged" in messages[0]
@@ -190,7 +191,7 @@ def test_a_cache_of_another_version_is_begun_anew_and_said(paths, cache, message
     cache.close()
     with sqlite3.connect(cache.path) as file:
         file.execute("PRAGMA user_version = 77")
-    again = TraceCache(tmp_path / "own", log=messages.append)
+    again = ArtefactCache(tmp_path / "own", log=messages.append)
     assert len(scan_launches(paths, again)) == 6
     assert len(messages) == 1
     assert "has version 77, this KernelPoint uses" in messages[0]
@@ -198,7 +199,7 @@ def test_a_cache_of_another_version_is_begun_anew_and_said(paths, cache, message
 
 def test_a_cache_that_cannot_be_written_is_done_without_and_said(paths, tmp_path, messages):
     (tmp_path / "file").write_text("")
-    cache = TraceCache(tmp_path / "file" / "folder", log=messages.append)
+    cache = ArtefactCache(tmp_path / "file" / "folder", log=messages.append)
     assert scan_launches(paths, cache).instructions.tolist() == [1, 2, 3, 1, 2, 3]
     assert len(messages) == 1
     assert "nothing read in this run is remembered" in messages[0]
@@ -207,7 +208,7 @@ def test_a_cache_that_cannot_be_written_is_done_without_and_said(paths, tmp_path
 def test_the_cache_lies_where_the_environment_says(paths, tmp_path, monkeypatch):
     monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "elsewhere"))
     scan_launches(paths)
-    assert (tmp_path / "elsewhere" / "scans.sqlite").exists()
+    assert (tmp_path / "elsewhere" / "artefacts.sqlite").exists()
 
 
 def test_several_processes_share_one_cache(tmp_path):
@@ -215,8 +216,8 @@ def test_several_processes_share_one_cache(tmp_path):
     for folder in folders:
         write_workload(folder, 200)
     code = (
-        "import sys; from pathlib import Path; from kernelpoint.traces import TraceCache, scan_launches, launch_paths\n"
-        "said = []; cache = TraceCache(sys.argv[1], log=said.append)\n"
+        "import sys; from pathlib import Path; from kernelpoint.traces import ArtefactCache, scan_launches, launch_paths\n"
+        "said = []; cache = ArtefactCache(sys.argv[1], log=said.append)\n"
         "for folder in sys.argv[2:]: scan_launches(launch_paths(folder), cache)\n"
         "sys.exit('; '.join(said))"
     )
@@ -226,32 +227,38 @@ def test_several_processes_share_one_cache(tmp_path):
         for order in orders
     ]
     assert [process.communicate(timeout=120)[1].strip() for process in processes] == [b"", b"", b""]
-    with sqlite3.connect(tmp_path / "shared" / "scans.sqlite") as file:
-        assert file.execute("SELECT count(*) FROM launches").fetchone() == (800,)
+    with sqlite3.connect(tmp_path / "shared" / "artefacts.sqlite") as file:
+        kept = dict(file.execute("SELECT kind, count(*) FROM artefacts GROUP BY kind"))
+    assert kept == {CONTENT: 800, SCAN: 6}, "every file is known, and each distinct trace once"
 
 
-def test_embeddings_come_back_rounded_and_only_for_their_maker(cache):
-    embeddings = np.random.default_rng(1).normal(size=(3, 256)).astype(np.float32)
-    streams = [f"{i:032x}" for i in range(3)]
-    cache.put_embeddings(KEY, streams, embeddings)
-    found, rows = cache.get_embeddings(KEY, [streams[2], "ff" * 16, streams[0]])
-    assert found.tolist() == [True, False, True]
-    assert np.array_equal(rows[0], round_embeddings(embeddings)[2])
-    assert np.array_equal(rows[2], round_embeddings(embeddings)[0])
-    assert np.allclose(rows[0], embeddings[2], rtol=1e-3, atol=1e-6)
-    for other in (
-        EmbeddingKey("other", "1", "2", 20000),
-        EmbeddingKey("c0ffee", "2", "2", 20000),
-        EmbeddingKey("c0ffee", "1", "3", 20000),
-        EmbeddingKey("c0ffee", "1", "2", 10000),
-    ):
-        assert not cache.get_embeddings(other, streams)[0].any()
+def test_artefacts_come_back_only_under_their_kind_and_key(cache):
+    cache.put("a", {"1": b"one", "2": b"two"})
+    cache.put("b", {"1": b"another"})
+    assert cache.get("a", ["2", "3", "1"]) == [b"two", None, b"one"]
+    assert cache.get("b", ["1", "2"]) == [b"another", None]
+    assert (cache.kinds(""), cache.kinds("b"), cache.kinds("c")) == (["a", "b"], ["b"], [])
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e6])
-def test_an_embedding_that_cannot_be_kept_is_refused(cache, value):
+def test_an_embedding_that_cannot_be_kept_is_refused(value):
     with pytest.raises(PlanError, match="finite numbers of at most 65504"):
-        cache.put_embeddings(KEY, ["00" * 16], np.array([[value]], dtype=np.float32))
+        round_embeddings(np.array([[value]], dtype=np.float32))
+
+
+def test_equal_traces_are_parsed_once_and_named_each_by_its_own_path(tmp_path, cache, monkeypatch):
+    texts = [small_trace(cta([EXIT] * 3), **{"kernel id": str(number)}) for number in range(3)]
+    texts += [text.replace("insts = 3", "insts = 4") for text in texts]
+    paths = []
+    for number, text in enumerate(texts):
+        (tmp_path / f"kernel-{number}.traceg").write_text(text)
+        paths.append(str(tmp_path / f"kernel-{number}.traceg"))
+    parsed, scan_many = [], _native.scan_many
+    monkeypatch.setattr(_native, "scan_many", lambda files, *given: parsed.extend(files) or scan_many(files, *given))
+    table = scan_launches(paths, cache)
+    assert parsed == [paths[0], paths[3]], "they differ in the tracer's number only"
+    assert table.instructions.tolist() == [3, 3, 3, 0, 0, 0] and table.record_ids.tolist() == [0, 0, 0, 1, 1, 1]
+    assert [table.errors[launch].split(":")[0] for launch in (3, 4, 5)] == paths[3:]
 
 
 def test_importing_traces_is_light():
@@ -276,9 +283,9 @@ def test_unknown_opcodes_and_fields_are_said_once_for_all_traces(tmp_path):
     paths = []
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
-        paths.append(write(tmp_path / name, small_trace(cta(lines), version=5)))
+        paths.append(write(tmp_path / name, small_trace(cta(lines), version=5, **{"kernel name": name})))
     said = []
-    scan_launches(paths, TraceCache(tmp_path / "own"), log=said.append)
+    scan_launches(paths, ArtefactCache(tmp_path / "own"), log=said.append)
     assert said == [
         "2 warp instructions have opcodes that are not known, which count as unit 'other': FROB.X (2)",
         "the STORE_DATA fields of 2 instructions were left out: nothing here uses them",

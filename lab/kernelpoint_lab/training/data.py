@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelpoint.graphs import TraceGraph, build_graph
-from kernelpoint.traces import ScanTable, TraceCache, launch_paths, scan_launches
+from kernelpoint.traces import ArtefactCache, ScanTable, launch_paths, scan_launches
 
 Progress = Callable[[int, int], None]
 
@@ -54,7 +54,7 @@ def graph_digest(graph: TraceGraph) -> bytes:
     return digest.digest()
 
 
-def scan_all(lists: Sequence[str], cache: TraceCache | None, progress: Progress | None) -> ScanTable:
+def scan_all(lists: Sequence[str], cache: ArtefactCache | None, progress: Progress | None) -> ScanTable:
     """All launches of several trace lists as one table."""
     return scan_launches([path for one in lists for path in launch_paths(one)], cache, progress)
 
@@ -63,7 +63,7 @@ def training_data(
     lists: Sequence[str],
     excluded: Sequence[str] = (),
     max_nodes: int = 4000,
-    cache: TraceCache | None = None,
+    cache: ArtefactCache | None = None,
     progress: Progress | None = None,
 ) -> TrainingData:
     """One graph for every distinct graph of the launches in `lists`.

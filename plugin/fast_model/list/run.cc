@@ -29,10 +29,15 @@ private:
 class ListRun {
 public:
     ListRun(const GpuConfig& config, const TraceList& list, const Effort& effort, const GoesOn& goes_on)
-        : list_(list), effort_(effort), config_(config), patience_(goes_on) {}
+        : list_(list),
+          memory_bytes_(effort.memory_bytes),
+          config_(config),
+          patience_(goes_on),
+          sources_(find_sources(list, effort.contents)) {}
 
     ListResult run() {
-        result_.ended_early = !prepare() || !run_commands();
+        for (uint32_t source = 0; source < sources_.paths.size(); ++source) text_ += text_of(source);
+        result_.ended_early = !run_commands();
         return std::move(result_);
     }
 
@@ -48,16 +53,9 @@ private:
     // A launch costs the text that none before it had; the others are known by then.
     double text_of(uint32_t source) const { return 1.0 + static_cast<double>(sources_.bytes[source]); }
 
-    bool prepare() {
-        const auto goes_on = [this] { return asked(); };
-        if (!find_sources(list_, effort_.threads, goes_on, effort_.contents, sources_)) return false;
-        for (uint32_t source = 0; source < sources_.paths.size(); ++source) text_ += text_of(source);
-        return true;
-    }
-
     // False when the run is to end.
     bool run_commands() {
-        Runner runner(config_, sources_.paths.size(), effort_.memory_bytes);
+        Runner runner(config_, sources_.paths.size(), memory_bytes_);
         result_.of_launch.assign(list_.launches, kNoNumbers);
         for (const TraceList::Command& command : list_.commands) {
             if (command.kind == TraceList::Kind::memcpy) {
@@ -94,10 +92,10 @@ private:
     }
 
     const TraceList& list_;
-    const Effort& effort_;
+    const uint64_t memory_bytes_;
     const GpuConfig config_;
     Patience patience_;
-    Sources sources_;
+    const Sources sources_;
     std::unordered_map<uint64_t, uint32_t> numbers_;  // by number of an outcome
     uint64_t launches_ = 0;
     uint32_t next_source_ = 0;  // the first that no launch has had

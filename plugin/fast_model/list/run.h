@@ -16,11 +16,10 @@ namespace kernelpoint::fast_model {
 // false ends the run.
 using GoesOn = std::function<bool(uint64_t, double)>;
 
-// Threads, memory and contents for running a list; the result does not depend on them.
+// Memory and contents for running a list; the result does not depend on them.
 struct Effort {
-    unsigned threads = 1;                          // that read contents
-    uint64_t memory_bytes = 512 << 20;             // for outcomes of launches that may come again
-    std::vector<std::optional<Content>> contents;  // as find_sources takes them
+    uint64_t memory_bytes = 512 << 20;  // for outcomes of launches that may come again
+    std::vector<Content> contents;      // as find_sources takes them
 };
 
 struct ListResult {

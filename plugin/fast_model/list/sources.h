@@ -2,12 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "native/trace/stream_hash.h"
+#include "native/trace/content.h"
 #include "native/trace/trace_list.h"
 
 namespace kernelpoint::fast_model {
@@ -22,20 +20,7 @@ struct Sources {
     std::vector<uint64_t> bytes;
 };
 
-// All that a simulation reads of a trace: the header without the kernel's name, its number and its stream, and
-// everything behind it.
-struct Content {
-    StreamHash hash;
-    uint64_t bytes = 0;
-};
-
-// Only .traceg files are compared, packed or not; none of others, and of what cannot be read.
-std::optional<Content> read_content(const std::string& path);
-
-// Two traces are one source if their paths or their contents are equal, by a hash of 128 bits. What has no content is a
-// source of its own. `contents`: of each distinct path, in the order of first launches; empty: they are read. False if
-// `goes_on` ended it.
-bool find_sources(const TraceList& list, unsigned threads, const std::function<bool()>& goes_on,
-                  std::vector<std::optional<Content>> contents, Sources& result);
+// Two traces are one source if their contents are equal. `contents`: of each launch; empty: equal paths are one source.
+Sources find_sources(const TraceList& list, const std::vector<Content>& contents);
 
 }  // namespace kernelpoint::fast_model

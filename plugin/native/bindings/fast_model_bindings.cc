@@ -56,39 +56,20 @@ py::dict columns_of(const ListResult& result) {
     return columns;
 }
 
-// uint64 [n, 3]: hash in two parts and bytes; all ones as bytes where a trace has no content.
-py::array_t<uint64_t> contents(const std::vector<std::string>& paths) {
-    std::vector<std::optional<fast_model::Content>> found;
-    {
-        const py::gil_scoped_release released;
-        for (const std::string& path : paths) found.push_back(fast_model::read_content(path));
-    }
-    py::array_t<uint64_t> table({static_cast<py::ssize_t>(paths.size()), py::ssize_t{3}});
-    auto rows = table.mutable_unchecked<2>();
-    for (py::ssize_t i = 0; i < rows.shape(0); ++i) {
-        const auto& content = found[static_cast<size_t>(i)];
-        rows(i, 0) = content ? content->hash.high : 0;
-        rows(i, 1) = content ? content->hash.low : 0;
-        rows(i, 2) = content ? content->bytes : UINT64_MAX;
-    }
-    return table;
-}
-
-std::vector<std::optional<fast_model::Content>> contents_of(const std::optional<Copies>& table) {
-    std::vector<std::optional<fast_model::Content>> found;
+std::vector<Content> contents_of(const std::optional<Copies>& table, size_t launches) {
+    std::vector<Content> found;
     if (!table) return found;
     const auto rows = table->unchecked<2>();
-    for (py::ssize_t i = 0; i < rows.shape(0); ++i) {
-        found.emplace_back();
-        if (rows(i, 2) != UINT64_MAX) found.back() = fast_model::Content{{rows(i, 0), rows(i, 1)}, rows(i, 2)};
-    }
+    if (rows.shape(0) != static_cast<py::ssize_t>(launches) || rows.shape(1) != 3)
+        throw py::value_error("contents: expected a row of three numbers for each launch");
+    for (py::ssize_t i = 0; i < rows.shape(0); ++i) found.push_back({{rows(i, 0), rows(i, 1)}, rows(i, 2)});
     return found;
 }
 
 py::tuple run(const py::list& paths, const Copies& copies, const Derived& configuration, const py::function& progress,
-              unsigned threads, uint64_t memory_bytes, const std::optional<Copies>& known) {
+              uint64_t memory_bytes, const std::optional<Copies>& contents) {
     const TraceList list = list_of(paths, copies);
-    const fast_model::Effort effort{threads, memory_bytes, contents_of(known)};
+    const fast_model::Effort effort{memory_bytes, contents_of(contents, list.launches)};
     ListResult result;
     without_gil([&](const auto& asks) {
         const PythonSignals signals;
@@ -138,15 +119,12 @@ py::object cores_of(const Derived& derived) {
 
 void register_run(py::module_& part) {
     part.def("run", &run, py::arg("paths"), py::arg("copies"), py::arg("configuration"), py::arg("progress"),
-             py::arg("threads") = fast_model::Effort{}.threads,
              py::arg("memory_bytes") = fast_model::Effort{}.memory_bytes, py::arg("contents") = py::none(),
              "Simulate launches in order: (counter -> float64 [launches], nan where a launch has no result, [(launch "
              "index, reason of a failure), ...], how many launches had to be simulated). `progress` is called with the "
              "launches that are done and a share of the work, about ten times a second; what it raises ends the run. "
-             "The result does not depend on `threads`, which read the traces' contents, on `memory_bytes` for outcomes "
-             "that may come again, nor on `contents`: of each distinct path, in the order of first launches, as "
-             "`contents` gives them.");
-    part.def("contents", &contents, py::arg("paths"), "uint64 [n, 3]: what tells equal traces from others.");
+             "The result does not depend on `memory_bytes` for outcomes that may come again, nor on `contents`: of each "
+             "launch, as `_native.contents` gives them; launches of equal contents are simulated once.");
 }
 
 }  // namespace

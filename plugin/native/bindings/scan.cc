@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "native/bindings/bindings.h"
+#include "native/trace/content.h"
 #include "native/trace/format.h"
 
 namespace py = pybind11;
@@ -59,6 +60,27 @@ py::list scan_many(const std::vector<std::string>& paths, unsigned threads, cons
     return list;
 }
 
+// uint64 [n, 3]: hash in two parts and bytes of text; all ones as bytes where a trace has no content. `progress` as above.
+py::array_t<uint64_t> contents(const std::vector<std::string>& paths, unsigned threads, const py::object& progress) {
+    if (threads < 1) throw py::value_error("threads must be at least 1, got 0");
+    std::vector<std::optional<Content>> found;
+    without_gil([&](const auto& asks) {
+        const auto report = [&](uint64_t done) {
+            if (!progress.is_none()) progress(done);
+        };
+        read_contents(paths, threads, found, [&](uint64_t done) { return asks([&] { report(done); }); });
+    });
+    py::array_t<uint64_t> table({static_cast<py::ssize_t>(paths.size()), py::ssize_t{3}});
+    auto rows = table.mutable_unchecked<2>();
+    for (py::ssize_t i = 0; i < rows.shape(0); ++i) {
+        const auto& content = found[static_cast<size_t>(i)];
+        rows(i, 0) = content ? content->hash.high : 0;
+        rows(i, 1) = content ? content->hash.low : 0;
+        rows(i, 2) = content ? content->bytes : UINT64_MAX;
+    }
+    return table;
+}
+
 int64_t nanoseconds(const timespec& time) {
     return int64_t{time.tv_sec} * 1000000000 + time.tv_nsec;
 }
@@ -109,6 +131,8 @@ void register_scan(py::module_& module) {
     module.attr("STREAM_HASH_VERSION") = stream_hash_version;
     module.def("scan", &scan_trace, py::arg("path"), py::call_guard<py::gil_scoped_release, PythonSignals>());
     module.def("scan_many", &scan_many, py::arg("paths"), py::arg("threads"), py::arg("progress") = py::none());
+    module.attr("CONTENT_VERSION") = content_version;
+    module.def("contents", &contents, py::arg("paths"), py::arg("threads") = 1, py::arg("progress") = py::none());
     module.def("stat_many", &stat_many, py::arg("paths"), py::arg("versions") = false);
 }
 

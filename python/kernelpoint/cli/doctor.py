@@ -123,7 +123,7 @@ def _written_schema() -> Path:
     # here, because what these import may be missing, which is for `findings` to say
     from kernelpoint.config.reference import json_schema
     from kernelpoint.files import replacing
-    from kernelpoint.traces.store import cache_folder
+    from kernelpoint.traces.cache import cache_folder
 
     path = cache_folder() / "kernelpoint.schema.json"
     path.parent.mkdir(parents=True, exist_ok=True)

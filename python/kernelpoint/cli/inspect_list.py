@@ -16,8 +16,8 @@ from kernelpoint.pages.tables import facts
 from kernelpoint.profiles import Profile, read_profile
 from kernelpoint.traces import (
     SAMPLE_LIST,
+    ArtefactCache,
     ScanTable,
-    TraceCache,
     TraceList,
     TracerSample,
     is_list_name,
@@ -39,7 +39,7 @@ def inspect_list(path: Path, profile: Path | None, as_json: bool) -> None:
     """
     source = path.parent if path.name == SAMPLE_LIST else path
     launches, sample = read_trace_list(source), read_tracer_sample(path)
-    cache = TraceCache()
+    cache = ArtefactCache()
     try:
         table = scan_launches(launches.paths, cache)
     finally:

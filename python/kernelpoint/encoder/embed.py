@@ -25,7 +25,8 @@ from kernelpoint.errors import PlanError
 from kernelpoint.graphs import DEFAULT_MAX_NODES, TraceGraph, schema_hash
 from kernelpoint.graphs.build import check_max_nodes
 from kernelpoint.pool import Pool, pieces_of
-from kernelpoint.traces import EmbeddingKey, ScanTable, TraceCache, round_embeddings
+from kernelpoint.traces import ArtefactCache, ScanTable
+from kernelpoint.traces.cache import key_of, opened
 
 
 class NativeEncoder:
@@ -73,6 +74,7 @@ class NativeEncoder:
             yield from pool.map(lambda path: self._encoder.embed_trace(path, max_nodes), paths)
 
 
+EMBEDDING = "embedding"  # kind of artefact
 CHUNK = 64  # streams embedded before they are written to the cache
 PIECE = 8  # streams that a worker embeds at once
 
@@ -117,7 +119,7 @@ def embed(
 
 def embed_streams(
     scan: ScanTable,
-    cache: TraceCache | None = None,
+    cache: ArtefactCache | None = None,
     checkpoint: str | os.PathLike[str] = BUILTIN,
     max_nodes: int = DEFAULT_MAX_NODES,
     progress: Progress | None = None,
@@ -152,18 +154,14 @@ def embed_streams(
     """
     check_max_nodes(max_nodes)
     chosen = read_checkpoint(checkpoint)
-    key = EmbeddingKey(chosen.digest, schema_hash(), str(ENCODER_VERSION), max_nodes)
-    own = TraceCache(log=log) if cache is None else cache
-    try:
-        if pool is None:
-            make = partial(_here, chosen, max_nodes)
-        else:
-            name = BUILTIN if checkpoint == BUILTIN else os.path.abspath(checkpoint)
-            make = partial(_by_pool, Task(name, chosen.digest, max_nodes), pool)
-        return _embed(scan, own, key, make, progress or (lambda done, total: None))
-    finally:
-        if cache is None:
-            own.close()
+    maker = key_of(chosen.digest, schema_hash(), ENCODER_VERSION, max_nodes)
+    if pool is None:
+        make = partial(_here, chosen, max_nodes)
+    else:
+        name = BUILTIN if checkpoint == BUILTIN else os.path.abspath(checkpoint)
+        make = partial(_by_pool, Task(name, chosen.digest, max_nodes), pool)
+    with opened(cache, log) as own:
+        return _embed(scan, own, maker, make, progress or (lambda done, total: None))
 
 
 @dataclass(frozen=True)
@@ -214,25 +212,49 @@ def _here(checkpoint: Checkpoint, max_nodes: int, paths: Sequence[str]) -> Itera
         yield from map(round_embeddings, encoder.embed_traces(paths[start : start + CHUNK], max_nodes))
 
 
+def round_embeddings(embeddings: np.ndarray) -> np.ndarray:
+    """Embeddings as the cache returns them: float32 [n, d], rounded to float16.
+
+    ``Numerics:`` thread counts and libraries change an embedding by some 1e-6; rounded before use, fresh and cached ones
+    are the same number.
+
+    Raises:
+        PlanError: a value is not finite or does not fit float16.
+
+    Example:
+        >>> round_embeddings(np.array([[0.1]], dtype=np.float32)).tolist()
+        [[0.0999755859375]]
+    """
+    with np.errstate(over="ignore"):
+        rounded = np.asarray(embeddings, dtype=np.float32).astype(np.float16)
+    if not np.isfinite(rounded).all():
+        worst = np.asarray(embeddings)[~np.isfinite(rounded)].flat[0]
+        raise PlanError(f"an embedding holds {worst}; allowed: finite numbers of at most 65504")
+    return rounded.astype(np.float32)
+
+
+def _decoded(value: bytes) -> np.ndarray:
+    if len(value) != 2 * EMBEDDING_WIDTH:
+        raise ValueError("an embedding has another length")
+    return np.frombuffer(value, dtype="<f2").astype(np.float32)
+
+
 def _embed(
     scan: ScanTable,
-    cache: TraceCache,
-    key: EmbeddingKey,
+    cache: ArtefactCache,
+    maker: str,
     make: Callable[[Sequence[str]], Iterator[np.ndarray]],
     progress: Progress,
 ) -> np.ndarray:
-    graphs, first = scan.graph_keys(), scan.first_launches()
-    result = np.zeros((len(graphs), EMBEDDING_WIDTH), np.float32)
-    known, cached = cache.get_embeddings(key, graphs)
-    for row, embedding in cached.items():
-        result[row] = embedding
-    missing = np.flatnonzero(~known).tolist()
-    kept = 0
+    keys, first = [key_of(maker, graph) for graph in scan.graph_keys()], scan.first_launches()
+    found = cache.get(EMBEDDING, keys, _decoded)
+    missing = [row for row, embedding in enumerate(found) if embedding is None]
+    unkept: dict[str, bytes] = {}
     for done, embedding in enumerate(make([scan.paths[first[row]] for row in missing]) if missing else (), start=1):
-        result[missing[done - 1]] = embedding
+        row = missing[done - 1]
+        found[row], unkept[keys[row]] = embedding, embedding.astype("<f2").tobytes()
         progress(done, len(missing))
-        if done - kept == CHUNK or done == len(missing):
-            rows = missing[kept:done]
-            cache.put_embeddings(key, [graphs[row] for row in rows], result[rows])
-            kept = done
-    return result
+        if len(unkept) == CHUNK or done == len(missing):
+            cache.put(EMBEDDING, unkept)
+            unkept = {}
+    return np.array(found, dtype=np.float32).reshape(-1, EMBEDDING_WIDTH)

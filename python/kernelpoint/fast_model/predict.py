@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from kernelpoint import _native
+from kernelpoint.archive import archived, from_archived
 from kernelpoint.fast_model.configuration import Configuration
 from kernelpoint.fast_model.predictions import BEYOND_L1, OF_CORES, OF_TOTAL, REPLAYED, REQUESTS, SPREAD, Predictions
-from kernelpoint.pool import Pool, pieces_of
+from kernelpoint.pool import Pool
 from kernelpoint.progress import WorkProgress
-from kernelpoint.traces.artefacts import PREDICTIONS, STATES, artefacts_folder, keep, recall, states_key
+from kernelpoint.traces.cache import ArtefactCache, key_of, opened
 from kernelpoint.traces.passing import passing
+from kernelpoint.traces.scan_launches import launch_contents
 
 Log = Callable[[str], None]
 Progress = Callable[[int, int, float], None]
-MOST_FILES, MOST_BYTES = 256, 64 << 20  # of a piece that one worker hashes
 CODE_BYTES = 256 << 20  # of instructions that the model of the cores keeps
 # Model: relative standard deviations of launches from replayed state (1.7, 2.5 and 4.3 %) and of lists' totals (+0.5, +0.5 and
 # -0.5 %), measured in MacSim with perfect_bp: one launch takes 7,020 cycles or 7,620 by the phases that it begins with, which
 # the model of the cores does not follow into memory's queues.
 PHASE_SCATTER, PHASE_ERROR = 0.03, 0.005
 MODEL_VERSION: str = _native.fast_model.MODEL_VERSION
+PREDICTIONS, STATES = "predictions", "states of cores"  # kinds of artefacts
 REPLICATIONS: int = _native.fast_model.REPLICATIONS  # of a list that means of the model of the cores are of
 
 
@@ -35,14 +34,14 @@ def predict(
     configuration: Configuration,
     fingerprint: str,
     log: Log,
-    folder: str | os.PathLike[str] | None = None,
+    cache: ArtefactCache | None = None,
     progress: Progress | None = None,
-    threads: int | None = None,
+    contents: np.ndarray | None = None,
     pool: Pool | None = None,
 ) -> Predictions:
     """Simulate every launch of a list in program order, with the caches that the ones before it leave, or recall it.
 
-    The result depends on the list, the configuration and the model's version; it is kept on disk under these, unless
+    The result depends on the list, the configuration and the model's version; it is kept in the cache under these, unless
     a trace could not be opened or read, which another try may do. Launches of equal traces that find the same in L2 are
     simulated once, on a GPU that invalidates L1 at each launch (MacSim's does not).
 
@@ -51,12 +50,12 @@ def predict(
         copies: uint64 [n, 3], copies from host to device as `read_trace_list` gives them.
         configuration: the simulated GPU.
         fingerprint: identifies the list.
-        log: told which launches could not be predicted, and what is wrong with the file on disk.
-        folder: where results are kept; by default `predictions` in the cache folder.
+        log: told which launches could not be predicted, and what is wrong with the cache.
+        cache: by default the user's.
         progress: called with (launches done, launches, about which share of the work that is) ten times a second; by default
             a line on a terminal, or in the log.
-        threads: that read the traces, to find equal ones; by default as many as there are processors.
-        pool: workers that read them instead; the result is the same.
+        contents: of each launch, which tell equal traces, where a scan has read them (ScanTable.contents).
+        pool: workers that read them where it has not; the result is the same.
 
     Ctrl-C ends it within a second.
 
@@ -68,55 +67,86 @@ def predict(
     >>> predictions.counters["cycles"].shape
     (6,)
     """
-    folder = artefacts_folder() if folder is None else Path(folder)
-    key = f"{fingerprint}:{_digest([np.asarray(copies)])}:{configuration.hash}:{MODEL_VERSION}"
-    found = _recall(key, configuration, folder, log)
-    if found is None:
-        shown = progress or WorkProgress("fast model", "launches", log)
-        counters, failures = _simulate(paths, copies, configuration, shown, threads, pool)
-        to_keep = not passing(failures.values())
-        if configuration.cores is not None:
-            of_cores, states = _of_cores(paths, configuration, WorkProgress("model of the cores", "launches", log))
-            counters |= of_cores
-            if to_keep:
-                bytes_of = np.frombuffer(states, dtype=np.uint8)
-                keep(STATES, states_key(fingerprint, *configuration.cores), {"states": bytes_of}, folder, log)
-        found = Predictions(counters, configuration.name, configuration.hash, MODEL_VERSION, failures)
-        if to_keep:
-            keep(PREDICTIONS, key, counters, folder, log, failures={str(k): why for k, why in failures.items()})
-    _tell_missing(found, paths, log)
-    return found
+    key = key_of(fingerprint, _copies_key(copies), configuration.hash, MODEL_VERSION)
+    with opened(cache, log) as own:
+        (found,) = own.get(PREDICTIONS, [key], _decoded)
+        if found is None:
+            found = _made(paths, copies, configuration, fingerprint, key, log, own, progress, contents, pool)
+    counters, failures = found
+    predictions = Predictions(counters, configuration.name, configuration.hash, MODEL_VERSION, failures)
+    _tell_missing(predictions, paths, log)
+    return predictions
 
 
-def _simulate(
+def _copies_key(copies: np.ndarray) -> str:
+    array = np.ascontiguousarray(copies)
+    return key_of(array.dtype.str, array.shape, array.tobytes().hex())
+
+
+Results = tuple[Mapping[str, np.ndarray], Mapping[int, str]]  # counters of each launch; reasons of failures by launch
+
+
+def _made(
     paths: Sequence[str],
     copies: np.ndarray,
     configuration: Configuration,
-    shown: Progress,
-    threads: int | None,
+    fingerprint: str,
+    key: str,
+    log: Log,
+    cache: ArtefactCache,
+    progress: Progress | None,
+    contents: np.ndarray | None,
     pool: Pool | None,
-) -> tuple[dict[str, np.ndarray], dict[int, str]]:
-    """Counters of every launch, and the reason for each launch without counters."""
+) -> Results:
+    """Counters of every launch, and the reason for each launch without counters; kept unless another try may read more."""
+    if contents is None:
+        contents = launch_contents(paths, cache, pool)
+    counters, failures = _simulate(
+        paths, copies, configuration, progress or WorkProgress("fast model", "launches", log), contents
+    )
+    states = b""
+    if configuration.cores is not None:
+        of_cores, states = _of_cores(paths, configuration, WorkProgress("model of the cores", "launches", log))
+        counters |= of_cores
+    if not passing(failures.values()):
+        about = {"failures": {str(launch): why for launch, why in failures.items()}}
+        cache.put(PREDICTIONS, {key: archived(about, counters)})
+        if configuration.cores is not None:
+            cache.put(STATES, {_states_key(fingerprint, *configuration.cores): states})
+    return counters, failures
 
+
+def states_of_cores(fingerprint: str, residency: Sequence[int], predictor: Sequence[int], log: Log) -> bytes:
+    """The states in which MacSim's cores begin the launches of a list, as they were recorded with its predictions; empty where
+    there are none.
+
+    Args:
+        fingerprint: of the list.
+        residency, predictor: of the simulated GPU, see ``kp_host_info``.
+    """
+    with opened(None, log) as cache:
+        return cache.get(STATES, [_states_key(fingerprint, residency, predictor)])[0] or b""
+
+
+def _states_key(fingerprint: str, residency: Sequence[int], predictor: Sequence[int]) -> str:
+    return key_of(fingerprint, tuple(residency), tuple(predictor), _native.fast_model.CORE_MODEL_VERSION)
+
+
+def _decoded(value: bytes) -> Results:
+    about, counters = from_archived(value)
+    counters["cycles"]
+    return counters, {int(launch): str(reason) for launch, reason in about["failures"].items()}
+
+
+def _simulate(
+    paths: Sequence[str], copies: np.ndarray, configuration: Configuration, shown: Progress, contents: np.ndarray
+) -> tuple[dict[str, np.ndarray], dict[int, str]]:
     def advance(done: int, share: float) -> None:
         shown(done, len(paths), share)
 
-    threads = threads or len(os.sched_getaffinity(0))
-    contents = None if pool is None else _contents(pool, paths)
-    counters, failures, _ = _native.fast_model.run(
-        list(paths), copies, configuration, advance, threads, contents=contents
-    )
+    counters, failures, _ = _native.fast_model.run(list(paths), copies, configuration, advance, contents=contents)
     shown(len(paths), len(paths), 1.0)
     return counters, dict(failures)
-
-
-def _contents(pool: Pool, paths: Sequence[str]) -> np.ndarray:
-    """Contents of the distinct traces of a list, in the order of their first launches: as `_native.fast_model.contents`."""
-    distinct = [os.path.abspath(path) for path in dict.fromkeys(paths) if path]
-    sizes = _native.stat_many(distinct)[:, 0].tolist()
-    pieces = [[distinct[i] for i in piece] for piece in pieces_of(sizes, MOST_BYTES, MOST_FILES)]
-    found = list(pool.map(_native.fast_model.contents, pieces))
-    return np.concatenate(found) if found else np.zeros((0, 3), dtype=np.uint64)
 
 
 def _of_cores(
@@ -164,22 +194,3 @@ def _tell_missing(found: Predictions, paths: Sequence[str], log: Log) -> None:
     if found.failures:
         first = next(iter(found.failures.values()))
         log(f"kernelpoint: the fast model could not simulate {len(found.failures):,} launches; the first: {first}")
-
-
-def _digest(arrays: Sequence[np.ndarray]) -> str:
-    digest = hashlib.blake2b(digest_size=16)
-    for array in arrays:
-        digest.update(f"{array.dtype.str}{array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
-
-
-def _recall(key: str, configuration: Configuration, folder: Path, log: Log) -> Predictions | None:
-    """Predictions that were kept, or None."""
-    about, counters = recall(PREDICTIONS, key, folder, log) or ({}, {})
-    try:
-        failures = {int(launch): reason for launch, reason in about["failures"].items()}
-        counters["cycles"]
-    except (LookupError, ValueError, TypeError, AttributeError):  # none, or of another version
-        return None
-    return Predictions(counters, configuration.name, configuration.hash, MODEL_VERSION, failures)

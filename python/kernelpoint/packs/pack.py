@@ -23,7 +23,7 @@ from kernelpoint.errors import ConfigError, shown
 from kernelpoint.files import open_regular, replacing
 from kernelpoint.journal import ResultRecord, Run, ValidationRecord
 from kernelpoint.traces import launch_paths
-from kernelpoint.traces.footprints import FootprintStore
+from kernelpoint.traces.footprints import kept_footprints
 
 FORMAT_VERSION = 1
 ABOUT, PLAN, LIST = "about.json", "sample.kpplan", "list"
@@ -71,7 +71,7 @@ def write_pack(run: Run, path: Path) -> Packed:
     }
     whole = {paths[unit] for unit in units}
     files = {name: _file(name, list_path.parent, name in whole) for name in dict.fromkeys(paths)}
-    footprints = list(FootprintStore.kept(files))
+    footprints = list(kept_footprints(list(files)))
     about = {
         "version": FORMAT_VERSION,
         "kernelpoint": __version__,

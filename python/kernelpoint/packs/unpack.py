@@ -20,7 +20,7 @@ from kernelpoint.archive import SEAL_DIGITS, check_seal
 from kernelpoint.errors import PlanError
 from kernelpoint.files import open_output_bytes, open_regular, write_output
 from kernelpoint.packs.pack import ABOUT, BLOCK, FOOTPRINTS, FORMAT_VERSION, HEAD, HEADS, LIST, PLAN, TRACES, TraceFile
-from kernelpoint.traces.footprints import FootprintStore
+from kernelpoint.traces.footprints import keep_footprints
 
 CONFIGURATION = "kernelpoint.yaml"
 SEAL = "pack.seal"  # last in a folder: the seal of its pack
@@ -59,7 +59,7 @@ def unpack(path: Path, folder: Path) -> Path:
             (Path(made) / "made").replace(folder)
         with archive.open(FOOTPRINTS) as packed:
             rows = about["footprints"]
-            FootprintStore.keep((str(folder / name), residency, packed.read(size)) for name, residency, size in rows)
+            keep_footprints((str(folder / name), residency, packed.read(size)) for name, residency, size in rows)
     return listed
 
 

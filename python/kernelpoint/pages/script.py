@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from kernelpoint.files import read_regular, replacing
-from kernelpoint.traces.store import cache_folder
+from kernelpoint.traces.cache import cache_folder
 
 MOST_BYTES = 1 << 26
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH

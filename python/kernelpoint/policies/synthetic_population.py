@@ -12,7 +12,7 @@ from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import Profile
 from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.traces import LaunchShape, ScanTable
-from kernelpoint.traces.cache_records import COUNTS, RECORD
+from kernelpoint.traces.scan import COUNTS, RECORD
 from kernelpoint.workload import Available, Need, Population
 
 KERNELS = ("gemm", "softmax", "copy")
@@ -41,6 +41,7 @@ def synthetic_scan(count: int) -> ScanTable:
         kernel_ids=(present[stream] % 3).astype(np.int32),
         records=records,
         record_ids=np.arange(count, dtype=np.int32),
+        contents=np.zeros((count, 3), dtype=np.uint64),
         streams=np.array([bytes([s]) * 16 for s in range(len(present))], dtype="V16"),
         shapes=tuple(LaunchShape(KERNELS[s % 3], (1 + int(s), 1, 1), (128, 1, 1), 0, 32) for s in present),
         kernel_names=KERNELS,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kernelpoint.errors import HostError
+from kernelpoint.fast_model.predict import states_of_cores
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.traces import launch_paths
-from kernelpoint.traces.artefacts import STATES, artefacts_folder, recall, states_key
 from kernelpoint.traces.replay import Replay, Replayed, StateInfo
 from kernelpoint.workload import fingerprint
 
@@ -66,6 +66,5 @@ class Replays:
         if self._host.predictor[0] == 0:
             return b""
         paths = launch_paths(path)
-        key = states_key(fingerprint((len(paths),), paths, here=True), self._host.residency, self._host.predictor)
-        _, arrays = recall(STATES, key, artefacts_folder(), self._log) or ({}, {})
-        return arrays["states"].tobytes() if "states" in arrays else b""
+        identity = fingerprint((len(paths),), paths, here=True)
+        return states_of_cores(identity, self._host.residency, self._host.predictor, self._log)

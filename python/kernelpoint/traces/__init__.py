@@ -1,7 +1,6 @@
 """Reading traces: trace lists, headers, work and instruction sequences of launches, and the cache of all that."""
 
-from kernelpoint.traces.cache import TraceCache, cache_folder
-from kernelpoint.traces.cache_records import EmbeddingKey, round_embeddings
+from kernelpoint.traces.cache import ArtefactCache, cache_folder
 from kernelpoint.traces.scan import UNITS, LaunchHeader, LaunchShape, Scan, Work, read_header, scan_trace
 from kernelpoint.traces.scan_launches import scan_launches
 from kernelpoint.traces.scan_table import ScanTable
@@ -12,12 +11,11 @@ from kernelpoint.traces.tracez import TracezIndex, read_tracez_index
 __all__ = [
     "SAMPLE_LIST",
     "UNITS",
-    "EmbeddingKey",
+    "ArtefactCache",
     "LaunchHeader",
     "LaunchShape",
     "Scan",
     "ScanTable",
-    "TraceCache",
     "TraceList",
     "TracerSample",
     "TracezIndex",
@@ -29,7 +27,6 @@ __all__ = [
     "read_trace_list",
     "read_tracer_sample",
     "read_tracez_index",
-    "round_embeddings",
     "scan_launches",
     "scan_trace",
     "trace_formats",

@@ -1,45 +1,84 @@
-"""Cache of scans and embeddings, in two levels.
+"""The one cache: whatever is made of traces and kept, under a key of all that it depends on.
 
-Level 1: (path, size, version) of a trace -> stream hash, hash of its operand values, shape, work.
-Level 2: (key of a graph, maker of the embedding) -> embedding. The key is the stream's hash, joined by that of the
-operand values where the trace has some (`ScanTable.graph_keys`): they enter the graph and not the stream.
+It is a SQLite file that may be lost, be damaged or come from another version, and no run breaks. SQLite finds damage of its
+structure and not of the content of a row, so every row carries a checksum (:func:`checksum`). A file with other tables, views
+or triggers than were made is damaged, and so is one in which a query takes more steps than it has bytes.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Sequence
-from dataclasses import astuple
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from itertools import repeat
 from pathlib import Path
+from typing import Any, TypeVar
+from zlib import crc32
 
-import numpy as np
+from kernelpoint.files import require_regular
 
-from kernelpoint import _native
-from kernelpoint.traces.cache_records import RECORD, CachedLaunches, EmbeddingKey, round_embeddings
-from kernelpoint.traces.scan import LaunchShape
-from kernelpoint.traces.store import Log, cache_folder, checksum, is_damage, move_aside, open_store
-
-SCHEMA_VERSION = 4
-VERSION = SCHEMA_VERSION * 1000 + _native.STREAM_HASH_VERSION
+Log = Callable[[str], None]
+Value = TypeVar("Value")
+VERSION = 5000
 SCHEMA = """
-CREATE TABLE folders (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
-CREATE TABLE shapes (id INTEGER PRIMARY KEY, shape TEXT NOT NULL UNIQUE);
-CREATE TABLE launches (folder INTEGER NOT NULL, name TEXT NOT NULL, size INTEGER NOT NULL, version INTEGER NOT NULL,
-    shape INTEGER NOT NULL, record BLOB NOT NULL, crc32 INTEGER NOT NULL, PRIMARY KEY (folder, name)) WITHOUT ROWID;
-CREATE TABLE makers (id INTEGER PRIMARY KEY, maker TEXT NOT NULL UNIQUE);
-CREATE TABLE embeddings (maker INTEGER NOT NULL, stream BLOB NOT NULL, embedding BLOB NOT NULL,
-    crc32 INTEGER NOT NULL, PRIMARY KEY (maker, stream)) WITHOUT ROWID
+CREATE TABLE artefacts (kind TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL, crc32 INTEGER NOT NULL,
+    PRIMARY KEY (kind, key)) WITHOUT ROWID
 """
-WHOLE_FOLDER = 2000  # from here on all rows of a folder are read instead of asking for each name
+SECONDS_TO_WAIT = 60.0  # for another process that writes
+_FILES = ("", "-journal", "-wal", "-shm")  # of a SQLite file; the last two where an older KernelPoint wrote it
+_STEPS = 100_000  # of SQLite's machine between two counts
+_FEWEST_STEPS = 20_000_000
+_STEPS_PER_BYTE = 4  # a row takes some 20 bytes, and to read it some 20 steps
 
-# Errors of damage that SQLite does not see: a row of other types, without its checksum, or that names what is not there.
+# Errors of damage that SQLite does not see: a row of other types, without its checksum, or of other content than was made.
 _DAMAGED = (sqlite3.DatabaseError, ValueError, TypeError, LookupError, AttributeError, OverflowError)
 
 
-class TraceCache:
-    """Both levels in one file, `scans.sqlite` in the cache folder; safe for several processes at once.
+def cache_folder() -> Path:
+    """Folder of the cache: ``$KERNELPOINT_CACHE``, else ``$XDG_CACHE_HOME/kernelpoint``, else ``~/.cache/kernelpoint``.
+
+    >>> import os
+    >>> os.environ["KERNELPOINT_CACHE"] = "/scratch/kernelpoint"
+    >>> cache_folder()
+    PosixPath('/scratch/kernelpoint')
+    """
+    told = os.environ.get("KERNELPOINT_CACHE")
+    if told:
+        return Path(told)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kernelpoint"
+
+
+def key_of(*parts: object) -> str:
+    """The key of what depends on these parts and nothing else: 32 hexadecimal digits, of their text.
+
+    >>> key_of("kernel-1.traceg", 120, 7) == key_of("kernel-1.traceg", 120, 8)
+    False
+    """
+    text = "\0".join(map(str, parts))
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def checksum(text: str, value: bytes) -> int:
+    """CRC-32 of a row: its kind and key as one text, then its value.
+
+    >>> checksum("scan c0ffee", b"record")
+    1862116397
+    """
+    return crc32(value, crc32(text.encode("utf-8", "surrogatepass")))
+
+
+class ArtefactCache:
+    """Artefacts in one file, `artefacts.sqlite` of the cache folder; safe for several processes at once.
+
+    An artefact has a kind and a key (:func:`key_of`). Nothing is ever out of date: what depends on a file that changed has
+    another key.
 
     Args:
         folder: of the file; by default :func:`cache_folder`.
@@ -47,160 +86,201 @@ class TraceCache:
 
     Example:
         >>> import tempfile
-        >>> cache = TraceCache(tempfile.mkdtemp())
-        >>> key = EmbeddingKey("c0ffee", "1", "1", 20000)
-        >>> cache.put_embeddings(key, ["00" * 16], np.ones((1, 3), dtype=np.float32))
-        >>> found, embeddings = cache.get_embeddings(key, ["00" * 16, "ff" * 16])
-        >>> found.tolist(), embeddings[0].tolist()
-        ([True, False], [1.0, 1.0, 1.0])
+        >>> cache = ArtefactCache(tempfile.mkdtemp())
+        >>> cache.put("footprint", {"c0ffee": b"packed"})
+        >>> cache.get("footprint", ["c0ffee", "another"])
+        [b'packed', None]
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None = None, log: Log = lambda text: None) -> None:
-        self.path = (cache_folder() if folder is None else Path(folder)) / "scans.sqlite"
+        self.path = (cache_folder() if folder is None else Path(folder)) / "artefacts.sqlite"
         self._log = log
-        self._db = open_store(self.path, VERSION, SCHEMA, log)
+        self._db = _open_or_make(self.path, log)
 
     def close(self) -> None:
         """Close the file; the cache cannot be used afterwards."""
         self._db.close()
 
-    def get_launches(self, paths: Sequence[str], sizes_and_versions: np.ndarray) -> CachedLaunches:
-        """Cached scans of the traces that have the same size and version as when they were scanned (int64 [n, 2], from
-        `_native.stat_many`)."""
-        found = np.zeros(len(paths), dtype=bool)
-        shapes: list[LaunchShape | None] = [None] * len(paths)
-        blobs = [bytes(RECORD.itemsize)] * len(paths)
-        try:
-            texts, known = dict(self._db.execute("SELECT id, shape FROM shapes")), {}
-            stats = sizes_and_versions.tolist()
-            for folder, names, rows in _by_folder(paths):
-                cached = self._rows(folder, names)
-                for name, row in zip(names, rows, strict=True):
-                    hit = cached.get(name)
-                    if hit is not None and [hit[0], hit[1]] == stats[row]:
-                        if hit[2] not in known:
-                            known[hit[2]] = _shape(texts[hit[2]])
-                        _check(hit[4], f"{folder}/{name} {hit[0]} {hit[1]} {texts[hit[2]]}", hit[3])
-                        blobs[row], shapes[row], found[row] = hit[3], known[hit[2]], True
-            if any(len(blob) != RECORD.itemsize for blob in blobs):
-                raise ValueError("a record has another length")
-            records = np.frombuffer(b"".join(blobs), dtype=RECORD)
-        except _DAMAGED as error:
-            self._recover(error)
-            return CachedLaunches(np.zeros_like(found), np.zeros(len(paths), dtype=RECORD), [None] * len(paths))
-        return CachedLaunches(found, records, shapes)
+    def get(self, kind: str, keys: Sequence[str], decode: Callable[[bytes], Value] = bytes) -> list[Value | None]:  # type: ignore[assignment]
+        """The artefacts of a kind by their keys, in that order; None where there is none.
 
-    def put_launches(
-        self, paths: Sequence[str], sizes_and_versions: np.ndarray, records: np.ndarray, shapes: Sequence[LaunchShape]
-    ) -> None:
-        """Remember what :func:`get_launches` shall find."""
-        stats = sizes_and_versions.tolist()
-        try:
-            self._db.execute("BEGIN IMMEDIATE")
-            with self._db:
-                texts = {shape: json.dumps(astuple(shape)) for shape in set(shapes)}
-                numbers = self._intern("shapes", "shape", texts.values())
-                for folder, names, rows in _by_folder(paths):
-                    number = self._intern("folders", "path", [folder])[folder]
-                    values = []
-                    for name, i in zip(names, rows, strict=True):
-                        (size, version), record = stats[i], records[i].tobytes()
-                        shape = texts[shapes[i]]
-                        crc = checksum(f"{folder}/{name} {size} {version} {shape}", record)
-                        values.append((number, name, size, version, numbers[shape], record, crc))
-                    self._db.executemany("INSERT OR REPLACE INTO launches VALUES (?, ?, ?, ?, ?, ?, ?)", values)
-        except sqlite3.DatabaseError as error:
-            self._recover(error)
-
-    def get_embeddings(self, key: EmbeddingKey, streams: Sequence[str]) -> tuple[np.ndarray, dict[int, np.ndarray]]:
-        """Known graphs (`streams`, keys of 32 digits) as bool [n], and row -> float32 embedding for those."""
-        found = np.zeros(len(streams), dtype=bool)
-        embeddings: dict[int, np.ndarray] = {}
-        query = "SELECT stream, embedding, crc32 FROM embeddings WHERE maker = (SELECT id FROM makers WHERE maker = ?)"
-        maker = json.dumps(astuple(key))
-        try:
-            cached = {stream: rest for stream, *rest in self._db.execute(query, (maker,))}
-            for row, stream in enumerate(streams):
-                if (rest := cached.get(bytes.fromhex(stream))) is not None:
-                    blob, crc = rest
-                    _check(crc, f"{maker} {stream}", blob)
-                    embeddings[row] = np.frombuffer(blob, dtype="<f2").astype(np.float32)
-                    found[row] = True
-        except _DAMAGED as error:
-            self._recover(error)
-            return np.zeros(len(streams), dtype=bool), {}
-        return found, embeddings
-
-    def put_embeddings(self, key: EmbeddingKey, streams: Sequence[str], embeddings: np.ndarray) -> None:
-        """Remember float32 [n, d] embeddings, rounded as :func:`round_embeddings` does.
-
-        Raises:
-            PlanError: a value is not finite or does not fit float16.
+        Args:
+            decode: makes an artefact of its bytes, and raises ValueError where they are none; the cache is damaged then.
         """
-        rounded = round_embeddings(embeddings).astype("<f2")
+        query = "SELECT key, value, crc32 FROM artefacts WHERE kind = ? AND key IN (SELECT value FROM json_each(?))"
+        found: dict[str, Value] = {}
+        try:
+            for key, value, crc in self._db.execute(query, (kind, json.dumps(keys))):
+                if checksum(f"{kind} {key}", value) != crc:
+                    raise ValueError("a row does not have its checksum")
+                found[key] = decode(value)
+        except _DAMAGED as error:
+            self._recover(error)
+            found.clear()
+        return [found.get(key) for key in keys]
+
+    def put(self, kind: str, artefacts: Mapping[str, bytes]) -> None:
+        """Keep artefacts, by their keys."""
+        rows = [(kind, key, value, checksum(f"{kind} {key}", value)) for key, value in artefacts.items()]
         try:
             self._db.execute("BEGIN IMMEDIATE")
             with self._db:
-                maker = json.dumps(astuple(key))
-                number = self._intern("makers", "maker", [maker])[maker]
-                values = (
-                    (number, bytes.fromhex(stream), row.tobytes(), checksum(f"{maker} {stream}", row.tobytes()))
-                    for stream, row in zip(streams, rounded, strict=True)
-                )
-                self._db.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?)", values)
+                self._db.executemany("INSERT OR REPLACE INTO artefacts VALUES (?, ?, ?, ?)", rows)
         except sqlite3.DatabaseError as error:
             self._recover(error)
 
-    def _rows(self, folder: str, names: Sequence[str]) -> dict[str, tuple[int, int, int, bytes, int]]:
-        """name -> (size, version, shape, record, checksum) of the launches known in a folder."""
-        query = (
-            "SELECT name, size, version, shape, record, crc32 FROM launches "
-            "WHERE folder = (SELECT id FROM folders WHERE path = ?)"
-        )
-        rows: Iterable[tuple[str, int, int, int, bytes, int]]
-        if len(names) >= WHOLE_FOLDER:
-            rows = self._db.execute(query, (folder,))
-        else:
-            single = f"{query} AND name = ?"
-            rows = [row for name in names for row in self._db.execute(single, (folder, name))]
-        return {name: (size, version, shape, record, crc) for name, size, version, shape, record, crc in rows}
-
-    def _intern(self, table: str, column: str, texts: Iterable[str]) -> dict[str, int]:
-        """The number of each text in a table of texts; new ones get one. Inside a transaction."""
-        texts = list(texts)
-        self._db.executemany(f"INSERT OR IGNORE INTO {table} ({column}) VALUES (?)", ((text,) for text in texts))
-        query = f"SELECT id FROM {table} WHERE {column} = ?"
-        return {text: self._db.execute(query, (text,)).fetchone()[0] for text in texts}
+    def kinds(self, beginning: str) -> list[str]:
+        """Kinds of artefacts that are kept, with this beginning, sorted."""
+        try:
+            found = self._db.execute("SELECT DISTINCT kind FROM artefacts WHERE kind GLOB ?", (f"{beginning}*",))
+            return sorted(str(kind) for (kind,) in found)
+        except _DAMAGED as error:
+            self._recover(error)
+            return []
 
     def _recover(self, error: Exception) -> None:
-        """After an error inside a query: a file that cannot be written now is left alone, a damaged one replaced."""
-        if not is_damage(error):
-            self._log(f"kernelpoint: the cache {self.path} cannot be used at the moment ({error})")
-            return
+        """After an error inside a query: a damaged file is replaced; one that cannot be used now is not asked again."""
         self._db.close()
-        move_aside(self.path, self._log)
-        self._db = open_store(self.path, VERSION, SCHEMA, self._log)
+        if not _is_damage(error):
+            self._log(
+                f"kernelpoint: the cache {self.path} cannot be used ({error}); the rest of this process does without"
+            )
+            self._db = _in_memory()
+            return
+        _move_aside(self.path, self._log)
+        self._db = _open_or_make(self.path, self._log)
 
 
-def _by_folder(paths: Sequence[str]) -> list[tuple[str, list[str], list[int]]]:
-    """Absolute folder, file names in it, and their rows in `paths`."""
-    groups: dict[str, tuple[list[str], list[int]]] = {}
-    for row, path in enumerate(paths):
-        folder, _, name = path.rpartition("/")
-        names, rows = groups.setdefault(folder, ([], []))
-        names.append(name)
-        rows.append(row)
-    return [
-        (os.path.abspath(folder if folder or not paths[rows[0]].startswith("/") else "/"), names, rows)
-        for folder, (names, rows) in groups.items()
-    ]
+@contextlib.contextmanager
+def opened(cache: ArtefactCache | None, log: Log):  # type: ignore[no-untyped-def]
+    """A cache that is at hand, else the user's, which is closed at the end."""
+    own = ArtefactCache(log=log) if cache is None else cache
+    try:
+        yield own
+    finally:
+        if cache is None:
+            own.close()
 
 
-def _check(crc: int, text: str, blob: bytes) -> None:
-    if checksum(text, blob) != crc:
-        raise ValueError("a row does not have its checksum")
+# ---- the file --------------------------------------------------------------------------------------------------------
 
 
-def _shape(text: str) -> LaunchShape:
-    name, grid, block, shared_memory, registers = json.loads(text)
-    return LaunchShape(name, tuple(grid), tuple(block), shared_memory, registers)
+class _Connection(sqlite3.Connection):
+    """A connection whose queries end: one that takes more steps than the file can need is interrupted."""
+
+    most_steps = _FEWEST_STEPS
+
+    def execute(self, *arguments: Any) -> sqlite3.Cursor:
+        # Counted without Python code, which would take Ctrl-C for itself.
+        self.set_progress_handler(partial(next, repeat(0, self.most_steps // _STEPS), 1), _STEPS)
+        try:
+            return super().execute(*arguments)
+        except UnicodeDecodeError:  # of SQLite's own message, which quotes the schema
+            raise sqlite3.DatabaseError("its schema is no text") from None
+
+
+def _is_damage(error: Exception) -> bool:
+    """True if an error inside a query says that the file is damaged, and not that it cannot be used at the moment."""
+    words = ("malformed", "no such table", "no such column", "disk image", "decode", "interrupted")
+    return not isinstance(error, sqlite3.OperationalError) or any(word in str(error) for word in words)
+
+
+def _open_or_make(path: Path, log: Log) -> _Connection:
+    """Open the cache file, several processes at once; make it where it is missing.
+
+    A file of another version is emptied. A damaged one is moved aside and made again. Where no file can be made, the
+    cache is in memory and ends with the process. Each of these is said once through `log`.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _require_locks(path.parent)
+        try:
+            return _open(path, log)
+        except sqlite3.DatabaseError as error:
+            if not _is_damage(error):
+                raise
+        _move_aside(path, log)
+        return _open(path, log)
+    except (OSError, sqlite3.DatabaseError) as error:
+        reason = error.strerror or error if isinstance(error, OSError) else error
+        log(f"kernelpoint: the cache {path} cannot be used ({reason}); nothing read in this run is remembered")
+        return _in_memory()
+
+
+def _in_memory() -> _Connection:
+    return _prepare(sqlite3.connect(":memory:", isolation_level=None, factory=_Connection))
+
+
+def _move_aside(path: Path, log: Log) -> None:
+    """Rename a damaged cache, so that it can be looked at, and say so."""
+    aside = path.with_name(f"{path.name}.damaged-{time.time_ns()}")
+    for suffix in _FILES:
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(f"{path}{suffix}", f"{aside}{suffix}")
+    log(f"kernelpoint: the cache {path} is damaged; it was moved to {aside} and a new one begun")
+
+
+def _require_locks(folder: Path) -> None:
+    """Refuse a file system without locks, on each of which SQLite would wait for a minute.
+
+    Raises:
+        OSError: a lock of a new file, which no other process knows, is refused; or no file can be made.
+    """
+    with tempfile.TemporaryFile(dir=folder) as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise OSError(error.errno, f"its file system refuses locks: {error.strerror}") from None
+
+
+def _open(path: Path, log: Log) -> _Connection:
+    for suffix in _FILES:
+        with contextlib.suppress(FileNotFoundError):
+            require_regular(f"{path}{suffix}")
+    connection = sqlite3.connect(path, timeout=SECONDS_TO_WAIT, isolation_level=None, factory=_Connection)
+    try:
+        connection.most_steps = _FEWEST_STEPS + _STEPS_PER_BYTE * os.path.getsize(path)
+        connection.execute("PRAGMA trusted_schema = OFF")
+        # WAL needs memory that all writers share: no second machine could write.
+        connection.execute("PRAGMA journal_mode = TRUNCATE")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        found = connection.execute("PRAGMA user_version").fetchone()[0]
+        if found not in (0, VERSION):
+            log(f"kernelpoint: the cache {path} has version {found}, this KernelPoint uses {VERSION}; it is emptied")
+        if found != VERSION:
+            return _prepare(connection)
+        if _tables(connection) != _made(SCHEMA):
+            raise sqlite3.DatabaseError("it has other tables than were made")
+        return connection
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _prepare(connection: _Connection) -> _Connection:
+    """Replace whatever stands in the file by an empty table, unless another process just did."""
+    connection.execute("BEGIN IMMEDIATE")
+    with connection:
+        if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+            things = "SELECT type, name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
+            for kind, name in connection.execute(things).fetchall():
+                quoted = name.replace('"', '""')
+                connection.execute(f'DROP {kind} "{quoted}"')
+            for statement in SCHEMA.split(";"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+    return connection
+
+
+def _tables(connection: sqlite3.Connection) -> list[Any]:
+    return connection.execute(
+        "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"
+    ).fetchall()
+
+
+@cache
+def _made(schema: str) -> list[Any]:
+    """The schema as SQLite keeps it."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as made:
+        made.executescript(schema)
+        return _tables(made)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelpoint import _native
-from kernelpoint.traces.footprints import FootprintStore
+from kernelpoint.traces.cache import ArtefactCache
+from kernelpoint.traces.footprints import Footprints
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Replay:
         state: of the simulator.
         memory: bytes of packed footprints that are kept.
         folder: of the cache on disk.
-        trained: states of the cores before launches, as recorded with the predictions (see traces/artefacts.py); where
+        trained: states of the cores before launches, as recorded with the predictions (fast_model/predict.py); where
             there are none, every earlier launch passes through the model of the cores once.
         log: told once of each trace that cannot be read: the replay goes on without it.
 
@@ -73,7 +74,7 @@ class Replay:
         log: Callable[[str], None] = lambda text: None,
         trained: bytes = b"",
     ) -> None:
-        self._store = FootprintStore((*state.residency, state.keeps_l1), folder, log)
+        self._footprints = Footprints((*state.residency, state.keeps_l1), ArtefactCache(folder, log))
         self._native = _native.Replay(
             list_path,
             lines=state.lines,
@@ -85,8 +86,8 @@ class Replay:
             predictor=state.predictor,
             trained=trained,
             memory=memory,
-            load=self._store.load,
-            save=self._store.save,
+            load=self._footprints.load,
+            save=self._footprints.save,
             refuse=lambda path, reason: log(f"kernelpoint: replay goes on without a trace: {reason}"),
         )
 
@@ -102,5 +103,5 @@ class Replay:
             IndexError: the list has no such launch.
         """
         replayed = Replayed(**self._native.before(launch))
-        self._store.flush()
+        self._footprints.flush()
         return replayed

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+import numpy as np
+
 from kernelpoint import _native
 
 # Units that execute instructions, in the order of Work.by_unit (plugin/native/trace/opcode.h).
@@ -21,6 +23,22 @@ UNITS = (
     "other",
 )
 
+# Names of the counts in a record, in order; see Work.
+COUNTS = (
+    "instructions",
+    "thread_instructions",
+    "ctas",
+    "warps",
+    "global_accesses",
+    "shared_accesses",
+    "sectors",
+    "bytes",
+    "unread_instructions",
+)
+# One trace: stream hash, hash of operand values, counts, instructions by unit.
+RECORD = np.dtype(
+    [("stream", "V16"), ("values", "V16"), ("counts", "<i8", (len(COUNTS),)), ("by_unit", "<i8", (len(UNITS),))]
+)
 Dim3 = tuple[int, int, int]
 
 

@@ -1,28 +1,44 @@
-"""Reading of every launch of a workload into one table, through the cache."""
+"""Reading of every launch of a workload into one table: each distinct trace once, through the cache."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import astuple, dataclass, field
+from functools import partial
+from operator import attrgetter
 
 import numpy as np
 
-from kernelpoint.pool import Pool
-from kernelpoint.traces.cache import TraceCache
-from kernelpoint.traces.reading import Log, Progress, read_files
-from kernelpoint.traces.scan import LaunchShape
+from kernelpoint import _native
+from kernelpoint.pool import Pool, pieces_of
+from kernelpoint.traces.cache import ArtefactCache, key_of, opened
+from kernelpoint.traces.scan import COUNTS, RECORD, LaunchShape, shape_from_native
 from kernelpoint.traces.scan_table import ScanTable
+
+CONTENT = f"content {_native.CONTENT_VERSION}"  # kinds of artefacts
+SCAN = f"scan {_native.STREAM_HASH_VERSION}"
+CHUNK = 1024  # traces read here before what they showed is written to the cache
+MOST_FILES, MOST_BYTES = 256, 32 << 20  # of a piece that one worker reads
+UNCOMPARED = np.iinfo(np.uint64).max  # bytes of text of a trace whose content is not compared
+
+Log = Callable[[str], None]
+Progress = Callable[[int, int], None]
+Scanned = tuple[bytes, LaunchShape]  # of RECORD, and the shape
+_counts = attrgetter(*COUNTS)
 
 
 def scan_launches(
     paths: Sequence[str],
-    cache: TraceCache | None = None,
+    cache: ArtefactCache | None = None,
     progress: Progress | None = None,
     log: Log = lambda text: None,
     threads: int | None = None,
     pool: Pool | None = None,
 ) -> ScanTable:
-    """Read the trace of every launch once; unchanged traces that the cache knows are not read again.
+    """Read the trace of every launch once; traces that the cache knows are not read again, and of equal ones one is parsed.
 
     A trace that cannot be used does not stop the others: it is reported in ``errors``. An interrupted scan (Ctrl-C) goes
     on where it stopped, because the cache is filled as it goes.
@@ -37,51 +53,234 @@ def scan_launches(
 
     Example:
         >>> import tempfile
-        >>> table = scan_launches(["missing.traceg"], cache=TraceCache(tempfile.mkdtemp()))
+        >>> table = scan_launches(["missing.traceg"], cache=ArtefactCache(tempfile.mkdtemp()))
         >>> table.errors
         {0: 'missing.traceg: cannot be opened: No such file or directory'}
     """
-    rows: dict[str, int] = {}
-    row_of_launch = np.fromiter((rows.setdefault(path, len(rows)) for path in paths), dtype=np.int32, count=len(paths))
-    files = list(rows)
-    own_cache = TraceCache(log=log) if cache is None else cache
-    try:
-        records, shapes, errors = read_files(
-            files, own_cache, progress or _quiet, threads or _usable_threads(), log, pool
+    files = list(dict.fromkeys(paths))
+    with opened(cache, log) as own:
+        reading = _Reading(files, own, threads or _usable_threads(), pool)
+        reading.read(progress or (lambda done, total: None))
+    reading.tell(log)
+    return reading.table(paths)
+
+
+def launch_contents(paths: Sequence[str], cache: ArtefactCache, pool: Pool | None = None) -> np.ndarray:
+    """uint64 [N, 3]: contents of launches as in ScanTable.contents, without parsing them; zeros where the path is empty."""
+    files = list(dict.fromkeys(path for path in paths if path))
+    reading = _Reading(files, cache, _usable_threads(), pool)
+    reading.compare(np.arange(len(files)))
+    row = {path: number for number, path in enumerate(files)} | {"": len(files)}
+    return np.append(reading.contents, np.zeros((1, 3), np.uint64), axis=0)[[row[path] for path in paths]]
+
+
+def trace_keys(paths: Sequence[str], cache: ArtefactCache) -> list[tuple[str, ...]]:
+    """Keys of traces: of the file as it is, then of its content where the cache knows it."""
+    files = _file_keys(paths, _native.stat_many(paths, versions=True))
+    known = cache.get(CONTENT, files, _content)
+    return [
+        (key,) if content is None else (key, *_content_keys(np.frombuffer(content, dtype="<u8").reshape(1, 3)))
+        for key, content in zip(files, known, strict=True)
+    ]
+
+
+@dataclass
+class Chunk:
+    """What parsing some traces showed, by position.
+
+    Attributes:
+        scans: None where a trace cannot be used.
+        errors: reason for each failure.
+        opcodes: warp instructions of opcodes that are in no table.
+        store_data: instructions whose STORE_DATA fields were left out.
+    """
+
+    scans: list[Scanned | None] = field(default_factory=list)
+    errors: dict[int, str] = field(default_factory=dict)
+    opcodes: Counter[str] = field(default_factory=Counter)
+    store_data: int = 0
+
+
+def read_chunk(files: Sequence[str], threads: int = 1, report: Callable[[int], None] | None = None) -> Chunk:
+    """Parse traces. report: called with how many are read, a few times a second, and may raise to stop."""
+    chunk, record = Chunk(), np.zeros(1, dtype=RECORD)
+    known: dict[LaunchShape, LaunchShape] = {}  # equal shapes travel once between workers
+    for i, scan in enumerate(_native.scan_many(list(files), threads, report)):
+        if isinstance(scan, str):
+            chunk.errors[i] = scan
+            chunk.scans.append(None)
+            continue
+        record[0] = bytes.fromhex(scan.stream), bytes.fromhex(scan.values), _counts(scan.work), scan.work.by_unit
+        shape = shape_from_native(scan.header)
+        chunk.scans.append((record.tobytes(), known.setdefault(shape, shape)))
+        chunk.opcodes.update(scan.unknown_opcodes)
+        chunk.store_data += scan.store_data_left_out
+    return chunk
+
+
+class _Reading:
+    """Content and scan of each file: what the cache knows, and what is read now."""
+
+    def __init__(self, files: list[str], cache: ArtefactCache, threads: int, pool: Pool | None) -> None:
+        self.files, self._cache, self._threads, self._pool = files, cache, threads, pool
+        stats = _native.stat_many(files, versions=True)
+        self._sizes, self._keys = stats[:, 0], _file_keys(files, stats)
+        found = cache.get(CONTENT, self._keys, _content)
+        self._compared = np.array([content is not None for content in found], dtype=bool)
+        # What is not compared is equal to nothing but itself.
+        own = [(int(key[:16], 16), int(key[16:], 16), 0) for key in self._keys]
+        self.contents = np.array(own, dtype=np.uint64).reshape(-1, 3)
+        self.contents[self._compared] = np.frombuffer(b"".join(filter(None, found)), dtype="<u8").reshape(-1, 3)
+        self._scans: dict[str, Scanned] = {}  # by content
+        self._errors: dict[str, tuple[str, str]] = {}  # by content: a path to it, and why it cannot be used
+        self._opcodes: Counter[str] = Counter()
+        self._store_data = 0
+
+    def compare(self, rows: np.ndarray) -> None:
+        """Read the contents of files that the cache does not know."""
+        rows = rows[~self._compared[rows]]
+        if self._pool is None:
+            read = _native.contents([self.files[row] for row in rows], self._threads)
+        else:
+            parts = self._pool.map(_native.contents, self._pieces(rows)[1])
+            read = np.concatenate([np.zeros((0, 3), np.uint64), *parts])
+        is_compared = read[:, 2] != UNCOMPARED
+        rows = rows[is_compared]
+        self.contents[rows], self._compared[rows] = read[is_compared], True
+        self._cache.put(CONTENT, {self._keys[row]: self.contents[row].tobytes() for row in rows.tolist()})
+
+    def read(self, progress: Progress) -> None:
+        """Compare and parse what the cache does not know; the cache is filled as this goes on."""
+        self._recall(np.arange(len(self.files)))
+        missing = np.flatnonzero([key not in self._scans for key in _content_keys(self.contents)])
+        size = CHUNK if self._pool is None else max(len(missing), 1)
+        for start in range(0, len(missing), size):
+            rows = missing[start : start + size]
+            self.compare(rows)
+            self._recall(rows)
+            first = dict(zip(_content_keys(self.contents[rows[::-1]]), rows[::-1].tolist(), strict=True))
+            new = np.array(sorted(row for key, row in first.items() if key not in self._scans), dtype=np.int64)
+            report = partial(_report, progress, start + len(rows) - len(new), len(missing))
+            for parsed, chunk in self._parsed(new, report):
+                self._take(parsed, chunk)
+            progress(start + len(rows), len(missing))
+
+    def _recall(self, rows: np.ndarray) -> None:
+        """Take scans of the files' contents from the cache."""
+        keys = [key for key in dict.fromkeys(_content_keys(self.contents[rows])) if key not in self._scans]
+        for key, scan in zip(keys, self._cache.get(SCAN, keys, _scanned), strict=True):
+            if scan is not None:
+                self._scans[key] = scan
+
+    def _parsed(self, rows: np.ndarray, report: Callable[[int], None]) -> Iterator[tuple[np.ndarray, Chunk]]:
+        """Files in pieces, parsed here or by the pool."""
+        if self._pool is None:
+            yield rows, read_chunk([self.files[row] for row in rows], self._threads, report)
+            return
+        done = 0
+        pieces, paths = self._pieces(rows)
+        for piece, chunk in zip(pieces, self._pool.map(read_chunk, paths), strict=True):
+            done += len(piece)
+            report(done)
+            yield piece, chunk
+
+    def _pieces(self, rows: np.ndarray) -> tuple[list[np.ndarray], list[list[str]]]:
+        """Files in pieces for workers, and the paths of each piece."""
+        pieces = pieces_of(self._sizes[rows].tolist(), MOST_BYTES, MOST_FILES)
+        parts = [rows[piece.start : piece.stop] for piece in pieces]
+        return parts, [[os.path.abspath(self.files[row]) for row in part] for part in parts]
+
+    def _take(self, rows: np.ndarray, chunk: Chunk) -> None:
+        keys = _content_keys(self.contents[rows])
+        found = {key: scan for key, scan in zip(keys, chunk.scans, strict=True) if scan is not None}
+        self._scans |= found
+        for i, why in chunk.errors.items():
+            path = self.files[rows[i]]
+            self._errors[keys[i]] = path, why.replace(os.path.abspath(path), path, 1)
+        self._opcodes.update(chunk.opcodes)
+        self._store_data += chunk.store_data
+        self._cache.put(
+            SCAN, {key: record + json.dumps(astuple(shape)).encode() for key, (record, shape) in found.items()}
         )
-    finally:
-        if cache is None:
-            own_cache.close()
-    return _table(paths, row_of_launch, records, shapes, errors)
+
+    def tell(self, log: Log) -> None:
+        """Report unknown content of traces, once for all that were parsed."""
+        if self._opcodes:
+            names = [f"{name} ({count:,})" for name, count in self._opcodes.most_common(5)]
+            more = f" and {len(self._opcodes) - 5} more" if len(self._opcodes) > 5 else ""
+            log(
+                f"{self._opcodes.total():,} warp instructions have opcodes that are not known, which count as unit 'other': "
+                f"{', '.join(names)}{more}"
+            )
+        if self._store_data:
+            log(f"the STORE_DATA fields of {self._store_data:,} instructions were left out: nothing here uses them")
+
+    def table(self, paths: Sequence[str]) -> ScanTable:
+        """The table of launches of these files."""
+        keys = _content_keys(self.contents)
+        record_of_file, distinct = _intern(keys)
+        scans = [self._scans.get(key) for key in distinct]
+        records = np.frombuffer(b"".join(scan[0] if scan else bytes(RECORD.itemsize) for scan in scans), dtype=RECORD)
+        streams = records["stream"].tolist()
+        stream_ids, distinct_streams = _intern([s if scan else None for s, scan in zip(streams, scans, strict=True)])
+        shape_ids, shapes = _intern([scan and scan[1] for scan in scans])
+        kernel_of_shape, kernel_names = _intern([shape.kernel_name for shape in shapes])
+        kernel_ids = np.where(shape_ids >= 0, np.append(kernel_of_shape, -1)[shape_ids], -1).astype(np.int32)
+        contents = np.zeros((len(distinct), 3), dtype=np.uint64)
+        contents[record_of_file] = self.contents
+        row = {path: number for number, path in enumerate(self.files)}
+        file_of_launch = np.fromiter((row[path] for path in paths), dtype=np.int32, count=len(paths))
+        record_ids = record_of_file[file_of_launch]
+        values = records["values"]
+        failed = {row: self._error(keys[row], path) for row, path in enumerate(self.files) if keys[row] in self._errors}
+        return ScanTable(
+            stream_ids=stream_ids[record_ids],
+            shape_ids=shape_ids[record_ids],
+            kernel_ids=kernel_ids[record_ids],
+            records=records,
+            record_ids=record_ids,
+            contents=contents,
+            streams=np.array(distinct_streams, dtype="V16"),
+            shapes=tuple(shapes),
+            kernel_names=tuple(kernel_names),
+            errors={i: failed[file] for i, file in enumerate(file_of_launch.tolist()) if file in failed}
+            if failed
+            else {},
+            paths=paths if isinstance(paths, tuple) else tuple(paths),
+            values=values[record_ids] if any(values.tobytes()) else values[:0],
+        )
+
+    def _error(self, key: str, path: str) -> str:
+        """Why a file cannot be used, with its own path."""
+        parsed, why = self._errors[key]
+        return why.replace(parsed, path, 1)
 
 
-def _table(
-    paths: Sequence[str],
-    row_of_launch: np.ndarray,
-    records: np.ndarray,
-    shapes: list[LaunchShape | None],
-    errors: dict[int, str],
-) -> ScanTable:
-    streams = records["stream"].tolist()
-    good = [shape is not None for shape in shapes]
-    stream_ids, distinct_streams = _intern([s if ok else None for s, ok in zip(streams, good, strict=True)])
-    shape_ids, distinct_shapes = _intern(shapes)
-    kernel_of_shape, kernel_names = _intern([shape.kernel_name for shape in distinct_shapes])
-    kernel_ids = np.where(shape_ids >= 0, np.append(kernel_of_shape, -1)[shape_ids], -1).astype(np.int32)
-    values = records["values"]
-    return ScanTable(
-        stream_ids=stream_ids[row_of_launch],
-        shape_ids=shape_ids[row_of_launch],
-        kernel_ids=kernel_ids[row_of_launch],
-        records=records,
-        record_ids=row_of_launch,
-        streams=np.array(distinct_streams, dtype="V16"),
-        shapes=tuple(distinct_shapes),
-        kernel_names=tuple(kernel_names),
-        errors={} if not errors else {i: errors[r] for i, r in enumerate(row_of_launch.tolist()) if r in errors},
-        paths=paths if isinstance(paths, tuple) else tuple(paths),
-        values=values[row_of_launch] if any(values.tobytes()) else values[:0],
-    )
+def _report(progress: Progress, before: int, total: int, done: int) -> None:
+    progress(before + done, total)
+
+
+_CONTENT_BYTES = 24
+
+
+def _content(value: bytes) -> bytes:
+    if len(value) != _CONTENT_BYTES:
+        raise ValueError("a content has another length")
+    return value
+
+
+def _scanned(value: bytes) -> Scanned:
+    name, grid, block, shared_memory, registers = json.loads(value[RECORD.itemsize :])
+    return value[: RECORD.itemsize], LaunchShape(name, tuple(grid), tuple(block), shared_memory, registers)
+
+
+def _file_keys(files: Sequence[str], stats: np.ndarray) -> list[str]:
+    """Keys of files as they are: path, size and version."""
+    return [key_of(os.path.abspath(path), *stat) for path, stat in zip(files, stats.tolist(), strict=True)]
+
+
+def _content_keys(contents: np.ndarray) -> list[str]:
+    return [f"{high:016x}{low:016x}" for high, low, _ in contents.tolist()]
 
 
 def _intern(values: list) -> tuple[np.ndarray, list]:
@@ -93,7 +292,3 @@ def _intern(values: list) -> tuple[np.ndarray, list]:
 
 def _usable_threads() -> int:
     return len(os.sched_getaffinity(0))
-
-
-def _quiet(done: int, total: int) -> None:
-    pass

@@ -7,22 +7,22 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from kernelpoint.traces.cache_records import COUNTS
-from kernelpoint.traces.scan import LaunchShape
+from kernelpoint.traces.scan import COUNTS, LaunchShape
 
 
 @dataclass(frozen=True, eq=False)
 class ScanTable:
     """Table of N launches, read without simulating any; row i is launch index i.
 
-    Rows of launches in `errors` have -1 as ids and 0 as counts. Launches of one file share its record.
+    Rows of launches in `errors` have -1 as ids and 0 as counts. Launches of equal traces share a record.
 
     Attributes:
         stream_ids: int32 [N], numbered in order of first appearance.
         shape_ids: int32 [N], rows of `shapes`, numbered likewise.
         kernel_ids: int32 [N], rows of `kernel_names`, numbered likewise.
-        records: content of each file, of cache.RECORD [F]; see :class:`~kernelpoint.traces.Work` for its meaning.
+        records: of scan.RECORD [R], for each distinct trace; see :class:`~kernelpoint.traces.Work` for its meaning.
         record_ids: int32 [N], rows of `records`.
+        contents: uint64 [R, 3]: two numbers that only equal traces have, and the bytes of text.
         streams: void16 [S], the streams' hashes.
         shapes: the distinct shapes.
         kernel_names: the distinct kernel names.
@@ -31,8 +31,8 @@ class ScanTable:
         values: void16 [N], the hash of each trace's operand values, zeros where it has none; empty where none has any.
 
     Example:
-        >>> from kernelpoint.traces import TraceCache, scan_launches
-        >>> table = scan_launches(["traces/kernel-1.traceg"] * 3, cache=TraceCache("cache"))
+        >>> from kernelpoint.traces import ArtefactCache, scan_launches
+        >>> table = scan_launches(["traces/kernel-1.traceg"] * 3, cache=ArtefactCache("cache"))
         >>> table.stream_ids.tolist(), len(table.kernel_names)
         ([0, 0, 0], 1)
     """
@@ -42,6 +42,7 @@ class ScanTable:
     kernel_ids: np.ndarray
     records: np.ndarray
     record_ids: np.ndarray
+    contents: np.ndarray
     streams: np.ndarray
     shapes: tuple[LaunchShape, ...]
     kernel_names: tuple[str, ...]
@@ -54,7 +55,7 @@ class ScanTable:
 
     @property
     def counts(self) -> np.ndarray:
-        """int64 [N, 9]: columns as in cache.COUNTS."""
+        """int64 [N, 9]: columns as in scan.COUNTS."""
         return self.records["counts"][self.record_ids]
 
     @property

@@ -16,7 +16,7 @@ from kernelpoint.workload.population import Population
 if TYPE_CHECKING:
     from kernelpoint.config import Config, EncoderConfig
     from kernelpoint.profiles import Profile
-    from kernelpoint.traces import TraceCache
+    from kernelpoint.traces import ArtefactCache
 
 Log = Callable[[str], None]
 Progress = Callable[[int, int], None]
@@ -112,7 +112,7 @@ def complete(
     needs: frozenset[Need],
     encoder: EncoderConfig,
     log: Log,
-    cache: TraceCache | None = None,
+    cache: ArtefactCache | None = None,
     read: Progress | None = None,
     embedded: Progress | None = None,
 ) -> Population:

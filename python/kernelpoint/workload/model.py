@@ -131,7 +131,8 @@ def predicted(population: Population, source: ModelSource, log: Log) -> Populati
         part = population.process(number)
         copies = part.copies[0] if part.copies else read_trace_list(path).copies
         identity = part.fingerprint(here=True)
-        parts.append(predict(part.paths, copies, configuration, identity, log, pool=population.pool))
+        contents = None if part.scan is None else part.scan.contents[part.scan.record_ids]
+        parts.append(predict(part.paths, copies, configuration, identity, log, contents=contents, pool=population.pool))
     found = Predictions.joined(parts)
     log(
         f"kernelpoint: the fast model predicts {int(found.predicted.sum()):,} of {found.size:,} launches "

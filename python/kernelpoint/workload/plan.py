@@ -33,7 +33,7 @@ class Plan:
         stream_hashes: hexadecimal hash of each stream.
         stream_names: kernel name of each stream.
         stream_map: float32 [S, 2], where each stream lies on a map of the embeddings, or None.
-        stream_counts: int64 [S, 9], work of one launch of each stream, columns as in traces.cache.COUNTS, or None.
+        stream_counts: int64 [S, 9], work of one launch of each stream, columns as in traces.scan.COUNTS, or None.
         forecast: what runs at several error budgets are expected to take, where that was asked for.
         known_counts: counts of every launch that are known without traces, by name, int64 [N]; not kept in the file.
         files: which files it was made from (fingerprint, `here`); not kept in the file.
@@ -91,14 +91,14 @@ class Plan:
 
     @checked
     def count_of_unit(self, name: str) -> np.ndarray | None:
-        """float64 [N]: a count of the traces (see traces.cache.COUNTS) for every launch, nan where its trace was not read; None
+        """float64 [N]: a count of the traces (see traces.scan.COUNTS) for every launch, nan where its trace was not read; None
         where the policy read none.
         """
         if name in self.known_counts:
             return self.known_counts[name].astype(np.float64)
         if self.stream_ids is None or self.stream_counts is None:
             return None
-        from kernelpoint.traces.cache_records import COUNTS
+        from kernelpoint.traces.scan import COUNTS
 
         if name not in COUNTS:
             raise ConfigError(f"count: got {shown(name)}; allowed: {', '.join(COUNTS)}")
