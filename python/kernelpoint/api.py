@@ -154,9 +154,8 @@ class Plan(plans.Plan):
         origin = origin_of(config, chosen, population, needs)
         population = complete(population, frozenset({Need.TRACES}), config.encoder, log)  # names, for reports
         population = complete(population, needs, config.encoder, log)
-        made = replace(
-            make_plan(config, chosen, population, needs, origin, log), forecast=forecasts(config, chosen, population)
-        )
+        made = make_plan(config, chosen, population, needs, origin, log)
+        made = replace(made, forecast=forecasts(config, chosen, population, made.design))
         return cls(**{name: getattr(made, name) for name in made.__dataclass_fields__})
 
 

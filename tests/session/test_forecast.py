@@ -11,6 +11,7 @@ from kernelpoint.api import Plan, simulate
 from kernelpoint.cli.plan import plan as plan_list
 from kernelpoint.config import parse_config
 from kernelpoint.journal import load_run
+from kernelpoint.policies.processes import design_of
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.session.rehearsal import MOST_LAUNCHES, forecasts
@@ -28,7 +29,8 @@ def traces(tmp_path_factory):
 
 def expected(config, population):
     settings = parse_config({"version": 1, **config})
-    return forecasts(settings, load_policy(settings.policy), population)
+    policy = load_policy(settings.policy)
+    return forecasts(settings, policy, population, design_of(policy(settings), population))
 
 
 def times(cycles, config=None):

@@ -52,13 +52,16 @@ def test_a_scan_reads_the_new_content(trace, tmp_path, change):
 
 @pytest.mark.parametrize("change", [rewrite, replace])
 def test_footprints_plans_and_predictions_of_the_old_content_are_not_found(trace, tmp_path, change):
-    store = Footprints((80, 32, 64, 65536, 98304), ArtefactCache(tmp_path / "cache"))
-    store.save(str(trace), b"packed")
-    store.flush()
+    def store() -> Footprints:
+        return Footprints((80, 32, 64, 65536, 98304), ArtefactCache(tmp_path / "cache"))
+
+    saved = store()
+    saved.save(str(trace), b"packed")
+    saved.flush()
     travels, here = (fingerprint([1], [str(trace)], here=where) for where in (False, True))
-    assert store.load(str(trace)) == b"packed"
+    assert store().load(str(trace)) == b"packed"
     change(trace)
-    assert store.load(str(trace)) is None
+    assert store().load(str(trace)) is None
     assert fingerprint([1], [str(trace)], here=True) != here
     assert fingerprint([1], [str(trace)]) == travels, (
         "a copy of the traces, which has their sizes and times, is the same run"

@@ -47,7 +47,9 @@ LAUNCH_SECONDS, INSTRUCTION_SECONDS, LATENCY_SECONDS = 0.05, 1.0 / 500_000, 0.3
 MACSIM_SECONDS = 1e-5
 
 
-def forecasts(config: Config, policy: type[Policy], population: Population) -> list[Forecast]:
+def forecasts(
+    config: Config, policy: type[Policy], population: Population, design: Design | AssistedDesign
+) -> list[Forecast]:
     """Rehearse runs at 5, 1 and 0.5 % and at the run's own budget, with synthetic results.
 
     A launch's result is its predicted cycles (else its time in the profile, else its instructions) times 1 + e, with e normal:
@@ -62,6 +64,7 @@ def forecasts(config: Config, policy: type[Policy], population: Population) -> l
 
     Args:
         population: complete with the inputs of the policy.
+        design: of the run's own budget; with predictions it is the same for every budget.
     """
     known = _known(population)
     if known is None or population.size > MOST_LAUNCHES or config.error_budget.counter != "cycles":
@@ -70,12 +73,11 @@ def forecasts(config: Config, policy: type[Policy], population: Population) -> l
     if bound == "none":
         return []
     found: list[Forecast] = []
-    design = None
     for relative_error in sorted({*BUDGETS, config.error_budget.relative_error}, reverse=True):
         wanted = config.error_budget.model_copy(update={"relative_error": relative_error})
         budget = ErrorBudget(relative_error, wanted.confidence, "cycles", wanted.scope, bound)
         try:
-            if not isinstance(design, AssistedDesign):  # with predictions it is the same for every budget
+            if not isinstance(design, AssistedDesign):
                 design = design_of(policy(config.model_copy(update={"error_budget": wanted})), population)
         except PolicyError:
             return []
@@ -90,7 +92,7 @@ def _with_further_targets(
     policy: type[Policy],
     population: Population,
     known: tuple[np.ndarray, str],
-    design: Design | AssistedDesign | None,
+    design: Design | AssistedDesign,
 ) -> list[Forecast]:
     """Forecasts of the run's first target with each further one, and with all; [] without predictions of them."""
     wanted, found = config.error_budget, []
@@ -114,11 +116,11 @@ def _with_ranges(
     policy: type[Policy],
     population: Population,
     known: tuple[np.ndarray, str],
-    design: Design | AssistedDesign | None,
+    design: Design | AssistedDesign,
 ) -> list[Forecast]:
     """Forecast of the run's own target with those of ranges: launches that any of the samples draws; [] without such."""
     wanted, targets = config.error_budget, targets_of_ranges(config)
-    if not targets or design is None or wanted.further:
+    if not targets or wanted.further:
         return []
     ranges = ranges_for(config.ranges, population, lambda line: None)
     check_range_targets(config, policy, ranges)

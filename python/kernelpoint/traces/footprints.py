@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from kernelpoint import _native
 from kernelpoint.traces.cache import ArtefactCache
 from kernelpoint.traces.scan_launches import trace_keys
 
+MOST_RECENT, LARGEST_RECENT = (
+    4096,
+    4096,
+)  # footprints, and bytes of one, that are kept in memory for traces of equal content
 KIND = f"footprint {_native.FOOTPRINT_VERSION} "  # of artefact; the residency follows
 
 
@@ -19,6 +23,7 @@ class Footprints:
 
     Args:
         residency: of the simulated GPU, see ``kp_host_info``: SMs, and CTAs, warps, registers and shared memory of one.
+        paths: traces that will be asked about; what the cache knows of their contents is looked up at once, at the first use.
 
     Example:
         >>> import tempfile, pathlib
@@ -34,20 +39,39 @@ class Footprints:
         b'packed'
     """
 
-    def __init__(self, residency: Sequence[int], cache: ArtefactCache) -> None:
+    def __init__(
+        self, residency: Sequence[int], cache: ArtefactCache, paths: Callable[[], Sequence[str]] = tuple
+    ) -> None:
         self._kind = KIND + ",".join(map(str, residency))
-        self._cache = cache
+        self._cache, self._paths = cache, paths
+        self._keys: dict[str, tuple[str, ...]] = {}
+        self._recent: dict[str, bytes] = {}  # by key
         self._unwritten: dict[str, bytes] = {}
 
     def load(self, path: str) -> bytes | None:
         """The footprint of a trace; None where none was saved of its content."""
-        (keys,) = trace_keys([path], self._cache)
-        return next((packed for packed in self._cache.get(self._kind, keys) if packed is not None), None)
+        keys = self._keys_of(path)
+        for known in (self._unwritten, self._recent):
+            if keys[-1] in known:
+                return known[keys[-1]]
+        packed = next((packed for packed in self._cache.get(self._kind, keys) if packed is not None), None)
+        if packed is not None and len(packed) <= LARGEST_RECENT:
+            if len(self._recent) == MOST_RECENT:
+                self._recent.clear()
+            self._recent[keys[-1]] = packed
+        return packed
 
     def save(self, path: str, packed: bytes) -> None:
         """Remember a footprint until the next :meth:`flush`."""
-        ((*_, key),) = trace_keys([path], self._cache)
-        self._unwritten[key] = packed
+        self._unwritten[self._keys_of(path)[-1]] = packed
+
+    def _keys_of(self, path: str) -> tuple[str, ...]:
+        if not self._keys:
+            paths = list(dict.fromkeys((*self._paths(), path)))
+            self._keys = dict(zip(paths, trace_keys(paths, self._cache), strict=True))
+        if path not in self._keys:
+            (self._keys[path],) = trace_keys([path], self._cache)
+        return self._keys[path]
 
     def flush(self) -> None:
         """Write the saved footprints."""

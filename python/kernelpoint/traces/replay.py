@@ -11,6 +11,7 @@ import numpy as np
 from kernelpoint import _native
 from kernelpoint.traces.cache import ArtefactCache
 from kernelpoint.traces.footprints import Footprints
+from kernelpoint.traces.trace_list import launch_paths
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,9 @@ class Replay:
         log: Callable[[str], None] = lambda text: None,
         trained: bytes = b"",
     ) -> None:
-        self._footprints = Footprints((*state.residency, state.keeps_l1), ArtefactCache(folder, log))
+        self._footprints = Footprints(
+            (*state.residency, state.keeps_l1), ArtefactCache(folder, log), lambda: launch_paths(list_path)
+        )
         self._native = _native.Replay(
             list_path,
             lines=state.lines,

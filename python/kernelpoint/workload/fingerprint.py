@@ -32,6 +32,5 @@ def fingerprint(counts: Sequence[int], paths: Sequence[str], here: bool = False)
         path: f"{_native.launch_name(path)}\0{size}\0{time}\n".encode()
         for path, (size, time) in zip(distinct, states, strict=True)
     }
-    for path in paths:
-        digest.update(lines[path])
+    digest.update(b"".join(map(lines.__getitem__, paths)))
     return digest.hexdigest()
