@@ -9,8 +9,8 @@ from profiler_files import START, Kernel, write_kineto_json, write_nsys_sqlite
 
 from kernelpoint.errors import ConfigError, KernelPointError, ProfileError
 from kernelpoint.profiles import Launches
-from kernelpoint.ranges import Listed, Ranges, read_ranges
-from kernelpoint.ranges.read import SOURCES, listed
+from kernelpoint.ranges import Ranges, read_ranges
+from kernelpoint.ranges.read import SOURCES
 from kernelpoint.ranges.sources.detected import repeats
 from kernelpoint.workload import Descriptions, Population, with_descriptions
 
@@ -20,8 +20,7 @@ KERNELS = [Kernel(name, ONE, (32, 1, 1), 900) for name in ("embed", "gemm", "gel
 
 def launches(names=tuple(kernel.name for kernel in KERNELS), traces=()):
     shapes = np.array([ONE] * len(names))
-    keys = np.unique(names, return_inverse=True)[1]
-    return Listed(list(names), shapes, shapes * (32, 1, 1), keys, traces)
+    return Launches(list(names), shapes, shapes * (32, 1, 1), traces)
 
 
 def of_file(path, known=None):
@@ -229,7 +228,7 @@ def test_names_are_the_folders_of_traces_and_the_kernel():
 
 def test_names_of_launches_that_describe_themselves_may_hold_a_path():
     described = Descriptions.of([{"name": "decode/layer.0/gemm"}, {"name": "head"}])
-    known = listed(with_descriptions(Population((2,), seed=0), described))
+    known = with_descriptions(Population((2,), seed=0), described).launches
     assert of_file("names", known) == ["decode/layer.0/gemm", "head"]
 
 

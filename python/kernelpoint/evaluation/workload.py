@@ -15,7 +15,7 @@ from kernelpoint.fast_model import configuration_for, predict
 from kernelpoint.fast_model.configuration import configuration_of_host
 from kernelpoint.files import read_regular
 from kernelpoint.journal import load_run
-from kernelpoint.profiles import Launches, Profile, match, read_profile
+from kernelpoint.profiles import Profile, match, read_profile
 from kernelpoint.traces import launch_paths, read_trace_list
 from kernelpoint.workload import aligned, fingerprint, named
 
@@ -173,7 +173,7 @@ def _other_profile(path: str, truth: Profile, paths: tuple[str, ...], communicat
         return profile
     if paths:
         return aligned(profile, paths, log)
-    matching = match(profile, Launches([truth.name(row) for row in range(truth.size)], truth.grid, truth.block))
+    matching = match(profile, truth.launches)
     if 2 * matching.matched < min(truth.size, profile.size):
         raise ProfileError(
             f"{path}: not the launches of {truth.source}: only {matching.matched:,} have a counterpart there"

@@ -14,7 +14,7 @@ from pydantic import Field
 from kernelpoint.config import Section
 from kernelpoint.estimation import Bound, Design, Method
 from kernelpoint.policies.contract import Policy
-from kernelpoint.workload import Available, Need, Population, kernels, known_times
+from kernelpoint.workload import Available, Need, Population
 
 
 def two_means(values: np.ndarray) -> int:
@@ -81,11 +81,11 @@ class TimeClusters(Policy):
 
     def design(self, population: Population) -> Design:
         """Strata are the clusters; launches without a time are take-all units."""
-        times, known = known_times(population, self.config.policy.name)
+        times, known = population.known_times(self.config.policy.name)
         budget = self.config.error_budget
         quantile = -NormalDist().inv_cdf((1 - budget.confidence) / 2)
         z_over_eps = quantile / (self.parameters.epsilon or budget.relative_error)
-        leaves, sizes = self.clusters(times, np.where(known, kernels(population), -1), z_over_eps)
+        leaves, sizes = self.clusters(times, np.where(known, population.kernels, -1), z_over_eps)
         return clustered_design(population, leaves, sizes, times)
 
 

@@ -20,8 +20,8 @@ from kernelpoint.profiles.format import (
     TextFormat,
     open_decompressed,
 )
-from kernelpoint.profiles.matching import Launches, Matching, match
-from kernelpoint.profiles.profile import Profile
+from kernelpoint.profiles.matching import Matching, match
+from kernelpoint.profiles.profile import Launches, Profile
 from kernelpoint.profiles.read import read_profile
 
 __all__ = [

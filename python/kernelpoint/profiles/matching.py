@@ -3,28 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from kernelpoint.profiles.names import base_key, full_key
-from kernelpoint.profiles.profile import Profile
+from kernelpoint.profiles.profile import Launches, Profile
 
 MOST_EDITS = 2000  # launches missing on either side up to which the order is matched; it costs their square
-
-
-@dataclass(frozen=True)
-class Launches:
-    """The launches of a trace list: kernel names, grid and block int64 [N, 3].
-
-    >>> len(Launches(["gemm"], np.array([[2, 1, 1]]), np.array([[64, 1, 1]])).names)
-    1
-    """
-
-    names: Sequence[str]
-    grid: np.ndarray
-    block: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -91,7 +77,7 @@ def match(profile: Profile, launches: Launches) -> Matching:
     >>> match(builder.finish(), Launches(["a(int)", "c()", "b(int)"], grid, block)).rows.tolist()
     [0, -1, 1]
     """
-    names = [profile.names[i] for i in profile.name_ids]
+    names = profile.launches.names
     compare_names = any(names) and any(launches.names)
     ours = [full_key(name) if compare_names else "" for name in launches.names]
     theirs = [full_key(name) if compare_names else "" for name in names]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -16,6 +16,42 @@ UNKNOWN = -1
 
 # Counters that hold executed warp instructions, then those that hold instructions of threads; the first one there is taken.
 INSTRUCTIONS = ("warp_instructions", "smsp__inst_executed.sum", "instructions", "smsp__thread_inst_executed.sum")
+
+
+@dataclass(frozen=True, eq=False)
+class Launches:
+    """Names and shapes of launches in program order, as far as they are known, whatever knows them.
+
+    Attributes:
+        names: kernel name of each; empty where unknown.
+        grid, block: int64 [N, 3]; zeros where unknown.
+        traces: trace file of each, empty where there is none; empty as a whole where no launch has one.
+        keys: int64 [N], equal for launches whose source says that they do the same work; None where it says nothing.
+
+    >>> shapes = np.array([[2, 1, 1], [4, 1, 1], [2, 1, 1]])
+    >>> Launches(["gemm", "gemm", "gemm"], shapes, shapes).kinds.tolist()
+    [0, 1, 0]
+    """
+
+    names: Sequence[str]
+    grid: np.ndarray
+    block: np.ndarray
+    traces: Sequence[str] = ()
+    keys: np.ndarray | None = None
+
+    @property
+    def size(self) -> int:
+        """The number of launches N."""
+        return len(self.names)
+
+    @cached_property
+    def kinds(self) -> np.ndarray:
+        """int64 [N]: equal for launches of one key; of equal name, grid and block where there are no keys."""
+        if self.keys is not None:
+            return self.keys
+        names = np.unique(np.array(self.names, dtype=object).astype(str), return_inverse=True)[1].reshape(-1, 1)
+        rows = np.concatenate([names, self.grid, self.block], axis=1)
+        return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -65,6 +101,11 @@ class Profile:
     def size(self) -> int:
         """The number of launches N."""
         return len(self.name_ids)
+
+    @property
+    def launches(self) -> Launches:
+        """Name, grid and block of each launch."""
+        return Launches([self.names[number] for number in self.name_ids], self.grid, self.block)
 
     @property
     def has_times(self) -> bool:

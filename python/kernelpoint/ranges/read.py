@@ -8,21 +8,20 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
 from kernelpoint.errors import ConfigError, ProfileError, shown
+from kernelpoint.profiles import Launches
 from kernelpoint.profiles.format import NOT_THIS, beginning_of
 from kernelpoint.ranges.ranges import Ranges
-from kernelpoint.ranges.source import Listed, RangeSource
+from kernelpoint.ranges.source import RangeSource
 from kernelpoint.registry import Registry
-from kernelpoint.workload import Population, launches_of
+from kernelpoint.workload import Population
 
 Log = Callable[[str], None]
 
 SOURCES: Registry[RangeSource] = Registry("ranges", RangeSource, "kernelpoint.ranges.sources", "kernelpoint.ranges")
 
 
-def read_ranges(value: str, launches: Listed, log: Log) -> Ranges:
+def read_ranges(value: str, launches: Launches, log: Log) -> Ranges:
     """The ranges of the launches of a run.
 
     Args:
@@ -33,8 +32,9 @@ def read_ranges(value: str, launches: Listed, log: Log) -> Ranges:
         ConfigError: no launch lies in a range, or there are too many ranges.
 
     >>> _ = Path("ranges.csv").write_text("launch,path\\n0,prefill\\n1,decode/layer.0\\n")
-    >>> names, shapes = ["gemm"] * 3, np.zeros((3, 3), int)
-    >>> read_ranges("ranges.csv", Listed(names, shapes, shapes, np.zeros(3, int)), print).paths
+    >>> import numpy as np
+    >>> shapes = np.zeros((3, 3), int)
+    >>> read_ranges("ranges.csv", Launches(["gemm"] * 3, shapes, shapes), print).paths
     ('', 'prefill', 'decode', 'decode/layer.0')
     """
     sources = SOURCES.load_all()
@@ -66,16 +66,4 @@ def ranges_for(value: str | None, population: Population, log: Log) -> Ranges | 
     >>> ranges_for(None, Population((6,), seed=0), print) is None
     True
     """
-    return None if value is None else read_ranges(value, listed(population), log)
-
-
-def listed(population: Population) -> Listed:
-    """The launches of a population for sources of ranges."""
-    known = launches_of(population)
-    if population.described is not None:
-        keys = population.described.signature
-    else:
-        names = np.unique(np.array(known.names, dtype=object).astype(str), return_inverse=True)[1].reshape(-1, 1)
-        rows = np.concatenate([names, known.grid, known.block], axis=1)
-        keys = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    return Listed(known.names, known.grid, known.block, keys, population.paths)
+    return None if value is None else read_ranges(value, population.launches, log)

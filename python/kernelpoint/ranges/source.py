@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
-
-import numpy as np
 
 from kernelpoint.errors import ProfileError
 from kernelpoint.profiles import Launches, Profile, match
@@ -16,24 +13,6 @@ from kernelpoint.profiles.format import NOT_THIS, Beginning
 
 Log = Callable[[str], None]
 MATCHED_SHARE = 0.5  # of the launches (of the source's where there are fewer) that have to match
-
-
-@dataclass(frozen=True)
-class Listed(Launches):
-    """The known launches of a run, in program order; names, grid and block as in Launches.
-
-    Attributes:
-        keys: int64 [N], equal for launches of one kernel and shape.
-        traces: trace file of each, empty where there is none.
-    """
-
-    keys: np.ndarray
-    traces: Sequence[str] = ()
-
-    @property
-    def size(self) -> int:
-        """The number of launches N."""
-        return len(self.keys)
 
 
 class RangeSource(ABC):
@@ -54,7 +33,7 @@ class RangeSource(ABC):
         return NOT_THIS
 
     @abstractmethod
-    def paths(self, file: Path, launches: Listed, log: Log) -> list[str]:
+    def paths(self, file: Path, launches: Launches, log: Log) -> list[str]:
         """The path of each launch, parts separated by "/"; empty where it lies in no range.
 
         Args:
@@ -65,7 +44,7 @@ class RangeSource(ABC):
         """
 
 
-def matched(paths: Sequence[str], profile: Profile, launches: Listed, log: Log) -> list[str]:
+def matched(paths: Sequence[str], profile: Profile, launches: Launches, log: Log) -> list[str]:
     """Paths of the launches of a run from those of the launches of a profile (`paths`, in its order).
 
     Raises:

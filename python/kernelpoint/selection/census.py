@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from kernelpoint.errors import ConfigError, ProfileError
-from kernelpoint.profiles import Launches, Profile, match, read_profile
+from kernelpoint.profiles import Profile, match, read_profile
 from kernelpoint.profiles.format import NOT_THIS, beginning_of
 from kernelpoint.profiles.formats.accel_sim_census import AccelSimCensus
 from kernelpoint.profiles.formats.macsim_census import MacSimCensus
@@ -62,7 +62,7 @@ class Census:
             ProfileError: fewer than half of the launches are in the profile.
         """
         ours = self.launches
-        matching = match(profile, Launches([ours.names[i] for i in ours.name_ids], ours.grid, ours.block))
+        matching = match(profile, ours.launches)
         for sentence in matching.sentences():
             log(f"{profile.source}: {sentence.replace('of the list', 'of the census')}")
         if matching.matched < LEAST_MATCHED * self.size:

@@ -26,7 +26,6 @@ from kernelpoint.workload import (
     Need,
     Population,
     check_available,
-    kernels,
     predicted,
     usable,
     why_unassisted,
@@ -217,7 +216,7 @@ def first_phase(design: Design, config: Config, population: Population, model: P
     if not observed[first.drawn()].all() or bool(((first.sizes == 0) & (design.sizes > 0)).any()):
         return None
     u = generator(config.seed, "second sample").random(population.size)
-    groups = np.unique(kernels(population), return_inverse=True)[1].ravel()
+    groups = np.unique(population.kernels, return_inverse=True)[1].ravel()
     predictions = usable(model.take(row), observed)
     return TwoPhaseDesign(first, observed, predictions, groups, u, config.assume)
 

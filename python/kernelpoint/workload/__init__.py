@@ -1,7 +1,6 @@
 """A workload before it is simulated: its launches, the inputs known for each, and the fingerprint of its trace list."""
 
-from kernelpoint.workload.alignment import aligned, launches_of, named
-from kernelpoint.workload.columns import has_instructions, instructions, kernels, known_times
+from kernelpoint.workload.alignment import aligned, named
 from kernelpoint.workload.described import Descriptions, with_descriptions
 from kernelpoint.workload.fingerprint import fingerprint
 from kernelpoint.workload.inputs import Available, Need, check_available, complete, why_unassisted, with_profile
@@ -19,11 +18,6 @@ __all__ = [
     "check_available",
     "complete",
     "fingerprint",
-    "has_instructions",
-    "instructions",
-    "kernels",
-    "known_times",
-    "launches_of",
     "model_profile",
     "named",
     "population_for",

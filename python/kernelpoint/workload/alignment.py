@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
-from kernelpoint.errors import ProfileError, TraceError
-from kernelpoint.profiles import Launches, Profile, match
+from kernelpoint.errors import ProfileError
+from kernelpoint.profiles import Profile, match
 from kernelpoint.profiles.builder import ProfileBuilder
-from kernelpoint.workload.population import Population
+from kernelpoint.workload.population import launches_of_traces
 
 Log = Callable[[str], None]
 MATCHED_SHARE = (
@@ -34,7 +32,7 @@ def aligned(profile: Profile, paths: tuple[str, ...], log: Log) -> Profile:
     """
     if not any(profile.names) and profile.size == len(paths):
         return named(profile, paths)
-    matching = match(profile, _launches(paths))
+    matching = match(profile, launches_of_traces(paths))
     for sentence in matching.sentences():
         log(f"kernelpoint: {profile.source}: {sentence}")
     if matching.matched < MATCHED_SHARE * min(len(paths), profile.size):
@@ -58,46 +56,8 @@ def named(profile: Profile, paths: tuple[str, ...]) -> Profile:
     """
     if any(profile.names) or not paths:
         return profile
-    launches = _launches(paths)
+    launches = launches_of_traces(paths)
     builder = ProfileBuilder(profile.source)
     for row, name in enumerate(launches.names):
         builder.add(name, launches.grid[row].tolist(), launches.block[row].tolist(), order=row)
     return profile.with_launches_of(builder.finish())
-
-
-def launches_of(population: Population) -> Launches:
-    """Names and shapes of the launches of a population, as far as they are known: from its profile or descriptions where it has
-    no trace of each, else from the headers of its traces.
-
-    >>> from kernelpoint.workload import Population
-    >>> launches_of(Population((2,), seed=0)).names
-    ['', '']
-    """
-    if population.has_traces:
-        return _launches(population.paths)
-    unknown, profile, described = (
-        np.zeros((population.size, 3), dtype=np.int64),
-        population.profile,
-        population.described,
-    )
-    if described is not None:
-        return Launches(described.names, unknown, unknown)
-    if profile is not None and profile.size == population.size:
-        return Launches([profile.names[k] for k in profile.name_ids], profile.grid, profile.block)
-    return Launches([""] * population.size, unknown, unknown)
-
-
-def _launches(paths: tuple[str, ...]) -> Launches:
-    """Names and shapes of the launches, from the headers of their traces; unreadable ones match nothing."""
-    from kernelpoint.traces import read_header  # needs the native reader, which a run without lists does not
-
-    shapes: dict[str, tuple[str, tuple[int, int, int], tuple[int, int, int]]] = {}
-    for path in paths:
-        if path not in shapes:
-            try:
-                shape = read_header(path).shape
-                shapes[path] = shape.kernel_name, shape.grid, shape.block
-            except TraceError:
-                shapes[path] = f"unreadable {path}", (0, 0, 0), (0, 0, 0)
-    rows = [shapes[path] for path in paths]
-    return Launches([r[0] for r in rows], np.array([r[1] for r in rows]), np.array([r[2] for r in rows]))

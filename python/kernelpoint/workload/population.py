@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernelpoint.errors import HostError, PolicyError
+from kernelpoint.errors import HostError, PolicyError, TraceError
 from kernelpoint.pool import Pool
+from kernelpoint.profiles import Launches
 from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.workload.fingerprint import fingerprint
 
@@ -90,6 +91,81 @@ class Population:
         return 0 < len(self.paths) == self.size and self.listed is None
 
     @cached_property
+    def launches(self) -> Launches:
+        """Names and shapes of the launches: from their traces where each has one, else from descriptions or the profile."""
+        if self.has_traces and (self.scan is None or self.scan.errors):
+            return launches_of_traces(self.paths)
+        if self.scan is not None:
+            return _of_scan(self.scan)
+        profile, unknown = self.profile, np.zeros((self.size, 3), dtype=np.int64)
+        if self.described is not None:
+            return Launches(self.described.names, unknown, unknown, self.paths, self.described.signature)
+        if profile is not None and profile.size == self.size:
+            return replace(profile.launches, traces=self.paths)
+        return Launches([""] * self.size, unknown, unknown, self.paths)
+
+    @cached_property
+    def kernels(self) -> np.ndarray:
+        """int64 [N]: which kernel each launch runs, from the traces or the profile's names; -1 where unknown.
+
+        >>> from kernelpoint.traces import launch_paths, scan_launches
+        >>> Population(counts=(6,), seed=0, scan=scan_launches(launch_paths("traces/kernelslist.g"))).kernels
+        array([0, 0, 0, 0, 0, 0])
+        """
+        profile, scan = self.profile, self.scan
+        if scan is not None:
+            return np.where(scan.stream_ids < 0, -1, scan.kernel_ids).astype(np.int64)
+        if profile is not None and any(profile.names):
+            unnamed = np.array([not name for name in profile.names], dtype=bool)
+            return np.where(unnamed[profile.name_ids], -1, profile.name_ids).astype(np.int64)
+        return np.zeros(self.size, dtype=np.int64)
+
+    def instructions(self, policy: str) -> np.ndarray:
+        """float64 [N]: instructions of each launch, from the traces or the profile's counters; nan where unknown.
+
+        Raises:
+            PolicyError: neither knows them; in the name of the policy.
+
+        >>> from kernelpoint.traces import launch_paths, scan_launches
+        >>> Population(counts=(6,), seed=0, scan=scan_launches(launch_paths("traces/kernelslist.g"))).instructions("sieve")
+        array([1088., 1088., 1088., 1088., 1088., 1088.])
+        """
+        if self.scan is not None:
+            return np.where(self.scan.stream_ids < 0, np.nan, self.scan.instructions.astype(float))
+        counts = None if self.profile is None else self.profile.instructions
+        if counts is None:
+            raise PolicyError(
+                f"policy {policy} needs the instructions of every launch; they come from traces, or from a profile with a "
+                "counter such as smsp__inst_executed.sum (Nsight Compute), and there is neither"
+            )
+        return counts
+
+    def known_times(self, policy: str) -> tuple[np.ndarray, np.ndarray]:
+        """Times known beforehand, float64 [N], and which launches have one, bool [N].
+
+        Raises:
+            PolicyError: there is no profile, fewer than half of the launches have a time, or a time is negative.
+
+        >>> import pathlib
+        >>> from kernelpoint.profiles import read_profile
+        >>> rows = "".join(f"{launch},gemm,64x1x1,128x1x1,32,0,7,0,5.{launch}\\n" for launch in range(3))
+        >>> _ = pathlib.Path("times.csv").write_text("idx,name,grid,block,regs,smem,stream,ts_us,dur_us\\n" + rows)
+        >>> times, known = Population(counts=(3,), seed=0, profile=read_profile("times.csv")).known_times("stem")
+        >>> times.tolist(), known.tolist()
+        ([5000.0, 5100.0, 5200.0], [True, True, True])
+        """
+        profile = self.profile_for(policy)
+        times = profile.time
+        known = np.isfinite(times)
+        if 2 * known.sum() < len(times):
+            raise PolicyError(
+                f"policy {policy} needs a time of every launch; {profile.source} has one for {known.sum():,} of {len(times):,}"
+            )
+        if (times[known] < 0).any():
+            raise PolicyError(f"{profile.source}: a launch takes {times[known].min()}, allowed: times from 0")
+        return times, known
+
+    @cached_property
     def traced(self) -> np.ndarray:
         """bool [N]: launches that can be simulated."""
         traced = np.full(self.size, self.listed is None)
@@ -164,3 +240,29 @@ class Population:
             model_source=None,  # the model runs over whole populations
             first_process=self.first_process + number,
         )
+
+
+def _of_scan(scan: ScanTable) -> Launches:
+    """Names and shapes of scanned launches; those that cannot be read have neither."""
+    names = np.array([*scan.kernel_names, ""], dtype=object)
+    grid, block = (
+        np.array([*(getattr(shape, part) for shape in scan.shapes), (0, 0, 0)], dtype=np.int64)
+        for part in ("grid", "block")
+    )
+    return Launches(names[scan.kernel_ids].tolist(), grid[scan.shape_ids], block[scan.shape_ids], scan.paths)
+
+
+def launches_of_traces(paths: tuple[str, ...]) -> Launches:
+    """Names and shapes of launches, from the headers of their traces; unreadable ones match nothing."""
+    from kernelpoint.traces import read_header  # needs the native reader, which a run without lists does not
+
+    shapes: dict[str, tuple[str, tuple[int, int, int], tuple[int, int, int]]] = {}
+    for path in paths:
+        if path not in shapes:
+            try:
+                shape = read_header(path).shape
+                shapes[path] = shape.kernel_name, shape.grid, shape.block
+            except TraceError:
+                shapes[path] = f"unreadable {path}", (0, 0, 0), (0, 0, 0)
+    rows = [shapes[path] for path in paths]
+    return Launches([r[0] for r in rows], np.array([r[1] for r in rows]), np.array([r[2] for r in rows]), paths)

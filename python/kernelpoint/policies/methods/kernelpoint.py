@@ -12,7 +12,7 @@ from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.labels import context, first_of_each_process, refined, steps
 from kernelpoint.policies.methods.all import full_run
 from kernelpoint.policies.methods.random import simple_random_sample
-from kernelpoint.workload import Available, Descriptions, Need, Population, kernels, known_times, usable, why_unassisted
+from kernelpoint.workload import Available, Descriptions, Need, Population, usable, why_unassisted
 
 # Model: what a launch costs before anything is simulated, in cycles, up to a factor: launch latency plus the warp
 # instructions of one of the SMs it spreads over. It shares out the first draws and is the covariate of the regression; the
@@ -122,8 +122,8 @@ class KernelPoint(Policy):
 
         model = population.model
         assert model is not None
-        known = (model.counters["cycles"] > 0.0) & (kernels(population) >= 0)
-        kernel = np.where(known, kernels(population), -1)
+        known = (model.counters["cycles"] > 0.0) & (population.kernels >= 0)
+        kernel = np.where(known, population.kernels, -1)
         groups = np.unique(kernel, return_inverse=True)[1].ravel() - (0 if known.all() else 1)
         count = int(groups.max(initial=-1)) + 1
         means = usable(model, known)
@@ -197,7 +197,7 @@ def _from_descriptions(
     """Levels from descriptions of the launches: name, amount of work, signature (name, shape, key), context."""
     amount = np.round(np.log2(1.0 + described.work)).astype(np.int64)
     signature = described.signature
-    levels = [kernels(population), amount, signature, context(signature, population.offsets)]
+    levels = [population.kernels, amount, signature, context(signature, population.offsets)]
     return levels, described.work, np.ones(population.size, dtype=bool)
 
 
@@ -207,12 +207,12 @@ def _from_profile(population: Population) -> tuple[list[np.ndarray], np.ndarray,
     Model: the log-log slope of durations on threads is 0.2 to 0.5 on real profiles.
     """
     profile = population.profile_for("kernelpoint")
-    levels = [kernels(population), profile.signature, context(profile.signature, population.offsets)]
+    levels = [population.kernels, profile.signature, context(profile.signature, population.offsets)]
     if not profile.has_times:
         threads = profile.grid.prod(axis=1).astype(float) * profile.block.prod(axis=1)
         levels.append(context(levels[-1], population.offsets))
         return levels, np.cbrt(np.maximum(threads, 1.0)), np.ones(population.size, dtype=bool)
-    times, known = known_times(population, "kernelpoint")
+    times, known = population.known_times("kernelpoint")
     positive = times[known & (times > 0)]
     least = positive.min() if len(positive) else 1.0
     cost = np.where(known, np.maximum(np.nan_to_num(times), least), least)

@@ -13,7 +13,7 @@ from kernelpoint.estimation import Bound, Design, Method
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.labels import first_of_each, numbered
 from kernelpoint.randomness import generator
-from kernelpoint.workload import Available, Need, Population, kernels
+from kernelpoint.workload import Available, Need, Population
 
 if TYPE_CHECKING:
     from kernelpoint.profiles import Profile
@@ -98,7 +98,7 @@ class Pka(Policy):
         clusters = self._clusters(features[detailed], _known_amounts(population, detailed))
         strata = np.full(population.size, -1, dtype=np.int64)
         strata[detailed] = clusters
-        rest = ~detailed & (kernels(population) >= 0)
+        rest = ~detailed & (population.kernels >= 0)
         if rest.any() and has_counters(population.profile):
             strata[rest] = _classified(population, detailed, clusters, rest)
         strata = numbered(strata)
@@ -192,7 +192,7 @@ def _classified(population: Population, detailed: np.ndarray, clusters: np.ndarr
 
 def _light_features(population: Population) -> np.ndarray:
     """One column per kernel, and log2 of grid, block, registers and shared memory."""
-    kernel = kernels(population)
+    kernel = population.kernels
     one_hot = (kernel[:, None] == np.unique(kernel[kernel >= 0])[None]).astype(float)
     if population.scan is not None:
         shapes = population.scan.shapes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -12,10 +12,7 @@ from kernelpoint.errors import PolicyError
 from kernelpoint.estimation import Bound, Design, Method
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.labels import numbered
-from kernelpoint.workload import Available, Need, Population, has_instructions, instructions, kernels
-
-if TYPE_CHECKING:
-    pass
+from kernelpoint.workload import Available, Need, Population
 
 THETA = 0.4  # coefficient of variation from which a kernel's launches are split (tier 3)
 SECOND_PASS = 0.5  # a part whose coefficient of variation is above this is split once more
@@ -93,16 +90,18 @@ class Sieve(Policy):
     @classmethod
     def inputs(cls, available: Available) -> frozenset[Need]:
         """Traces, unless a profile counts the instructions of every launch."""
-        return frozenset({Need.PROFILE if has_instructions(available.profile) else Need.TRACES})
+        counts = None if available.profile is None else available.profile.instructions
+        is_counted = counts is not None and bool(np.isfinite(counts).all())
+        return frozenset({Need.PROFILE if is_counted else Need.TRACES})
 
     def design(self, population: Population) -> Design:
         """A stratum per kernel (tiers 1 and 2) or per part of it (tier 3), with one representative each."""
-        counts = instructions(population, "sieve")
-        kernel = kernels(population)
+        counts = population.instructions("sieve")
+        kernel = population.kernels
         usable = np.isfinite(counts) & (kernel >= 0)
         if not usable.any():
             raise PolicyError("policy sieve: no launch has both a kernel name and an instruction count")
-        threads = _cta_sizes(population)
+        threads = population.launches.block.prod(axis=1)
         strata = np.full(population.size, -1, dtype=np.int64)
         chosen: list[int] = []
         for number in np.unique(kernel[usable]):
@@ -143,13 +142,3 @@ def _strata_of(
 def _parts(counts: np.ndarray) -> list[np.ndarray]:
     part = np.searchsorted(density_cuts(counts), counts, side="left")
     return [np.flatnonzero(part == number) for number in np.unique(part)]
-
-
-def _cta_sizes(population: Population) -> np.ndarray:
-    """int64 [N]: threads of a CTA; zeros where unknown."""
-    if population.scan is not None:
-        sizes = np.array([int(np.prod(shape.block)) for shape in population.scan.shapes] + [0])
-        return sizes[population.scan.shape_ids]
-    if population.profile is not None:
-        return np.asarray(population.profile.block.prod(axis=1))
-    return np.zeros(population.size, dtype=np.int64)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from kernelpoint.profiles import Launches
 from kernelpoint.profiles.chakra import is_chakra, is_kernel, read_trace, value_of
 from kernelpoint.profiles.format import NOT_THIS, SIGNATURE, Beginning
 from kernelpoint.profiles.formats import chakra
 from kernelpoint.ranges.enclosing import OPERATOR, with_one_operator
 from kernelpoint.ranges.ranges import MOST_PARTS
-from kernelpoint.ranges.source import Listed, Log, RangeSource, matched
+from kernelpoint.ranges.source import Log, RangeSource, matched
 
 ROOT = "[pytorch|profiler"  # begin of the names of nodes that stand for a whole thread
 
@@ -28,7 +29,7 @@ class Chakra(RangeSource):
         """See RangeSource."""
         return SIGNATURE if is_chakra(beginning.raw) else NOT_THIS
 
-    def paths(self, file: Path, launches: Listed, log: Log) -> list[str]:
+    def paths(self, file: Path, launches: Launches, log: Log) -> list[str]:
         """See RangeSource."""
         nodes = {node.id: node for node in read_trace(file)[1]}
         kernels = [nodes[number] for number in sorted(nodes) if is_kernel(nodes[number])]

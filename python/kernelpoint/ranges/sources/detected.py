@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from kernelpoint.errors import ProfileError
-from kernelpoint.ranges.source import Listed, Log, RangeSource
+from kernelpoint.profiles import Launches
+from kernelpoint.ranges.source import Log, RangeSource
 
 MOST_PERIODS = 256  # lengths that are tried, those that the most kernels come back after
 LEAST_PERIOD = 2  # launches
@@ -26,9 +27,9 @@ class Detected(RangeSource):
     description = "`detected`, runs of kernels that repeat"
     word = "detected"
 
-    def paths(self, file: Path, launches: Listed, log: Log) -> list[str]:
+    def paths(self, file: Path, launches: Launches, log: Log) -> list[str]:
         """See RangeSource."""
-        found = repeats(launches.keys)
+        found = repeats(launches.kinds)
         if not any(found):
             raise ProfileError(
                 "ranges: got 'detected', but no run of kernels of this list repeats itself; name a file of ranges instead"

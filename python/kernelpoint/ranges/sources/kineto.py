@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from kernelpoint.errors import ProfileError
+from kernelpoint.profiles import Launches
 from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, Beginning, open_decompressed
 from kernelpoint.profiles.formats import kineto
 from kernelpoint.ranges.enclosing import OPERATOR, enclosing, with_one_operator
-from kernelpoint.ranges.source import Listed, Log, RangeSource, matched
+from kernelpoint.ranges.source import Log, RangeSource, matched
 
 MODULE = "nn.Module: "
 CALLS = ("cuda_runtime", "cuda_driver")
@@ -33,7 +34,7 @@ class Kineto(RangeSource):
         """See RangeSource."""
         return STRUCTURE if beginning.text.startswith(("{", "[")) else NOT_THIS
 
-    def paths(self, file: Path, launches: Listed, log: Log) -> list[str]:
+    def paths(self, file: Path, launches: Launches, log: Log) -> list[str]:
         """See RangeSource."""
         profile = kineto.Kineto().read(file, None)
         found = _Events()

@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 
 from kernelpoint.errors import ProfileError
-from kernelpoint.ranges.source import Listed, Log, RangeSource
+from kernelpoint.profiles import Launches
+from kernelpoint.ranges.source import Log, RangeSource
 
 
 class Names(RangeSource):
@@ -19,7 +20,7 @@ class Names(RangeSource):
     description = "`names`, of trace folders and kernels"
     word = "names"
 
-    def paths(self, file: Path, launches: Listed, log: Log) -> list[str]:
+    def paths(self, file: Path, launches: Launches, log: Log) -> list[str]:
         """See RangeSource."""
         folders = [os.path.dirname(os.path.abspath(trace)) if trace else "" for trace in launches.traces]
         named = [folder for folder in set(folders) if folder]

@@ -6,10 +6,11 @@ import sqlite3
 from pathlib import Path
 
 from kernelpoint.errors import ProfileError
+from kernelpoint.profiles import Launches
 from kernelpoint.profiles.format import NOT_THIS, SIGNATURE, Beginning
 from kernelpoint.profiles.formats.nsight_systems_sqlite import KERNELS, NsightSystemsSqlite, from_database
 from kernelpoint.ranges.enclosing import enclosing
-from kernelpoint.ranges.source import Listed, Log, RangeSource, matched
+from kernelpoint.ranges.source import Log, RangeSource, matched
 
 CALLS, RANGES = "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS"
 THREAD_BITS = 24  # of a global thread's number, below those of its process
@@ -30,7 +31,7 @@ class NsightSystems(RangeSource):
         """See RangeSource."""
         return SIGNATURE if beginning.raw.startswith(b"SQLite format 3\x00") else NOT_THIS
 
-    def paths(self, file: Path, launches: Listed, log: Log) -> list[str]:
+    def paths(self, file: Path, launches: Launches, log: Log) -> list[str]:
         """See RangeSource."""
         profile = NsightSystemsSqlite().read(file, None)
         return matched(from_database(file, _paths), profile, launches, log)

@@ -6,9 +6,10 @@ import io
 from pathlib import Path
 
 from kernelpoint.errors import ProfileError, shown
+from kernelpoint.profiles import Launches
 from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, Beginning, open_decompressed
 from kernelpoint.profiles.tables import rows_of
-from kernelpoint.ranges.source import Listed, Log, RangeSource
+from kernelpoint.ranges.source import Log, RangeSource
 
 
 class Table(RangeSource):
@@ -24,7 +25,7 @@ class Table(RangeSource):
         """See RangeSource."""
         return STRUCTURE if {"launch", "path"} <= beginning.columns else NOT_THIS
 
-    def paths(self, file: Path, launches: Listed, log: Log) -> list[str]:
+    def paths(self, file: Path, launches: Launches, log: Log) -> list[str]:
         """See RangeSource."""
         found: dict[int, str] = {}
         with open_decompressed(file) as raw, io.TextIOWrapper(raw, encoding="utf-8", newline="") as text:
