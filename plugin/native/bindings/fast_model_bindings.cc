@@ -118,13 +118,14 @@ py::object cores_of(const Derived& derived) {
 }
 
 void register_run(py::module_& part) {
-    part.def("run", &run, py::arg("paths"), py::arg("copies"), py::arg("configuration"), py::arg("progress"),
-             py::arg("memory_bytes") = fast_model::Effort{}.memory_bytes, py::arg("contents") = py::none(),
-             "Simulate launches in order: (counter -> float64 [launches], nan where a launch has no result, [(launch "
-             "index, reason of a failure), ...], how many launches had to be simulated). `progress` is called with the "
-             "launches that are done and a share of the work, about ten times a second; what it raises ends the run. "
-             "The result does not depend on `memory_bytes` for outcomes that may come again, nor on `contents`: of each "
-             "launch, as `_native.contents` gives them; launches of equal contents are simulated once.");
+    part.def(
+        "run", &run, py::arg("paths"), py::arg("copies"), py::arg("configuration"), py::arg("progress"),
+        py::arg("memory_bytes") = fast_model::Effort{}.memory_bytes, py::arg("contents") = py::none(),
+        "Simulate launches in order: (counter -> float64 [launches], nan where a launch has no result, [(launch "
+        "index, reason of a failure), ...], how many launches had to be simulated). `progress` is called with the "
+        "launches that are done and a share of the work, about ten times a second; what it raises ends the run. "
+        "The result does not depend on `memory_bytes` for outcomes that may come again, nor on `contents`: of each "
+        "launch, as `_native.contents` gives them; launches of equal contents are simulated once.");
 }
 
 }  // namespace

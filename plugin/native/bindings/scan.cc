@@ -60,7 +60,8 @@ py::list scan_many(const std::vector<std::string>& paths, unsigned threads, cons
     return list;
 }
 
-// uint64 [n, 3]: hash in two parts and bytes of text; all ones as bytes where a trace has no content. `progress` as above.
+// uint64 [n, 3]: hash in two parts and bytes of text; all ones as bytes where a trace has no content. `progress` as
+// above.
 py::array_t<uint64_t> contents(const std::vector<std::string>& paths, unsigned threads, const py::object& progress) {
     if (threads < 1) throw py::value_error("threads must be at least 1, got 0");
     std::vector<std::optional<Content>> found;

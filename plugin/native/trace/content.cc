@@ -98,8 +98,7 @@ std::optional<Content> read_content(const std::string& path) {
 bool read_contents(const std::vector<std::string>& paths, unsigned threads,
                    std::vector<std::optional<Content>>& results, const std::function<bool(uint64_t)>& goes_on) {
     results.assign(paths.size(), std::nullopt);
-    return in_parallel(
-        paths.size(), threads, [&](uint64_t i) { results[i] = read_content(paths[i]); }, goes_on);
+    return in_parallel(paths.size(), threads, [&](uint64_t i) { results[i] = read_content(paths[i]); }, goes_on);
 }
 
 }  // namespace kernelpoint
