@@ -95,19 +95,19 @@ def scatter_of(lines: Sequence[Line]) -> dict[str, Any] | None:
             axis=alt.Axis(format=".3~%", labelOverlap="greedy", labelSeparation=8),
         ),
         y=alt.Y("speedup:Q", title="cycle speedup", scale=alt.Scale(type="log")),
-        color=_by_policy(alt.Color, dots, COLOURS),
     )
-    marks = base.mark_point(filled=False, size=50 if several else 90, opacity=1.0, strokeWidth=2).encode(
+    coloured = base.encode(color=_by_policy(alt.Color, dots, COLOURS))
+    marks = coloured.mark_point(filled=False, size=50 if several else 90, opacity=1.0, strokeWidth=2).encode(
         shape=_by_policy(alt.Shape, dots, SHAPES),
         tooltip=["policy:N", "budget:N", alt.Tooltip("error:Q", format=".3%"), alt.Tooltip("speedup:Q", format=".1f")],
     )
     data = alt.InlineData(values=dots)
     if several:
         panel = alt.Facet("workload:N", title=None, sort=None)
-        return dict(alt.layer(base.mark_line(strokeWidth=1.2), marks).facet(panel, columns=2, data=data).to_dict())
+        return dict(alt.layer(coloured.mark_line(strokeWidth=1.2), marks).facet(panel, columns=2, data=data).to_dict())
     layers = [marks]
     if len({item.relative_error for item in lines}) > 1:
-        layers.append(base.mark_text(align="left", dx=9, dy=-6).encode(text="budget:N", color=alt.Undefined))
+        layers.append(base.mark_text(align="left", dx=9, dy=-6).encode(text="budget:N"))
     return dict(alt.layer(*layers).properties(data=data, width="container").to_dict())
 
 
