@@ -146,11 +146,10 @@ def test_an_option_that_is_not_known_is_named_once(derive):
     assert derive(text).notes == ["the fast model does not know these options: -another, -gpgpu_quantum_units"]
 
 
-def test_all_unknown_options_are_in_one_line(derive):
+def test_unknown_options_are_in_one_line_which_names_eight(derive):
     options = "".join(f"-unknown_{n:02} 1\n" for n in range(30))
     (note,) = [line for line in derive(f"-gpgpu_n_clusters 8\n{options}").notes if "does not know" in line]
-    assert note.count("-unknown_") == 30
-    assert note.endswith("-unknown_28, -unknown_29")
+    assert note.endswith(", -unknown_07 and 22 more")
 
 
 def test_an_option_that_changes_cycles_and_has_no_counterpart_is_named_with_its_value(derive):

@@ -77,13 +77,14 @@ std::string Derived::hash() const {
 
 std::vector<std::string> notes(const Derived& derived) {
     const auto listed = [](const std::vector<std::string>& keys) {
+        const std::size_t named = std::min<std::size_t>(keys.size(), 8);
         std::string text;
-        for (const std::string& key : keys) text += (text.empty() ? "" : ", ") + key;
-        return text;
+        for (std::size_t i = 0; i < named; ++i) text += (i ? ", " : "") + keys[i];
+        return named == keys.size() ? text : text + " and " + std::to_string(keys.size() - named) + " more";
     };
     std::vector<std::string> notes;
     if (!derived.not_modelled.empty())
-        notes.push_back("the fast model leaves out what these options do: " + listed(derived.not_modelled));
+        notes.push_back("the fast model does not model these options: " + listed(derived.not_modelled));
     if (!derived.not_known.empty())
         notes.push_back("the fast model does not know these options: " + listed(derived.not_known));
     return notes;
