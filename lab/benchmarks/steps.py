@@ -29,7 +29,7 @@ import numpy as np
 
 from kernelpoint import api
 from kernelpoint.config import parse_config
-from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, strata_from
+from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, stratify
 from kernelpoint.journal import JournalWriter
 from kernelpoint.policies.labels import context
 from kernelpoint.policies.methods.kernelpoint import MADE_FOR_PROFILES
@@ -178,7 +178,7 @@ def walk(options: argparse.Namespace, folder: Path) -> None:
     else:
         labels = steps("context", lambda: [signature, context(signature, population.offsets)])
         settings: dict[str, Any] = {"spreads": (1.5, 0.05), "x": x, "design_error": MADE_FOR_PROFILES}
-        design = steps("strata, sizes", lambda: strata_from(labels, u, budget, **settings))
+        design = steps("strata, sizes", lambda: stratify(labels, budget, **settings).design(u))
         engine = steps("engine", lambda: Engine(design, budget))
     ledger, look = Ledger(population.offsets), None
     while look is None or (not look.met and steps("  growth", engine.grow)):

@@ -18,7 +18,7 @@ from scipy.stats import binom
 from kernelpoint.config import parse_config
 from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, Look, passes
 from kernelpoint.estimation.strata.inference import Inference
-from kernelpoint.estimation.strata.stratify import Stratification, strata_from, stratify
+from kernelpoint.estimation.strata.stratify import Stratification, stratify
 from kernelpoint.fast_model import in_terms_of
 from kernelpoint.fast_model.configuration import configuration_of_host
 from kernelpoint.policies.methods import kernelpoint as shipped
@@ -68,15 +68,15 @@ def policy(budget: ErrorBudget, seed: int = 0, assume: str = "ordinary") -> ship
 @lru_cache(maxsize=64)
 def _strata(people: Population, eps: float, confidence: float, counter: str, assume: str) -> Stratification:
     """The strata that the shipped policy asks for; they do not depend on the seed, so they are made once."""
-    asked: dict[str, Any] = {}
+    made: list[Stratification] = []
 
-    def watch(levels: Any, u: Any, budget: Any, *, seed: int = 0, **options: Any) -> Design:
-        asked.update(levels=levels, budget=budget, options=options)
-        return strata_from(levels, u, budget, seed=seed, **options)
+    def watch(*levels: Any, **options: Any) -> Stratification:
+        made.append(stratify(*levels, **options))
+        return made[0]
 
-    with mock.patch.object(shipped, "strata_from", watch):
+    with mock.patch.object(shipped, "stratify", watch):
         policy(ErrorBudget(eps, confidence, counter=counter), 0, assume).design(people.known)
-    return stratify(asked["levels"], asked["budget"], **asked["options"])
+    return made[0]
 
 
 def design(people: Population, budget: ErrorBudget, seed: int, assume: str = "ordinary") -> Design:

@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 from runs import arguments, print_head, print_row
 
-from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, passes, strata_from
+from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, passes, stratify
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 TROUBLES = ("none", "first units", "begin", "tails", "drift", "wrong groups")
@@ -48,8 +48,8 @@ def engine_of(kind: str, group: np.ndarray, x: np.ndarray, seed: int, eps: float
     neighbour = np.concatenate(([0], group[:-1]))
     levels = [group, group * 100 + neighbour]
     return Engine(
-        strata_from(
-            levels, u, budget, spreads=(0.5, 0.05), slow_excess=4.0, allowance=0.5, seed=seed, design_error=0.005
+        stratify(levels, budget, spreads=(0.5, 0.05), slow_excess=4.0, allowance=0.5, design_error=0.005).design(
+            u, seed
         ),
         budget,
     )

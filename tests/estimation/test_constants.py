@@ -19,7 +19,7 @@ from kernelpoint.estimation import (
     TwoPhaseDesign,
     constants,
     passes,
-    strata_from,
+    stratify,
 )
 from kernelpoint.randomness import generator, permanent_random_numbers
 
@@ -74,7 +74,7 @@ def named(
         budget = ErrorBudget(eps)
         measured = {"slow_excess": 2.0} if slow else {}
         x = y * random_of_x
-        design = strata_from([name], u, budget, spreads=(expected,), x=x, cluster=name % 4, seed=1, **measured)
+        design = stratify([name], budget, spreads=(expected,), x=x, cluster=name % 4, **measured).design(u, 1)
         values = np.stack([y, reads], axis=1)[:, :counters]
         return Engine(design, budget), ("cycles", "reads")[:counters], values
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelpoint.errors import ConfigError, HostError, JournalError
-from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, passes, strata_from
+from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, passes, stratify
 from kernelpoint.policies.labels import context
 from kernelpoint.randomness import generator, permanent_random_numbers
 
@@ -238,12 +238,8 @@ def test_budgets_out_of_range_are_refused(change):
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=200), st.sampled_from([0.2, 0.01]))
 def test_strata_from_labels_hold_every_unit_once_and_respect_the_labels(signature, eps):
     labels = np.array(signature)
-    design = strata_from(
-        [labels, in_context(labels)],
-        permanent_random_numbers(0, 0, len(labels)),
-        ErrorBudget(eps),
-        spreads=(1.5, 0.05),
-    )
+    strata = stratify([labels, in_context(labels)], ErrorBudget(eps), spreads=(1.5, 0.05))
+    design = strata.design(permanent_random_numbers(0, 0, len(labels)))
     assert design.sizes.sum() == len(labels)
     assert (design.first_sizes >= 1).all() and (design.first_sizes <= design.sizes).all()
     for h in range(len(design.sizes)):
@@ -254,7 +250,7 @@ def test_context_splits_only_where_it_is_expected_to_pay():
     signature = np.tile([0, 1, 0, 2], 200)
     u = permanent_random_numbers(0, 0, 800)
     strata = [
-        len(strata_from([signature, in_context(signature)], u, ErrorBudget(0.01), spreads=spreads).sizes)
+        len(stratify([signature, in_context(signature)], ErrorBudget(0.01), spreads=spreads).design(u).sizes)
         for spreads in ((0.5, 0.01), (0.01, 0.009))
     ]
     assert strata[0] > strata[1] == 3

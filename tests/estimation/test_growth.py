@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelpoint.estimation import Design, Engine, ErrorBudget, strata_from
+from kernelpoint.estimation import Design, Engine, ErrorBudget, stratify
 from kernelpoint.estimation.moments import Moments
 from kernelpoint.estimation.strata.balance import spread_over_run
 from kernelpoint.estimation.strata.growth import expected_means, next_sizes
@@ -66,7 +66,7 @@ def example(seed: int) -> tuple[Design, np.ndarray]:
         0.0, np.where(np.arange(40) % 3 == 0, 0.8, 0.02)[signature]
     )
     u = permanent_random_numbers(seed, 0, 2000)
-    design = strata_from([signature], u, ErrorBudget(0.02), spreads=(0.3,), cluster=signature % 5, seed=seed)
+    design = stratify([signature], ErrorBudget(0.02), spreads=(0.3,), cluster=signature % 5).design(u, seed)
     return design, y
 
 
@@ -110,7 +110,7 @@ def test_the_odder_an_unseen_launch_may_be_the_more_is_drawn():
     signature = np.tile(np.arange(4), 100)
     u = permanent_random_numbers(0, 0, 400)
     draws = [
-        int(strata_from([signature], u, ErrorBudget(0.02), spreads=(0.05,), allowance=allowance).first_sizes.sum())
+        int(stratify([signature], ErrorBudget(0.02), spreads=(0.05,), allowance=allowance).design(u).first_sizes.sum())
         for allowance in (0.1, 0.5, 2.0)
     ]
     assert draws[0] < draws[1] < draws[2]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kernelpoint.estimation import Design, Engine, ErrorBudget, passes, strata_from
+from kernelpoint.estimation import Design, Engine, ErrorBudget, passes, stratify
 from kernelpoint.estimation.constants import LEAST_RATE
 from kernelpoint.estimation.strata.allocation import cheapest
 from kernelpoint.estimation.strata.variance import SlowDraws
@@ -71,7 +71,7 @@ def strata_of(cost):
 def run(signature, y, seed, budget, **options):
     """Passes of the engine to the end; the last look, and how many are drawn."""
     u = permanent_random_numbers(seed, 0, len(y))
-    design = strata_from([signature], u, budget, spreads=(0.05,), expected=np.ones(len(y)), seed=seed, **options)
+    design = stratify([signature], budget, spreads=(0.05,), expected=np.ones(len(y)), **options).design(u, seed)
     engine = Engine(design, budget)
     *_, look = passes(engine, ("cycles",), y)
     return look, len(engine.drawn())
@@ -80,11 +80,13 @@ def run(signature, y, seed, budget, **options):
 def test_first_draws_hold_one_slow_unit_of_so_many_with_95_percent():
     signature, _ = strata_of(np.ones(40))
     u = permanent_random_numbers(0, 0, 4000)
-    design = strata_from([signature], u, ErrorBudget(0.05), spreads=(0.05,), allowance=0.1, slow_excess=4.0)
+    design = stratify([signature], ErrorBudget(0.05), spreads=(0.05,), allowance=0.1, slow_excess=4.0).design(u)
     several = design.first_sizes[design.first_sizes > 1].sum()
     rate = 0.05 / (4.0 * (1.0 - several / 4000))  # of undrawn units, that breaks the budget
     assert (1.0 - rate) ** several <= 0.05 < (1.0 - rate) ** (several - 30)
-    tight = strata_from([signature], u, ErrorBudget(0.001), spreads=(0.05,), allowance=0.0, slow_excess=4.0).first_sizes
+    tight = (
+        stratify([signature], ErrorBudget(0.001), spreads=(0.05,), allowance=0.0, slow_excess=4.0).design(u).first_sizes
+    )
     assert unseen_rate(tight, 0.05, LEAST_RATE) == 0.0, "rarer ones are not looked for"
 
 

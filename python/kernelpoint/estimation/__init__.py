@@ -23,7 +23,7 @@ from kernelpoint.estimation.stages.first_phase import TwoPhaseDesign
 from kernelpoint.estimation.stages.layers import LayerSampling
 from kernelpoint.estimation.strata.design import Design
 from kernelpoint.estimation.strata.sampling import StrataSampling
-from kernelpoint.estimation.strata.stratify import strata_from
+from kernelpoint.estimation.strata.stratify import stratify
 from kernelpoint.estimation.variance_shares import variance_shares
 from kernelpoint.estimation.with_replacement import with_replacement_total
 
@@ -55,7 +55,7 @@ __all__ = [
     "first_validations",
     "passes",
     "replay_error",
-    "strata_from",
+    "stratify",
     "subtotals",
     "trajectory_error",
     "variance_shares",

@@ -81,7 +81,7 @@ class Stratification:
     allowance: float
     slow_excess: float = 0.0
 
-    def design(self, u: Floats, seed: int) -> Design:
+    def design(self, u: Floats, seed: int = 0) -> Design:
         """The design with permanent random numbers u (float64 [N]) and the second draws of a seed."""
         budget = self.budget
         return Design(
@@ -109,10 +109,31 @@ def stratify(
     slow_excess: float = 0.0,
     design_error: float | None = None,
 ) -> Stratification:
-    """Strata from labels known without simulating, by pruning; arguments as in strata_from.
+    """Strata from labels known without simulating, by pruning.
+
+    Strata: the cheapest partition expected to meet the budget (prune_to_budget). First sizes: those expected to be needed, at
+    least one draw, and with probability SECOND_DRAW_PROBABILITY (at least) a second one. The strata with a second draw are
+    thus chosen at random beforehand, and the spread of the others is pooled from them.
+
+    Args:
+        levels: labels, int [N] each, coarse to fine: signature of a unit, signature with its neighbours, ...
+        budget: the error allowed.
+        spreads: expected CoV within a cell of each level.
+        expected: float64 [N] > 0, expected value of each unit up to a factor; default x ** (1 / 3) (Model: log-log slope
+            of durations on threads, 0.2 to 0.5 on real profiles), or equal.
+        x: covariate handed to the design; cluster: int [N], cluster of each unit, constant within the coarsest label.
+        take_all: units that are certain; allowance, slow_excess: as in Design.
+        design_error: relative error that the strata, but not their sizes, are made for; None: that of `budget`.
 
     Raises:
         ConfigError: not one spread per level.
+
+    >>> signature = np.arange(600) % 3
+    >>> finer = signature + 3 * (np.arange(600) % 599 == 0)  # the first and the last stand between other neighbours
+    >>> strata = stratify([signature, finer], ErrorBudget(0.05), spreads=(1.5, 0.05))
+    >>> design = strata.design(np.random.default_rng(0).random(600))
+    >>> len(design.first_sizes), int(design.sizes.sum())
+    (5, 600)
     """
     N = len(levels[0])
     if len(spreads) != len(levels):
@@ -133,56 +154,3 @@ def stratify(
         clusters[pruned.strata] = np.asarray(cluster)[free]
     allowance = constants.OUTLIER_ALLOWANCE if allowance is None else allowance
     return Stratification(pruned, budget, strata, x, clusters, allowance, slow_excess)
-
-
-def strata_from(
-    levels: Sequence[NDArray[np.integer]],
-    u: Floats,
-    budget: ErrorBudget,
-    *,
-    spreads: Sequence[float],
-    expected: Floats | None = None,
-    x: Floats | None = None,
-    cluster: NDArray[np.integer] | None = None,
-    take_all: NDArray[np.integer] | None = None,
-    allowance: float | None = None,
-    slow_excess: float = 0.0,
-    design_error: float | None = None,
-    seed: int = 0,
-) -> Design:
-    """A design from labels known without simulating: strata by pruning, sizes by expected spreads, seconds at random.
-
-    Strata: the cheapest partition expected to meet the budget (prune_to_budget). First sizes: those expected to be needed, at
-    least one draw, and with probability SECOND_DRAW_PROBABILITY (at least) a second one. The strata with a second draw are
-    thus chosen at random beforehand, and the spread of the others is pooled from them.
-
-    Args:
-        levels: labels, int [N] each, coarse to fine: signature of a unit, signature with its neighbours, ...
-        u: float64 [N], permanent random numbers; budget: the error allowed.
-        spreads: expected CoV within a cell of each level.
-        expected: float64 [N] > 0, expected value of each unit up to a factor; default x ** (1 / 3) (Model: log-log slope
-            of durations on threads, 0.2 to 0.5 on real profiles), or equal.
-        x: covariate handed to the design; cluster: int [N], cluster of each unit, constant within the coarsest label.
-        take_all: units that are certain; allowance, slow_excess: as in Design; seed: of the second draws.
-        design_error: relative error that the strata, but not their sizes, are made for; None: that of `budget`.
-
-    >>> signature = np.arange(600) % 3
-    >>> finer = signature + 3 * (np.arange(600) % 599 == 0)  # the first and the last stand between other neighbours
-    >>> u = np.random.default_rng(0).random(600)
-    >>> design = strata_from([signature, finer], u, ErrorBudget(0.05), spreads=(1.5, 0.05))
-    >>> len(design.first_sizes), int(design.sizes.sum())
-    (5, 600)
-    """
-    stratification = stratify(
-        levels,
-        budget,
-        spreads=spreads,
-        expected=expected,
-        x=x,
-        cluster=cluster,
-        take_all=take_all,
-        allowance=allowance,
-        slow_excess=slow_excess,
-        design_error=design_error,
-    )
-    return stratification.design(u, seed)

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kernelpoint.clustering import run_features, threshold_clusters
-from kernelpoint.estimation import AssistedDesign, Assume, Design, ErrorBudget, Prediction, strata_from
+from kernelpoint.estimation import AssistedDesign, Assume, Design, ErrorBudget, Prediction, stratify
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.labels import context, first_of_each_process, refined, steps
 from kernelpoint.policies.methods.all import full_run
@@ -63,7 +63,7 @@ class KernelPoint(Policy):
     Launches that describe themselves (workload/described.py) are treated as traced ones: their predicted costs are
     predictions; without costs cells are equal names, about equal work, equal signature, equal context.
     Which cells become strata, and how many first draws each gets, is decided by cost-complexity pruning for the error
-    budget (estimation.strata_from); a random share of the strata gets a second draw, which carries the pooled variance.
+    budget (estimation.stratify); a random share of the strata gets a second draw, which carries the pooled variance.
     Launches that cannot be read, or that the profile lacks where there is nothing else, are simulated; so is the first of
     each stream where the error budget is on misses or DRAM traffic. So is the first launch of each signature where results
     are measured, because a GPU loads and tunes there, or yet to be traced (not with `assume: repetitive`).
@@ -101,9 +101,8 @@ class KernelPoint(Policy):
         design_error = MADE_FOR_TRACES if is_simulated else MADE_FOR_PROFILES
         if any(part in wanted.counter for part in COLD_COUNTERS):
             certain = certain | first_of_each_process(levels[-2], population.offsets)
-        return strata_from(
+        strata = stratify(
             levels[-len(spreads) :],
-            population.u,
             ErrorBudget(wanted.relative_error, wanted.confidence),
             spreads=spreads,
             expected=expected,
@@ -113,8 +112,8 @@ class KernelPoint(Policy):
             allowance=allowance[self.config.assume],
             slow_excess=SLOW_MEASURED[self.config.assume] if population.measured and not is_simulated else 0.0,
             design_error=None if population.to_trace else design_error,  # a selection is of one budget
-            seed=population.seed,
         )
+        return strata.design(population.u, population.seed)
 
     def _assisted(self, population: Population) -> AssistedDesign:
         """Groups are kernels, and kernels that are alike share a line; launches without a prediction are simulated."""
