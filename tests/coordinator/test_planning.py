@@ -45,10 +45,10 @@ def content(plan: Plan) -> list:
 def planned(bench, monkeypatch):
     """Function that plans the solver with a cache of its own."""
 
-    def plan(number: int, *options, policy: str = "kernelpoint"):
+    def plan(number: int, **options):
         monkeypatch.setenv("KERNELPOINT_CACHE", str(bench.folder / f"cache-{number}"))
         output = bench.folder / f"{number}.kpplan"
-        plan_command(bench.traces, output, None, policy, None, None, *options)
+        plan_command(bench.traces, output, **options)
         units = len(kp.cluster(bench.traces, "random"))
         return content(Plan.load(output, np.zeros(units)))
 
@@ -56,7 +56,7 @@ def planned(bench, monkeypatch):
 
 
 def test_a_plan_of_workers_is_that_of_one_process(planned):
-    assert planned(1, 2, None) == planned(2, None, None)
+    assert planned(1, workers=2) == planned(2)
 
 
 @pytest.mark.skipif(not program().exists(), reason="the embedded host is not built")

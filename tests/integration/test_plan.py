@@ -1,6 +1,7 @@
 """`kernelpoint plan` from its options alone."""
 
 import os
+import sqlite3
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ from embedded_host import run_host
 from workloads import synthesised
 
 from kernelpoint import cli
+from kernelpoint.fast_model.predict import PREDICTIONS
 from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.workload.plan import Plan
 
@@ -58,7 +60,8 @@ class TestTheFastModel:
         return path
 
     def kept(self, tmp_path):
-        return sorted(path.name for path in (tmp_path / "cache" / "predictions").glob("*.npz"))
+        with sqlite3.connect(tmp_path / "cache" / "artefacts.sqlite") as cache:
+            return cache.execute("SELECT key, crc32 FROM artefacts WHERE kind = ?", (PREDICTIONS,)).fetchall()
 
     def run_host(self, tmp_path, config):
         return run_host(tmp_path / "traces" / "kernelslist.g", tmp_path, None, "-kernel_sampling", config)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import subprocess
+import sys
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
@@ -24,7 +25,7 @@ def run_command(*arguments: object, cwd: Path | None = None) -> subprocess.Compl
             main()
         except SystemExit as end:  # its code is a status, or a message, as Python prints it
             status = end.code if isinstance(end.code, int) else int(end.code is not None)
-            err.write(f"{end.code}\n" if isinstance(end.code, str) else "")
+            sys.stderr.write(f"{end.code}\n" if isinstance(end.code, str) else "")
     return subprocess.CompletedProcess(words, status, out.getvalue(), err.getvalue())
 
 
