@@ -36,7 +36,7 @@ def kernelpoint():
 
 @pytest.fixture
 def refused(kernelpoint):
-    """Call a command that is refused; what it says."""
+    """Function that runs a command, checks that it is refused, and returns its message."""
 
     def call(*arguments):
         code, text = kernelpoint(*arguments)

@@ -1,4 +1,4 @@
-"""Programs and libraries of C and C++ sources: each object file is compiled once, and again when what it reads changes.
+"""Programs and libraries of C and C++ sources: an object file is compiled again only if a file that it includes has changed.
 
 Whole programs that other means build (a simulator's Makefile) are kept in the same way: see :func:`built_once`.
 """

@@ -1,4 +1,4 @@
-"""Checkouts of the miniature simulators, and what is done to a tree."""
+"""Unpatched checkouts of the miniature simulators, and functions that read and change the files of a tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// What tells equal traces from others, without parsing them.
+// Content of a trace, as hash and size, so that of equal traces only one is parsed.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ namespace kernelpoint {
 
 constexpr uint32_t content_version = 1;  // raised whenever equal traces would hash differently than before
 
-// All that a reading of a trace depends on: its text without the kernel's number and CUDA stream.
+// Text of a trace without the kernel's number and CUDA stream, on which no reading depends.
 struct Content {
     StreamHash hash;
     uint64_t bytes = 0;
 };
 
-// Only .traceg files are compared, packed or not; none of others, and of what cannot be read.
+// None of a file that is no .traceg, packed or not, or that cannot be read.
 std::optional<Content> read_content(const std::string& path);
 
 // The contents of many traces; `goes_on` is asked with the number of those that are done, see in_parallel. False if it

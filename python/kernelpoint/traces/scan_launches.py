@@ -38,7 +38,7 @@ def scan_launches(
     threads: int | None = None,
     pool: Pool | None = None,
 ) -> ScanTable:
-    """Read the trace of every launch once; traces that the cache knows are not read again, and of equal ones one is parsed.
+    """Read the trace of every launch once. Traces in the cache are not read again, and of equal traces one is parsed.
 
     A trace that cannot be used does not stop the others: it is reported in ``errors``. An interrupted scan (Ctrl-C) goes
     on where it stopped, because the cache is filled as it goes.
@@ -86,7 +86,7 @@ def trace_keys(paths: Sequence[str], cache: ArtefactCache) -> list[tuple[str, ..
 
 @dataclass
 class Chunk:
-    """What parsing some traces showed, by position.
+    """Results of parsing some traces, by position.
 
     Attributes:
         scans: None where a trace cannot be used.
@@ -119,7 +119,7 @@ def read_chunk(files: Sequence[str], threads: int = 1, report: Callable[[int], N
 
 
 class _Reading:
-    """Content and scan of each file: what the cache knows, and what is read now."""
+    """Content hash and scan of each file, from the cache or from the file."""
 
     def __init__(self, files: list[str], cache: ArtefactCache, threads: int, pool: Pool | None) -> None:
         self.files, self._cache, self._threads, self._pool = files, cache, threads, pool
@@ -127,7 +127,7 @@ class _Reading:
         self._sizes, self._keys = stats[:, 0], _file_keys(files, stats)
         found = cache.get(CONTENT, self._keys, _content)
         self._compared = np.array([content is not None for content in found], dtype=bool)
-        # What is not compared is equal to nothing but itself.
+        # A file whose content is not hashed counts as unlike every other file.
         own = [(int(key[:16], 16), int(key[16:], 16), 0) for key in self._keys]
         self.contents = np.array(own, dtype=np.uint64).reshape(-1, 3)
         self.contents[self._compared] = np.frombuffer(b"".join(filter(None, found)), dtype="<u8").reshape(-1, 3)
@@ -150,7 +150,7 @@ class _Reading:
         self._cache.put(CONTENT, {self._keys[row]: self.contents[row].tobytes() for row in rows.tolist()})
 
     def read(self, progress: Progress) -> None:
-        """Compare and parse what the cache does not know; the cache is filled as this goes on."""
+        """Read and parse the traces that the cache lacks, and store each result in the cache."""
         self._recall(np.arange(len(self.files)))
         missing = np.flatnonzero([key not in self._scans for key in _content_keys(self.contents)])
         size = CHUNK if self._pool is None else max(len(missing), 1)
@@ -251,7 +251,7 @@ class _Reading:
         )
 
     def _error(self, key: str, path: str) -> str:
-        """Why a file cannot be used, with its own path."""
+        """Reason that a file cannot be used, with its own path."""
         parsed, why = self._errors[key]
         return why.replace(parsed, path, 1)
 

@@ -111,8 +111,13 @@ def _sizes_of_target(look: Inference, prior_cost: Floats | None) -> tuple[Ints, 
 
 
 def minimum_sizes(look: Inference, cost: Floats) -> Ints:
-    """Least draws of each stratum once a sample grows: what it has, one, least_draws of its share; where units may be slow, as
-    many in all as it takes to see slow ones (unseen_slow); cost: of one draw.
+    """Smallest sample size of each stratum when the sample grows, int64 [H].
+
+    It is the largest of one, the present size, and least_draws. Where units may be slow, the sizes are raised until slow units
+    are drawn, or too few are left to break the budget (unseen_slow).
+
+    Args:
+        cost: float64 [H], cost of one draw.
     """
     names, budget = look.targets.counters, look.targets.budget
     name = look.targets.ratios.get(budget.counter, (budget.counter,))[0]
