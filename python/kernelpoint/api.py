@@ -22,11 +22,11 @@ from kernelpoint import journal
 from kernelpoint.arguments import checked
 from kernelpoint.config import Config, parse_config
 from kernelpoint.errors import ConfigError, shown
-from kernelpoint.estimation import ErrorBudget
+from kernelpoint.estimation import AssistedDesign, ErrorBudget
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.pool import Pool
 from kernelpoint.session.host_info import HostInfo
-from kernelpoint.session.planning import make_plan, origin_of
+from kernelpoint.session.planning import cache_path, kept_plan, make_plan, origin_of
 from kernelpoint.session.rehearsal import forecasts
 from kernelpoint.workload import Available, Need, check_available, complete, population_for
 from kernelpoint.workload import plan as plans
@@ -151,11 +151,14 @@ class Plan(plans.Plan):
         available = Available.of(population, config)
         needs = chosen.inputs(available)
         check_available(config.policy.name, needs, available, option)
-        origin = origin_of(config, chosen, population, needs)
-        population = complete(population, frozenset({Need.TRACES}), config.encoder, log)  # names, for reports
-        population = complete(population, needs, config.encoder, log)
-        made = make_plan(config, chosen, population, needs, origin, log)
-        made = replace(made, forecast=forecasts(config, chosen, population, made.design))
+        origin, files = origin_of(config, chosen, population, needs), population.fingerprint.files
+        made = kept_plan(cache_path(origin, files), population, log)
+        if made is None or made.stream_ids is None:
+            population = complete(population, needs | {Need.TRACES}, config.encoder, log)  # names, for reports
+            made = make_plan(config, chosen, population, needs, origin, log)
+        elif not isinstance(made.design, AssistedDesign):
+            population = complete(population, needs, config.encoder, log)
+        made = replace(made, files=files, forecast=forecasts(config, chosen, population, made))
         return cls(**{name: getattr(made, name) for name in made.__dataclass_fields__})
 
 

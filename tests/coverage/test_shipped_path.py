@@ -62,7 +62,7 @@ def engine(people: Population, list_path: Path, budget: ErrorBudget, seed: int, 
     if fast_model == "off":
         return Engine(design(people, budget, seed), budget)
     listed = read_trace_list(str(list_path))
-    identity = fingerprint((len(listed.paths),), listed.paths)
+    identity = fingerprint((len(listed.paths),), listed.paths).launches
     found = predict(listed.paths, listed.copies, shipped("v100"), identity, lambda line: None)
     told = replace(people.known, seed=seed, model=found.profile())
     return Engine(policy(budget, seed).design(told), budget)

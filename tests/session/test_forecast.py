@@ -30,7 +30,7 @@ def traces(tmp_path_factory):
 def expected(config, population):
     settings = parse_config({"version": 1, **config})
     policy = load_policy(settings.policy)
-    return forecasts(settings, policy, population, design_of(policy(settings), population))
+    return forecasts(settings, policy, population, Stored(design_of(policy(settings), population), origin={}))
 
 
 def times(cycles, config=None):
@@ -101,6 +101,16 @@ def test_a_stored_plan_keeps_its_forecast(traces, tmp_path):
     plan = Plan.from_traces(traces, gpu=["v100"])
     plan.save(tmp_path / "a.kpplan")
     assert Stored.load(tmp_path / "a.kpplan", plan.design.u).forecast == plan.forecast
+
+
+def test_a_second_plan_of_a_list_is_taken_from_the_cache_with_the_same_forecast(traces, tmp_path, monkeypatch):
+    def planned(path):
+        plan_list(traces, path, gpu=["v100"], seed=3)
+        return path.read_bytes()
+
+    first = planned(tmp_path / "first.kpplan")
+    monkeypatch.setattr("kernelpoint.api.complete", None)  # nothing is read
+    assert planned(tmp_path / "second.kpplan") == first
 
 
 def test_where_sampling_does_not_pay_a_warning_says_so():

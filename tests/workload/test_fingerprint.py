@@ -30,7 +30,7 @@ def macsim_list(folder, numbers=(1, 2, 3)):
 
 
 def of(paths):
-    return fingerprint([len(paths)], paths)
+    return fingerprint([len(paths)], paths).launches
 
 
 def test_two_macsim_lists_of_equal_length_differ(tmp_path):
@@ -83,7 +83,9 @@ def test_an_accelsim_launch_that_changed_differs(tmp_path, change):
 
 def test_order_repetition_and_processes_count(tmp_path):
     a, b, c = macsim_list(tmp_path / "a")
-    assert len({of([a, b, c]), of([a, c, b]), of([a, b, c, c]), of([a, b]), fingerprint([1, 2], [a, b, c])}) == 5
+    assert (
+        len({of([a, b, c]), of([a, c, b]), of([a, b, c, c]), of([a, b]), fingerprint([1, 2], [a, b, c]).launches}) == 5
+    )
 
 
 def test_a_launch_that_was_traced_again_gets_a_new_plan(tmp_path):

@@ -64,7 +64,7 @@ def test_predictions_are_made_process_by_process_under_the_simulators_own_config
     assert source.model_source.configuration.values["sms"] == 7
     for number, path in enumerate(lists):
         listed = read_trace_list(path)
-        identity = fingerprint((LAUNCHES,), listed.paths)
+        identity = fingerprint((LAUNCHES,), listed.paths).launches
         alone = predict(listed.paths, listed.copies, source.model_source.configuration, identity, said.append)
         rows = slice(number * LAUNCHES, (number + 1) * LAUNCHES)
         assert found.counters["cycles"][rows].tolist() == alone.counters["cycles"].tolist()

@@ -109,18 +109,19 @@ SizeAndTime size_and_time(const std::string& path) {
     return result;
 }
 
-// Rows (size, mtime in ns) of each path; -1, -1 where it is not a file. `versions`: in place of the time a hash of it,
+// Rows (size, mtime in ns, version) of each path; -1, -1, -1 where it is not a file. The version is a hash of the time,
 // of the inode and of the time of change, which a write that puts size and time back cannot put back, and a copy has
 // not.
-py::array_t<int64_t> stat_many(const std::vector<std::string>& paths, bool versions) {
-    py::array_t<int64_t> table({static_cast<py::ssize_t>(paths.size()), py::ssize_t{2}});
+py::array_t<int64_t> stat_many(const std::vector<std::string>& paths) {
+    py::array_t<int64_t> table({static_cast<py::ssize_t>(paths.size()), py::ssize_t{3}});
     auto rows = table.mutable_unchecked<2>();
     py::gil_scoped_release unlocked;
     for (size_t i = 0; i < paths.size(); ++i) {
         const auto row = static_cast<py::ssize_t>(i);
         const SizeAndTime found = size_and_time(paths[i]);
         rows(row, 0) = found.size;
-        rows(row, 1) = versions && found.size >= 0 ? static_cast<int64_t>(found.version >> 1) : found.mtime_ns;
+        rows(row, 1) = found.mtime_ns;
+        rows(row, 2) = found.size >= 0 ? static_cast<int64_t>(found.version >> 1) : -1;
     }
     return table;
 }
@@ -134,7 +135,7 @@ void register_scan(py::module_& module) {
     module.def("scan_many", &scan_many, py::arg("paths"), py::arg("threads"), py::arg("progress") = py::none());
     module.attr("CONTENT_VERSION") = content_version;
     module.def("contents", &contents, py::arg("paths"), py::arg("threads") = 1, py::arg("progress") = py::none());
-    module.def("stat_many", &stat_many, py::arg("paths"), py::arg("versions") = false);
+    module.def("stat_many", &stat_many, py::arg("paths"));
 }
 
 }  // namespace kernelpoint

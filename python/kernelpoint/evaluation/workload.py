@@ -66,7 +66,7 @@ class Workload:
         """Identifies everything that results depend on."""
         digest = hashlib.blake2b(self.results.tobytes(), digest_size=12)
         digest.update(f"{self.known.hash()}{self.from_truth}{self.informed}{self.counter}{self.latency}".encode())
-        digest.update(fingerprint((self.size,), self.paths).encode())
+        digest.update(fingerprint((self.size,), self.paths).launches.encode())
         digest.update(b"" if self.model is None else self.model.hash().encode())
         return digest.hexdigest()
 
@@ -122,7 +122,7 @@ def _predicted(request: Request, paths: tuple[str, ...], log: Log) -> Profile:
     """Predictions of the fast model for the launches at `paths`, of which the list may hold more: it runs over all of them."""
     listed = read_trace_list(str(request.traces))
     configuration = configuration_for(request.fast_model, *_simulated_gpu(request), listed.paths, log)
-    identity = fingerprint((len(listed.paths),), listed.paths, here=True)
+    identity = fingerprint((len(listed.paths),), listed.paths).files
     found = predict(listed.paths, listed.copies, configuration, identity, log).profile()
     if listed.paths == paths:
         return found
@@ -300,5 +300,5 @@ def _key(traces: str, settings: Path) -> str:
     """Hash of all that the results depend on: the host itself, its configuration, and the traces."""
     digest = hashlib.blake2b(read_regular(settings, MOST_BYTES) + read_regular(PROGRAM, MOST_BYTES), digest_size=8)
     paths = launch_paths(traces)
-    digest.update(fingerprint([len(paths)], paths).encode())
+    digest.update(fingerprint([len(paths)], paths).launches.encode())
     return digest.hexdigest()

@@ -52,9 +52,11 @@ def plan_for(
         _warn_of_unread(config.plan, plan, log)
         return plan, config.plan
     keeps = Need.TRACES in needs or policy.uses_budget
-    cached = _cache_path(origin, population.fingerprint(here=True)) if keeps else None
-    if (found := _kept_plan(begun_with, cached, origin, population, log)) is not None:
-        return found
+    cached = cache_path(origin, population.fingerprint.files) if keeps else None
+    if (begun := _begun_plan(begun_with, origin, population)) is not None:
+        return begun, begun_with
+    if cached is not None and (kept := kept_plan(cached, population, log)) is not None:
+        return kept, str(cached)
     plan = make_plan(config, policy, population, needs, origin, log)
     return plan, None if cached is None else _keep(plan, cached, log)
 
@@ -77,20 +79,23 @@ def _say_which_inputs(policy: type[Policy], available: Available, is_described: 
         log(f"kernelpoint: the estimate does not use the fast model's predictions: {available.why_no_model}")
 
 
-def _kept_plan(
-    begun_with: str | None, cached: Path | None, origin: dict[str, Any], population: Population, log: Log
-) -> tuple[Plan, str] | None:
-    """The plan that a resumed run began with, or that of the cache."""
-    if begun_with is not None and Path(begun_with).exists():
-        plan = Plan.load(begun_with, population.u)
-        if {**plan.origin, "error_budget": None} == {**origin, "error_budget": None}:
-            return plan, begun_with
-    if cached is not None and cached.exists():
-        try:
-            return Plan.load(cached, population.u), str(cached)
-        except PlanError as error:
-            log(f"kernelpoint: the cached plan is made again: {error}")
-    return None
+def _begun_plan(path: str | None, origin: dict[str, Any], population: Population) -> Plan | None:
+    """The plan that a resumed run began with; None where it is missing, or of another run."""
+    if path is None or not Path(path).exists():
+        return None
+    plan = Plan.load(path, population.u)
+    return plan if {**plan.origin, "error_budget": None} == {**origin, "error_budget": None} else None
+
+
+def kept_plan(cached: Path, population: Population, log: Log) -> Plan | None:
+    """The plan in the cache, if there is one; a damaged one is said to be made again."""
+    if not cached.exists():
+        return None
+    try:
+        return Plan.load(cached, population.u)
+    except PlanError as error:
+        log(f"kernelpoint: the cached plan is made again: {error}")
+        return None
 
 
 def _warn_of_unread(path: str, plan: Plan, log: Log) -> None:
@@ -104,7 +109,7 @@ def _warn_of_unread(path: str, plan: Plan, log: Log) -> None:
 
 def keep_plan(plan: Plan, log: Log) -> None:
     """Put a plan into the cache, where a run of the same origin finds it."""
-    _keep(plan, _cache_path(plan.origin, plan.files), log)
+    _keep(plan, cache_path(plan.origin, plan.files), log)
 
 
 def _keep(plan: Plan, cached: Path, log: Log) -> str | None:
@@ -141,7 +146,7 @@ def make_plan(
     other. Where the policy reads no traces, those on disk are read for the counters that they determine, and change nothing
     in the design.
     """
-    files = population.fingerprint(here=True)
+    files = population.fingerprint.files
     population = complete(population, needs, config.encoder, log)
     design = design_of(policy(config), population)
     embeddings, planned_from_traces = population.embeddings, population.scan is not None
@@ -187,7 +192,7 @@ def origin_of(config: Config, policy: type[Policy], population: Population, need
         "seed": config.seed,
         "assume": config.assume,
         "launches": list(population.counts),
-        "traces": population.fingerprint(),
+        "traces": population.fingerprint.launches,
     }
     if (code := foreign_code(policy)) is not None:
         origin["policy_code"] = code
@@ -230,7 +235,8 @@ def check_origin(path: str, found: dict[str, Any], wanted: dict[str, Any], log: 
         )
 
 
-def _cache_path(origin: dict[str, Any], files: str) -> Path:
+def cache_path(origin: dict[str, Any], files: str) -> Path:
+    """The file of the cache in which a plan of this origin lies; files: which files it is made from (fingerprint, `here`)."""
     name = hashlib.blake2b(repr((*sorted(origin.items()), files)).encode(), digest_size=16).hexdigest()
     return cache_folder() / "plans" / f"{name}.kpplan"
 

@@ -21,6 +21,7 @@ from kernelpoint.session.ratios import RATIOS
 from kernelpoint.session.validation import first_number, shortest_list
 from kernelpoint.workload import Population
 from kernelpoint.workload.forecast import Forecast, targets_text
+from kernelpoint.workload.plan import Plan
 
 if TYPE_CHECKING:
     from kernelpoint.session.sample import Sample
@@ -47,9 +48,7 @@ LAUNCH_SECONDS, INSTRUCTION_SECONDS, LATENCY_SECONDS = 0.05, 1.0 / 500_000, 0.3
 MACSIM_SECONDS = 1e-5
 
 
-def forecasts(
-    config: Config, policy: type[Policy], population: Population, design: Design | AssistedDesign
-) -> list[Forecast]:
+def forecasts(config: Config, policy: type[Policy], population: Population, plan: Plan) -> list[Forecast]:
     """Rehearse runs at 5, 1 and 0.5 % and at the run's own budget, with synthetic results.
 
     A launch's result is its predicted cycles (else its time in the profile, else its instructions) times 1 + e, with e normal:
@@ -63,10 +62,10 @@ def forecasts(
     a budget on another counter than cycles, and of a policy without a bound.
 
     Args:
-        population: complete with the inputs of the policy.
-        design: of the run's own budget; with predictions it is the same for every budget.
+        population: complete with the inputs of the policy, where the plan has no predictions.
+        plan: of the run's own budget; with predictions its design is the same for every budget.
     """
-    known = _known(population)
+    known, design = _known(population, plan), plan.design
     if known is None or population.size > MOST_LAUNCHES or config.error_budget.counter != "cycles":
         return []
     bound = policy.bound_for(config)
@@ -82,9 +81,9 @@ def forecasts(
         except PolicyError:
             return []
         drawn = rehearse(design, budget, policy.estimate_for(config), known[0], config.seed)
-        found.append(_forecast(population, config, known, relative_error, drawn))
-    found += _with_further_targets(config, policy, population, known, design)
-    return found + _with_ranges(config, policy, population, known, design)
+        found.append(_forecast(population, plan, config, known, relative_error, drawn))
+    found += _with_further_targets(config, policy, population, known, plan)
+    return found + _with_ranges(config, policy, population, known, plan)
 
 
 def _with_further_targets(
@@ -92,10 +91,10 @@ def _with_further_targets(
     policy: type[Policy],
     population: Population,
     known: tuple[np.ndarray, str],
-    design: Design | AssistedDesign,
+    plan: Plan,
 ) -> list[Forecast]:
     """Forecasts of the run's first target with each further one, and with all; [] without predictions of them."""
-    wanted, found = config.error_budget, []
+    design, wanted, found = plan.design, config.error_budget, []
     each = [{name: error} for name, error in wanted.further.items()]
     for further in [*each, *([wanted.further] if len(each) > 1 else [])]:
         counters = {counter for name in further for counter in RATIOS.get(name, (name,))} - {"cycles"}
@@ -106,7 +105,7 @@ def _with_further_targets(
             wanted.relative_error, wanted.confidence, "cycles", wanted.scope, policy.bound_for(config), further
         )
         drawn = rehearse(design, budget, policy.estimate_for(config), known[0], config.seed, others)
-        one = _forecast(population, config, known, wanted.relative_error, drawn)
+        one = _forecast(population, plan, config, known, wanted.relative_error, drawn)
         found.append(replace(one, further=targets_text(further)))
     return found
 
@@ -116,10 +115,10 @@ def _with_ranges(
     policy: type[Policy],
     population: Population,
     known: tuple[np.ndarray, str],
-    design: Design | AssistedDesign,
+    plan: Plan,
 ) -> list[Forecast]:
     """Forecast of the run's own target with those of ranges: launches that any of the samples draws; [] without such."""
-    wanted, targets = config.error_budget, targets_of_ranges(config)
+    design, wanted, targets = plan.design, config.error_budget, targets_of_ranges(config)
     if not targets or wanted.further:
         return []
     ranges = ranges_for(config.ranges, population, lambda line: None)
@@ -130,7 +129,7 @@ def _with_ranges(
     for one in range_samples(config, ranges, design, bound, estimate):
         own = rehearse(design.within(one.units), one.engine.budget, estimate, known[0][one.units], config.seed)
         drawn = [np.union1d(all_units, one.units[units]) for all_units, units in zip(drawn, own, strict=True)]
-    made = _forecast(population, config, known, wanted.relative_error, drawn)
+    made = _forecast(population, plan, config, known, wanted.relative_error, drawn)
     return [replace(made, further=targets_text(targets))]
 
 
@@ -207,6 +206,7 @@ def next_budget(setup: Setup, sample: Sample, replay: Mapping[str, SystematicErr
 
 def _forecast(
     population: Population,
+    plan: Plan,
     config: Config,
     known: tuple[np.ndarray, str],
     relative_error: float,
@@ -217,7 +217,7 @@ def _forecast(
     count = first_number(config.replay, relative_error, config.error_budget.confidence)
     validations = LAUNCHES_OF_VALIDATION * count if population.size >= shortest_list(config.replay) else 0
     costs = [float(work[units].sum() + validations * work[units].mean()) for units in drawn]
-    times = [_minutes(population, units) * (1.0 + validations / len(units)) for units in drawn]
+    times = [_minutes(population, plan, units) * (1.0 + validations / len(units)) for units in drawn]
     fewest, most = ranged(len(drawn[0]), max(map(len, drawn)))
     least_cost, most_cost = ranged(costs[0], max(costs))
     minutes, most_minutes = ranged(times[0], max(times))
@@ -231,7 +231,7 @@ def _forecast(
         least_speedup=float(work.sum()) / most_cost,
         most_minutes=most_minutes,
         validations=validations,
-        full_minutes=_minutes(population, np.arange(population.size), LATENCY_SECONDS),
+        full_minutes=_minutes(population, plan, np.arange(population.size), LATENCY_SECONDS),
         simulator="MacSim" if _is_of_macsim(population) else "Accel-Sim",
     )
 
@@ -277,30 +277,29 @@ def _rehearse(engine: Any, values: np.ndarray, counters: Sequence[str] = ("cycle
     return np.asarray(engine.drawn())
 
 
-def _known(population: Population) -> tuple[np.ndarray, str] | None:
+def _known(population: Population, plan: Plan) -> tuple[np.ndarray, str] | None:
     """float64 [N], positive: cycles, time or instructions of each launch, and their name."""
-    model, profile, scan = population.model, population.profile, population.scan
-    if model is not None:
+    model, profile = population.model, population.profile
+    if isinstance(plan.design, AssistedDesign):
+        cycles = plan.design.means["cycles"]
+        values, source = np.where(cycles > 0.0, cycles, np.nan), "the fast model's cycles"
+    elif model is not None:
         values, source = model.counters["cycles"], "the fast model's cycles"
     elif profile is not None and np.isfinite(profile.time).any():
         values, source = profile.time, "the profile's times"
-    elif scan is not None:
-        values, source = scan.instructions.astype(float), "instructions"
+    elif (instructions := plan.count_of_unit("instructions")) is not None:
+        values, source = instructions, "instructions"
     else:
         return None
     usual = float(np.nanmean(values)) if np.isfinite(values).any() else 0.0
     return (np.where(np.isfinite(values), values, usual), source) if usual > 0 else None
 
 
-def _minutes(population: Population, drawn: np.ndarray, latency: float = 0.0) -> float:
+def _minutes(population: Population, plan: Plan, drawn: np.ndarray, latency: float = 0.0) -> float:
     """Time that the drawn launches will take, by the instructions of their warps (MacSim) or threads (Accel-Sim)."""
     of_macsim = _is_of_macsim(population)
-    if population.model is not None:
-        instructions = population.model.counters["warp_instructions" if of_macsim else "instructions"]
-    elif population.scan is not None:
-        scan = population.scan
-        instructions = (scan.instructions if of_macsim else scan.thread_instructions).astype(float)
-    else:
+    instructions = plan.count_of_unit("instructions" if of_macsim else "thread_instructions")
+    if instructions is None:
         return float("nan")
     total = float(np.nansum(instructions[drawn]))
     seconds = (

@@ -66,5 +66,5 @@ class Replays:
         if self._host.predictor[0] == 0:
             return b""
         paths = launch_paths(path)
-        identity = fingerprint((len(paths),), paths, here=True)
+        identity = fingerprint((len(paths),), paths).files
         return states_of_cores(identity, self._host.residency, self._host.predictor, self._log)

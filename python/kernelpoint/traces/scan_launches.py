@@ -76,7 +76,7 @@ def launch_contents(paths: Sequence[str], cache: ArtefactCache, pool: Pool | Non
 
 def trace_keys(paths: Sequence[str], cache: ArtefactCache) -> list[tuple[str, ...]]:
     """Keys of traces: of the file as it is, then of its content where the cache knows it."""
-    files = _file_keys(paths, _native.stat_many(paths, versions=True))
+    files = _file_keys(paths, _native.stat_many(paths))
     known = cache.get(CONTENT, files, _content)
     return [
         (key,) if content is None else (key, *_content_keys(np.frombuffer(content, dtype="<u8").reshape(1, 3)))
@@ -123,7 +123,7 @@ class _Reading:
 
     def __init__(self, files: list[str], cache: ArtefactCache, threads: int, pool: Pool | None) -> None:
         self.files, self._cache, self._threads, self._pool = files, cache, threads, pool
-        stats = _native.stat_many(files, versions=True)
+        stats = _native.stat_many(files)
         self._sizes, self._keys = stats[:, 0], _file_keys(files, stats)
         found = cache.get(CONTENT, self._keys, _content)
         self._compared = np.array([content is not None for content in found], dtype=bool)
@@ -276,7 +276,8 @@ def _scanned(value: bytes) -> Scanned:
 
 def _file_keys(files: Sequence[str], stats: np.ndarray) -> list[str]:
     """Keys of files as they are: path, size and version."""
-    return [key_of(os.path.abspath(path), *stat) for path, stat in zip(files, stats.tolist(), strict=True)]
+    sizes, versions = stats[:, 0].tolist(), stats[:, 2].tolist()
+    return [key_of(os.path.abspath(path), *stat) for path, *stat in zip(files, sizes, versions, strict=True)]
 
 
 def _content_keys(contents: np.ndarray) -> list[str]:

@@ -130,7 +130,7 @@ def predicted(population: Population, source: ModelSource, log: Log) -> Populati
     for number, path in enumerate(source.lists):
         part = population.process(number)
         copies = part.copies[0] if part.copies else read_trace_list(path).copies
-        identity = part.fingerprint(here=True)
+        identity = part.fingerprint.files
         contents = None if part.scan is None else part.scan.contents[part.scan.record_ids]
         parts.append(predict(part.paths, copies, configuration, identity, log, contents=contents, pool=population.pool))
     found = Predictions.joined(parts)

@@ -12,7 +12,7 @@ from kernelpoint.errors import HostError, PolicyError, TraceError
 from kernelpoint.pool import Pool
 from kernelpoint.profiles import Launches
 from kernelpoint.randomness import permanent_random_numbers
-from kernelpoint.workload.fingerprint import fingerprint
+from kernelpoint.workload.fingerprint import Fingerprint, fingerprint
 
 if TYPE_CHECKING:
     from kernelpoint.profiles import Profile
@@ -66,7 +66,7 @@ class Population:
     measured: bool = False
     first_process: int = 0
     pool: Pool | None = field(default=None, repr=False, compare=False)
-    _fingerprints: dict[tuple[Any, ...], str] = field(default_factory=dict, repr=False, compare=False)
+    _fingerprints: dict[tuple[Any, ...], Fingerprint] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def offsets(self) -> np.ndarray:
@@ -78,11 +78,12 @@ class Population:
         """The population size N."""
         return int(self.offsets[-1])
 
-    def fingerprint(self, here: bool = False) -> str:
+    @property
+    def fingerprint(self) -> Fingerprint:
         """Identity of the launches (workload.fingerprint), by the files as they were when this was first asked."""
-        key = (here, self.counts, self.paths)
+        key = self.counts, self.paths
         if key not in self._fingerprints:
-            self._fingerprints[key] = fingerprint(*key[1:], here=here)
+            self._fingerprints[key] = fingerprint(*key)
         return self._fingerprints[key]
 
     @property
