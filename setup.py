@@ -22,8 +22,10 @@ CXXFLAGS = ["-std=c++17", "-O3", "-g0", "-fvisibility=hidden", "-Wall", "-Wextra
 STRIPPED = "-Wl,-s"  # names of our own functions, which nothing looks up
 
 
-def sources(*folders: str) -> list[str]:
-    return sorted(str(p.relative_to(ROOT)) for f in folders for p in (ROOT / "plugin" / f).rglob("*.cc"))
+def sources(*folders: str, for_python: bool) -> list[str]:
+    """All sources below folders of plugin; those of `bindings` are for Python's module only."""
+    found = [p.relative_to(ROOT) for f in folders for p in (ROOT / "plugin" / f).rglob("*.cc")]
+    return sorted(str(p) for p in found if for_python or "bindings" not in p.parts)
 
 
 def shared_libpython() -> Path | None:
@@ -45,7 +47,8 @@ class Target(Extension):
     def __init__(self, name: str, kind: str, folders: list[str], **options):
         options.setdefault("include_dirs", []).extend(["plugin/include", "plugin"])
         options.setdefault("extra_link_args", []).extend([STRIPPED, "-Wl,-z,defs" if kind == "library" else "-Wl,-O1"])
-        super().__init__(name, sources(*folders), extra_compile_args=list(CXXFLAGS), language="c++", **options)
+        found = sources(*folders, for_python=kind == "module")
+        super().__init__(name, found, extra_compile_args=list(CXXFLAGS), language="c++", **options)
         self.kind = kind
 
 
@@ -66,7 +69,7 @@ def targets() -> list[Target]:
         Target(
             "kernelpoint._native",
             "module",
-            ["native", "fast_model"],
+            ["native", "fast_model", "simulators"],
             include_dirs=[pybind11.get_include()],
             libraries=["dl"],
         ),
@@ -75,7 +78,7 @@ def targets() -> list[Target]:
         Target(
             "kernelpoint.bin.kernelpoint-host",
             "program",
-            ["host", "fast_model", "native/trace", "native/replay"],
+            ["host", "fast_model", "native/trace", "native/replay", "simulators"],
             libraries=["dl"],
         ),
     ]

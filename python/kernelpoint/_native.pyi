@@ -85,17 +85,6 @@ class Replay:
 
 def read_trace_list(path: str) -> tuple[list[str], np.ndarray, np.ndarray]: ...
 def read_ctas(path: str, keep_values: bool = False) -> CtaIterator: ...
-
-class TracezWarps:
-    header: LaunchHeader
-    cta_count: int
-    opcodes: tuple[str, ...]
-    def __init__(self, path: str, keep_values: bool = False) -> None: ...
-    def read(self, cta: int, warp: int) -> dict[str, Any]: ...
-
-def read_tracez_index(path: str) -> tuple[Any, Any]: ...
-def compress_zstd(text: bytes, dictionary: bytes, level: int = 3) -> bytes: ...
-def train_zstd_dictionary(samples: Sequence[bytes], size: int) -> bytes: ...
 def build_graph(path: str, max_nodes: int) -> dict[str, Any]: ...
 def graph_schema() -> dict[str, Any]: ...
 
@@ -115,32 +104,9 @@ class Encoder:
 
 def classify_opcode(text: str) -> dict[str, Any]: ...
 
-class Stopped(Exception): ...
-
-class StopFlag:
-    def set(self) -> None: ...
-    def is_set(self) -> bool: ...
-
-class MacsimDigest:
-    header: LaunchHeader
-    content: str
-    ctas_per_core: int
-    warps: int
-    records: int
-    without_lanes: int
-    approximated: dict[str, int]
-    instructions: np.ndarray
-
-def macsim_digest(trace: str, stop: StopFlag) -> MacsimDigest: ...
-def macsim_write(trace: str, folder: str, code_base: int, level: int, stop: StopFlag) -> int: ...
-
-MACSIM_CODE_SIZE: int
-
 class fast_model:  # noqa: N801 - a submodule
     MODEL_VERSION: str
     COUNTERS: tuple[str, ...]
-    REPLICATIONS: int
-    CORE_MODEL_VERSION: int
 
     class Configuration:
         name: str
@@ -179,6 +145,47 @@ class fast_model:  # noqa: N801 - a submodule
     ) -> tuple[dict[str, np.ndarray], list[tuple[int, str]], int]: ...
     @staticmethod
     def alone(path: str, configuration: fast_model.Configuration) -> dict[str, int]: ...
+
+class accelsim:  # noqa: N801 - a submodule
+    class TracezWarps:
+        header: LaunchHeader
+        cta_count: int
+        opcodes: tuple[str, ...]
+        def __init__(self, path: str, keep_values: bool = False) -> None: ...
+        def read(self, cta: int, warp: int) -> dict[str, Any]: ...
+
+    @staticmethod
+    def read_tracez_index(path: str) -> tuple[Any, Any]: ...
+    @staticmethod
+    def compress_zstd(text: bytes, dictionary: bytes, level: int = 3) -> bytes: ...
+    @staticmethod
+    def train_zstd_dictionary(samples: Sequence[bytes], size: int) -> bytes: ...
+
+class macsim:  # noqa: N801 - a submodule
+    CODE_SIZE: int
+    CORE_MODEL_VERSION: int
+    REPLICATIONS: int
+
+    class Stopped(Exception): ...
+
+    class StopFlag:
+        def set(self) -> None: ...
+        def is_set(self) -> bool: ...
+
+    class Digest:
+        header: LaunchHeader
+        content: str
+        ctas_per_core: int
+        warps: int
+        records: int
+        without_lanes: int
+        approximated: dict[str, int]
+        instructions: np.ndarray
+
+    @staticmethod
+    def digest(trace: str, stop: macsim.StopFlag) -> macsim.Digest: ...
+    @staticmethod
+    def write(trace: str, folder: str, code_base: int, level: int, stop: macsim.StopFlag) -> int: ...
     @staticmethod
     def run_cores(
         paths: Sequence[str],

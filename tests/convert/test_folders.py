@@ -70,7 +70,7 @@ def test_a_kernel_has_one_place_for_its_code_and_others_have_their_own(tmp_path)
     out = tmp_path / "out"
     convert_to_macsim(source, out)
     pcs = [first_pc(out, name) for name in listed(out)]
-    assert pcs == [FIRST_CODE, FIRST_CODE + _native.MACSIM_CODE_SIZE, FIRST_CODE]
+    assert pcs == [FIRST_CODE, FIRST_CODE + _native.macsim.CODE_SIZE, FIRST_CODE]
 
 
 def test_instructions_of_eight_bytes_that_differ_have_their_own_code(tmp_path):
@@ -78,7 +78,7 @@ def test_instructions_of_eight_bytes_that_differ_have_their_own_code(tmp_path):
     source = write_launches(tmp_path, ("f", [ADD, first, EXIT]), ("f", [ADD, second, EXIT]))
     out = tmp_path / "out"
     convert_to_macsim(source, out)
-    assert [first_pc(out, f"Kernel{i}") for i in (0, 1)] == [FIRST_CODE, FIRST_CODE + _native.MACSIM_CODE_SIZE]
+    assert [first_pc(out, f"Kernel{i}") for i in (0, 1)] == [FIRST_CODE, FIRST_CODE + _native.macsim.CODE_SIZE]
 
 
 def test_launches_of_one_kernel_with_other_blocks_share_code(tmp_path):
@@ -185,7 +185,7 @@ def test_a_full_disk_is_one_clear_message(five, tmp_path):
         f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (16, {resource.RLIM_INFINITY}));"
         "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         f"from kernelpoint import _native; import os; os.mkdir({str(out)!r});"
-        f"_native.macsim_write({str(tmp_path / 'kernel-1.traceg')!r}, {str(out)!r}, 0, 1, _native.StopFlag())"
+        f"_native.macsim.write({str(tmp_path / 'kernel-1.traceg')!r}, {str(out)!r}, 0, 1, _native.macsim.StopFlag())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert "TraceError" in done.stderr and "trace_0.raw: cannot be written: File too large" in done.stderr

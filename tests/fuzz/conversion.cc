@@ -4,7 +4,7 @@
 
 #include "invariants.h"
 #include "memory_files.h"
-#include "native/convert/macsim.h"
+#include "simulators/macsim/convert/convert.h"
 
 namespace {
 

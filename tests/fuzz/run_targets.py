@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 BUILD = ROOT / "build" / "fuzz"
 CORPUS = BUILD / "corpus"
-READERS = ("native/trace", "native/convert")
+READERS = ("native/trace", "simulators/accelsim/trace", "simulators/macsim/trace", "simulators/macsim/convert")
 PARTS = {
     "abi": ("runtime/shim/shim.cc",),
     "abi_session": ("runtime/shim/shim.cc", "runtime/embedding"),

@@ -1,7 +1,7 @@
 // Accel-Sim's .tracez: the input is the file. Read CTA by CTA, and warps by themselves.
 #include "invariants.h"
 #include "memory_files.h"
-#include "native/trace/accelsim/tracez_source.h"
+#include "simulators/accelsim/trace/tracez_source.h"
 
 namespace {
 

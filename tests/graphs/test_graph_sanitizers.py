@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from compiled import READERS
 from sanitised import program
 from small_traces import ADD, EXIT, LOAD, trace_text
 
@@ -20,7 +21,7 @@ VALUED = [
 @pytest.fixture(scope="module")
 def builder(tmp_path_factory):
     output = tmp_path_factory.mktemp("sanitized") / "builder"
-    return program(Path(__file__).with_name("sanitized_builder.cc"), ["trace", "graph"], output)
+    return program(Path(__file__).with_name("sanitized_builder.cc"), [*READERS, "native/graph"], output)
 
 
 @pytest.mark.slow

@@ -134,9 +134,8 @@ def test_an_interrupted_run_ends_soon_and_keeps_its_rows(bench, signal_number):
 def sanitized(tmp_path_factory):
     """The host built with AddressSanitizer and UndefinedBehaviorSanitizer, all diagnostics fatal."""
     flags = [*SANITISERS, "-g", "-O0"]
-    return compiled.program(
-        [], ["host", "fast_model", "native/trace", "native/replay"], tmp_path_factory.mktemp("host") / "host", flags
-    )
+    folders = ["host", "fast_model", "native/trace", "native/replay", "simulators"]
+    return compiled.program([], folders, tmp_path_factory.mktemp("host") / "host", flags)
 
 
 @pytest.mark.slow

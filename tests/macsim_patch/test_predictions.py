@@ -86,7 +86,7 @@ def test_predictions_of_other_knobs_are_not_taken_for_these(predicted, paths):
 def test_the_course_that_replay_takes_and_the_parts_of_the_total_fit_the_spreads(paths):
     """One of K numbers is at most (K - 1) / sqrt(K) standard deviations off their mean; parts are shared out by variance."""
     gpu = configuration_for("auto", "macsim", KNOBS, "", paths, lambda line: None)
-    table, _ = _native.fast_model.run_cores(paths, gpu, 1 << 20, lambda done, total: None)
+    table, _ = _native.macsim.run_cores(paths, gpu, 1 << 20, lambda done, total: None)
     mean, spread, _, replayed, of_total = table.T[:5]
     assert (abs(replayed - mean) <= spread * (REPLICATIONS - 1) / REPLICATIONS**0.5 + 1e-9).all() and (
         replayed != mean
@@ -98,7 +98,7 @@ def test_the_course_that_replay_takes_and_the_parts_of_the_total_fit_the_spreads
 def test_only_cores_of_macsim_have_a_model_of_their_own():
     other = configuration_for("v100", "accelsim", "", "", [], lambda line: None)
     with pytest.raises(ValueError, match="no model of their own"):
-        _native.fast_model.run_cores([], other, 1, lambda done, total: None)
+        _native.macsim.run_cores([], other, 1, lambda done, total: None)
 
 
 def test_an_error_of_the_progress_ends_the_predictions(paths):
@@ -108,7 +108,7 @@ def test_an_error_of_the_progress_ends_the_predictions(paths):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        _native.fast_model.run_cores(paths, gpu, 1 << 20, fails)
+        _native.macsim.run_cores(paths, gpu, 1 << 20, fails)
 
 
 @pytest.fixture

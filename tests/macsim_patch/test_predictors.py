@@ -78,7 +78,7 @@ def recorded():
         paths = launch_paths(trace_list)
         gpu = configuration_for("auto", "macsim", knobs, "", paths, lambda line: None)
         assert gpu.cores == ((2, 1, 8, 0, 0), (BITS, 2))
-        return _native.fast_model.run_cores(paths, gpu, memory, lambda done, total: None)[1]
+        return _native.macsim.run_cores(paths, gpu, memory, lambda done, total: None)[1]
 
     return ask
 

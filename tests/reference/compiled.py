@@ -22,12 +22,15 @@ ROOT = Path(__file__).parents[2]
 PLUGIN = ROOT / "plugin"
 OBJECTS = ROOT / "build" / "test-objects"
 COMPILER = os.environ.get("CXX", "c++")
+# Folders of plugin/ that read traces of every format.
+READERS = ["native/trace", *sorted(path.relative_to(PLUGIN).as_posix() for path in PLUGIN.glob("simulators/*/trace"))]
 INCLUDES = [f"-I{PLUGIN}", f"-I{PLUGIN / 'include'}"]
 
 
 def sources(*folders: str) -> list[Path]:
-    """All C++ sources below folders of plugin/."""
-    return [path for folder in folders for path in sorted((PLUGIN / folder).rglob("*.cc"))]
+    """All C++ sources below folders of plugin/, but those of Python's module."""
+    found = [path for folder in folders for path in sorted((PLUGIN / folder).rglob("*.cc"))]
+    return [path for path in found if path.parent.name != "bindings"]
 
 
 def units(*folders: str) -> list[Path]:

@@ -12,8 +12,7 @@ SANITISERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 
 def program(
-    main: Path, parts: Iterable[str], output: Path, beside: Iterable[Path] = (), link: Iterable[str] = ()
+    main: Path, folders: Iterable[str], output: Path, beside: Iterable[Path] = (), link: Iterable[str] = ()
 ) -> Path:
-    """`main` and the sources `beside` it, linked with all below plugin/native/PART; skips where that cannot be done."""
-    folders = [f"native/{part}" for part in parts]
+    """`main` and the sources `beside` it, linked with all below folders of plugin/; skips where that cannot be done."""
     return compiled.program([main, *beside], folders, output, [*SANITISERS, "-g1", "-O0"], list(link))

@@ -8,7 +8,7 @@
 
 int main(int, char** arguments) {
     using namespace kernelpoint;
-    for (const TraceFormat* format : trace_formats()) std::printf("%s\n", format->name());
+    for (const TraceFormat* format : implementations<TraceFormat>()) std::printf("%s\n", format->name());
     try {
         for (const TraceList::Command& command : read_trace_list(arguments[1]).commands) {
             const TraceFormat& format = format_of_launch(command.path);

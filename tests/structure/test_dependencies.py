@@ -137,6 +137,23 @@ def test_only_the_embedding_and_the_extension_see_python():
             assert "Python.h" not in path.read_text() and "pybind11" not in path.read_text(), path
 
 
+SIMULATORS = PLUGIN / "simulators"
+NAMES = re.compile(r"accel-?_?sim|macsim|gpgpu", re.IGNORECASE)
+# The ABI's examples, which a user of one simulator reads; the table of simulators' counters; the command line's help.
+CPP_MAY_NAME_SIMULATORS = {"include/kernelpoint/abi.h", "include/kernelpoint/counters.h", "host/arguments.cc"}
+
+
+@pytest.mark.skipif(not PLUGIN.exists(), reason="the C++ sources are not beside the installed package")
+def test_outside_its_folder_no_source_names_a_simulator():
+    sources = {path for path in PLUGIN.rglob("*") if path.suffix in (".h", ".hpp", ".cc")}
+    generic = {path.relative_to(PLUGIN).as_posix(): path for path in sources if SIMULATORS not in path.parents}
+    assert {name for name, path in generic.items() if NAMES.search(path.read_text())} == CPP_MAY_NAME_SIMULATORS
+    for path in sources:
+        own = path.relative_to(SIMULATORS).parts[0] if SIMULATORS in path.parents else None
+        included = set(re.findall(r'^#include "simulators/(\w+)/', path.read_text(), re.MULTILINE))
+        assert included <= {own}, f"{path} includes from {included}"
+
+
 # The same of the headers that MacSim gets.
 HOOK = [
     {"hook"},

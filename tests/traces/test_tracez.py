@@ -75,7 +75,7 @@ def test_the_index_alone_counts_and_any_warp_can_be_read_by_itself(tmp_path, tex
     of_ctas = np.bincount(index.warps["cta"], index.warps["instructions"], len(index.ctas))
     assert of_ctas.tolist() == [sum(map(len, one.warps)) for one in trace.ctas]
     assert index.instructions == scan_trace(path).work.instructions
-    whole, warps = list(_native.read_ctas(path)), _native.TracezWarps(path)
+    whole, warps = list(_native.read_ctas(path)), _native.accelsim.TracezWarps(path)
     for row in index.warps[::-1]:
         number, warp = int(row["cta"]), int(row["warp"])
         alone, among = warps.read(number, warp), whole[number]["warps"][warp]

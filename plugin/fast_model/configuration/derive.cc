@@ -3,30 +3,33 @@
 #include <algorithm>
 #include <cmath>
 
-#include "fast_model/configuration/simulators.h"
+#include "fast_model/configuration/dialect.h"
 
 namespace kernelpoint::fast_model {
 namespace {
 
-enum class Kind { own, accelsim, macsim };
+// True if a line of `key: value` is of the model's own YAML.
+bool is_own(const std::string& line) {
+    const size_t after = line.find_first_not_of(" \t", line.find_first_of(" \t:"));
+    return after != std::string::npos && line[after] == ':';
+}
 
-// By the first line that says something: `-key value`, `key: value` or `key value`.
-Kind recognise(const ConfigurationText& source) {
+// The dialect of the first line that says something; null for the model's own.
+const Dialect* recognise(const ConfigurationText& source) {
+    std::string allowed = "this model's `key: value`";
+    for (const Dialect* dialect : implementations<Dialect>()) allowed += std::string(", ") + dialect->example();
     for (size_t begin = 0; begin < source.text.size();) {
         const size_t end = std::min(source.text.find('\n', begin), source.text.size());
         std::string line = source.text.substr(begin, end - begin);
         begin = end + 1;
         line.erase(0, std::min(line.find_first_not_of(" \t\r"), line.size()));
         if (line.empty() || line[0] == '#') continue;
-        if (line[0] == '-' && line.size() > 1 && line[1] != '-') return Kind::accelsim;
-        const size_t end_of_key = line.find_first_of(" \t:");
-        if (end_of_key == std::string::npos) break;
-        const size_t after = line.find_first_not_of(" \t", end_of_key);
-        return after != std::string::npos && line[after] == ':' ? Kind::own : Kind::macsim;
+        for (const Dialect* dialect : implementations<Dialect>())
+            if (dialect->matches(line)) return dialect;
+        if (is_own(line)) return nullptr;
+        break;
     }
-    throw ConfigError(
-        source.where +
-        ": says nothing; allowed: this model's `key: value`, Accel-Sim's `-key value` or MacSim's `key value`");
+    throw ConfigError(source.where + ": says nothing; allowed: " + allowed);
 }
 
 }  // namespace
@@ -48,31 +51,19 @@ void set_cache(uint32_t& size, uint32_t& ways, double sets, double associativity
 }
 
 Derived derive_configuration(const std::vector<ConfigurationText>& texts, const std::string& base) {
-    const Kind kind = recognise(texts.at(0));
+    const Dialect* const dialect = recognise(texts.at(0));
     Options options;
     for (const ConfigurationText& source : texts) {
-        if (recognise(source) != kind || (kind == Kind::own && texts.size() > 1))
+        if (recognise(source) != dialect || (dialect == nullptr && texts.size() > 1))
             throw ConfigError(source.where + ": cannot be combined with " + texts[0].where +
                               "; allowed: one configuration of this model, or several of one simulator");
-        if (kind == Kind::own) return {parse_config(source.text, source.where), "", {}, {}, {}};
-        options.update(kind == Kind::accelsim ? Options::of_accelsim(source.text, source.where)
-                                              : Options::of_macsim(source.text, source.where));
+        if (dialect == nullptr) return {parse_config(source.text, source.where), "", {}, {}, {}, ""};
+        options.update(dialect->read(source.text, source.where));
     }
-    Derived derived = kind == Kind::accelsim ? derive_from_accelsim(options, read_config(base))
-                                             : derive_from_macsim(options, read_config(base));
+    Derived derived = dialect->derive(options, read_config(base));
     options.require_known(texts[0].where);
     derived.config.name = derived.simulator + " configuration";
     return derived;
-}
-
-std::string Derived::hash() const {
-    if (!cores) return config.hash();
-    const replay::Residency& held = cores->residency;
-    std::string text = config.hash() + "-cores" + std::to_string(replay::macsim::kCoreModelVersion);
-    for (const uint32_t number :
-         {held.sms, held.ctas_per_sm, held.warps_per_sm, cores->predictor.history_bits, cores->predictor.counter_bits})
-        text += "-" + std::to_string(number);
-    return text;
 }
 
 std::vector<std::string> notes(const Derived& derived) {

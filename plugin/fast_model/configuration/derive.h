@@ -1,5 +1,5 @@
-// The model's configuration from that of the simulator which it predicts: gpgpusim.config with trace.config (or what
-// Accel-Sim prints of its options), MacSim's params.in, or the model's own YAML.
+// The model's configuration from that of the simulator which it predicts (its configuration files, or what it prints of
+// them; see dialect.h), or from the model's own YAML.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "fast_model/config.h"
-#include "native/replay/macsim/predict.h"
+#include "native/replay/sm_states.h"
 
 namespace kernelpoint::fast_model {
 
@@ -17,13 +17,14 @@ struct ConfigurationText {
 
 struct Derived {
     GpuConfig config;
-    std::string simulator;                  // "accelsim", "macsim", or empty for the model's own configuration
+    std::string simulator;                  // the dialect's name, or empty for the model's own configuration
     std::vector<std::string> not_known;     // keys that are in no table of this model, in alphabetical order
     std::vector<std::string> not_modelled;  // keys that matter to cycles and have no counterpart here, as `key value`
-    std::optional<replay::macsim::CoreInfo> cores;  // of a MacSim, which have a model of their own
+    std::optional<replay::SmInfo> cores;    // of a simulator whose SMs have a model of their own
+    std::string cores_hash;                 // identifies what predictions of that model depend on
 
     // Identifies what predictions depend on besides the launches.
-    std::string hash() const;
+    std::string hash() const { return config.hash() + cores_hash; }
 };
 
 // Several texts are one configuration, of which later ones override: all of them of one simulator, or a single one of

@@ -3,24 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <sstream>
 
 #include "fast_model/config.h"
 
 namespace kernelpoint::fast_model {
-namespace {
-
-constexpr const char* kBlanks = " \t\r";
-
-// Reads on until the quote that `line` opens is closed.
-void join_quoted(std::string& line, std::istream& lines, uint64_t& number) {
-    const auto open = [&] {
-        size_t quotes = 0;
-        for (const char c : line) quotes += c == '"';
-        return quotes % 2 == 1;
-    };
-    for (std::string more; open() && std::getline(lines, more); ++number) line += trimmed(more);
-}
 
 std::string without_comment(const std::string& line) {
     bool quoted = false;
@@ -31,43 +17,8 @@ std::string without_comment(const std::string& line) {
     return line;
 }
 
-std::string without_quotes(std::string text) {
-    text = trimmed(text);
-    if (text.size() >= 2 && text.front() == '"' && text.back() == '"') text = text.substr(1, text.size() - 2);
-    return text;
-}
-
-}  // namespace
-
-Options Options::of_accelsim(const std::string& text, const std::string& where) {
-    Options options;
-    std::istringstream lines(text);
-    std::string line;
-    for (uint64_t number = 1; std::getline(lines, line); ++number) {
-        const uint64_t begun = number;
-        line = trimmed(line);
-        if (line.empty() || line[0] != '-') continue;  // comments, blank lines, what a print-out says around them
-        join_quoted(line, lines, number);
-        line = without_comment(line);
-        const size_t end = line.find_first_of(kBlanks);
-        const std::string value = end == std::string::npos ? "" : without_quotes(line.substr(end));
-        options.values_[line.substr(0, end)] = {value, where + ":" + std::to_string(begun)};
-    }
-    return options;
-}
-
-Options Options::of_macsim(const std::string& text, const std::string& where) {
-    Options options;
-    std::istringstream lines(text);
-    std::string line;
-    for (uint64_t number = 1; std::getline(lines, line); ++number) {
-        std::istringstream words(without_comment(line));
-        std::string key, value;
-        words >> key >> value;
-        if (value == "=") words >> value;  // as MacSim prints its knobs
-        if (words) options.values_[key] = {value, where + ":" + std::to_string(number)};
-    }
-    return options;
+void Options::set(const std::string& key, const std::string& value, const std::string& where) {
+    values_[key] = {value, where};
 }
 
 void Options::update(const Options& later) {

@@ -9,14 +9,14 @@
 
 namespace kernelpoint::fast_model {
 
+// The line up to a `#` that stands in no quotes.
+std::string without_comment(const std::string& line);
+
 // Keys with their last value: a later file, or a command line after it, overrides.
 class Options {
 public:
-    // Accel-Sim's `-key value # comment`; a value in quotes may go on over several lines.
-    static Options of_accelsim(const std::string& text, const std::string& where);
-    // MacSim's `key value`, or `key = value` as it prints them.
-    static Options of_macsim(const std::string& text, const std::string& where);
-
+    // `where`: file and line, for messages.
+    void set(const std::string& key, const std::string& value, const std::string& where);
     void update(const Options& later);
     // Throws ConfigError, which begins with `where`, if none of the keys that were given was asked for.
     void require_known(const std::string& where) const;

@@ -82,7 +82,8 @@ enum {
     KP_HOST_CAN_STOP = 1u << 1,    /* the host can stop a launch inside (kp_on_progress) */
     KP_HOST_COPIES_FILL = 1u << 2, /* copies of the list (MemcpyHtoD) fill the state that replay restores */
     KP_HOST_COUNTS_CTAS = 1u << 3, /* kp_replay.earlier_ctas, .grids are wanted: a header for each distinct trace */
-    KP_HOST_KEEPS_L1 = 1u << 4,    /* SMs keep L1 and instruction cache: kp_touch.sm is wanted; MacSim's layout only */
+    KP_HOST_KEEPS_L1 = 1u
+        << 4, /* SMs keep L1 and instruction cache: kp_touch.sm is wanted; see predictor_history_bits */
     KP_HOST_NAMES_COUNTERS = 1u << 5,     /* kp_host_info.counter_names is filled */
     KP_HOST_NEEDS_WHOLE_TRACES = 1u << 6, /* a damaged trace ends the host: the plugin reads each before it is opened */
     KP_HOST_KEEPS_ROWS = 1u << 7, /* rows of DRAM stay open: kp_replay.touches begin with first reads, see state.h */
@@ -136,7 +137,7 @@ typedef struct kp_description {
 typedef struct kp_host_info {
     uint32_t size;           /* sizeof(kp_host_info) */
     uint32_t abi_version;    /* KP_ABI_VERSION the host was built with */
-    const char* simulator;   /* "accelsim", "macsim", "kernelpoint-host" */
+    const char* simulator;   /* in lower case; names that KernelPoint has parts for: "accelsim", "macsim" */
     const char* version;     /* of the simulator, free text */
     const char* config_hash; /* identifies the simulated GPU: resume and paired comparison rest on it */
     uint32_t flags;          /* KP_HOST_* */
@@ -157,11 +158,12 @@ typedef struct kp_host_info {
     uint32_t registers_per_sm;
     uint32_t shared_memory_per_sm; /* bytes */
     uint32_t counter_count;        /* of counter_names */
-    /* The simulated GPU: all options of the simulator in its own words, one a line (Accel-Sim `-key value`, MacSim
-     * `key value`, the embedded host `key: value`); NULL: not stated. The fast model is configured from it. */
+    /* The simulated GPU: all options of the simulator in its own words, one a line (`-key value`, `key value`, or
+     * the embedded host's `key: value`); NULL: not stated. The fast model is configured from it. */
     const char* configuration;
     /* Branch predictor of each SM, where it keeps what it has learned: gshare with 2^history_bits counters of
-     * counter_bits each; 0: none, or none that learns. For lists in MacSim's layout. */
+     * counter_bits each; 0: none, or none that learns. For trace formats whose simulator keeps state in its SMs
+     * (SmStateProvider in plugin/native/replay/sm_states.h): lists of others are refused. */
     uint32_t predictor_history_bits;
     uint32_t predictor_counter_bits;
     /* With KP_HOST_NAMES_COUNTERS: the names of kp_result.counters, as every result of the run will have them. A budget

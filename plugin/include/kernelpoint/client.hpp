@@ -6,7 +6,7 @@
 //     while (client.next_to_simulate(&at, trace_of) == KP_OK) { simulate launch at.launch; client.complete(...); }
 //     kp_summary summary = client.finish();
 //
-// The hooks of Accel-Sim and MacSim and the embedded host are all made of this class.
+// The hooks in simulators and the embedded host are all made of this class.
 #pragma once
 
 #include <unistd.h>

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "native/registered.h"
 #include "native/trace/interruption.h"
 #include "native/trace/trace.h"
 
@@ -60,14 +61,21 @@ namespace kernelpoint {
 void set_error(const char* type, const char* text);
 
 void register_traces(pybind11::module_& module);
-void register_scan(pybind11::module_& module);  // after register_traces, which knows launch headers
-void register_tracez(pybind11::module_& module);
+void register_scan(pybind11::module_& module);   // after register_traces, which knows launch headers
 void register_graph(pybind11::module_& module);  // graph_bindings.cc
 void register_encoder(pybind11::module_& module);
 void register_replay(pybind11::module_& module);
-void register_convert(pybind11::module_& module);     // convert_bindings.cc
 void register_fast_model(pybind11::module_& module);  // fast_model_bindings.cc
 void register_walk(pybind11::module_& module);        // walk.cc, part of the fast model
+
+// Bindings of one simulator, a submodule of its name: a Registered<SimulatorBindings, ...> in its folder adds them,
+// after all others.
+class SimulatorBindings {
+public:
+    virtual ~SimulatorBindings() = default;
+    virtual const char* name() const = 0;
+    virtual void add_to(pybind11::module_& part) const = 0;
+};
 
 // For py::call_guard behind py::gil_scoped_release: Ctrl-C, and whatever else a signal handler raises, ends the call.
 class PythonSignals {

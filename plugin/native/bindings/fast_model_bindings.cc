@@ -107,11 +107,11 @@ Derived derive(const std::vector<std::pair<std::string, std::string>>& texts, co
     return fast_model::derive_configuration(sources, base);
 }
 
-// (residency, predictor) of a MacSim's cores, as a StateInfo has them; None of other GPUs.
+// (residency, predictor) of SMs that have a model of their own, as a StateInfo has them; else None.
 py::object cores_of(const Derived& derived) {
     if (!derived.cores) return py::none();
     const replay::Residency& held = derived.cores->residency;
-    const replay::macsim::PredictorInfo& predictor = derived.cores->predictor;
+    const replay::PredictorInfo& predictor = derived.cores->predictor;
     return py::make_tuple(
         py::make_tuple(held.sms, held.ctas_per_sm, held.warps_per_sm, held.registers_per_sm, held.shared_memory_per_sm),
         py::make_tuple(predictor.history_bits, predictor.counter_bits));
@@ -135,8 +135,6 @@ void register_fast_model(py::module_& module) {
     py::register_exception_translator(translate_launch_error);
     py::module_ part = module.def_submodule("fast_model", "The fast model of a GPU; see kernelpoint.fast_model.");
     part.attr("MODEL_VERSION") = fast_model::kModelVersion;
-    part.attr("REPLICATIONS") = replay::macsim::kReplications;
-    part.attr("CORE_MODEL_VERSION") = replay::macsim::kCoreModelVersion;
     py::class_<Derived>(part, "Configuration", "A simulated GPU, in the model's terms.")
         .def_property_readonly("name", [](const Derived& d) { return d.config.name; })
         .def_property_readonly("hash", [](const Derived& d) { return d.hash(); })

@@ -15,28 +15,6 @@ using fast_model::Derived;
 
 constexpr fast_model::Cycles kCyclesBetweenSignals = 1000000;
 
-// float64 [n, 10], nan where a launch has no trace that can be read; and the states that launches begin with.
-py::tuple run_cores(const std::vector<std::string>& paths, const Derived& configuration, uint64_t memory_bytes,
-                    const py::function& progress) {
-    if (!configuration.cores) throw py::value_error("these cores have no model of their own");
-    replay::macsim::Predicted found;
-    without_gil([&](const auto& asks) {
-        const PythonSignals signals;
-        const uint64_t all = replay::macsim::kReplications * paths.size();
-        found = replay::macsim::predict_launches(paths, *configuration.cores, memory_bytes, [&](uint64_t launch) {
-            return launch % 64 != 0 || asks([&] { progress(launch, all); });
-        });
-    });
-    py::array_t<double> table({static_cast<py::ssize_t>(found.launches.size()), py::ssize_t{11}});
-    double* out = table.mutable_data();
-    for (const replay::macsim::Prediction& one : found.launches)
-        for (const double value :
-             {one.cycles, one.spread, one.mispredictions, one.replayed, one.of_total, one.fetch_misses, one.l1_accesses,
-              one.l1_misses, one.merged, one.last_level_misses, one.last_level_fills})
-            *out++ = one.cycles == 0 ? NAN : value;
-    return py::make_tuple(table, py::bytes(found.states));
-}
-
 // `touches`: uint64 [n, 4], address, sectors touched, sectors written, and whether it was a copy from the host.
 std::vector<replay::Touch> touches_of(const Copies& touches) {
     std::vector<replay::Touch> found;
@@ -95,17 +73,6 @@ void register_launches(py::module_& part) {
         "alone", &alone, py::arg("path"), py::arg("configuration"),
         "Simulate one launch with empty caches: its cycles, instructions, counters, and *_stalls, the cycles of warp "
         "schedulers in which what issues next waited for memory, for another result, at a barrier, for its unit.");
-    part.def(
-        "run_cores", &run_cores, py::arg("paths"), py::arg("configuration"), py::arg("memory_bytes"),
-        py::arg("progress"),
-        "(table, states). float64 [launches, 5]: cycles of each launch and their standard deviation, mispredicted "
-        "branches, cycles in "
-        "the trajectory that replay takes, and its part in the standard deviation of the total, by the model of the "
-        "cores that a configuration of MacSim has; nan where there is no trace that can be read. Bytes: the "
-        "states that "
-        "launches begin with in that trajectory, as `Replay` takes them. "
-        "`progress` is called with the launches that are done, and with how many they will be; what it raises "
-        "ends the run.");
     part.def(
         "course", &course, py::arg("path"), py::arg("configuration"), py::arg("touches"), py::arg("interval"),
         py::arg("most_ctas") = UINT64_MAX,

@@ -55,11 +55,13 @@ PYBIND11_MODULE(_native, module) {
     py::register_exception_translator(translate_interruption);
     kernelpoint::register_traces(module);
     kernelpoint::register_scan(module);
-    kernelpoint::register_tracez(module);
     kernelpoint::register_graph(module);
     kernelpoint::register_encoder(module);
     kernelpoint::register_replay(module);
-    kernelpoint::register_convert(module);
     kernelpoint::register_fast_model(module);
     kernelpoint::register_walk(module);
+    for (const auto* bindings : kernelpoint::implementations<kernelpoint::SimulatorBindings>()) {
+        py::module_ part = module.def_submodule(bindings->name());
+        bindings->add_to(part);
+    }
 }

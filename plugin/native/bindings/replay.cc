@@ -7,7 +7,6 @@
 
 #include "kernelpoint/abi.h"
 #include "native/bindings/bindings.h"
-#include "native/replay/macsim/sm_footprint.h"
 #include "native/replay/packing.h"
 
 namespace py = pybind11;
@@ -64,12 +63,12 @@ FootprintStore store_of(const py::function& load, const py::function& save, cons
 }
 
 // uint8 [SM, counter] and uint32 [SM]; both empty where there are none.
-void add_predictors(const std::vector<replay::macsim::SmState>* sms, py::dict& fields) {
-    const size_t count = sms == nullptr ? 0 : sms->size(), each = count == 0 ? 0 : (*sms)[0].predictor.counters.size();
+void add_predictors(const std::vector<PredictorState>& predictors, py::dict& fields) {
+    const size_t count = predictors.size(), each = count == 0 ? 0 : predictors[0].counters.size();
     py::array_t<uint8_t> counters({count, each});
     py::array_t<uint32_t> histories(static_cast<py::ssize_t>(count));
     for (size_t sm = 0; sm < count; ++sm) {
-        const auto& predictor = (*sms)[sm].predictor;
+        const PredictorState& predictor = predictors[sm];
         std::copy(predictor.counters.begin(), predictor.counters.end(), counters.mutable_data(sm, 0));
         histories.mutable_at(static_cast<py::ssize_t>(sm)) = predictor.history;
     }
@@ -87,15 +86,14 @@ py::dict replay_before(Replay& self, uint64_t launch) {
     fields["earlier_ctas"] = replayed.earlier_ctas;
     fields["grids"] = exported(replayed.grids);
     fields["covered"] = replayed.covered;
-    add_predictors(replayed.sms, fields);
+    add_predictors(replayed.predictors, fields);
     return fields;
 }
 
 // The touches of one launch, and the bytes that its footprint is kept as.
 py::tuple footprint(const std::string& path, const std::array<uint32_t, 5>& residency, bool by_sm) {
     const Residency capacity = residency_of(residency);
-    const Footprint found = by_sm ? replay::macsim::footprint_of(replay::macsim::read_code(path), capacity)
-                                  : read_footprint(path, capacity);
+    const Footprint found = by_sm ? sm_state_provider(path).footprint(path, capacity) : read_footprint(path, capacity);
     const std::string packed = pack(found);
     Footprint again;
     if (!unpack(packed, again) || again.touches != found.touches || again.grid != found.grid)
@@ -122,9 +120,8 @@ void register_replay(py::module_& module) {
                                        with_copies,
                                        counts_ctas,
                                        first_reads,
-                                       residency_of(residency),
+                                       {residency_of(residency), {predictor[0], predictor[1]}},
                                        by_sm,
-                                       {predictor[0], predictor[1]},
                                        trained};
                  return std::make_unique<Replay>(list, state, memory, store_of(load, save, refuse));
              }),

@@ -105,7 +105,7 @@ void bind_ctas(py::module_& module) {
 void bind_formats(py::module_& module) {
     module.def("trace_formats", [] {
         py::list names;
-        for (const TraceFormat* format : trace_formats()) names.append(format->name());
+        for (const TraceFormat* format : implementations<TraceFormat>()) names.append(format->name());
         return py::tuple(names);
     });
     module.def("trace_format", [](const std::string& path) { return format_of_launch(path).name(); }, py::arg("path"));

@@ -58,7 +58,7 @@ enum InstructionColumn : int {
 enum VariableColumn : int {
     // Model: the eight statistics of GCL-Sampler are over the lanes that executed, of scaled logarithms (values.h). A
     // variable that is read has the values that its first reader lists, another those that its writer lists.
-    // Zero, as is kHasValues, where the trace holds none (Accel-Sim before tracer version 6, MacSim).
+    // Zero, as is kHasValues, where the trace holds none.
     kValueMean,
     kValueStd,
     kValueMedian,

@@ -1,7 +1,7 @@
 #include "native/replay/footprint_cache.h"
 
-#include "native/replay/macsim/sm_footprint.h"
 #include "native/replay/packing.h"
+#include "native/replay/sm_states.h"
 
 namespace kernelpoint::replay {
 
@@ -44,8 +44,7 @@ bool FootprintCache::load(const std::string& path, std::string& packed) {
 
 bool FootprintCache::read(uint32_t trace, const std::string& path, std::string& packed) {
     try {
-        present_ =
-            by_sm_ ? macsim::footprint_of(macsim::read_code(path), residency_) : read_footprint(path, residency_);
+        present_ = by_sm_ ? sm_state_provider(path).footprint(path, residency_) : read_footprint(path, residency_);
     } catch (const TraceError& error) {
         refuse(trace, path, error.what());
         return false;

@@ -8,9 +8,7 @@
 
 #include "native/replay/footprint_cache.h"
 #include "native/replay/history.h"
-#include "native/replay/macsim/code_cache.h"
-#include "native/replay/macsim/trained_states.h"
-#include "native/replay/macsim/training.h"
+#include "native/replay/sm_states.h"
 
 namespace kernelpoint::replay {
 
@@ -19,10 +17,9 @@ struct StateInfo {
     bool with_copies = false;  // copies from the host fill the state
     bool counts_ctas = false;  // CTAs of all earlier launches, and the grids of the last ones, are wanted
     bool first_reads = false;  // what launches were the first to read is wanted, where a walk is not covered
-    Residency residency;
-    bool by_sm = false;  // touches of each SM are told apart; for lists in MacSim's layout, as is the predictor
-    macsim::PredictorInfo predictor;
-    std::string trained;  // as a macsim::StateRecorder writes it; of what it does not tell the list is passed
+    SmInfo sms;
+    bool by_sm = false;   // touches of each SM are told apart: as the predictor, where a SmStateProvider does so
+    std::string trained;  // see SmStateProvider::follow
 };
 
 struct Replayed {
@@ -32,12 +29,12 @@ struct Replayed {
     uint64_t earlier_ctas;              // of all earlier launches; 0 where not wanted
     const std::vector<Grid>& grids;     // of earlier launches, the last first; lives until the next call
     bool covered;
-    const std::vector<macsim::SmState>* sms;  // NULL where no predictor is wanted; lives until the next call
+    std::vector<PredictorState> predictors;  // of each SM; none where they are not wanted; live until the next call
 };
 
 class Replay {
 public:
-    // Throws TraceError where the list cannot be read.
+    // Throws TraceError where the list cannot be read, or predictors are wanted and its format has no SmStateProvider.
     Replay(const std::string& list_path, const StateInfo& state, uint64_t memory_bytes, FootprintStore store);
 
     uint64_t launches() const { return history_.launches(); }
@@ -47,19 +44,12 @@ public:
 private:
     uint64_t ctas_before(uint64_t launch);
     void set_grids(uint64_t launch);
-    const macsim::LaunchCode* code_of(uint32_t trace);
-    const std::vector<macsim::SmState>& trained_before(uint64_t launch);
-    void set_fetches(const std::vector<macsim::SmState>& sms);
-    bool holds_code(uint64_t address) const;
 
     const StateInfo state_;
     History history_;
     FootprintCache footprints_;
     TouchesBefore walk_;
-    macsim::Training training_;
-    macsim::TrainedStates trained_;
-    bool is_trained_ = false;  // the present launch's state is the recorded one
-    macsim::CodeCache codes_;
+    std::unique_ptr<SmStates> sms_;      // NULL where no predictor is wanted
     std::vector<uint64_t> ctas_before_;  // of the launches asked about so far
     std::vector<int64_t> ctas_of_;       // by trace; -1 where not read yet
     std::vector<Grid> grids_;

@@ -1,5 +1,5 @@
-// A trace format: recognises its launches, lists and folders, and reads them. Each is one folder beside this file, in
-// which a constant of RegisteredTraceFormat adds it; nothing outside the folder names it.
+// A trace format: recognises its launches, lists and folders, and reads them. A constant of RegisteredTraceFormat in
+// the folder of its simulator adds it.
 #pragma once
 
 #include <memory>
@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "native/registered.h"
 #include "native/trace/lines.h"
 #include "native/trace/source.h"
 #include "native/trace/trace.h"
@@ -24,7 +25,7 @@ using FolderEntries = std::vector<std::string>;
 class TraceFormat {
 public:
     virtual ~TraceFormat() = default;
-    virtual const char* name() const = 0;  // in lower case: "accelsim"
+    virtual const char* name() const = 0;  // of its simulator, in lower case
     // The files that make a folder one of this format, for messages: "a kernel_config.txt".
     virtual const char* folder_content() const = 0;
 
@@ -49,14 +50,12 @@ public:
     virtual TraceList read_folder(const std::string& folder, const FolderEntries& entries) const = 0;
 };
 
-// All formats by name.
-const std::vector<const TraceFormat*>& trace_formats();
 // The format for which `match(format)` is surest; null where it is `none` for all.
 template <typename Matcher>
 const TraceFormat* surest_format(const Matcher& match) {
     const TraceFormat* found = nullptr;
     Match best = Match::none;
-    for (const TraceFormat* format : trace_formats()) {
+    for (const TraceFormat* format : implementations<TraceFormat>()) {
         const Match here = match(*format);
         if (here > best) best = here, found = format;
     }
@@ -65,12 +64,7 @@ const TraceFormat* surest_format(const Matcher& match) {
 // The format of a launch. Throws TraceError where no format takes it.
 const TraceFormat& format_of_launch(const std::string& path);
 
-void register_trace_format(std::unique_ptr<const TraceFormat> format);
-// Adds a format while the program or the library that holds it is loaded, before anything is read. A name that is
-// taken ends the program: it is a mistake of the build.
 template <typename Format>
-struct RegisteredTraceFormat {
-    RegisteredTraceFormat() { register_trace_format(std::make_unique<const Format>()); }
-};
+using RegisteredTraceFormat = Registered<TraceFormat, Format>;
 
 }  // namespace kernelpoint

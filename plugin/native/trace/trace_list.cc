@@ -31,7 +31,7 @@ FolderEntries entries_of(const std::string& path) {
 
 [[noreturn]] void fail_without_traces(const std::string& folder) {
     std::string known;
-    for (const TraceFormat* format : trace_formats())
+    for (const TraceFormat* format : implementations<TraceFormat>())
         known += (known.empty() ? "" : " or ") + std::string(format->folder_content());
     throw TraceError(folder, 0, "expected " + known + " in this folder, found none of them");
 }

@@ -45,7 +45,7 @@ class _Code:
         return True
 
 
-def place(digests: Sequence[_native.MacsimDigest]) -> list[Placement]:
+def place(digests: Sequence[_native.macsim.Digest]) -> list[Placement]:
     """Folder and code of every launch, in the order of the list.
 
     ``Model:`` launches whose kernels have the same name run the same code, unless one PC says otherwise: then they are
@@ -62,7 +62,7 @@ def place(digests: Sequence[_native.MacsimDigest]) -> list[Placement]:
             same_name = codes.setdefault(digest.header.kernel_name, [])
             code = next((code for code in same_name if code.take(instructions)), None)
             if code is None:
-                code = _Code(FIRST_CODE + bases * _native.MACSIM_CODE_SIZE)
+                code = _Code(FIRST_CODE + bases * _native.macsim.CODE_SIZE)
                 code.take(instructions)
                 same_name.append(code)
                 bases += 1
@@ -72,6 +72,6 @@ def place(digests: Sequence[_native.MacsimDigest]) -> list[Placement]:
     return placements
 
 
-def _instructions(digest: _native.MacsimDigest) -> dict[int, int]:
+def _instructions(digest: _native.macsim.Digest) -> dict[int, int]:
     table: np.ndarray = digest.instructions
     return dict(zip(table["pc"].tolist(), table["hash"].tolist(), strict=True))

@@ -2,7 +2,7 @@
 
 The layout is the one that MacSim's public tracer writes and its simulator reads (trace version 14): ``kernel_config.txt``
 lists the launches in order, ``kernel_names.txt`` describes each, and ``Kernel<N>/`` contains one launch: ``trace.txt``,
-``trace_info.txt`` and a gzip file of 64-byte records for each warp. plugin/native/convert/records.h lists the fields
+``trace_info.txt`` and a gzip file of 64-byte records for each warp. plugin/simulators/macsim/convert/records.h lists the fields
 of a record and the losses; opcodes that MacSim has no number for are listed in the result.
 """
 
@@ -106,9 +106,9 @@ def convert_to_macsim(
 
 
 @contextmanager
-def _pool(threads: int | None) -> Iterator[tuple[ThreadPoolExecutor, _native.StopFlag]]:
+def _pool(threads: int | None) -> Iterator[tuple[ThreadPoolExecutor, _native.macsim.StopFlag]]:
     """Threads that give up soon when the caller is interrupted."""
-    stop = _native.StopFlag()
+    stop = _native.macsim.StopFlag()
     pool = ThreadPoolExecutor(threads or len(os.sched_getaffinity(0)))
     try:
         yield pool, stop
@@ -118,13 +118,13 @@ def _pool(threads: int | None) -> Iterator[tuple[ThreadPoolExecutor, _native.Sto
 
 
 def _read(
-    pool: ThreadPoolExecutor, stop: _native.StopFlag, paths: Sequence[str], progress: Progress
-) -> list[_native.MacsimDigest]:
+    pool: ThreadPoolExecutor, stop: _native.macsim.StopFlag, paths: Sequence[str], progress: Progress
+) -> list[_native.macsim.Digest]:
     """The digest of every launch; launches of one kernel with equal files share the object, so that memory stays small."""
     distinct = list(dict.fromkeys(paths))
-    futures = deque(pool.submit(_native.macsim_digest, path, stop) for path in distinct)
-    known: dict[tuple[str, str], _native.MacsimDigest] = {}
-    digests: dict[str, _native.MacsimDigest] = {}
+    futures = deque(pool.submit(_native.macsim.digest, path, stop) for path in distinct)
+    known: dict[tuple[str, str], _native.macsim.Digest] = {}
+    digests: dict[str, _native.macsim.Digest] = {}
     for path in distinct:
         progress("reading", len(digests), len(distinct))
         digest = futures.popleft().result()
@@ -135,9 +135,9 @@ def _read(
 
 def _write(
     pool: ThreadPoolExecutor,
-    stop: _native.StopFlag,
+    stop: _native.macsim.StopFlag,
     paths: Sequence[str],
-    digests: Sequence[_native.MacsimDigest],
+    digests: Sequence[_native.macsim.Digest],
     placements: Sequence[Placement],
     output: Path,
     manifest: Manifest,
@@ -153,7 +153,7 @@ def _write(
             if folder.exists():
                 shutil.rmtree(folder)
         unfinished.mkdir()
-        _native.macsim_write(paths[launch], str(unfinished), base, level, stop)
+        _native.macsim.write(paths[launch], str(unfinished), base, level, stop)
         unfinished.rename(target)
 
     written, files = [], []
@@ -171,7 +171,7 @@ def _write(
     progress("writing", len(written), len(written))
 
 
-def _write_lists(output: Path, digests: Sequence[_native.MacsimDigest], placements: Sequence[Placement]) -> None:
+def _write_lists(output: Path, digests: Sequence[_native.macsim.Digest], placements: Sequence[Placement]) -> None:
     names = []
     for launch, digest in enumerate(digests):
         header = digest.header
@@ -187,7 +187,7 @@ def _write_lists(output: Path, digests: Sequence[_native.MacsimDigest], placemen
         file.write(("\n".join(lines) + "\n").encode())
 
 
-def _summary(digests: Sequence[_native.MacsimDigest], placements: Sequence[Placement]) -> Conversion:
+def _summary(digests: Sequence[_native.macsim.Digest], placements: Sequence[Placement]) -> Conversion:
     own = [digests[launch] for launch, placement in enumerate(placements) if placement.folder == launch]
     approximated: Counter[str] = Counter()
     for digest in own:

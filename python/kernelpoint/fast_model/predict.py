@@ -25,7 +25,7 @@ CODE_BYTES = 256 << 20  # of instructions that the model of the cores keeps
 PHASE_SCATTER, PHASE_ERROR = 0.03, 0.005
 MODEL_VERSION: str = _native.fast_model.MODEL_VERSION
 PREDICTIONS, STATES = "predictions", "states of cores"  # kinds of artefacts
-REPLICATIONS: int = _native.fast_model.REPLICATIONS  # of a list that means of the model of the cores are of
+REPLICATIONS: int = _native.macsim.REPLICATIONS  # of a list that means of the model of the cores are of
 
 
 def predict(
@@ -129,7 +129,7 @@ def states_of_cores(fingerprint: str, residency: Sequence[int], predictor: Seque
 
 
 def _states_key(fingerprint: str, residency: Sequence[int], predictor: Sequence[int]) -> str:
-    return key_of(fingerprint, tuple(residency), tuple(predictor), _native.fast_model.CORE_MODEL_VERSION)
+    return key_of(fingerprint, tuple(residency), tuple(predictor), _native.macsim.CORE_MODEL_VERSION)
 
 
 def _decoded(value: bytes) -> Results:
@@ -158,7 +158,7 @@ def _of_cores(
     Branch predictors there learn during the whole run, and decide whether one and the same launch takes 6,144 cycles or
     9,383; the fast model knows none. The model of the cores is the one that replay trains predictors with.
     """
-    table, states = _native.fast_model.run_cores(list(paths), configuration, CODE_BYTES, progress)
+    table, states = _native.macsim.run_cores(list(paths), configuration, CODE_BYTES, progress)
     progress(len(paths), len(paths))
     names = ("cycles", SPREAD, "mispredictions", REPLAYED, OF_TOTAL, *OF_CORES)
     found = dict(zip(names, np.ascontiguousarray(table.T), strict=True))

@@ -51,7 +51,7 @@ class Replay:
     ISCA 2003. ``Model:`` the order of touches inside a launch is that of CTAs side by side, one step an instruction; see
     ``plugin/native/replay/footprint.h``. Where rows of DRAM are wanted (``keeps_rows``) and the walk met every earlier launch,
     the touches begin with what launches were the first to read, which left the rows open. Branch predictors learn during the
-    whole run, so for them every earlier launch is passed once; see ``plugin/native/replay/macsim/core_model.h``.
+    whole run, so for them every earlier launch is passed once; see ``plugin/native/replay/sm_states.h``.
 
     Args:
         list_path: the trace list, or the folder of traces.

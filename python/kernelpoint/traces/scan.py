@@ -170,7 +170,8 @@ def scan_trace(path: str | os.PathLike[str]) -> Scan:
     MacSim's records hold less, so the same launch gives another stream and another graph there: no opcode modifiers, no
     address registers (RZ stands for them, so no edge leads to a memory reference), one space of untagged registers for R,
     P, UR and UP, one register of a wide operand, at most four sources, no guard predicates, no instructions that no lane
-    executed, and of an access only its 128-byte sectors, over which its lanes are spread: plugin/native/trace/macsim/source.cc.
+    executed, and of an access only its 128-byte sectors, over which its lanes are spread:
+    plugin/simulators/macsim/trace/source.cc.
     Measured with the builtin encoder on 91 streams of four lists: the cosine between a stream's two embeddings is 0.95 in the
     mean, between different streams 0.27; the nearest embedding of the other format is of the same kernel for 98 %; clusters
     of a list agree with an adjusted Rand index of 0.79 to 1 (python/kernelpoint/convert/README.md).

@@ -43,5 +43,5 @@ def read_tracez_index(path: str | os.PathLike[str]) -> TracezIndex:
         Traceback (most recent call last):
         kernelpoint.errors.TraceError: none.tracez: cannot be opened: No such file or directory
     """
-    ctas, warps = _native.read_tracez_index(os.fspath(path))
+    ctas, warps = _native.accelsim.read_tracez_index(os.fspath(path))
     return TracezIndex(ctas, warps)

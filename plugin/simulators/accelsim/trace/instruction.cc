@@ -1,0 +1,229 @@
+#include "simulators/accelsim/trace/instruction.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "native/trace/numbers.h"
+#include "simulators/accelsim/trace/addresses.h"
+
+namespace kernelpoint {
+
+namespace {
+
+constexpr size_t most_statics = 1 << 16;  // PCs up to 1 MiB; instructions further on are parsed in full each time
+
+// Bytes per lane, from the first suffix that is a number of bits with an optional U before it; 4 where there is none.
+// Model: as Accel-Sim does it, because the width that NVBit reports can be wrong; so "LDG.E.S8" has 4 bytes.
+uint16_t width_from_opcode(std::string_view text) {
+    for (size_t dot = text.find('.'); dot != std::string_view::npos;) {
+        const size_t start = dot + 1;
+        dot = text.find('.', start);
+        std::string_view suffix = text.substr(start, dot == std::string_view::npos ? dot : dot - start);
+        if (!suffix.empty() && suffix[0] == 'U') suffix.remove_prefix(1);
+        if (suffix.empty() || suffix.size() > 4) continue;
+        unsigned bits = 0;
+        const bool digits = std::all_of(suffix.begin(), suffix.end(), [](char c) { return c >= '0' && c <= '9'; });
+        if (!digits) continue;
+        for (const char c : suffix) bits = bits * 10 + static_cast<unsigned>(c - '0');
+        return static_cast<uint16_t>(std::max(1u, bits / 8));
+    }
+    return 4;
+}
+
+bool parse_register(const char*& p, Register& result) {
+    skip_blanks(p);
+    unsigned file = 0;
+    if (*p == 'U') ++p, file |= 1;
+    if (*p == 'P')
+        file |= 2;
+    else if (*p != 'R')
+        return false;
+    ++p;
+    uint8_t number = 0;
+    if (ends_token(*p) || !parse_decimal(p, number)) return false;
+    result = static_cast<Register>(file << 8 | number);
+    return true;
+}
+
+// A decimal or hexadecimal number with an optional sign.
+bool parse_immediate(const char*& p) {
+    skip_blanks(p);
+    if (*p == '-') ++p;
+    if (p[0] == '0' && (p[1] == 'x' || p[1] == 'X')) p += 2;
+    const char* start = p;
+    while (hex_value[static_cast<unsigned char>(*p)] >= 0) ++p;
+    return p != start && p - start <= 20 && ends_token(*p);
+}
+
+}  // namespace
+
+InstructionParser::InstructionParser(Lines& lines, const TraceHeader& header, bool keep_values)
+    : lines_(lines),
+      with_cta_(header.launch.tracer_version < 3),
+      with_line_number_(header.line_numbers),
+      with_immediate_(header.launch.tracer_version >= 5),
+      with_values_(header.launch.tracer_version >= 6),
+      keep_values_(keep_values) {}
+
+void InstructionParser::parse(const char* p, const Warp& warp, Cta& cta) {
+    if (with_cta_ || with_line_number_) parse_prefix(p, warp, cta);
+    uint32_t pc, mask;
+    if (!parse_hex(p, pc)) lines_.fail_expected("an instruction that starts with a hexadecimal PC");
+    if (!parse_hex(p, mask)) lines_.fail_expected("a hexadecimal mask of 32 lanes after the PC");
+    skip_blanks(p);
+
+    Instruction& instruction = cta.instructions.emplace_back();
+    bool is_bulk_copy;
+    const size_t slot = pc >> 4;
+    const Static* known = slot < statics_.size() ? &statics_[slot] : nullptr;
+    if (known != nullptr && known->size != 0 && known->pc == pc && same_text(p, known->text, known->size) &&
+        ends_token(p[known->size])) {
+        instruction = known->instruction;
+        is_bulk_copy = known->is_bulk_copy;
+        p += known->size;
+    } else {
+        const char* begin = p;
+        instruction.pc = pc;
+        parse_static(p, instruction);
+        is_bulk_copy = forms_[instruction.opcode].is_bulk_copy;
+        remember(begin, p, instruction);
+    }
+    instruction.active_mask = mask;
+    instruction.first_address = static_cast<uint32_t>(cta.addresses.size());
+    if (is_bulk_copy)
+        parse_bulk_copy(lines_, p, cta);
+    else if (instruction.width != 0)
+        parse_addresses(lines_, p, instruction, cta.addresses);
+    if (with_immediate_) parse_end(p, instruction, cta);
+    skip_blanks(p);
+    if (*p == 'S') leave_out_store_data(p);
+    if (*p != '\n') lines_.fail_expected("the end of the line after the last operand");
+    lines_.consume(p + 1);
+}
+
+void InstructionParser::parse_prefix(const char*& p, const Warp& warp, const Cta& cta) {
+    if (with_cta_) {
+        Dim3 index;
+        uint32_t id;
+        if (!parse_decimal(p, index.x) || !parse_decimal(p, index.y) || !parse_decimal(p, index.z) ||
+            !parse_decimal(p, id) || index.x != cta.index.x || index.y != cta.index.y || index.z != cta.index.z ||
+            id != warp.id)
+            lines_.fail_expected("an instruction that starts with its CTA and warp, " + std::to_string(cta.index.x) +
+                                 " " + std::to_string(cta.index.y) + " " + std::to_string(cta.index.z) + " " +
+                                 std::to_string(warp.id) + " (tracer versions below 3)");
+    }
+    uint32_t line_number;
+    if (with_line_number_ && !parse_decimal(p, line_number))
+        lines_.fail_expected("an instruction that starts with a source line number (enable lineinfo = 1)");
+}
+
+void InstructionParser::parse_static(const char*& p, Instruction& instruction) {
+    parse_registers(p, instruction.destinations, instruction.destination_count, std::size(instruction.destinations),
+                    "destination");
+    skip_blanks(p);
+    const char* begin = p;
+    while (*p > ' ' && *p < 127) ++p;
+    if (p == begin || *begin < 'A' || *begin > 'Z' || !ends_token(*p))
+        lines_.fail_expected("an opcode after the destination registers");
+    instruction.opcode = intern_opcode({begin, static_cast<size_t>(p - begin)});
+    parse_registers(p, instruction.sources, instruction.source_count, std::size(instruction.sources), "source");
+    const Form& form = forms_[instruction.opcode];
+    uint8_t commit;
+    if (form.has_commit && !parse_decimal(p, commit))
+        lines_.fail_expected("a decimal commit flag after the source registers of a GMMA opcode");
+    uint16_t traced_width;
+    if (!parse_decimal(p, traced_width)) lines_.fail_expected("a decimal memory width after the source registers");
+    instruction.width = traced_width != 0 && !form.is_bulk_copy ? form.width : traced_width;
+}
+
+void InstructionParser::remember(const char* begin, const char* end, const Instruction& instruction) {
+    const size_t slot = instruction.pc >> 4, size = static_cast<size_t>(end - begin);
+    if (slot >= most_statics || size > Static::longest) return;
+    if (slot >= statics_.size()) statics_.resize(std::max<size_t>({64, slot + 1, 2 * statics_.size()}));
+    Static& known = statics_[slot];
+    known.pc = instruction.pc;
+    known.size = static_cast<uint8_t>(size);
+    known.is_bulk_copy = forms_[instruction.opcode].is_bulk_copy;
+    std::memcpy(known.text, begin, size);
+    known.instruction = instruction;
+}
+
+void InstructionParser::parse_registers(const char*& p, Register* registers, uint8_t& count, unsigned limit,
+                                        const char* kind) {
+    if (!parse_decimal(p, count) || count > limit)
+        lines_.fail_expected("a number of " + std::string(kind) + " registers, at most " + std::to_string(limit));
+    for (unsigned i = 0; i < count; ++i)
+        if (!parse_register(p, registers[i]))
+            lines_.fail_expected(std::string(kind) + " register " + std::to_string(i + 1) + " of " +
+                                 std::to_string(count) + ", R0 to R255");
+}
+
+uint32_t InstructionParser::intern_opcode(std::string_view text) {
+    const auto [found, is_new] = index_of_opcode_.try_emplace(std::string(text), opcodes_.size());
+    if (is_new) {
+        opcodes_.push_back(classify_opcode(text));
+        const bool since6 = with_values_;
+        forms_.push_back({width_from_opcode(text), since6 && opcodes_.back().is_bulk_copy,
+                          since6 && text.find("GMMA") != std::string_view::npos});
+    }
+    return found->second;
+}
+
+// Model: immediates are left out. In version 6 they may be decimal or hexadecimal: Accel-Sim reads them in the base of
+// whatever stood before.
+void InstructionParser::parse_end(const char*& p, const Instruction& instruction, Cta& cta) {
+    if (!with_values_) {
+        int64_t immediate;
+        if (!parse_signed(p, immediate)) lines_.fail_expected("a decimal immediate at the end");
+        return;
+    }
+    if (!parse_immediate(p)) lines_.fail_expected("an immediate after the last operand");
+    skip_blanks(p);
+    if (*p != 'N' && *p != 'V' && !parse_immediate(p))
+        lines_.fail_expected("a second immediate, 'NoVal' or 'Val' after the immediate");
+    skip_blanks(p);
+    if (same_text(p, "NoVal", 5) && ends_token(p[5])) {
+        p += 5;
+    } else if (same_text(p, "Val", 3) && ends_token(p[3])) {
+        p += 3;
+        parse_values(p, instruction, cta);
+    } else {
+        lines_.fail_expected("'NoVal' or 'Val' after the immediates");
+    }
+}
+
+void InstructionParser::parse_values(const char*& p, const Instruction& instruction, Cta& cta) {
+    const unsigned operands = instruction.destination_count + instruction.source_count;
+    const size_t first = cta.values.size();
+    if (first > most_addresses - 8 * 32)
+        lines_.fail("this CTA holds more operand values than can be counted in 32 bits");
+    OperandValues entry{static_cast<uint32_t>(cta.instructions.size() - 1), static_cast<uint32_t>(first), 0};
+    for (unsigned operand = 0; operand < operands; ++operand) {
+        const auto which = [&] {
+            return " of operand " + std::to_string(operand + 1) + " of " + std::to_string(operands);
+        };
+        unsigned count;
+        if (!parse_decimal(p, count) || (count != 1 && count != 32))
+            lines_.fail_expected("the number of values" + which() + ", 1 or 32");
+        if (count == 32) entry.per_lane = static_cast<uint16_t>(entry.per_lane | 1u << operand);
+        for (unsigned i = 0; i < count; ++i) {
+            uint64_t value;
+            if (!parse_address(p, value)) lines_.fail_expected("hexadecimal value " + std::to_string(i + 1) + which());
+            if (keep_values_) cta.values.push_back(value);
+        }
+    }
+    if (keep_values_) cta.operand_values.push_back(entry);
+}
+
+// 'STORE_DATA <type> <registers> REG0:T0:<value> ..', behind the immediate, in traces of a fork's tracer. Model: what
+// is stored matters neither to streams nor to simulators, which read over it too.
+void InstructionParser::leave_out_store_data(const char*& p) {
+    if (!same_text(p, "STORE_DATA", 10) || !ends_token(p[10])) return;
+    while (*p != '\n') {
+        if (static_cast<unsigned char>(*p) < ' ' && !is_blank(*p)) lines_.fail_expected("printable STORE_DATA fields");
+        ++p;
+    }
+    ++store_data_left_out_;
+}
+
+}  // namespace kernelpoint

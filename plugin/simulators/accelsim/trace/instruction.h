@@ -1,0 +1,63 @@
+// Instruction lines:
+//   [x y z warp] [line] PC mask ndst dst.. opcode nsrc src.. [commit] width [access] [immediates] [values] [STORE_DATA
+//   ..]
+// The CTA and warp stand there below tracer version 3, the immediate from version 5 on, and from version 6 on perhaps a
+// second one and the operands' values. `commit` follows the sources of GMMA opcodes. The access is that of addresses.h.
+#pragma once
+
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "native/trace/lines.h"
+#include "native/trace/trace.h"
+#include "simulators/accelsim/trace/header.h"
+
+namespace kernelpoint {
+
+class InstructionParser {
+public:
+    InstructionParser(Lines& lines, const TraceHeader& header, bool keep_values);
+
+    // Appends the instruction that stands at `p`, the start of the peeked line, and consumes the line.
+    void parse(const char* p, const Warp& warp, Cta& cta);
+    const std::vector<Opcode>& opcodes() const { return opcodes_; }
+    uint64_t store_data_left_out() const { return store_data_left_out_; }
+
+private:
+    // The text of a line between its mask and its addresses hardly ever changes for one PC: it is parsed once and
+    // afterwards only compared. This is where the speed comes from.
+    struct Static {
+        static constexpr size_t longest = 71;
+        uint32_t pc = 0;
+        uint8_t size = 0;  // of text; 0 while unused
+        bool is_bulk_copy = false;
+        char text[longest + 8];
+        Instruction instruction;
+    };
+
+    // Peculiarities of an opcode's lines.
+    struct Form {
+        uint16_t width;  // bytes per lane of an access
+        bool is_bulk_copy, has_commit;
+    };
+
+    void parse_prefix(const char*& p, const Warp& warp, const Cta& cta);
+    void parse_static(const char*& p, Instruction& instruction);
+    void remember(const char* begin, const char* end, const Instruction& instruction);
+    void parse_registers(const char*& p, Register* registers, uint8_t& count, unsigned limit, const char* kind);
+    uint32_t intern_opcode(std::string_view text);
+    void parse_end(const char*& p, const Instruction& instruction, Cta& cta);
+    void parse_values(const char*& p, const Instruction& instruction, Cta& cta);
+    void leave_out_store_data(const char*& p);
+
+    Lines& lines_;
+    const bool with_cta_, with_line_number_, with_immediate_, with_values_, keep_values_;
+    uint64_t store_data_left_out_ = 0;
+    std::vector<Static> statics_;  // by PC / 16
+    std::vector<Opcode> opcodes_;
+    std::vector<Form> forms_;  // by opcode
+    std::unordered_map<std::string, uint32_t> index_of_opcode_;
+};
+
+}  // namespace kernelpoint

@@ -1,0 +1,142 @@
+// MacSim's knobs in terms of the model.
+#include <algorithm>
+#include <sstream>
+
+#include "fast_model/configuration/dialect.h"
+#include "simulators/macsim/cores/predict.h"
+
+namespace kernelpoint::fast_model {
+namespace {
+
+// Model: what MacSim charges for an NVBit instruction without memory, and the stages before it.
+constexpr double kInteger = 25, kFloat = 19;
+
+void set_core(Options& options, GpuConfig& config) {
+    config.sms = whole(options.number("num_sim_small_cores", options.number("num_sim_cores", config.sms)), 1, 1024);
+    config.schedulers_per_sm = whole(options.number("num_warp_scheduler", 1), 1, 16);
+    config.max_warps_per_sm = whole(options.number("max_threads_per_core", config.max_warps_per_sm), 1, 256);
+    config.max_ctas_per_sm = whole(options.number("max_block_per_core", 4), 1, 256);
+    config.registers_per_sm = 1u << 20;  // not limited
+    config.shared_memory_per_sm = 1u << 24;
+    config.register_allocation_unit = config.shared_allocation_unit = 1;
+    config.launch_latency = 0;
+    config.cta_dispatch_interval = 0;
+    // A core schedules in every so many cycles.
+    const double interval = options.number("schedule_ratio", 1);
+    const double stages = options.number("fetch_latency", 1) + options.number("alloc_latency", 1);
+    for (uint32_t u = 0; u < kUnits; ++u) {
+        const auto unit = static_cast<Unit>(u);
+        const bool is_float = unit == Unit::single_precision || unit == Unit::double_precision;
+        config.units[u] = {whole(is_float ? kFloat : kInteger, 1, kMost), whole(interval, 1, 1000)};
+    }
+    // Model: a warp fetches nothing behind a branch until it is resolved.
+    config.unit(Unit::control).latency = whole(kInteger + stages, 1, kMost);
+}
+
+void set_memory(Options& options, GpuConfig& config) {
+    const auto clock = [&](const char* key, double otherwise) {
+        const double found = options.number(key, otherwise);
+        if (found <= 0) options.refuse(key, "a clock above 0");
+        return found;
+    };
+    const double gpu = clock("clock_gpu", 1.5), llc = clock("clock_llc", 1), memory = clock("clock_mc", 0.8);
+    const auto cache = [&](const std::string& level, double copies, uint32_t& size, uint32_t& ways) {
+        set_cache(size, ways, copies * options.number(level + "_num_set", 64), options.number(level + "_assoc", 8),
+                  options.number(level + "_line_size", 64));
+    };
+    cache("l1_small", 1, config.l1_size, config.l1_ways);
+    config.l1_latency = whole(options.number("l1_small_latency", 3), 1, kMost);
+    config.l1_invalidate_at_launch = 0;
+    config.l1_unified_size = 0;
+    const double banks = options.number("num_llc", 1) * options.number("llc_num_bank", 4);
+    cache("llc", options.number("num_llc", 1), config.l2_size, config.l2_ways);
+    config.l2_latency = whole(options.number("llc_latency", 25) * gpu / llc, 0, kMost);
+    config.l2_banks = whole(banks, 1, 1024);
+    config.l2_interval = whole(gpu / llc, 1, 1000);
+    const double channels = options.number("dram_num_mc", 1) * options.number("dram_num_channel", 1);
+    config.dram_channels = whole(channels, 1, 1024);
+    const double access = options.number("dram_activate", 25) + options.number("dram_column", 6);
+    config.dram_latency = whole(access * gpu / memory, 0, 100000);
+    config.dram_bytes_per_cycle = whole(options.number("dram_bus_width", 4) * memory / gpu, 1, 4096);
+    config.shared_latency = whole(options.number("shared_mem_cycles", 2) + kInteger, 1, kMost);
+}
+
+replay::SmInfo cores_of(Options& options) {
+    replay::SmInfo cores;
+    const auto most = [&](const char* key, double otherwise) {
+        return whole(options.number(key, otherwise), 1, kMost);
+    };
+    cores.residency.sms = whole(options.number("num_sim_small_cores", options.number("num_sim_cores", 1)), 1, 1024);
+    cores.residency.ctas_per_sm = most("max_block_per_core", 4);
+    cores.residency.warps_per_sm = most("max_threads_per_core", 3);
+    const bool learns = options.number("use_branch_prediction", 1) != 0 && options.number("perfect_bp", 0) == 0;
+    if (learns) cores.predictor.history_bits = whole(options.number("bp_hist_length", 5), 0, 24);
+    cores.predictor.counter_bits = whole(options.number("pht_ctr_bits", 2), 1, 8);
+    return cores;
+}
+
+bool is_known(const std::string& key) {
+    static const std::vector<std::string> beginnings = {
+        // no effect on cycles, or at the only value of a run over GPU traces
+        "debug_", "out", "stdout", "stderr", "file_tag", "trace_", "kernel_sampling", "heartbeat", "print_",
+        "max_insts", "sim_cycle_count", "forward_progress", "bug_detector", "core_type", "medium_", "large_",
+        "num_sim_", "clock_", "repeat_trace", "max_num_core", "ptx_", "gpu_sched", "perfect_", "enable_", "power",
+        "temperature", "uop_latency",
+        // finer than the model
+        "fetch_", "width", "rob_", "schedule", "isched_", "msched_", "fsched_", "ssched_", "bp_", "btb_", "mt_no_fetch",
+        "icache_", "const_cache", "texture_cache", "shared_mem_", "byte_level", "memory_type", "mem_", "l1_", "l2_",
+        "llc_", "dram_", "noc_", "link_", "infinite_port", "pref_", "blocks_to_simulate", "use_branch",
+        "extra_recovery", "meu_"};
+    return begins_with_any(key, beginnings);
+}
+
+std::string hash_of(const replay::SmInfo& cores) {
+    const replay::Residency& held = cores.residency;
+    std::string text = "-cores" + std::to_string(replay::macsim::kCoreModelVersion);
+    for (const uint32_t number :
+         {held.sms, held.ctas_per_sm, held.warps_per_sm, cores.predictor.history_bits, cores.predictor.counter_bits})
+        text += "-" + std::to_string(number);
+    return text;
+}
+
+class MacsimDialect : public Dialect {
+public:
+    const char* name() const override { return "macsim"; }
+    const char* example() const override { return "MacSim's `key value`"; }
+    bool matches(const std::string& line) const override {
+        const size_t end_of_key = line.find_first_of(" \t:");
+        const size_t after = line.find_first_not_of(" \t", end_of_key);
+        return end_of_key != std::string::npos && (after == std::string::npos || line[after] != ':');
+    }
+
+    // `key value`, or `key = value` as MacSim prints its knobs.
+    Options read(const std::string& text, const std::string& where) const override {
+        Options options;
+        std::istringstream lines(text);
+        std::string line;
+        for (uint64_t number = 1; std::getline(lines, line); ++number) {
+            std::istringstream words(without_comment(line));
+            std::string key, value;
+            words >> key >> value;
+            if (value == "=") words >> value;
+            if (words) options.set(key, value, where + ":" + std::to_string(number));
+        }
+        return options;
+    }
+
+    Derived derive(Options& options, const GpuConfig& base) const override {
+        const replay::SmInfo cores = cores_of(options);
+        Derived derived{base, name(), {}, {}, cores, hash_of(cores)};
+        set_core(options, derived.config);
+        set_memory(options, derived.config);
+        for (const char* key : {"perfect_dcache", "perfect_icache", "enable_cache_coherence"})
+            if (options.number(key, 0) != 0) derived.not_modelled.push_back(std::string(key) + " 1");
+        derived.not_known = options.unknown(is_known);
+        return derived;
+    }
+};
+
+const RegisteredDialect<MacsimDialect> registered;
+
+}  // namespace
+}  // namespace kernelpoint::fast_model

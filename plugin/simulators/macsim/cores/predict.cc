@@ -1,0 +1,94 @@
+#include "simulators/macsim/cores/predict.h"
+
+#include <cmath>
+#include <numeric>
+#include <unordered_map>
+
+#include "simulators/macsim/cores/code_cache.h"
+#include "simulators/macsim/cores/trained_states.h"
+
+namespace kernelpoint::replay::macsim {
+namespace {
+
+// The launches of a list by trace: equal paths, equal numbers.
+struct Traces {
+    std::unordered_map<std::string, uint32_t> numbers;
+    std::vector<const std::string*> paths;  // by number
+    std::vector<uint32_t> of_launch;
+
+    explicit Traces(const std::vector<std::string>& launches) {
+        for (const std::string& path : launches) {
+            const auto [at, added] = numbers.emplace(path, static_cast<uint32_t>(paths.size()));
+            if (added) paths.push_back(&at->first);
+            of_launch.push_back(at->second);
+        }
+    }
+};
+
+// Means and sums of squared differences from them (Welford, Technometrics 1962).
+void add(const Outcome& outcome, double count, Prediction& mean, double& squares) {
+    const auto cycles = static_cast<double>(outcome.cycles);
+    const double before = cycles - mean.cycles;
+    mean.cycles += before / count;
+    squares += before * (cycles - mean.cycles);
+    const auto average = [count](uint64_t value, double& into) { into += (static_cast<double>(value) - into) / count; };
+    average(outcome.mispredictions, mean.mispredictions);
+    average(outcome.accesses.fetch_misses, mean.fetch_misses);
+    average(outcome.accesses.l1, mean.l1_accesses);
+    average(outcome.accesses.l1_misses, mean.l1_misses);
+    average(outcome.accesses.merged, mean.merged);
+    average(outcome.accesses.last_level_misses, mean.last_level_misses);
+    average(outcome.accesses.last_level_fills, mean.last_level_fills);
+}
+
+double sum_of(const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+// The variance of the totals is shared out in proportion to the launches' own sums of squares.
+void spread(const std::vector<double>& squares, const std::vector<double>& totals,
+            std::vector<Prediction>& predictions) {
+    const double mean = sum_of(totals) / static_cast<double>(totals.size());
+    double of_totals = 0;
+    for (const double total : totals) of_totals += (total - mean) * (total - mean);
+    const double variance = of_totals / static_cast<double>(totals.size() - 1), all = sum_of(squares);
+    for (size_t i = 0; i < squares.size(); ++i) {
+        predictions[i].spread = std::sqrt(squares[i] / static_cast<double>(totals.size() - 1));
+        predictions[i].of_total = all > 0.0 ? std::sqrt(variance * squares[i] / all) : 0.0;
+    }
+}
+
+}  // namespace
+
+Predicted predict_launches(const std::vector<std::string>& paths, const SmInfo& cores, uint64_t memory_bytes,
+                           const std::function<bool(uint64_t launch)>& goes_on) {
+    const Traces traces(paths);
+    CodeCache codes(memory_bytes);
+    const auto trace_of = [&](uint64_t at) { return traces.of_launch[at]; };
+    const auto code_of = [&](uint32_t trace) -> const LaunchCode* {
+        const std::string& path = *traces.paths[trace];
+        return path.empty() ? nullptr : codes.find(trace, path, [](const std::string&) {});
+    };
+    Predicted predicted;
+    std::vector<Prediction>& predictions = predicted.launches;
+    predictions.resize(paths.size());
+    StateRecorder recorder(Training(cores.predictor, cores.residency, 0).beginning(), memory_bytes);
+    std::vector<double> squares(paths.size()), totals(kReplications);
+    for (uint64_t trajectory = 0; trajectory < kReplications; ++trajectory) {
+        Training training(cores.predictor, cores.residency, 0, trajectory);
+        for (uint64_t launch = 0; launch < paths.size(); ++launch) {
+            if (!goes_on(trajectory * paths.size() + launch)) return {};
+            const std::vector<SmState>& after = training.before(launch + 1, traces.paths.size(), trace_of, code_of);
+            if (trajectory == 0) recorder.add(after, training.last_level());
+            const Outcome outcome = training.last_outcome(trace_of(launch));
+            if (trajectory == 0) predictions[launch].replayed = static_cast<double>(outcome.cycles);
+            totals[trajectory] += static_cast<double>(outcome.cycles);
+            add(outcome, static_cast<double>(trajectory + 1), predictions[launch], squares[launch]);
+        }
+    }
+    spread(squares, totals, predictions);
+    predicted.states = recorder.bytes();
+    return predicted;
+}
+
+}  // namespace kernelpoint::replay::macsim

@@ -1,0 +1,62 @@
+// States that a list of launches leaves in the cores, recorded while it passes through their model: replay takes them
+// from there and need not pass the list again.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "native/replay/varint.h"
+#include "simulators/macsim/cores/core_state.h"
+
+namespace kernelpoint::replay::macsim {
+
+// Writes what each launch changes of what replay restores: predictors, instruction caches, and code in the last level.
+// Some hundred bytes a launch; counters change few times in all.
+class StateRecorder {
+public:
+    // Records no more launches once there are this many bytes.
+    StateRecorder(const std::vector<SmState>& beginning, uint64_t most_bytes);
+
+    // After a launch, in program order.
+    void add(const std::vector<SmState>& sms, const LineSet& last_level);
+
+    const std::string& bytes() const { return bytes_; }
+
+private:
+    void add_sm(const SmState& sm, SmState& before);
+    void add_code(const LineSet& last_level);
+
+    const uint64_t most_bytes_;
+    std::vector<SmState> before_;
+    std::vector<uint64_t> code_;  // lines of code in the last level, in their order
+    bool is_full_ = false;
+    std::string bytes_;
+};
+
+// Reads what a StateRecorder wrote.
+class TrainedStates {
+public:
+    TrainedStates(std::string bytes, const std::vector<SmState>& beginning);
+
+    // True if the state before launch `launch` was recorded and is the present one now.
+    bool seek(uint64_t launch);
+
+    const std::vector<SmState>& sms() const { return sms_; }
+    // True if the last level holds this code.
+    bool holds_code(uint64_t address) const;
+
+private:
+    bool step();
+    bool step_sm(SmState& sm);
+    bool step_code();
+
+    const std::string bytes_;
+    const std::vector<SmState> beginning_;
+    Bytes rest_;
+    uint64_t launch_ = 0;  // the next one
+    std::vector<SmState> sms_;
+    std::vector<uint64_t> code_;
+};
+
+}  // namespace kernelpoint::replay::macsim

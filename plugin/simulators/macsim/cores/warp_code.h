@@ -1,0 +1,56 @@
+// The instructions of a launch in MacSim's layout, as its cores see them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "simulators/macsim/trace/opcodes.h"
+
+namespace kernelpoint::replay::macsim {
+
+// `other_jump` is predicted always, `jump` is never learned.
+enum class Action : uint8_t { compute, shared, constant, load, store, store_around, branch, jump, other_jump, barrier };
+
+inline bool leads_elsewhere(Action action) {
+    return action == Action::branch || action == Action::jump || action == Action::other_jump;
+}
+
+// One warp instruction.
+struct WarpInstruction {
+    uint64_t pc = 0;
+    uint32_t first_line = 0, line_count = 0;  // in LaunchCode::lines
+    Action action = Action::compute;
+    bool taken = false;
+    uint8_t bank = 0;  // of shared memory
+    uint16_t destination = kNoRegister;
+    uint8_t source_count = 0;
+    uint8_t sources[4] = {};
+
+    static constexpr uint16_t kNoRegister = 256;
+};
+
+constexpr uint64_t kSharedBanks = 32;  // Model: of 4 bytes, as MacSim's shipped parameters have them
+
+struct WarpCode {
+    uint32_t cta = 0;
+    uint32_t first = 0, count = 0;  // in LaunchCode::instructions
+};
+
+struct LaunchCode {
+    std::vector<WarpCode> warps;  // by CTA
+    std::vector<WarpInstruction> instructions;
+    std::vector<uint64_t> lines;  // addresses of accesses
+
+    uint64_t bytes() const {
+        return instructions.size() * sizeof(WarpInstruction) + lines.size() * sizeof(uint64_t) +
+               warps.size() * sizeof(WarpCode);
+    }
+};
+
+// Model: as MacSim reads records. It leaves out each warp's last one. Of an access to several sectors it takes the
+// further ones (records marked as floating point) and not the first. Accesses to shared and constant memory have no
+// lines. Throws TraceError.
+LaunchCode read_code(const std::string& trace_path);
+
+}  // namespace kernelpoint::replay::macsim
