@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kernelpoint.config import parse_config
 from kernelpoint.estimation import Engine, ErrorBudget, passes
-from kernelpoint.policies.labels import context, first_of_each_process
+from kernelpoint.policies.labels import context, first_of_each_process, varying_context
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
 from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.workload import Population
@@ -16,6 +18,30 @@ def test_context_tells_equal_launches_between_other_neighbours_apart():
     found = context(label, np.array([0, 7]))
     assert found[2] == found[4] and found[1] == found[3]
     assert found[0] != found[2] and found[5] != found[3]
+
+
+@given(
+    launches=st.lists(st.tuples(st.integers(-1, 3), st.integers(0, 2)), min_size=1, max_size=30),
+    first_of_second=st.integers(0, 30),
+)
+def test_launches_are_told_apart_by_the_nearest_neighbours_whose_kernels_have_several_signatures(
+    launches, first_of_second
+):
+    kernel, signature = np.array(launches).T
+    signature = 10 * kernel + signature  # of one kernel each
+    start = min(first_of_second, len(kernel))
+    processes = [range(start), range(start, len(kernel))]
+
+    def neighbours(own, process):
+        tells = [i for i in process if len(set(signature[kernel == kernel[i]])) > 1]
+        before = [signature[i] for i in tells if i < own]
+        after = [signature[i] for i in tells if i > own]
+        return before[-1:], after[:1]
+
+    slow = [(int(kernel[own]), neighbours(own, process)) for process in processes for own in process]
+    found = varying_context(kernel, kernel, signature, np.array([0, start, len(kernel)]))
+    equal = [[one == other for other in slow] for one in slow]
+    assert (np.equal.outer(found, found) == equal).all()
 
 
 def test_context_does_not_reach_into_another_process():

@@ -60,6 +60,33 @@ def context(label: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     return number_labels(pair.astype(np.int64) * kinds + after).number.astype(np.int64)
 
 
+def varying_context(label: np.ndarray, kernel: np.ndarray, signature: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """int64 [N]: labels split by the nearest launches before and after, in their process, whose kernels come in several
+    signatures. Persistent kernels have one grid for every size of their data; such a neighbour tells the size.
+
+    Args:
+        label, kernel, signature: int [N]; kernel numbers from 0, -1 unknown; a signature is of one kernel.
+        offsets: int64 [processes + 1], first unit of each process.
+
+    >>> kernel = np.array([0, 1, 1, 0, 1, 1])
+    >>> varying_context(kernel, kernel, np.array([5, 7, 7, 6, 7, 7]), np.array([0, 6])).tolist()
+    [0, 2, 2, 1, 3, 3]
+    """
+    own = number_labels(signature)
+    tells = np.bincount(kernel[own.first] + 1, minlength=int(kernel.max(initial=-1)) + 2)[kernel + 1] > 1
+    rows, size = np.arange(len(label)), len(label)
+    process = np.searchsorted(offsets, rows, side="right")
+    last = np.maximum.accumulate(np.where(tells, rows, -1))
+    following = np.minimum.accumulate(np.where(tells, rows, size)[::-1])[::-1]
+    found = label.astype(np.int64)
+    for neighbour in (np.append(-1, last)[:size], np.append(following, size)[1:]):
+        at = np.clip(neighbour, 0, max(size - 1, 0))
+        is_there = (neighbour == at) & (process[at] == process)
+        told = np.where(is_there, own.number[at].astype(np.int64) + 1, 0)
+        found = number_labels(found * (len(own.first) + 1) + told).number.astype(np.int64)
+    return found
+
+
 TIME_STEP = 0.1  # Model: times within a tenth of each other are alike on any GPU
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from kernelpoint.clustering import run_features, threshold_clusters
 from kernelpoint.estimation import AssistedDesign, Assume, Design, ErrorBudget, Prediction, stratify
 from kernelpoint.policies.contract import Policy
-from kernelpoint.policies.labels import context, first_of_each_process, refined, steps
+from kernelpoint.policies.labels import context, first_of_each_process, refined, steps, varying_context
 from kernelpoint.policies.methods.all import full_run
 from kernelpoint.policies.methods.random import simple_random_sample
 from kernelpoint.workload import Available, Descriptions, Need, Population, usable, why_unassisted
@@ -27,7 +28,8 @@ CLUSTER_SPREADS: tuple[float, ...] = (0.3, 0.05, 0.02, 0.01)
 # (tests/hosts/test_described.py) took 1,988 of 2,000 launches with CLUSTER_SPREADS.
 DESCRIBED_SPREADS: tuple[float, ...] = (1.5, 0.5, 0.02, 0.01)
 PROFILE_SPREADS: tuple[float, ...] = (0.3, 0.15, 0.1, 0.05)
-# Names and shapes hide arguments, which only the context tells apart: one neighbour on each side, or two.
+# Names and shapes hide arguments, which only the context tells apart: one neighbour on each side, or two, and the nearest ones
+# whose kernels come in several shapes.
 METADATA_SPREADS: tuple[float, ...] = (1.5, 0.1, 0.05)
 # Model: outlier allowance, how far a launch that no draw shows may be off without breaking the budget, relative to its value,
 # by what the user assumes. Launches that are simulated repeat what their instructions say, which names and shapes do not tell
@@ -58,7 +60,8 @@ class KernelPoint(Policy):
     Without predictions (workload.why_unassisted) but with traces, cells nest in four levels: streams whose embeddings are
     near (cluster), of about equal work, equal streams, and equal streams between equal neighbours (context). Without
     traces, with a profile: equal kernels, where it has times those within a factor of two and within a tenth, equal
-    signature (kernel, grid, block, registers, shared memory), equal context. With both, times from elsewhere replace
+    signature (kernel, grid, block, registers, shared memory), equal context; without times, equal nearest launches whose
+    kernels come in several signatures, too. With both, times from elsewhere replace
     the amount of work and the expected cost (`labels.refined`).
     Launches that describe themselves (workload/described.py) are treated as traced ones: their predicted costs are
     predictions; without costs cells are equal names, about equal work, equal signature, equal context.
@@ -209,7 +212,8 @@ def _from_profile(population: Population) -> tuple[list[np.ndarray], np.ndarray,
     levels = [population.kernels, profile.signature, context(profile.signature, population.offsets)]
     if not profile.has_times:
         threads = profile.grid.prod(axis=1).astype(float) * profile.block.prod(axis=1)
-        levels.append(context(levels[-1], population.offsets))
+        split = partial(varying_context, kernel=levels[0], signature=levels[1], offsets=population.offsets)
+        levels = [*levels[:2], split(levels[2]), split(context(levels[2], population.offsets))]
         return levels, np.cbrt(np.maximum(threads, 1.0)), np.ones(population.size, dtype=bool)
     times, known = population.known_times("kernelpoint")
     positive = times[known & (times > 0)]
