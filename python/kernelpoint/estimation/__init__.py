@@ -1,5 +1,6 @@
 """Strata, allocation, totals and bounds: survey sampling of any units. See README.md."""
 
+from kernelpoint.estimation.balance import Balance, Terms
 from kernelpoint.estimation.budget import Assume, Bound, ErrorBudget, Method, Scope
 from kernelpoint.estimation.cells.design import AssistedDesign, Prediction
 from kernelpoint.estimation.cells.sampling import CellSampling
@@ -32,6 +33,7 @@ __all__ = [
     "OWN_ERROR_SHARE",
     "AssistedDesign",
     "Assume",
+    "Balance",
     "Bound",
     "CellSampling",
     "Compared",
@@ -47,6 +49,7 @@ __all__ = [
     "Scope",
     "StrataSampling",
     "SystematicError",
+    "Terms",
     "Tree",
     "TwoPhaseDesign",
     "UnitErrors",
