@@ -9,7 +9,6 @@ import pytest
 from caches import new_cache
 from compiled import PLUGIN, library
 from hypothesis import settings
-from tries import take
 
 # A runner in the background ignores Ctrl-C, and so would the programs that tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -61,15 +60,6 @@ def temporary_files(tmp_path_factory) -> Iterator[None]:
         patch.setenv("TMPDIR", folder)
         patch.setattr(tempfile, "tempdir", folder)
         yield
-
-
-@pytest.fixture(autouse=True)
-def count_tries(record_property) -> Iterator[None]:
-    """The tries that a test counts become a property of its report."""
-    take()
-    yield
-    if number := take():
-        record_property("tried", number)
 
 
 @pytest.fixture(scope="session")

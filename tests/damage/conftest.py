@@ -12,7 +12,6 @@ from compiled import library
 from in_time import in_time
 from simulated_host import SimulatedHost
 from trace_writer import cta, small_trace
-from tries import tried
 
 PYTHONS_WORDS = ("Traceback", "Error:", "Errno", "<class", "object at 0x", "NoneType", "PosixPath")
 
@@ -22,7 +21,6 @@ def kernelpoint():
     """Call a command; its exit code and all that it printed. What is refused is one message in words of our own."""
 
     def call(*arguments):
-        tried()
         with in_time():
             done = run_command(*arguments)
         refused = done.stderr.replace("\nError: ", "\n")  # how the library of the command line begins what it refuses
