@@ -117,7 +117,7 @@ const kp_embedding* kernelpoint::shim::loaded_embedding() {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     fuzz::Choices choices(data, size);
     g_choices = &choices;
-    fuzz::Calls calls(choices, 6, false);
+    fuzz::Calls calls(choices, 6);
     while (choices.left()) {
         if (calls.session == nullptr || choices.seldom()) calls.open("kernelpoint.yaml", "kernelslist.g");
         calls.step();

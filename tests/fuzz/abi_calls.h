@@ -1,4 +1,4 @@
-// Sequences of calls of abi.h that an input stands for: right ones and wrong ones, and what must hold after each.
+// Sequences of calls of abi.h that an input stands for: right ones and wrong ones, and the promises of every status.
 //
 // A struct lies in memory of exactly the size that it states, so that the address sanitiser sees one byte too many.
 #pragma once
@@ -71,12 +71,10 @@ private:
     bool null_, fits_;
 };
 
-// A host that calls what the input says, and keeps a plain account of what was answered.
+// A host that calls what the input says; a double of the plugin answers at random.
 class Calls {
 public:
-    // is_real: false where a double of the plugin answers at random.
-    Calls(Choices& choices, uint32_t launches, bool is_real)
-        : choices_(choices), launches_(launches), is_real_(is_real) {}
+    Calls(Choices& choices, uint32_t launches) : choices_(choices), launches_(launches) {}
 
     kp_session* session = nullptr;
 
@@ -112,82 +110,39 @@ public:
         require((status == KP_OK) == (opened != nullptr));
         if (status != KP_OK) return;
         session = opened;
-        account_ = Account(launches_);
-        account_.counted = held.fits() && info.launch_counts != nullptr;
-        account_.executes = (info.flags & KP_HOST_EXECUTES) != 0;
+        last_ = KP_BEFORE_FIRST;
     }
 
-    // The session is gone, as after a kill.
-    void forget() { session = nullptr; }
-
-    // One call of any function, or a stretch of right ones.
+    // One call of any function.
     void step() {
         using Step = void (Calls::*)();
-        static constexpr Step steps[] = {
-            &Calls::walk,     &Calls::walk,     &Calls::walk,     &Calls::launch,   &Calls::next,    &Calls::progress,
-            &Calls::complete, &Calls::complete, &Calls::complete, &Calls::abort,    &Calls::replay,  &Calls::cost,
-            &Calls::name,     &Calls::finish,   &Calls::counts,   &Calls::estimate, &Calls::simulate};
+        static constexpr Step steps[] = {&Calls::walk,     &Calls::walk,     &Calls::walk,     &Calls::launch,
+                                         &Calls::next,     &Calls::progress, &Calls::complete, &Calls::complete,
+                                         &Calls::complete, &Calls::abort,    &Calls::replay,   &Calls::cost,
+                                         &Calls::name,     &Calls::finish,   &Calls::counts,   &Calls::estimate};
         (this->*steps[choices_.below(std::size(steps))])();
     }
 
 private:
-    struct Account {
-        explicit Account(uint32_t launches) : in_flight(launches) {}
-        std::vector<bool> in_flight;
-        uint64_t last = KP_BEFORE_FIRST;
-        bool finished = false;
-        bool counted = false;   // the host has told how many launches there are
-        bool executes = false;  // the host runs launches functionally that are not simulated
-    };
-
-    // Checks the promises of every status; nothing that a host says ends a session.
+    // Checks the promises of every status.
     kp_status checked(kp_status status) const {
         const std::string reason = status < 0 ? kp_last_error() : "none";
         const bool is_clear = !reason.empty() && reason.size() < 20000 && reason.find("Traceback") == std::string::npos;
-        const bool ends_session = is_real_ && status == KP_EFAILED;
-        if (ends_session || !is_clear) std::fprintf(stderr, "status %d: %s\n", status, reason.c_str());
-        require(status >= KP_EFAILED && status <= KP_PENDING && is_clear && !ends_session);
+        if (!is_clear) std::fprintf(stderr, "status %d: %s\n", status, reason.c_str());
+        require(status >= KP_EFAILED && status <= KP_PENDING && is_clear);
         return status;
     }
 
     kp_session* held_session() { return choices_.seldom() ? nullptr : session; }
-    uint64_t any_launch() {
-        if (choices_.seldom()) return choices_.number();
-        for (uint32_t i = 0, from = static_cast<uint32_t>(choices_.below(launches_)); i < launches_; ++i)
-            if (account_.in_flight[(from + i) % launches_]) return (from + i) % launches_;
-        return choices_.below(launches_);
-    }
+    uint64_t any_launch() { return choices_.seldom() ? choices_.number() : choices_.below(launches_); }
     uint32_t process() { return choices_.seldom() ? static_cast<uint32_t>(choices_.number()) : 0; }
 
     // As a host does it: to the next launch, and a decision.
     void walk() {
         uint64_t next = KP_NO_LAUNCH;
-        const kp_status status = checked(kp_next(session, 0, account_.last, &next));
-        if (status != KP_OK) return;
-        if (is_real_ && next >= launches_) {
-            require(!account_.counted);  // the next one of launches that are not known beforehand; there is none
-            account_.last = KP_END_OF_LIST;
-            return;
-        }
-        account_.last = next;
+        if (checked(kp_next(session, 0, last_, &next)) != KP_OK) return;
+        last_ = next;
         decide(session, 0, next);
-    }
-
-    // Some launches as a host without faults simulates them.
-    void simulate() {
-        for (uint64_t left = choices_.below(40); left > 0; --left) {
-            uint64_t next = KP_NO_LAUNCH;
-            if (checked(kp_next(session, 0, account_.last, &next)) != KP_OK) return;
-            account_.last = next;
-            kp_launch launch{sizeof(kp_launch), 0, next, nullptr};
-            kp_decision decision{};
-            decision.size = sizeof decision;
-            if (checked(kp_on_launch(session, &launch, &decision)) != KP_OK || decision.action != KP_SIMULATE) continue;
-            const kp_counter reads{"reads", 10};
-            kp_result result{sizeof(kp_result), 0, next, 0, 1, 1000 + next % 7, 10, &reads};
-            const kp_status status = checked(kp_on_complete(session, &result));
-            if (is_real_ && next < launches_) account_.in_flight[next] = status != KP_OK;
-        }
     }
 
     void launch() { decide(held_session(), process(), any_launch()); }
@@ -203,11 +158,6 @@ private:
         Held<kp_decision> answer(choices_, decision);
         const kp_status status = checked(kp_on_launch(asked, given.get(), answer.get()));
         require(status == KP_OK || !answer.fits() || answer.get()->action == KP_SIMULATE);
-        if (status != KP_OK || !is_real_) return;
-        const uint32_t action = answer.get()->action;
-        require(index < launches_ && process == 0);
-        require(action <= KP_SKIP || (action == KP_EXECUTE && account_.executes));
-        account_.in_flight[index] = action == KP_SIMULATE;
     }
 
     void next() {
@@ -244,20 +194,10 @@ private:
         result.counter_count = choices_.seldom() ? choices_.of<uint32_t>({0, 2}) : 1;
         result.counters = choices_.seldom() ? nullptr : counters;
         Held<kp_result> given(choices_, result);
-        const uint64_t index = result.index;
-        if (checked(kp_on_complete(held_session(), given.get())) != KP_OK || !is_real_) return;
-        require(result.process == 0 && index < launches_ && !account_.finished);
-        require(account_.in_flight[index]);  // each decision has one result
-        account_.in_flight[index] = false;
+        checked(kp_on_complete(held_session(), given.get()));
     }
 
-    void abort() {
-        const uint64_t index = any_launch();
-        const uint32_t of = process();
-        if (checked(kp_on_abort(held_session(), of, index, choices_.text())) != KP_OK || !is_real_) return;
-        require(of == 0 && index < launches_ && account_.in_flight[index] && !account_.finished);
-        account_.in_flight[index] = false;
-    }
+    void abort() { checked(kp_on_abort(held_session(), process(), any_launch(), choices_.text())); }
 
     // Every byte that is handed out can be read.
     void replay() {
@@ -291,17 +231,7 @@ private:
     void finish() {
         if (choices_.below(3) != 0) return;  // a sequence is worth more while it goes on
         Held<kp_summary> room(choices_, {});
-        if (checked(kp_finish(held_session(), room.get())) != KP_OK) return;
-        account_.finished = true;
-        if (!room.fits() || !is_real_) return;
-        const kp_summary& found = *room.get();
-        require(found.launches == launches_ && found.simulated + found.skipped == found.launches);
-        for (uint32_t i = 0; i < found.estimate_count; ++i) {
-            kp_estimate estimate{};
-            estimate.size = sizeof estimate;
-            require(kp_estimate_at(session, KP_ALL_PROCESSES, i, &estimate) == KP_OK && estimate.name != nullptr);
-            require(!(estimate.half_width < 0) && !std::isinf(estimate.estimate));
-        }
+        checked(kp_finish(held_session(), room.get()));
     }
 
     void counts() {
@@ -317,8 +247,7 @@ private:
 
     Choices& choices_;
     const uint32_t launches_;
-    Account account_{launches_};
-    const bool is_real_;
+    uint64_t last_ = KP_BEFORE_FIRST;
 };
 
 }  // namespace fuzz

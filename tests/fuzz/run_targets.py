@@ -4,8 +4,7 @@
 
 With clang the targets are linked with its libFuzzer; with another compiler, with the small driver beside this file. Both are
 guided by coverage and run under the address and undefined behaviour sanitisers. Readers are given files in memory; sequences
-of the ABI's calls go to the shim alone (abi) and to the whole plugin, Python included (abi_session). What a target reaches is
-added to build/fuzz/corpus, which begins with the seeds (seeds.py); an input that crashes is left in build/fuzz and named.
+of the ABI's calls go to the shim, before a double of the embedding (abi). What a target reaches is added to build/fuzz/corpus, which begins with the seeds (seeds.py); an input that crashes is left in build/fuzz and named.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 from seeds import write_seeds
@@ -26,10 +24,7 @@ ROOT = HERE.parents[1]
 BUILD = ROOT / "build" / "fuzz"
 CORPUS = BUILD / "corpus"
 READERS = ("native/trace", "simulators/accelsim/trace", "simulators/macsim/trace", "simulators/macsim/convert")
-PARTS = {
-    "abi": ("runtime/shim/shim.cc",),
-    "abi_session": ("runtime/shim/shim.cc", "runtime/embedding"),
-}  # others: READERS
+PARTS = {"abi": ("runtime/shim/shim.cc",)}  # others: READERS
 WRAPPED = ("open", "close", "read", "pread", "write", "stat", "fstat")
 FLAGS = ["-g", "-O1", "-std=c++17", f"-I{ROOT / 'plugin'}", f"-I{ROOT / 'plugin' / 'include'}", f"-I{HERE}"]
 SANITISERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
@@ -50,28 +45,6 @@ def sources(target: str) -> list[Path]:
     return found if target in PARTS else [*found, HERE / "memory_files.cc"]
 
 
-def python_flags() -> tuple[list[str], list[str]]:
-    """Options that compile and link the embedding, as in setup.py."""
-    import pybind11
-
-    folder, library = sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("INSTSONAME")
-    defines = [f'-DKP_LIBPYTHON="{library}"', f'-DKP_BUILD_PYTHON="{sys.executable}"']
-    includes = [f"-I{pybind11.get_include()}", f"-I{sysconfig.get_path('include')}"]
-    return [*defines, *includes], [f"-L{folder}", f"-l:{library}", f"-Wl,-rpath,{folder}"]
-
-
-def place_of(target: str, folder: Path) -> Path:
-    """Path of a target's program; one that loads Python lies beside the package, as the plugin does."""
-    if target != "abi_session":
-        return folder / target
-    package = folder / "kernelpoint"
-    (package / "fuzz").mkdir(parents=True, exist_ok=True)
-    for path in (ROOT / "python" / "kernelpoint").iterdir():
-        if not (package / path.name).exists():
-            (package / path.name).symlink_to(path)
-    return package / "fuzz" / target
-
-
 def build(targets: list[str], flags: list[str], driver: list[Path], link: list[str], compiler: str, name: str) -> None:
     """Compile what is newer than its object file, and link every target."""
     folder = BUILD / name
@@ -79,11 +52,10 @@ def build(targets: list[str], flags: list[str], driver: list[Path], link: list[s
     headers = max(path.stat().st_mtime for top in (ROOT / "plugin", HERE) for path in top.rglob("*.h"))
     beside = [_object(path, folder, [compiler, *FLAGS, *SANITISERS], headers) for path in driver]
     for target in targets:
-        options, libraries = python_flags() if target == "abi_session" else ([], [])
-        command = [compiler, *FLAGS, *flags, *options]
+        command = [compiler, *FLAGS, *flags]
         objects = [_object(path, folder, command, headers) for path in [HERE / f"{target}.cc", *sources(target)]]
         wrapped = LINK if target not in PARTS else LINK[len(WRAPPED) :]
-        _call([compiler, *link, *objects, *beside, *wrapped, *libraries, "-o", place_of(target, folder)])
+        _call([compiler, *link, *objects, *beside, *wrapped, "-o", folder / target])
 
 
 def _object(source: Path, folder: Path, command: list[str], headers: float) -> Path:
@@ -102,7 +74,7 @@ def fuzz(target: str, folder: Path, seconds: int) -> tuple[bool, str]:
     found = CORPUS / target
     write_seeds(target, found)
     command = [
-        place_of(target, folder),
+        folder / target,
         f"-max_total_time={seconds}",
         "-max_len=8192",
         "-timeout=60",
@@ -132,7 +104,7 @@ def coverage(targets: list[str], compiler: str) -> None:
           ["-fprofile-instr-generate", *SANITISERS], compiler, "coverage")  # fmt: skip
     for target in targets:
         raw, merged = BUILD / f"{target}.profraw", BUILD / f"{target}.profdata"
-        program = place_of(target, BUILD / "coverage")
+        program = BUILD / "coverage" / target
         write_seeds(target, CORPUS / target)
         subprocess.run([program, "-runs=0", str(CORPUS / target)], env={**os.environ, "LLVM_PROFILE_FILE": str(raw)},
                        check=True, capture_output=True)  # fmt: skip

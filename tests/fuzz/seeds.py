@@ -115,14 +115,8 @@ def abi() -> Iterator[bytes]:
     yield bytes(24) + bytes([0, 16, 39, 0, 13, 0]) * 20
 
 
-def abi_session() -> Iterator[bytes]:
-    """The same with each configuration."""
-    for kind in range(7):
-        yield bytes([kind]) + bytes(24) + bytes([0, 16, 39, 0, 13, 0]) * 20 + bytes(range(240))
-
-
 READERS = (traceg, version6, tracez, macsim, macsim_records, trace_list, conversion)
-TARGETS = {f.__name__: f for f in (*READERS, abi, abi_session)}
+TARGETS = {f.__name__: f for f in (*READERS, abi)}
 
 
 def write_seeds(target: str, folder: Path) -> int:
