@@ -56,7 +56,7 @@ test-slow: developing
 # With clang its libFuzzer is used, else the driver in tests/fuzz; then Python's readers and the state machines (hypothesis).
 fuzz: developing
 	$(BIN)/python tests/fuzz/run_targets.py --seconds $(or $(SECONDS),60)
-	EXAMPLES=$(or $(EXAMPLES),300) $(PYTEST) tests/damage/test_any_bytes.py tests/damage/test_any_run.py tests/session/test_any_host.py
+	EXAMPLES=$(or $(EXAMPLES),300) $(PYTEST) tests/damage/test_any_bytes.py tests/damage/test_any_host.py tests/damage/test_any_coordinator.py
 
 docs: developing
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet

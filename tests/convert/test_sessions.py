@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from command_line import run_command
 from fast_reader import read_fast
-from graph_rules import violations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_macsim import read_launch_plainly, read_records, write_launch
@@ -55,11 +54,10 @@ def test_workload_json_names_the_folders(both):
     assert [document["launches"][n]["file"] for n in document["sequence"]] == listed
 
 
-def test_graphs_of_macsim_launches_conform_and_lack_what_the_format_lacks(both):
+def test_graphs_of_macsim_launches_lack_what_the_format_lacks(both):
     pairs = zip(*(launch_paths(path)[:14] for path in both), strict=True)
     for accelsim, macsim in pairs:
         one, other = build_graph(accelsim, 20_000), build_graph(macsim, 20_000)
-        assert violations(other, 20_000) == []
         assert other.num_nodes <= one.num_nodes  # fewer inputs: register files share numbers, addresses have none
 
 

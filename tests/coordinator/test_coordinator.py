@@ -177,14 +177,14 @@ def test_a_flipped_bit_of_the_outcomes_gives_the_outcomes_or_none(tmp_path):
     file.close()
     path, lost = tmp_path / "batch.jsonl", 0
     content = path.read_bytes()
-    for bit in range(8 * len(content)):
+    for bit in range(0, 8 * len(content), 5):
         flipped = bytearray(content)
         flipped[bit // 8] ^= 1 << bit % 8
         path.write_bytes(flipped)
         found = read_all(tmp_path)
         assert found.items() <= whole.items()
         lost += len(found) < len(whole)
-    assert lost > 7 * len(content)
+    assert lost > 7 * len(content) // 5
 
 
 def test_failed_launches_are_not_kept_on_disk(tmp_path):

@@ -189,21 +189,26 @@ def test_a_simulator_that_is_killed_while_it_introduces_itself_is_started_again(
     )
 
 
-def work_of(bench, **changes) -> Work:
-    """Text that the coordinator would send, with changes."""
-    simulator = Simulator(bench.sampled(), str(bench.folder))
+@pytest.fixture(scope="module")
+def hello(bench_of_all):
+    """What the simulator says of itself."""
+    simulator = Simulator(bench_of_all.sampled(), str(bench_of_all.folder))
     simulator.end()
-    host = {key: simulator.hello.host[key] for key in ("simulator", "version", "config_hash")}
-    command = tuple(bench.sampled())
-    known = {
-        "run": "r",
-        "command": command,
-        "folder": str(bench.folder),
-        "outcomes": str(bench.folder),
-        "host": host,
-        "kernelpoint": simulator.hello.kernelpoint,
-    }
-    return Work(**{**known, **changes, "host": {**host, **changes.get("host", {})}})
+    return simulator.hello
+
+
+@pytest.fixture
+def work_of(bench, hello):
+    """Text that the coordinator would send, with changes."""
+    host = {key: hello.host[key] for key in ("simulator", "version", "config_hash")}
+    folder = str(bench.folder)
+    known = {"run": "r", "folder": folder, "outcomes": folder, "kernelpoint": hello.kernelpoint}
+
+    def make(**changes) -> Work:
+        own = {**host, **changes.pop("host", {})}
+        return Work(**{**known, "command": tuple(bench.sampled()), "host": own, **changes})
+
+    return make
 
 
 BATCH = Batch(((Step(0, 5, 1),), (Step(0, 7, 1),)))
@@ -219,14 +224,14 @@ BATCH = Batch(((Step(0, 5, 1),), (Step(0, 7, 1),)))
         ({"outcomes": "/absent"}, rf"cannot write /absent/{BATCH.name}.jsonl: No such file"),
     ],
 )
-def test_a_machine_that_is_not_fit_for_the_run_says_why(bench, changes, refusal):
-    report = simulate(work_of(bench, **changes), BATCH)
+def test_a_machine_that_is_not_fit_for_the_run_says_why(work_of, changes, refusal):
+    report = simulate(work_of(**changes), BATCH)
     end_simulators()
     assert report.refusal is not None and re.search(refusal, report.refusal) and not report.outcomes
 
 
-def test_a_disk_that_takes_no_more_is_named(bench):
-    work, limits = work_of(bench), resource.getrlimit(resource.RLIMIT_FSIZE)
+def test_a_disk_that_takes_no_more_is_named(bench, work_of):
+    work, limits = work_of(), resource.getrlimit(resource.RLIMIT_FSIZE)
     simulate(work, Batch(((Step(0, 9, 1),),)))  # its simulator was started without the limit
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
     try:
@@ -237,8 +242,8 @@ def test_a_disk_that_takes_no_more_is_named(bench):
     assert report.refusal == f"cannot write {bench.folder}: No space left on device"
 
 
-def test_a_batch_that_a_dead_worker_began_goes_on_where_it_was(bench):
-    work = work_of(bench)
+def test_a_batch_that_a_dead_worker_began_goes_on_where_it_was(bench, work_of):
+    work = work_of()
     first = simulate(work, Batch(BATCH.chains[:1]))
     file = OutcomeFile(bench.folder, BATCH.name)
     file.add(BATCH.chains[0], first.outcomes[BATCH.chains[0]])

@@ -31,7 +31,7 @@ from kernelpoint.config.schema import Config
 from kernelpoint.coordinator.batch_systems import read_cluster_file
 from kernelpoint.coordinator.sweep import sweep_configs
 from kernelpoint.encoder.checkpoint import _ZEROS, BUILTIN, _checksum, checkpoint_path, read_checkpoint, read_tensors
-from kernelpoint.errors import ConfigError, JournalError, KernelPointError, ProfileError
+from kernelpoint.errors import ConfigError, JournalError, KernelPointError, PlanError, ProfileError
 from kernelpoint.journal import load_run
 from kernelpoint.profiles import read_profile
 from kernelpoint.selection import Selection, read_census
@@ -96,6 +96,19 @@ def test_any_bytes_of_a_sealed_archive(folder, archives, data, kind, edits):
     path = folder / "any.npz"
     sealed(path, {**content, name: edited(content[name], edits)})
     is_read_or_refused(lambda: read(path))
+
+
+@EXAMPLES
+@given(kind=st.sampled_from(["plan", "selection", "archive"]), edits=EDITS)
+def test_any_bytes_of_an_archive_whose_checksum_is_not_made_right(folder, archives, kind, edits):
+    read, content = archives[kind]
+    path = folder / "any.npz"
+    sealed(path, content)
+    whole = path.read_bytes()
+    path.write_bytes(edited(whole, edits))
+    if path.read_bytes() != whole:
+        with pytest.raises(PlanError, match=r"checksum is wrong|does not end with a checksum"):
+            read(path)
 
 
 @EXAMPLES
@@ -275,8 +288,9 @@ def test_any_bytes_of_yaml(folder, kind, edits):
 
 
 @EXAMPLES
-@given(where=st.sampled_from(["anywhere", "header"]), edits=EDITS)
-def test_any_bytes_of_a_checkpoint(folder, where, edits):
+@given(where=st.sampled_from(["anywhere", "header"]), right=st.booleans(), edits=EDITS)
+def test_any_bytes_of_a_checkpoint(folder, where, right, edits):
+    """With a wrong checksum, nothing but the whole file is read."""
     whole = Path(checkpoint_path(BUILTIN)).read_bytes()
     end = 8 + int.from_bytes(whole[:8], "little")
     if where == "header":
@@ -284,11 +298,16 @@ def test_any_bytes_of_a_checkpoint(folder, where, edits):
         content = len(header).to_bytes(8, "little") + header + whole[end:]
     else:
         content = edited(whole, edits)
-    begin = content.find(b'"checksum":"') + len(b'"checksum":"')
-    content = content[:begin] + _ZEROS + content[begin + len(_ZEROS) :]
-    content = content[:begin] + _checksum(content).encode() + content[begin + len(_ZEROS) :]
+    if right:
+        begin = content.find(b'"checksum":"') + len(b'"checksum":"')
+        content = content[:begin] + _ZEROS + content[begin + len(_ZEROS) :]
+        content = content[:begin] + _checksum(content).encode() + content[begin + len(_ZEROS) :]
     path = folder / "any.safetensors"
     path.write_bytes(content)
+    if not right and content != whole:
+        with pytest.raises(PlanError):
+            read_checkpoint(path)
+        return
     is_read_or_refused(lambda: read_tensors(read_checkpoint(path)))
 
 

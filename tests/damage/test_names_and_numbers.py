@@ -80,12 +80,8 @@ def test_a_name_that_the_terminal_cannot_show_is_shown_in_other_letters(here):
 @pytest.mark.parametrize(
     "change",
     [
-        {"HOME": None},
-        {"HOME": "/nonexistent"},
-        {"TERM": None},
-        {"COLUMNS": "1"},
-        {"COLUMNS": "9" * 30},
-        {"LC_ALL": "C"},
+        {"HOME": None, "TERM": None, "COLUMNS": "1"},
+        {"HOME": "/nonexistent", "COLUMNS": "9" * 30, "LC_ALL": "C"},
     ],
     ids=str,
 )

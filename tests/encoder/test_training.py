@@ -185,16 +185,6 @@ def test_names_make_pairs_as_the_setting_says():
         assert float(trainer._loss(a, b, ["sum", "sum", "scan"])) == pytest.approx(float(value))
 
 
-def test_an_encoder_without_its_head_is_what_is_saved(graphs, tmp_path):
-    trainer = Trainer(graphs, CONFIG)
-    trainer.run_epoch()
-    trainer.save_encoder(tmp_path / "e.safetensors", {})
-    assert (
-        load_encoder(read_checkpoint(tmp_path / "e.safetensors")).state_dict().keys()
-        == trainer.encoder.state_dict().keys()
-    )
-
-
 def test_training_starts_from_the_weights_that_are_named(graphs):
     started = Trainer(graphs, CONFIG, start="builtin")
     assert torch.equal(started.encoder.tokens.weight, load_encoder(read_checkpoint()).tokens.weight.float())

@@ -21,7 +21,7 @@ from kernelpoint_lab.training.views import (
 )
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def batch():
     return collate([random_graph(seed, warps=20, nodes=60) for seed in range(30)])
 

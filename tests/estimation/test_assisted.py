@@ -212,20 +212,6 @@ def test_the_more_is_assumed_to_be_hidden_the_more_is_drawn():
     assert draws[0] <= draws[1] < draws[2]
 
 
-def test_samples_nest_from_pass_to_pass_and_thresholds_are_not_needed():
-    design, y = example(noise=0.2)
-    engine = Engine(design, ErrorBudget(0.005))
-    assert engine.thresholds is None
-    before: set[int] = set()
-    for _ in range(4):
-        assert before <= set(engine.drawn().tolist())
-        before = set(engine.drawn().tolist())
-        wanted = engine.wanted()
-        engine.record_many(wanted, ("cycles",), y[wanted][:, None])
-        engine.look()
-        engine.grow()
-
-
 def test_the_order_of_results_does_not_matter_and_a_pass_can_be_restored():
     design, y = example(noise=0.1)
     engines = [Engine(design, ErrorBudget(0.01)) for _ in range(2)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
@@ -99,27 +98,6 @@ def test_the_order_of_results_does_not_matter():
         wanted = engine.wanted()[::step]
         engine.record_many(wanted, ("cycles",), y[wanted][:, None])
     assert state(engines[0]) == state(engines[1])
-
-
-def test_an_engine_that_takes_sizes_and_results_from_a_journal_is_in_the_same_state():
-    design, y = example()
-    engine, passes, done = Engine(design, ErrorBudget(0.004)), [], []
-    for _ in range(2):
-        wanted = engine.wanted()
-        engine.record_many(wanted, ("cycles",), y[wanted][:, None])
-        done += wanted.tolist()
-        engine.look()
-        assert engine.grow()
-        passes.append(json.loads(json.dumps(engine.pass_state())))
-    again = Engine(design, ErrorBudget(0.004))
-    for state_of_pass in passes:
-        again.restore_pass(state_of_pass)
-    again.record_many(np.array(done[::-1]), ("cycles",), y[done[::-1]][:, None])
-    assert again.wanted().tolist() == engine.wanted().tolist()
-    for e in (engine, again):
-        rest = e.wanted()
-        e.record_many(rest, ("cycles",), y[rest][:, None])
-    assert state(again) == state(engine)
 
 
 def test_sizes_that_do_not_fit_the_design_are_refused():

@@ -97,15 +97,6 @@ def test_estimates_of_samples_that_grew_are_not_biased(run_passes, eps):
     assert abs(np.mean(errors)) < 3.5 * np.std(errors) / np.sqrt(120) + 2e-4
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 10_000), st.sampled_from([0.1, 0.02, 0.002]), st.sampled_from(["sequential", "fixed"]))
-def test_a_run_takes_eight_passes_at_most(run_passes, seed, eps, bound):
-    design, y = example(seed)
-    engine = Engine(design, ErrorBudget(eps, bound=bound))
-    looks = run_passes(engine, y)
-    assert len(looks) <= 8 and looks[-1].met
-
-
 def test_the_odder_an_unseen_launch_may_be_the_more_is_drawn():
     signature = np.tile(np.arange(4), 100)
     u = permanent_random_numbers(0, 0, 400)

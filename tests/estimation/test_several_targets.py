@@ -101,13 +101,6 @@ def test_one_target_has_the_cells_and_the_sample_that_it_has_without_the_others(
     assert one.drawn().tolist() == only.drawn().tolist()
 
 
-def test_samples_of_several_targets_nest():
-    engine, drawn = assisted(6, BOTH), set()
-    for _ in passes(engine, COUNTERS, TRUTH):
-        assert drawn <= set(engine.drawn().tolist())
-        drawn = set(engine.drawn().tolist())
-
-
 def test_the_computed_half_width_is_no_larger_than_the_stated_one():
     look = last_look(assisted(1, BOTH))
     for name, allowed in BOTH.targets.items():

@@ -4,7 +4,8 @@
 
 With clang the targets are linked with its libFuzzer; with another compiler, with the small driver beside this file. Both are
 guided by coverage and run under the address and undefined behaviour sanitisers. Readers are given files in memory; sequences
-of the ABI's calls go to the shim, before a double of the embedding (abi). What a target reaches is added to build/fuzz/corpus, which begins with the seeds (seeds.py); an input that crashes is left in build/fuzz and named.
+of the ABI's calls go to the shim, before a double of the embedding (abi). What a target reaches is added to build/fuzz/corpus,
+which begins with the seeds (seeds.py); an input that crashes is left in build/fuzz and named.
 """
 
 from __future__ import annotations

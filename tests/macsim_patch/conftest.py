@@ -7,6 +7,7 @@ import shutil
 import struct
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,18 +20,19 @@ from kernelpoint.patching import Tree, load_description
 from kernelpoint.traces.replay import Replay, StateInfo
 
 WARPS = {0: 4, 2: 40, 3: 4, 7: 12, 12: 4, 13: 8}  # warps of each kernel, by the id in its folder's name
-FLAGS = ["-g1", "-O0", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"]
+FLAGS = ("-O0", "-Wall", "-Wextra", "-Werror")
+SANITISED = ("-g1", *FLAGS, "-fsanitize=address,undefined")
 
 
-def build(checkout: Path) -> Path:
-    """The program of a checkout, built under ASan and UBSan; the link line's own libraries stand in SConscript."""
+def build(checkout: Path, flags: Sequence[str] = SANITISED) -> Path:
+    """The program of a checkout; the link line's own libraries stand in SConscript."""
 
     def make() -> Path:
-        environment = {**os.environ, "CXXFLAGS": " ".join(FLAGS)}
+        environment = {**os.environ, "CXXFLAGS": " ".join(flags)}
         subprocess.run([sys.executable, checkout / "build.py"], check=True, timeout=600, env=environment)
         return checkout / "macsim"
 
-    return built_once("macsim-miniature", checkout, FLAGS, make)
+    return built_once("macsim-miniature", checkout, flags, make)
 
 
 OPCODES = {"load": 73, "generic store": 77, "store": 78, "local store": 79, "other": 32}  # LDG to STL, IADD3
@@ -142,7 +144,7 @@ class Simulator:
 
 @pytest.fixture(scope="session")
 def simulator(tmp_path_factory, scripted_plugin) -> Simulator:
-    """The miniature simulator, patched and built."""
+    """The miniature simulator, patched and built under ASan and UBSan."""
     checkout = macsim_checkout(tmp_path_factory.mktemp("patched") / "checkout")
     Tree(checkout, load_description("macsim")).apply()
     return Simulator(build(checkout), scripted_plugin)
@@ -151,7 +153,7 @@ def simulator(tmp_path_factory, scripted_plugin) -> Simulator:
 @pytest.fixture(scope="session")
 def unpatched(tmp_path_factory, scripted_plugin) -> Simulator:
     """The miniature simulator as it is."""
-    return Simulator(build(macsim_checkout(tmp_path_factory.mktemp("unpatched") / "checkout")), scripted_plugin)
+    return Simulator(build(macsim_checkout(tmp_path_factory.mktemp("unpatched") / "checkout"), FLAGS), scripted_plugin)
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from kernelpoint.packs.unpack import unpack
 def packed(tmp_path_factory):
     """A sampled run of the embedded host, its pack, and nothing else: traces and cache are gone."""
     home = tmp_path_factory.mktemp("home")
-    traces = synthesised(home / "traces", "transformer-decode", 300)
+    traces = synthesised(home / "traces", "iterative-solver", 300, rows=1024)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KERNELPOINT_CACHE", str(home / "cache"))
         run = kp.simulate(

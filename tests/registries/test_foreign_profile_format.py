@@ -1,4 +1,4 @@
-"""A profile format of another package: one module and one entry point, text or binary, and every reader knows it."""
+"""A binary profile format of another package: one module and one entry point, and every reader knows it."""
 
 import gzip
 
@@ -31,26 +31,6 @@ class Ticks(ProfileFormat):
                 builder.add("", order=order, counters={"cycles": time})
         return builder.finish(device)
 '''
-TEXT = '''
-from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, TextFormat
-from kernelpoint.profiles import ProfileBuilder
-
-
-class Lines(TextFormat):
-    """One number of cycles a line."""
-
-    description = "lines of cycles"
-
-    @classmethod
-    def certainty(cls, beginning):
-        return STRUCTURE if beginning.first_line == "cycles:" else NOT_THIS
-
-    def read_text(self, file, source, device=None):
-        builder = ProfileBuilder(source)
-        for order, line in enumerate(file.readlines()[1:]):
-            builder.add("", order=order, counters={"cycles": float(line)})
-        return builder.finish(device)
-'''
 
 
 @pytest.mark.parametrize("compress", [bytes, gzip.compress])
@@ -65,18 +45,11 @@ def test_a_binary_format(tmp_path, install, compress):
     assert read_profile(file).counters["cycles"].tolist() == [5.0, 6.0, 7.0]
 
 
-def test_a_text_format(tmp_path, install):
-    file = tmp_path / "run.txt"
-    file.write_text("cycles:\n5\n6\n")
-    install("lines", TEXT, "kernelpoint.profiles", lines="Lines")
-    assert read_profile(file).counters["cycles"].tolist() == [5.0, 6.0]
-
-
 def test_a_file_of_no_format_is_refused_with_all_formats(tmp_path, install):
-    install("lines", TEXT, "kernelpoint.profiles", lines="Lines")
+    install("ticks", BINARY, "kernelpoint.profiles", ticks="Ticks")
     file = tmp_path / "run.txt"
     file.write_text("nothing known\n")
-    with pytest.raises(ProfileError, match=r"it begins 'nothing known'.*uniform CSV, lines of cycles"):
+    with pytest.raises(ProfileError, match=r"it begins 'nothing known'.*uniform CSV, ticks"):
         read_profile(file)
 
 

@@ -40,7 +40,7 @@ def truth(folder: Lists, commands, launch: int, capacity: int, copies: bool) -> 
 
 
 @given(traces=TRACES, data=st.data(), copies=st.booleans(), rows=st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_everything_is_restored_where_the_walk_reaches_the_first_launch(tmp_path_factory, traces, data, copies, rows):
     lists = Lists(tmp_path_factory.mktemp("list"))
     for number, lines in enumerate(traces):
@@ -54,7 +54,7 @@ def test_everything_is_restored_where_the_walk_reaches_the_first_launch(tmp_path
 
 
 @given(traces=TRACES, data=st.data(), capacity=st.integers(1, 12))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_the_lines_of_a_full_cache_are_restored_in_their_order(tmp_path_factory, traces, data, capacity):
     lists = Lists(tmp_path_factory.mktemp("list"))
     for number, lines in enumerate(traces):
@@ -91,7 +91,7 @@ def first_reads(folder: Lists, commands, launch: int) -> list[tuple[int, int]]:
 
 
 @given(traces=TRACES, data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_what_launches_were_the_first_to_read_comes_first(tmp_path_factory, traces, data):
     lists = Lists(tmp_path_factory.mktemp("list"))
     for number, lines in enumerate(traces):

@@ -48,6 +48,38 @@ def in_browser(page: str, folder, script: str = "", width: int = 1200, dark: boo
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
 
 
+# Each step leaves what it finds in an attribute of the body, and the page as the next step needs it.
+READER = """
+const found = document.body.dataset, filter = document.querySelector("[data-table]");
+const write = (text) => { filter.value = text; filter.dispatchEvent(new Event("input")) };
+const shown = (rows) => document.querySelectorAll(`#kernels ${rows}:not([hidden])`).length;
+const heads = document.querySelectorAll("#kernels th"), kernel = () => document.querySelectorAll("#kernels tbody")[1].rows[0];
+heads[1].firstChild.click(); heads[0].firstChild.click();
+found.sorts = [...heads].map((head) => head.ariaSort).join(); found.first = kernel().dataset.key;
+found.below = document.querySelectorAll("#kernels tbody")[3].rows[1].dataset.depth;
+write("kernel_7<"); found.filtered = shown("[data-key]"); write("");
+document.querySelector("#kernels .open").click(); found.opened = shown("[data-depth]");
+write("fillfunctor"); found.variants = shown("[data-depth]"); write("");
+const labels = () => [...document.querySelectorAll("#timeline .role-axis-label text")].map((x) => x.textContent).join();
+const before = labels(), { left, top, width, height } = document.querySelector("#timeline .background").getBoundingClientRect();
+document.querySelector("#timeline .background").dispatchEvent(new WheelEvent("wheel", { deltaY: -400, bubbles: true,
+    cancelable: true, clientX: left + 0.7 * width, clientY: top + height / 3 }));
+setTimeout(() => { found.zoomed = before !== labels() && before.length > 0; kernel().click() }, 700);
+setTimeout(() => { found.faint = document.querySelectorAll("#share path[opacity='0.15']").length }, 1200);
+"""
+
+
+@pytest.fixture(scope="module")
+def read(page, tmp_path_factory) -> str:
+    """The page's DOM after a reader has sorted, filtered, opened, zoomed and chosen."""
+    return in_browser(page, tmp_path_factory.mktemp("read"), READER)
+
+
+def left(dom: str, name: str) -> str:
+    """An attribute that the reader's steps leave."""
+    return re.search(rf'data-{name}="([^"]*)"', dom)[1]
+
+
 def test_the_first_thing_on_the_page_says_what_the_bound_bound_scope(page):
     body = page[page.index("<body>") :]
     first = re.sub(r"<[^>]+>", " ", body)[:400]
@@ -120,50 +152,33 @@ def test_a_long_run_is_drawn_in_bins():
     assert 300 <= len(cells) <= 21 * 301
 
 
-def test_every_chart_is_drawn_in_a_browser(page, tmp_path):
-    dom = in_browser(page, tmp_path)
-    assert 'data-charts="4"' in dom
-    assert len(re.findall(r'<svg[^>]*class="marks"', dom)) == 4, re.findall(r"<svg[^>]*>", dom)
+def test_every_chart_is_drawn_in_a_browser(read):
+    assert 'data-charts="4"' in read
+    assert len(re.findall(r'<svg[^>]*class="marks"', read)) == 4, re.findall(r"<svg[^>]*>", read)
 
 
-def test_a_click_on_a_row_chooses_a_kernel_in_all_charts(page, tmp_path):
-    script = (
-        'document.querySelectorAll("#kernels tbody")[1].rows[0].click();'
-        "const faint = () => document.querySelectorAll(\"#share path[opacity='0.15']\").length;"
-        "setTimeout(() => { document.body.dataset.faint = faint() }, 500)"
-    )
-    dom = in_browser(page, tmp_path, script)
-    assert dom.count('class="chosen"') == 1
-    assert int(re.search(r'data-faint="(\d+)"', dom)[1]) >= 10
+def test_a_click_on_a_row_chooses_a_kernel_in_all_charts(read):
+    assert read.count('class="chosen"') == 1 and int(left(read, "faint")) >= 10
 
 
-def test_the_filter_hides_rows_of_other_kernels(page, tmp_path):
-    script = (
-        'const f = document.querySelector("[data-table]"); f.value = "kernel_7<"; f.dispatchEvent(new Event("input"));'
-    )
-    dom = in_browser(page, tmp_path, script)
-    rows = re.findall(r"<tr data-key[^>]*>", dom)
-    assert len(rows) == 20 and sum("hidden" not in row for row in rows) == 1
-
-
-def test_the_page_fits_a_phone(page, tmp_path):
-    script = "document.body.dataset.wide = document.documentElement.scrollWidth - window.innerWidth"
-    dom = in_browser(page, tmp_path, script, width=500)
-    assert int(re.search(r'data-wide="(-?\d+)"', dom)[1]) <= 0
+def test_the_filter_hides_rows_of_other_kernels(read):
+    assert len(re.findall(r"<tr data-key[^>]*>", read)) == 20 and left(read, "filtered") == "1"
 
 
 @pytest.mark.parametrize("dark", [True, False])
-def test_the_page_follows_the_readers_colours_and_can_be_read_in_both(page, tmp_path, dark):
+def test_the_page_follows_the_readers_colours_can_be_read_in_both_and_fits_a_phone(page, tmp_path, dark):
     script = (
         "const light = (c) => c.match(/[0-9]+/g).slice(0, 3).reduce((a, b) => a + Number(b), 0) / 765;"
         "const body = getComputedStyle(document.body);"
         'const label = document.querySelector("#share .role-axis-label text");'
-        "document.body.dataset.light = [body.backgroundColor, body.color, getComputedStyle(label).fill].map(light).join()"
+        "document.body.dataset.light = [body.backgroundColor, body.color, getComputedStyle(label).fill].map(light).join();"
+        "document.body.dataset.wide = document.documentElement.scrollWidth - window.innerWidth"
     )
     dom = in_browser(page, tmp_path, script, dark=dark, width=500)
     paper, ink, label = map(float, re.search(r'data-light="([^"]+)"', dom)[1].split(","))
     assert (paper < 0.2) == dark and 'data-charts="4"' in dom
     assert abs(paper - ink) > 0.6 and abs(paper - label) > 0.6
+    assert int(left(dom, "wide")) <= 0
 
 
 @pytest.mark.parametrize("dark", [True, False])
@@ -183,24 +198,12 @@ def test_labels_beside_marks_can_be_read_in_both(tmp_path, dark):
     assert (paper < 0.2) == dark and abs(paper - text) > 0.6
 
 
-def test_a_click_on_a_heading_sorts_the_table(page, tmp_path):
-    script = (
-        'document.querySelectorAll("#kernels th")[0].click();'
-        'document.body.dataset.first = document.querySelectorAll("#kernels tbody")[1].rows[0].dataset.key'
-    )
-    assert 'data-first="kernel_10&lt;float' in in_browser(page, tmp_path, script)
+def test_a_click_on_a_heading_sorts_the_table(read):
+    assert left(read, "first").startswith("kernel_10&lt;float")
 
 
-def test_the_wheel_zooms_the_timeline(page, tmp_path):
-    script = (
-        'const labels = () => [...document.querySelectorAll("#timeline .role-axis-label text")].map((x) => x.textContent);'
-        'const before = labels().join(), frame = document.querySelector("#timeline .background");'
-        "const { left, top, width, height } = frame.getBoundingClientRect();"
-        'frame.dispatchEvent(new WheelEvent("wheel", { deltaY: -400, bubbles: true, cancelable: true,'
-        " clientX: left + 0.7 * width, clientY: top + height / 3 }));"
-        "setTimeout(() => { document.body.dataset.zoomed = before !== labels().join() && before.length > 0 }, 700)"
-    )
-    assert 'data-zoomed="true"' in in_browser(page, tmp_path, script)
+def test_the_wheel_zooms_the_timeline(read):
+    assert left(read, "zoomed") == "true"
 
 
 @pytest.mark.parametrize(("probability", "said"), [(0.1, True), (0.95, False)])
@@ -213,17 +216,9 @@ def test_the_launch_that_breaks_the_budget_unseen_stands_beside_the_verdict(tmp_
     assert ("One launch of gemm&lt;half&gt; that takes 3.25 times the expected cycles" in verdict) is said
 
 
-def test_a_kernel_opens_to_its_variants_and_the_filter_finds_them(page, tmp_path):
+def test_a_kernel_opens_to_its_variants_and_the_filter_finds_them(page, read):
     assert "at::native::f&lt;FillFunctor&lt;long&gt;&gt;" in page and page.count('<tr data-depth="1" hidden>') == 60
-    script = (
-        'document.querySelector("#kernels .open").click();'
-        'const shown = () => document.querySelectorAll("#kernels [data-depth]:not([hidden])").length;'
-        "document.body.dataset.opened = shown();"
-        'const f = document.querySelector("[data-table]"); f.value = "fillfunctor"; f.dispatchEvent(new Event("input"));'
-        "document.body.dataset.found = shown();"
-    )
-    dom = in_browser(page, tmp_path, script)
-    assert 'data-opened="3"' in dom and 'data-found="60"' in dom
+    assert left(read, "opened") == "3" and left(read, "variants") == "60"
 
 
 def test_a_row_opens_to_its_own_rows_only_and_closes_with_all_below_it(tmp_path):
@@ -260,20 +255,14 @@ def test_tables_that_scroll_are_reached_with_the_keyboard(page):
     assert len(places) == 2 and all('tabindex="0" role="group" aria-label="table by ' in place for place in places)
 
 
-def test_headings_are_buttons_that_say_how_the_table_is_sorted(page, tmp_path):
+def test_headings_are_buttons_that_say_how_the_table_is_sorted(page, read):
     table = page.split('<table id="kernels">')[1].split("</table>")[0]
     assert table.count('aria-sort="none"><button type="button">') == 11
-    script = (
-        'const heads = document.querySelectorAll("#kernels th"); heads[1].firstChild.click(); heads[0].firstChild.click();'
-        "document.body.dataset.sorts = [...heads].map((head) => head.ariaSort).join();"
-        'document.body.dataset.below = document.querySelectorAll("#kernels tbody")[3].rows[1].dataset.depth;'
-    )
-    dom = in_browser(page, tmp_path, script)
-    assert f'data-sorts="ascending{",none" * 10}"' in dom and 'data-below="1"' in dom
+    assert left(read, "sorts") == f"ascending{',none' * 10}" and left(read, "below") == "1"
 
 
-def test_every_chart_has_a_label_for_screen_readers(page, tmp_path):
-    for dom in (page, in_browser(page, tmp_path)):
+def test_every_chart_has_a_label_for_screen_readers(page, read):
+    for dom in (page, read):
         places = re.findall(r'<div class="chart[^>]*>', dom)
         assert len(places) == 4 and all(re.search(r'role="[^"]+" aria-label="[^"]{40,}"', place) for place in places)
 

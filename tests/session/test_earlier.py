@@ -27,8 +27,9 @@ def simulate(traces, journal, policy, relative_error=0.05, counter="cycles", **k
     return kp.simulate(traces, journal, policy=policy, error_budget=budget, **keys)
 
 
-@pytest.mark.parametrize("policy", ["kernelpoint", "random"])
-@pytest.mark.parametrize(("relative_error", "counter"), [(0.01, "cycles"), (0.05, "l2_misses")])
+@pytest.mark.parametrize(
+    ("policy", "relative_error", "counter"), [("kernelpoint", 0.01, "cycles"), ("random", 0.05, "l2_misses")]
+)
 def test_a_run_with_another_budget_simulates_only_what_it_lacks(
     traces, loose, tmp_path, policy, relative_error, counter
 ):
@@ -49,7 +50,7 @@ def test_a_run_that_was_helped_is_resumed_at_any_line(traces, loose, tmp_path):
     journal, before = tmp_path / "run.kpjournal", str(loose["random"].path)
     whole = simulate(traces, journal, "random", 0.01, results_from=before)
     lines = journal.read_bytes().splitlines(keepends=True)
-    for end in range(1, len(lines), len(lines) // 7):
+    for end in range(1, len(lines), len(lines) // 4):
         journal.write_bytes(b"".join(lines[:end]))
         again = simulate(traces, journal, "random", 0.01, results_from=before)
         assert again.ended() == whole.ended()

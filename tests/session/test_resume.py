@@ -73,30 +73,6 @@ def test_a_resumed_pass_tells_what_is_left_of_it(host):
     assert any(f"pass 0: {wanted - 10:,} of 200 launches to simulate" in line for line in host.log)
 
 
-def test_a_run_killed_again_and_again_ends_with_the_same_summary(host):
-    whole = host.run(host.open(TIGHT))
-    (host.folder / "run.kpjournal").unlink()
-
-    class Killed(Exception):
-        pass
-
-    def dies_after_seven(session, index):
-        if session.loop.sample.results - began == 7:
-            session.journal.close()
-            raise Killed
-        host.complete(session, index)
-
-    for _ in range(100):
-        session = host.open(TIGHT)
-        began = session.loop.sample.results
-        try:
-            assert host.run(session, dies_after_seven) == whole
-            return
-        except Killed:
-            pass
-    pytest.fail("the run never ended")
-
-
 def test_a_journal_with_a_step_that_the_run_does_not_take_is_refused_with_its_line(host):
     host.run(host.open(TIGHT))
     lines = split_lines((host.folder / "run.kpjournal").read_bytes(), "it")[0]

@@ -7,7 +7,7 @@ import pytest
 from simulated_host import failing_once
 
 from kernelpoint.errors import ConfigError, HostError, SessionError
-from kernelpoint.journal import DecisionRecord, PassRecord, ResultRecord, load_run
+from kernelpoint.journal import PassRecord, ResultRecord, load_run
 from kernelpoint.journal.text import plain
 from kernelpoint.workload.plan import Plan
 
@@ -62,29 +62,6 @@ def test_a_host_that_walks_its_list_gets_the_same_run_as_one_that_jumps(host, tm
         status, _ = session.next(0, -2)
     session.finish()
     assert plain(session.summary)["estimate"] == jumped["estimate"]
-
-
-def test_several_launches_in_flight_may_complete_in_any_order(host):
-    session = host.open(LOOSE)
-    wanted, after = [], -1
-    while (found := session.next(0, after))[0] == 0:
-        wanted.append(found[1])
-        session.on_launch(0, found[1])
-        after = found[1]
-    assert found == (2, -1)
-    for index in reversed(wanted):
-        host.complete(session, index)
-    assert session.next(0, after) == (1, -1)
-
-
-def test_journal_and_summary_add_up_to_the_list(host):
-    summary = host.run(host.open(TIGHT))
-    run = load_run(host.folder / "run.kpjournal")
-    results = [r.launch for r in run.of(ResultRecord)]
-    assert len(results) == len(set(results)) == summary["simulated"]
-    assert summary["simulated"] + summary["skipped"] == summary["launches"] == 200
-    assert results == [r.launch for r in run.of(DecisionRecord) if r.action == "simulate"]
-    assert all(r.u <= r.threshold for r in run.of(DecisionRecord))
 
 
 def test_every_counter_gets_its_own_bound_from_the_same_sample(host):

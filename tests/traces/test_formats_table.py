@@ -113,7 +113,7 @@ def unpacked(data: bytes, form: str) -> str:
 def test_a_flipped_bit_is_refused_or_reads_as_what_it_says(tmp_path, version, form):
     path = save(tmp_path, whole_trace(version), form)
     data, refused = path.read_bytes(), 0
-    for place, at in enumerate(range(0, len(data), 1 + len(data) // 150)):
+    for place, at in enumerate(range(0, len(data), 1 + len(data) // 60)):
         damaged = bytearray(data)
         damaged[at] ^= 1 << place % 8
         path.write_bytes(damaged)
@@ -125,7 +125,7 @@ def test_a_flipped_bit_is_refused_or_reads_as_what_it_says(tmp_path, version, fo
         if form != "tracez":
             assert ctas == read_slowly(unpacked(bytes(damaged), form))[1], at
         assert [one.index for one in ctas] == [(0, 0, 0)]
-    assert refused > 20 if form != "xz" else refused == place + 1  # xz has a checksum
+    assert refused > 8 if form != "xz" else refused == place + 1  # xz has a checksum
 
 
 # those of a .tracez's index: test_tracez.py
