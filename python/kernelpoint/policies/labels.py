@@ -90,6 +90,25 @@ def varying_context(label: np.ndarray, kernel: np.ndarray, signature: np.ndarray
 TIME_STEP = 0.1  # Model: times within a tenth of each other are alike on any GPU
 
 
+TIME_NOISE = 0.2  # Model: times of launches between equal neighbours differ by noise if their CoV is below this
+
+
+def averaged(times: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """float64 [N]: the mean of the times in each launch's group, or its own time where these differ by more than noise.
+
+    Args:
+        times: float64 [N], above 0; group: int [N].
+
+    >>> averaged(np.array([10.0, 11.0, 10.0, 90.0]), np.array([0, 0, 1, 1])).tolist()
+    [10.5, 10.5, 10.0, 90.0]
+    """
+    number = number_labels(group).number
+    count = np.bincount(number)
+    mean = np.bincount(number, times) / count
+    variance = np.bincount(number, (times - mean[number]) ** 2) / count
+    return np.where((variance < (TIME_NOISE * mean) ** 2)[number], mean[number], times)
+
+
 def steps(times: np.ndarray) -> np.ndarray:
     """int64 [N]: equal for times (float64 [N], above 0) that are within about a tenth of each other.
 
