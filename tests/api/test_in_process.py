@@ -20,7 +20,7 @@ PLACES = {"journal", "plan", "command", "config"}  # of a run: where files lie, 
 
 @pytest.fixture(scope="module")
 def traces(tmp_path_factory):
-    return synthesised(tmp_path_factory.mktemp("in-process"), "transformer-decode", 80)
+    return synthesised(tmp_path_factory.mktemp("in-process"), "iterative-solver", 80, rows=1024)
 
 
 def records(path):

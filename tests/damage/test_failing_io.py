@@ -21,7 +21,7 @@ LAYER = "failing_io.c"
 
 
 # Kind of run -> every how many operations the suite lets one fail.
-RUNS = {"sample": 3, "left out": 5, "validation": 16, "selection": 9, "workers": 16}
+RUNS = {"sample": 5, "left out": 8, "validation": 24, "selection": 14, "workers": 24}
 SIMULATORS = 90  # the same of a run whose simulators are processes under Dask
 
 

@@ -12,7 +12,7 @@ from kernelpoint.journal import ValidationRecord
 
 @pytest.fixture(scope="module")
 def traces(tmp_path_factory) -> Path:
-    return synthesised(tmp_path_factory.mktemp("list"), "transformer-decode", 150)
+    return synthesised(tmp_path_factory.mktemp("list"), "iterative-solver", 150, rows=1024)
 
 
 @pytest.fixture(scope="module")
