@@ -127,7 +127,7 @@ def test_a_corrupt_trace_costs_the_bound_but_not_the_other_results(bench):
     assert summary["simulated"] == summary["launches"] - 1 and summary["degraded"]
 
 
-@pytest.mark.parametrize("policy", ["kernelpoint", "kernelpoint\nclusters: online", "random"])
+@pytest.mark.parametrize("policy", ["kernelpoint", "kernelpoint\nclusters: online"])
 def test_a_corrupt_trace_in_a_sampled_run_is_one_launch_less_known_with_a_wider_bound(bench, policy):
     full = float(totals(bench.had(None).stdout)["gpu_tot_sim_cycle"])
     yaml = f"policy: {policy}\nerror_budget: {{relative_error: 0.2}}"

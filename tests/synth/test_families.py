@@ -1,4 +1,4 @@
-"""Every family, at small and odd sizes, against the independent checker and, where built, the native reader."""
+"""Every family, at small and odd sizes, against the independent checker and the native reader."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from accelsim_rules import GLOBAL, SHARED, Trace
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kernelpoint import _native
 from kernelpoint.randomness import generator
 from kernelpoint_lab.synth.families import FAMILIES, SCALES
 from kernelpoint_lab.synth.launch import Launch
@@ -47,6 +48,18 @@ def assert_addresses_lie_in_tensors(trace: Trace, launch: Launch) -> None:
             assert any(low <= a and a + i.width <= high for low, high in spans), trace.lines[i.line]
 
 
+def assert_native_reader_agrees(trace: Trace, written: Written, launch: Launch) -> None:
+    scan = _native.scan(str(trace.path))
+    assert (tuple(scan.header.grid), tuple(scan.header.block)) == (launch.grid, launch.block)
+    assert (scan.header.kernel_name, scan.header.shared_memory) == (launch.kernel, launch.shared)
+    work = scan.work
+    assert (work.instructions, work.thread_instructions) == (written.warp_instructions, written.thread_instructions)
+    assert (work.ctas, work.warps) == (launch.ctas, launch.ctas * launch.warps_per_cta)
+    bases = [i.base for i in trace.instructions() if i.mask]
+    assert work.global_accesses == sum(base in GLOBAL for base in bases)
+    assert work.shared_accesses == sum(base in SHARED for base in bases)
+
+
 def assert_counts_are_true(trace: Trace, written: Written, launch: Launch) -> None:
     instructions = trace.instructions()
     assert written.warp_instructions == len(instructions)
@@ -60,11 +73,12 @@ def test_odd_sizes_are_given_for_every_family() -> None:
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_a_family_obeys_the_rules_of_the_reader_and_of_execution(name: str, tmp_path: Path) -> None:
+def test_a_family_obeys_the_rules_of_the_readers_and_of_execution(name: str, tmp_path: Path) -> None:
     launch = build(name, **ODD[name])
     trace, written = write(launch, tmp_path)
     assert_addresses_lie_in_tensors(trace, launch)
     assert_counts_are_true(trace, written, launch)
+    assert_native_reader_agrees(trace, written, launch)
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -131,19 +145,3 @@ def test_any_random_program_obeys_the_rules(number: int, ctas: int, block: int, 
     trace, written = write(launch, tmp_path)
     assert_addresses_lie_in_tensors(trace, launch)
     assert_counts_are_true(trace, written, launch)
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-def test_the_native_reader_reads_every_family(name: str, tmp_path: Path) -> None:
-    native = pytest.importorskip("kernelpoint._native", reason="the C++ extension is not built")
-    launch = build(name, **ODD[name])
-    trace, written = write(launch, tmp_path)
-    scan = native.scan(str(trace.path))
-    assert (tuple(scan.header.grid), tuple(scan.header.block)) == (launch.grid, launch.block)
-    assert (scan.header.kernel_name, scan.header.shared_memory) == (launch.kernel, launch.shared)
-    work = scan.work
-    assert (work.instructions, work.thread_instructions) == (written.warp_instructions, written.thread_instructions)
-    assert (work.ctas, work.warps) == (launch.ctas, launch.ctas * launch.warps_per_cta)
-    bases = [i.base for i in trace.instructions() if i.mask]
-    assert work.global_accesses == sum(base in GLOBAL for base in bases)
-    assert work.shared_accesses == sum(base in SHARED for base in bases)

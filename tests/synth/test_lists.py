@@ -61,7 +61,7 @@ def test_a_list_holds_what_was_asked_for_and_its_traces_obey_the_rules(name: str
 
 @pytest.mark.parametrize("name", [*WORKLOADS, "gather"])
 def test_equal_arguments_give_equal_bytes_and_another_seed_other_ones(name: str, tmp_path: Path) -> None:
-    launches = 12 if name in WORKLOADS else 1
+    launches = 6 if name in WORKLOADS else 1
     for folder, seed in (("first", 5), ("second", 5), ("other", 6)):
         write(tmp_path / folder, name, launches, seed)
     first, second, other = (fingerprint(tmp_path / folder) for folder in ("first", "second", "other"))
