@@ -1,6 +1,6 @@
 // Reads the simulator's own statistics, cumulative as they stand; nothing is ever written.
-#ifndef KERNELPOINT_ACCELSIM_COUNTERS_H
-#define KERNELPOINT_ACCELSIM_COUNTERS_H
+#ifndef KERNELPOINT_ACCELSIM_STATISTICS_READER_H
+#define KERNELPOINT_ACCELSIM_STATISTICS_READER_H
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // Reads MacSim's own statistics, cumulative as they stand, and its GPU clock; nothing is ever written.
-#ifndef KERNELPOINT_MACSIM_COUNTERS_H
-#define KERNELPOINT_MACSIM_COUNTERS_H
+#ifndef KERNELPOINT_MACSIM_STATISTICS_READER_H
+#define KERNELPOINT_MACSIM_STATISTICS_READER_H
 
 #include <ctype.h>
 #include <stdint.h>

@@ -10,6 +10,7 @@ import numpy as np
 from kernelpoint.fast_model.predictions import TERMS, in_terms_of
 from kernelpoint.policies.methods.kernelpoint import COLD_COUNTERS
 from kernelpoint.session.exact import CANDIDATES
+from kernelpoint.session.identities import AT_MOST, IDENTITIES
 from kernelpoint.session.intra_kernel import PROJECTED
 from kernelpoint.session.ratios import RATIOS
 
@@ -30,6 +31,12 @@ def test_ratios_are_made_of_counters_with_a_meaning():
 
 def test_every_counter_that_python_knows_has_a_meaning():
     assert {*CANDIDATES, *(name for terms in TERMS.values() for name in terms), *PROJECTED} <= NAMES
+
+
+def test_identities_and_limits_are_about_counters_with_a_meaning():
+    assert {name for pair in AT_MOST for name in pair} <= NAMES
+    of_power = {"power_llc_r"}  # a counter of MacSim's output
+    assert {name for identity in IDENTITIES for name in identity} - of_power <= NAMES
 
 
 def test_every_counter_of_the_fast_model_has_a_meaning():

@@ -1,9 +1,9 @@
 /* The names of counters that have a meaning, and their units. C99.
  *
  * A host may report counters of any name: each is extrapolated with a bound of its own. A counter that is listed here
- * has the meaning that stands here, in every host: ratios are made of some (ipc, miss rates), reports name their units,
- * and the fast model knows which of its own counters stands for which. Every counter is an amount that adds up over
- * launches.
+ * has the meaning that stands here, in every host: ratios are made of some (ipc, miss rates), and
+ * the fast model knows which of its own counters stands for which. Every counter is an amount that adds up over
+ * launches. tests/hosts/test_counters.py names the tables that repeat these names.
  *
  * Of other names one rule holds: a name that contains "dram" or "miss" counts what depends on the state of caches and
  * memory more than on the launch itself, and the policy `kernelpoint` spends more draws on it.
@@ -47,15 +47,5 @@
     X("uop_count_tot", "instructions", "MacSim: warp instructions that its cores retired, as UOP_COUNT_TOT")       \
     X("dispatched_inst", "instructions", "MacSim: warp instructions that its cores dispatched")                    \
     X("energy", "J", "energy of the launch, from the simulator's power model; energy_NAME: of its part NAME")
-
-typedef struct kp_counter_meaning {
-    const char* name;
-    const char* unit;
-    const char* meaning;
-} kp_counter_meaning;
-
-#define KP_COUNTER_ROW(name, unit, meaning) {name, unit, meaning},
-static const kp_counter_meaning kp_counter_meanings[] = {KP_COUNTERS(KP_COUNTER_ROW)};
-#undef KP_COUNTER_ROW
 
 #endif
