@@ -193,7 +193,7 @@ def simulate(
     Args:
         traces: a kernelslist.g, or a folder of kernel-N.traceg files.
         journal_path: the journal; an existing one is resumed.
-        gpu: v100, rtx, a YAML file or a gpgpusim.config.
+        gpu: v100, rtx, a YAML file, or the configuration file of a simulator.
         policy: its name; `all` simulates every launch.
         keys: other keys of kernelpoint.yaml.
         log: takes lines for the user.

@@ -12,9 +12,9 @@ from plain_macsim import NAMES, NUMBERS, RZ, read_launch_plainly, read_records, 
 from slow_reader import read_slowly
 from trace_writer import cta, small_trace, traces, write
 
-from kernelpoint.convert import convert_to_macsim
-from kernelpoint.convert.layout import FIRST_CODE
 from kernelpoint.errors import TraceError
+from kernelpoint.simulators.macsim.convert import convert_to_macsim
+from kernelpoint.simulators.macsim.convert.layout import FIRST_CODE
 from kernelpoint.traces import launch_paths, read_header, scan_trace
 
 SETTINGS = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -15,9 +15,9 @@ from plain_macsim import read_records
 from trace_writer import cta, small_trace
 
 from kernelpoint import _native
-from kernelpoint.convert import convert_to_macsim, remove_conversion
-from kernelpoint.convert.layout import FIRST_CODE
 from kernelpoint.errors import TraceError
+from kernelpoint.simulators.macsim.convert import convert_to_macsim, remove_conversion
+from kernelpoint.simulators.macsim.convert.layout import FIRST_CODE
 
 ADD = "0000 ffffffff 1 R1 IADD3 2 R2 R3 0"
 MOVE = "0000 ffffffff 1 R1 MOV 1 R2 0"
@@ -207,7 +207,7 @@ def test_ctrl_c_stops_soon_and_the_same_command_finishes(tmp_path):
     body = [f"{16 * (i % 900):04x} ffffffff 1 R{i % 255} LDG.E.64.SYS 1 R2 8 1 0x7f{i:08x} 8" for i in range(6_000)]
     source = write_launches(tmp_path, *((f"k{n}", body) for n in range(8)))
     code = (
-        f"from kernelpoint.convert import convert_to_macsim; print('begun', flush=True);"
+        f"from kernelpoint.simulators.macsim.convert import convert_to_macsim; print('begun', flush=True);"
         f"convert_to_macsim({str(source)!r}, {str(tmp_path / 'out')!r}, level=9, threads=1)"
     )
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

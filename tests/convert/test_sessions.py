@@ -16,12 +16,12 @@ from plain_macsim import read_launch_plainly, read_records, write_launch
 from workloads import synthesised
 
 import kernelpoint
-from kernelpoint.convert import convert_to_macsim
 from kernelpoint.errors import TraceError
 from kernelpoint.estimation import with_replacement_total
 from kernelpoint.graphs import build_graph
-from kernelpoint.traces import ArtefactCache, launch_paths, read_tracer_sample, scan_launches, scan_trace
-from kernelpoint.traces.tracer_sample import DrawnCluster, TracerSample
+from kernelpoint.simulators.macsim.convert import convert_to_macsim
+from kernelpoint.simulators.macsim.sample import DrawnCluster, TracerSample, read_tracer_sample
+from kernelpoint.traces import ArtefactCache, launch_paths, scan_launches, scan_trace
 from kernelpoint_lab.synth.compose import compose
 from kernelpoint_lab.synth.macsim import write_macsim_list
 

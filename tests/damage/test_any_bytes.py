@@ -36,7 +36,8 @@ from kernelpoint.journal import load_run
 from kernelpoint.profiles import read_profile
 from kernelpoint.selection import Selection, read_census
 from kernelpoint.session.selecting import draw
-from kernelpoint.traces import ArtefactCache, read_tracer_sample
+from kernelpoint.simulators.macsim.sample import read_tracer_sample
+from kernelpoint.traces import ArtefactCache
 from kernelpoint.traces.cache import checksum
 from kernelpoint.workload.plan import Plan
 

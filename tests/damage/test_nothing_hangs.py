@@ -24,7 +24,9 @@ from kernelpoint.fast_model import shipped
 from kernelpoint.files import write_output
 from kernelpoint.graphs import build_graph
 from kernelpoint.profiles import read_profile
-from kernelpoint.traces import launch_paths, read_header, read_tracer_sample, read_tracez_index, scan_trace
+from kernelpoint.simulators.accelsim.tracez import read_tracez_index
+from kernelpoint.simulators.macsim.sample import read_tracer_sample
+from kernelpoint.traces import launch_paths, read_header, scan_trace
 from kernelpoint.workload.plan import Plan
 
 READERS = {

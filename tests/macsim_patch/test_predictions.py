@@ -9,7 +9,7 @@ import pytest
 
 from kernelpoint import _native
 from kernelpoint.config import parse_config
-from kernelpoint.fast_model import REPLICATIONS, configuration_for, predict
+from kernelpoint.fast_model import configuration_for, predict
 from kernelpoint.fast_model.predictions import OF_TOTAL, SPREAD
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.replays import Replays
@@ -18,6 +18,7 @@ from kernelpoint.session.validation import check_without_validation, needs_valid
 from kernelpoint.session.verdict import OF_MEAN
 from kernelpoint.traces import ArtefactCache
 
+REPLICATIONS = _native.macsim.REPLICATIONS
 KNOBS = "num_sim_small_cores 2\nmax_block_per_core 2\nmax_threads_per_core 8\nbp_hist_length 6\n"
 
 

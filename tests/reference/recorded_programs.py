@@ -135,7 +135,7 @@ def macsim(folder: Path) -> Iterator[tuple[str, list[Any]]]:
     if "KERNELPOINT_MACSIM" not in os.environ:
         print("macsim: left out, KERNELPOINT_MACSIM names no patched macsim")
         return
-    from kernelpoint.convert import convert_to_macsim
+    from kernelpoint.simulators.macsim.convert import convert_to_macsim
 
     tests = module_of(TESTS / "macsim_patch" / "test_macsim.py")
     convert_to_macsim(synthesised(folder / "traces", **SMALL), folder / "converted")

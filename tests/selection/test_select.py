@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from kernelpoint.errors import PlanError, TraceError
 from kernelpoint.selection import Selection
 from kernelpoint.selection.join import join_lists
-from kernelpoint.selection.output import kernel_ranges, sampled_kernels
-from kernelpoint.traces import read_trace_list, read_tracer_sample
+from kernelpoint.simulators.accelsim.tracer import kernel_ranges
+from kernelpoint.simulators.macsim.sample import read_tracer_sample
+from kernelpoint.simulators.macsim.tracer import sampled_kernels
+from kernelpoint.traces import read_trace_list
 
 
 def numbers_of(text):

@@ -31,7 +31,7 @@ def test_another_word_is_refused_with_the_allowed_ones():
 
 def test_a_budget_on_active_cycles_is_met_without_the_latency(host):
     yaml = "policy: random\nerror_budget: {counter: active_cycles, relative_error: 0.02}"
-    told = host.run(host.open(yaml, configuration="-gpgpu_kernel_launch_latency 4800 # cycles\n"))
+    told = host.run(host.open(yaml, simulator="accelsim", configuration="-gpgpu_kernel_launch_latency 4800 # cycles\n"))
     true = float(host.cycles.sum() - 4800 * len(host.cycles))
     assert told["counter"] == "active_cycles" and told["met"] and 0 < told["simulated"] < len(host.cycles)
     assert told["relative_half_width"] <= 0.02 and abs(told["estimate"] - true) <= told["half_width"]

@@ -22,9 +22,10 @@ LAYERS = [
     {"ranges"},
     {"workload"},
     {"encoder", "estimation", "clustering", "patching"},
-    {"graphs", "convert", "fast_model", "pages"},
+    {"graphs", "fast_model", "pages"},
     {"traces", "profiles"},
     {"journal"},
+    {"simulators"},
     {"config", "randomness", "registry", "_native"},
     {"archive"},
     {"files", "extras", "arguments"},
@@ -32,6 +33,9 @@ LAYERS = [
     {"terminal"},
 ]
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
+# Packages of one simulator each stand beside the fast model; only the registry `simulators` loads them, by name.
+ROOMS = {f"simulators.{path.parent.name}" for path in PACKAGE.glob("simulators/*/__init__.py")}
+LEVEL |= dict.fromkeys(ROOMS, LEVEL["fast_model"] - 1)
 ONLY_THERE = {
     "torch": {"graphs"},
     "torch_geometric": {"graphs"},
@@ -47,8 +51,12 @@ MAY_USE_THE_LAB = {"__init__", "cli"}  # names that a user calls: kernelpoint.Tr
 
 
 def part_of(path: Path) -> str:
-    relative = path.relative_to(PACKAGE)
-    return relative.parts[0].removesuffix(".py")
+    return part_named(path.relative_to(PACKAGE).with_suffix("").parts)
+
+
+def part_named(names: tuple[str, ...]) -> str:
+    """The part of a file or module, by the names behind `kernelpoint`."""
+    return room if (room := ".".join(names[:2])) in ROOMS else names[0]
 
 
 @cache
@@ -65,8 +73,10 @@ def imported_modules(path: Path) -> set[str]:
 
 def lies_below(path: Path, module: str) -> bool:
     here, names = part_of(path), module.split(".")
-    outside = names[0] != "kernelpoint" or names[1:2] in ([], ["__version__"], [here])
-    return outside or here == "__init__" or LEVEL[here] < LEVEL[names[1]]
+    if names[0] != "kernelpoint" or names[1:2] in ([], ["__version__"]):
+        return True
+    there = part_named(tuple(names[1:]))
+    return there == here or (there not in ROOMS and (here == "__init__" or LEVEL[here] < LEVEL[there]))
 
 
 def test_a_file_imports_only_from_the_layers_below_it():
@@ -74,6 +84,28 @@ def test_a_file_imports_only_from_the_layers_below_it():
         f"{place(path)}: {name}" for path in FILES for name in imported_modules(path) if not lies_below(path, name)
     ]
     assert wrong == []
+
+
+NAMES = re.compile(r"accel-?_?sim|macsim|gpgpu", re.IGNORECASE)
+# Beside the commands: a description of the keys of the configuration, for users.
+MAY_NAME_SIMULATORS = {"config/schema.py"}
+
+
+def without_docstrings(path: Path) -> str:
+    """The text of a module without docstrings, which show simulators in examples."""
+    lines = path.read_text().splitlines()
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+            lines[node.body[0].lineno - 1 : node.body[0].end_lineno] = [""] * (
+                node.body[0].end_lineno - node.body[0].lineno + 1
+            )
+    return "\n".join(lines)
+
+
+def test_outside_its_package_no_module_names_a_simulator():
+    generic = [path for path in FILES if part_of(path) not in {*ROOMS, "simulators", "cli"}]
+    found = {path.relative_to(PACKAGE).as_posix() for path in generic if NAMES.search(without_docstrings(path))}
+    assert found == MAY_NAME_SIMULATORS
 
 
 def test_only_commands_use_the_lab_and_the_lab_uses_no_commands_but_its_own():
@@ -138,7 +170,6 @@ def test_only_the_embedding_and_the_extension_see_python():
 
 
 SIMULATORS = PLUGIN / "simulators"
-NAMES = re.compile(r"accel-?_?sim|macsim|gpgpu", re.IGNORECASE)
 # The ABI's examples, which a user of one simulator reads; the table of simulators' counters; the command line's help.
 CPP_MAY_NAME_SIMULATORS = {"include/kernelpoint/abi.h", "include/kernelpoint/counters.h", "host/arguments.cc"}
 

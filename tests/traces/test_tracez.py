@@ -14,7 +14,8 @@ from trace_writer import cluster_lines, cta, small_trace, traces
 
 from kernelpoint import _native
 from kernelpoint.errors import TraceError
-from kernelpoint.traces import launch_paths, read_header, read_tracez_index, scan_trace
+from kernelpoint.simulators.accelsim.tracez import read_tracez_index
+from kernelpoint.traces import launch_paths, read_header, scan_trace
 from kernelpoint_lab.synth.compose import compose
 from kernelpoint_lab.synth.lists import write_list
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kernelpoint.cli.console import Console
-from kernelpoint.cli.convert import conversion_progress, show_conversion
+from kernelpoint.cli.convert import conversion_progress
 from kernelpoint.errors import ConfigError
 from kernelpoint.progress import WorkProgress
 from kernelpoint_lab.synth.compose import Request, compose, prepare
@@ -88,7 +88,8 @@ def _write_macsim(request: Request, output: Path, force: bool, console: Console)
         lambda totals: composing(totals.launches, request.launches),
         conversion_progress(console.print),
     )
-    show_conversion(made, output, console)
+    for line in made.sentences(output):
+        console.print(line, soft_wrap=True)
 
 
 def _write(request: Request, output: Path, version: int, ending: str, values: int | None, console: Console) -> Totals:

@@ -7,8 +7,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from kernelpoint.convert import Conversion, convert_to_macsim, remove_conversion
 from kernelpoint.files import write_output
+from kernelpoint.simulators.macsim.convert import Conversion, convert_to_macsim, remove_conversion
 from kernelpoint_lab.synth.compose import Request, prepare
 from kernelpoint_lab.synth.lists import DESCRIPTION, LIST, Totals, write_list
 
@@ -30,7 +30,7 @@ def write_macsim_list(
         request: what :func:`~kernelpoint_lab.synth.compose.compose` made.
         output: a new or empty folder, or with `force` one that an earlier call filled.
         on_launch: called after each launch is composed.
-        progress: of the conversion, see :func:`~kernelpoint.convert.convert_to_macsim`.
+        progress: of the conversion, see :func:`~kernelpoint.simulators.macsim.convert.convert_to_macsim`.
 
     Raises:
         ConfigError: the folder cannot be used.

@@ -9,18 +9,9 @@ import typer
 
 from kernelpoint.config.reference import commented_yaml
 from kernelpoint.errors import ConfigError, did_you_mean
+from kernelpoint.simulators import simulators
 
-NEXT = {
-    "accelsim": (
-        "kernelpoint patch accelsim CHECKOUT          # once; then build the simulator as usual",
-        "accel-sim.out -trace kernelslist.g -config gpgpusim.config -config trace.config -kernel_sampling {file}",
-    ),
-    "macsim": (
-        "kernelpoint patch macsim CHECKOUT            # once; then build the simulator as usual",
-        "macsim --kernel_sampling={file}",
-    ),
-    "host": ("kernelpoint-host -trace kernelslist.g -config v100 -kernel_sampling {file}",),
-}
+HOST = ("kernelpoint-host -trace kernelslist.g -config v100 -kernel_sampling {file}",)
 
 
 def init(
@@ -33,12 +24,15 @@ def init(
 
     Example: kernelpoint init --simulator macsim
     """
-    if simulator not in NEXT:
-        raise ConfigError(f"--simulator: got {simulator!r}{did_you_mean(simulator, NEXT)}; allowed: {', '.join(NEXT)}")
+    steps = {**{one.name: one.next_steps for one in simulators()}, "host": HOST}
+    if simulator not in steps:
+        raise ConfigError(
+            f"--simulator: got {simulator!r}{did_you_mean(simulator, steps)}; allowed: {', '.join(steps)}"
+        )
     try:
         with output.open("x", encoding="utf-8") as file:
             file.write(commented_yaml())
     except FileExistsError:
         raise ConfigError(f"{output} exists; nothing was written. Name another file with -o, or remove it") from None
-    lines = [*(line.format(file=output) for line in NEXT[simulator]), "kernelpoint report run.kpjournal"]
+    lines = [*(line.format(file=output) for line in steps[simulator]), "kernelpoint report run.kpjournal"]
     typer.echo(f"wrote {output}. Next:\n" + "\n".join(f"  {line}" for line in lines))

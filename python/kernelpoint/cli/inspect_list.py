@@ -14,22 +14,24 @@ from kernelpoint.errors import TraceError
 from kernelpoint.pages.numbers import finite, number, share
 from kernelpoint.pages.tables import facts
 from kernelpoint.profiles import Profile, read_profile
+from kernelpoint.simulators import simulators
 from kernelpoint.traces import (
-    SAMPLE_LIST,
     ArtefactCache,
     ScanTable,
     TraceList,
-    TracerSample,
     is_list_name,
     read_trace_list,
-    read_tracer_sample,
     scan_launches,
 )
 
 
 def is_list(path: Path) -> bool:
     """True if a path names a list of launches rather than one launch's trace."""
-    return path.is_dir() or is_list_name(path) or path.name == SAMPLE_LIST
+    return path.is_dir() or is_list_name(path) or _is_sample(path)
+
+
+def _is_sample(path: Path) -> bool:
+    return path.name in [one.sample_list for one in simulators()]
 
 
 def inspect_list(path: Path, profile: Path | None, as_json: bool) -> None:
@@ -37,8 +39,9 @@ def inspect_list(path: Path, profile: Path | None, as_json: bool) -> None:
 
     With a profile of the listed launches (a full simulation of them), also their weighted totals.
     """
-    source = path.parent if path.name == SAMPLE_LIST else path
-    launches, sample = read_trace_list(source), read_tracer_sample(path)
+    source = path.parent if _is_sample(path) else path
+    launches = read_trace_list(source)
+    sample = next((found for one in simulators() if (found := one.read_sample(path)) is not None), None)
     cache = ArtefactCache()
     try:
         table = scan_launches(launches.paths, cache)
@@ -51,9 +54,7 @@ def inspect_list(path: Path, profile: Path | None, as_json: bool) -> None:
     _show(path, record)
 
 
-def list_record(
-    launches: TraceList, table: ScanTable, sample: TracerSample | None, profile: Profile | None
-) -> dict[str, Any]:
+def list_record(launches: TraceList, table: ScanTable, sample: Any, profile: Profile | None) -> dict[str, Any]:
     """Everything that is shown, as plain values for JSON.
 
     Raises:
@@ -80,9 +81,7 @@ def list_record(
     return record
 
 
-def _sample_record(
-    launches: TraceList, table: ScanTable, sample: TracerSample, profile: Profile | None
-) -> dict[str, Any]:
+def _sample_record(launches: TraceList, table: ScanTable, sample: Any, profile: Profile | None) -> dict[str, Any]:
     known = dict(zip(launches.numbers.tolist(), range(len(table)), strict=True))
     totals = {"instructions": _weighted("instructions", sample, known, table.instructions)}
     for name, values in (profile.counters if profile is not None else {}).items():
@@ -97,7 +96,7 @@ def _sample_record(
     }
 
 
-def _weighted(name: str, sample: TracerSample, known: dict[int, int], values: np.ndarray) -> dict[str, float | None]:
+def _weighted(name: str, sample: Any, known: dict[int, int], values: np.ndarray) -> dict[str, float | None]:
     from kernelpoint.estimation import with_replacement_total
 
     draws = sample.values_of_draws({number: float(values[row]) for number, row in known.items()})

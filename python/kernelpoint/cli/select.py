@@ -13,7 +13,7 @@ from kernelpoint.config import Config, load_config, parse_config
 from kernelpoint.errors import ConfigError
 from kernelpoint.profiles import read_profile
 from kernelpoint.progress import telling
-from kernelpoint.selection import TRACERS, Census, Tracer, forecast, read_census, write_output
+from kernelpoint.selection import Census, forecast, read_census, tracers, write_output
 from kernelpoint.selection.join import join_lists
 from kernelpoint.session.selecting import draw, ranges_of
 
@@ -64,8 +64,8 @@ def select(
         Console().print(f"{output}: {launches:,} launches of {len(census)} tracer runs", soft_wrap=True)
         return
     console = Console(stderr=True)
-    if tracer is not None and tracer not in TRACERS:
-        raise ConfigError(f"--tracer: got {tracer!r}; allowed: {', '.join(TRACERS)}")
+    if tracer is not None and tracer not in tracers():
+        raise ConfigError(f"--tracer: got {tracer!r}; allowed: {', '.join(tracers())}")
     if profile is not None and len(census) > 1:
         raise ConfigError("--profile: goes with the census of one CUDA context; call `kernelpoint select` for each")
     if by not in ("launch", "layer") or (ranges is not None and by != "layer"):
@@ -78,10 +78,9 @@ def select(
     settings = load_config(config) if config else _options(relative_error, seed)
     if ranges is not None:
         settings = settings.model_copy(update={"ranges": ranges})
-    known: Tracer | None = "macsim" if tracer == "macsim" else "accelsim" if tracer else None
     for path in census:
         with telling(f"reading {path.name}", console.print):
-            counted = read_census(path, known, console.print)
+            counted = read_census(path, tracer, console.print)
         if profile is not None:
             with telling(f"reading {profile.name}", console.print):
                 counted = counted.with_times_of(read_profile(profile), console.print)

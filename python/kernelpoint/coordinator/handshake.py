@@ -33,7 +33,7 @@ def with_option(command: Sequence[str], config: str | None) -> tuple[list[str], 
     'own.yaml'
     """
     if not command:
-        raise ConfigError("no simulator is named; give its command after --, e.g. -- accel-sim.out -trace LIST ...")
+        raise ConfigError("no simulator is named; give its command after --, e.g. -- SIMULATOR -trace LIST ...")
     check_program(command[0])
     named = configuration_in(command)
     if named is not None and config is not None:

@@ -16,6 +16,7 @@ from kernelpoint.coordinator.sweep_table import Ratio, SweepRow
 from kernelpoint.errors import ConfigError, JournalError
 from kernelpoint.journal import Run, load_run
 from kernelpoint.paired import compare_runs
+from kernelpoint.simulators import simulators
 
 MOST_POINTS = 10_000  # configurations of one sweep
 PLACE = "{}"  # in the simulator's command: where the file of each configuration goes
@@ -105,7 +106,7 @@ class SweepConfig:
         name: in tables and in the journal's name.
         command: of the simulator.
 
-    >>> SweepConfig("large-l2", ("accel-sim.out", "-config", "large-l2.config")).command[-1]
+    >>> SweepConfig("large-l2", ("simulator", "-config", "large-l2.config")).command[-1]
     'large-l2.config'
     """
 
@@ -134,7 +135,7 @@ def sweep_configs(command: Sequence[str], sweep: Sequence[str]) -> list[SweepCon
             f"--sweep: the simulator's command has no {PLACE}; put it where the configuration's file goes: -config {PLACE}"
         )
     names = [Path(path).stem for path in files]
-    if len(set(names)) < len(names) or any(name == "gpgpusim" for name in names):
+    if len(set(names)) < len(names) or {*names} & {one.configuration for one in simulators()}:
         names = [path.strip("./").replace("/", "-") for path in files]
     return [
         SweepConfig(name, tuple(path if part == PLACE else part for part in command))
@@ -143,7 +144,7 @@ def sweep_configs(command: Sequence[str], sweep: Sequence[str]) -> list[SweepCon
 
 
 def _grid(command: Sequence[str], path: Path) -> list[SweepConfig]:
-    """All combinations of the values of a YAML file: `-gpgpu_n_clusters: [40, 80]`."""
+    """All combinations of the values of a YAML file: `-clusters: [40, 80]`."""
     content = read_yaml(path, "--sweep")
     lists = isinstance(content, dict) and content and all(isinstance(v, list) and v for v in content.values())
     if not lists:

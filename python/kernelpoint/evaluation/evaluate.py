@@ -18,6 +18,7 @@ from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import Profile
 from kernelpoint.session.validation import choose, first_number, shortest_list
+from kernelpoint.simulators import simulator_of
 from kernelpoint.workload import Available, Need, Population, complete, why_unassisted
 from kernelpoint.workload.frame import SamplingFrame
 from kernelpoint.workload.plan import Plan
@@ -196,7 +197,7 @@ def _validation_launches(
 
     A run whose validation launches disagree makes more; they are not counted here.
     """
-    replayed = bool(workload.paths) and not workload.paths[0].endswith("/trace.txt")  # MacSim makes none
+    replayed = bool(workload.paths) and simulator_of(workload.paths).has_validation_launches
     full_run = len(engine.wanted()) == workload.size
     if bound == "none" or full_run or not replayed or workload.size < shortest_list(config.replay):
         return np.zeros(0, np.int64)

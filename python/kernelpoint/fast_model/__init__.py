@@ -5,12 +5,11 @@ coverage.
 """
 
 from kernelpoint.fast_model.configuration import Configuration, configuration_for, shipped, stated_by
-from kernelpoint.fast_model.predict import MODEL_VERSION, REPLICATIONS, predict
+from kernelpoint.fast_model.predict import MODEL_VERSION, predict
 from kernelpoint.fast_model.predictions import Predictions, in_terms_of
 
 __all__ = [
     "MODEL_VERSION",
-    "REPLICATIONS",
     "Configuration",
     "Predictions",
     "configuration_for",

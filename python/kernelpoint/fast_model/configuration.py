@@ -96,7 +96,7 @@ def configuration_for(
     Raises:
         ConfigError: the file, or the host's configuration, is refused.
 
-    >>> configuration_for("v100", "accelsim", "", "", [], print).values["sms"]
+    >>> configuration_for("v100", "mine", "", "", [], print).values["sms"]
     80
     """
     if setting != "auto":

@@ -9,23 +9,18 @@ import numpy as np
 from kernelpoint import _native
 from kernelpoint.archive import archived, from_archived
 from kernelpoint.fast_model.configuration import Configuration
-from kernelpoint.fast_model.predictions import BEYOND_L1, OF_CORES, OF_TOTAL, REPLAYED, REQUESTS, SPREAD, Predictions
+from kernelpoint.fast_model.predictions import Predictions
 from kernelpoint.pool import Pool
 from kernelpoint.progress import WorkProgress
+from kernelpoint.simulators import Simulator, simulator
 from kernelpoint.traces.cache import ArtefactCache, key_of, opened
 from kernelpoint.traces.passing import passing
 from kernelpoint.traces.scan_launches import launch_contents
 
 Log = Callable[[str], None]
 Progress = Callable[[int, int, float], None]
-CODE_BYTES = 256 << 20  # of instructions that the model of the cores keeps
-# Model: relative standard deviations of launches from replayed state (1.7, 2.5 and 4.3 %) and of lists' totals (+0.5, +0.5 and
-# -0.5 %), measured in MacSim with perfect_bp: one launch takes 7,020 cycles or 7,620 by the phases that it begins with, which
-# the model of the cores does not follow into memory's queues.
-PHASE_SCATTER, PHASE_ERROR = 0.03, 0.005
 MODEL_VERSION: str = _native.fast_model.MODEL_VERSION
 PREDICTIONS, STATES = "predictions", "states of cores"  # kinds of artefacts
-REPLICATIONS: int = _native.macsim.REPLICATIONS  # of a list that means of the model of the cores are of
 
 
 def predict(
@@ -43,7 +38,7 @@ def predict(
 
     The result depends on the list, the configuration and the model's version; it is kept in the cache under these, unless
     a trace could not be opened or read, which another try may do. Launches of equal traces that find the same in L2 are
-    simulated once, on a GPU that invalidates L1 at each launch (MacSim's does not).
+    simulated once, on a GPU that invalidates L1 at each launch.
 
     Args:
         paths: trace of each launch of one process; empty text where a launch was not traced.
@@ -62,7 +57,7 @@ def predict(
     >>> from kernelpoint.fast_model import configuration_for
     >>> from kernelpoint.traces import read_trace_list
     >>> list_ = read_trace_list("traces/kernelslist.g")
-    >>> gpu = configuration_for("v100", "accelsim", "", "", list_.paths, print)
+    >>> gpu = configuration_for("v100", "mine", "", "", list_.paths, print)
     >>> predictions = predict(list_.paths, list_.copies, gpu, "this list", lambda line: None)
     >>> predictions.counters["cycles"].shape
     (6,)
@@ -106,30 +101,33 @@ def _made(
     )
     states = b""
     if configuration.cores is not None:
-        of_cores, states = _of_cores(paths, configuration, WorkProgress("model of the cores", "launches", log))
+        of_cores, states = simulator(configuration.simulator).predict_cores(paths, configuration, log)
         counters |= of_cores
     if not passing(failures.values()):
         about = {"failures": {str(launch): why for launch, why in failures.items()}}
         cache.put(PREDICTIONS, {key: archived(about, counters)})
         if configuration.cores is not None:
-            cache.put(STATES, {_states_key(fingerprint, *configuration.cores): states})
+            own = simulator(configuration.simulator)
+            cache.put(STATES, {_states_key(own, fingerprint, *configuration.cores): states})
     return counters, failures
 
 
-def states_of_cores(fingerprint: str, residency: Sequence[int], predictor: Sequence[int], log: Log) -> bytes:
-    """The states in which MacSim's cores begin the launches of a list, as they were recorded with its predictions; empty where
-    there are none.
+def states_of_cores(
+    of: Simulator, fingerprint: str, residency: Sequence[int], predictor: Sequence[int], log: Log
+) -> bytes:
+    """The states in which the cores of a simulator begin the launches of a list, as they were recorded with its predictions;
+    empty where there are none.
 
     Args:
         fingerprint: of the list.
         residency, predictor: of the simulated GPU, see ``kp_host_info``.
     """
     with opened(None, log) as cache:
-        return cache.get(STATES, [_states_key(fingerprint, residency, predictor)])[0] or b""
+        return cache.get(STATES, [_states_key(of, fingerprint, residency, predictor)])[0] or b""
 
 
-def _states_key(fingerprint: str, residency: Sequence[int], predictor: Sequence[int]) -> str:
-    return key_of(fingerprint, tuple(residency), tuple(predictor), _native.macsim.CORE_MODEL_VERSION)
+def _states_key(of: Simulator, fingerprint: str, residency: Sequence[int], predictor: Sequence[int]) -> str:
+    return key_of(fingerprint, tuple(residency), tuple(predictor), of.core_model_version)
 
 
 def _decoded(value: bytes) -> Results:
@@ -147,42 +145,6 @@ def _simulate(
     counters, failures, _ = _native.fast_model.run(list(paths), copies, configuration, advance, contents=contents)
     shown(len(paths), len(paths), 1.0)
     return counters, dict(failures)
-
-
-def _of_cores(
-    paths: Sequence[str], configuration: Configuration, progress: WorkProgress
-) -> tuple[dict[str, np.ndarray], bytes]:
-    """Cycles and mispredictions by the model of the cores that a configuration of MacSim has, for SPREAD, REPLAYED and OF_TOTAL
-    see there; and the states that launches begin with.
-
-    Branch predictors there learn during the whole run, and decide whether one and the same launch takes 6,144 cycles or
-    9,383; the fast model knows none. The model of the cores is the one that replay trains predictors with.
-    """
-    table, states = _native.macsim.run_cores(list(paths), configuration, CODE_BYTES, progress)
-    progress(len(paths), len(paths))
-    names = ("cycles", SPREAD, "mispredictions", REPLAYED, OF_TOTAL, *OF_CORES)
-    found = dict(zip(names, np.ascontiguousarray(table.T), strict=True))
-    _widen_by_phases(found)
-    found[REQUESTS] = found["fetch_misses"] + found["l1_lookup_misses"]
-    found[BEYOND_L1] = found[REQUESTS] - found["merged_misses"]
-    return found, states
-
-
-def _widen_by_phases(found: dict[str, np.ndarray]) -> None:
-    """Raise the spreads of launches in which no branch is mispredicted, and of the total, to those that MacSim has there.
-
-    Such launches take nearly the same in all trajectories of the model, which does not follow phases into memory's queues.
-
-    Formula: s_i = max(s_i, a c_i), and for the total hypot(sd of the trajectories, a sqrt(sum(c_i^2))), sums over these
-    launches, a PHASE_SCATTER: they differ independently. Where all launches of the list are such, all may be off alike by
-    b sum(c_i), b PHASE_ERROR, which is the least sd of the trajectories then.
-    """
-    blind = np.where(found["mispredictions"] == 0.0, found["cycles"], 0.0)
-    found[SPREAD] = np.maximum(found[SPREAD], PHASE_SCATTER * blind)
-    squares, total = found[OF_TOTAL] ** 2, np.nansum(blind)
-    if not np.nansum(found["mispredictions"]) and total:
-        squares += max((PHASE_ERROR * total) ** 2 - np.nansum(squares), 0.0) * blind / total
-    found[OF_TOTAL] = np.sqrt(squares + (PHASE_SCATTER * blind) ** 2)
 
 
 def _tell_missing(found: Predictions, paths: Sequence[str], log: Log) -> None:

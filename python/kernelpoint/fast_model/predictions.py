@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -10,36 +9,12 @@ from functools import cached_property
 import numpy as np
 
 from kernelpoint.profiles.profile import UNKNOWN, Profile
+from kernelpoint.simulators import simulator as load_simulator
 
-# Counters of simulators as sums of the model's own: name -> ((the model's counter, weight), ...). Accel-Sim looks stores up in
-# L1 as well, and calls a sector that is still on its way no hit.
-_L1_WRITES = (("l1_global_writes", 1.0),)
-_L1_WRITE_MISSES = (*_L1_WRITES, ("l1_global_write_hits", -1.0))
-_L2_READS = (("l2_accesses", 1.0), ("l2_global_writes", -1.0))
-_L2_WRITE_MISSES = (("l2_global_writes", 1.0), ("l2_global_write_hits", -1.0))
-# An L1 of Accel-Sim that allocates a line when its data arrives finds none while that is on its way: a miss once more.
-_ALLOCATES_ON_FILL = re.compile(r"^-gpgpu_cache:dl1\s+[^,\s]+,\w:\w:[fs]", re.MULTILINE)
-_WHOLE_NUMBERS = re.compile(r"^-gpgpu_(n_clusters|n_cores_per_cluster)\s+(\d+)", re.MULTILINE)
-Terms = Mapping[str, tuple[tuple[str, float], ...]]
-TERMS: Mapping[str, Terms] = {
-    "accelsim": {
-        "l1_accesses": (("l1_accesses", 1.0), *_L1_WRITES),
-        "l1_misses": (("l1_misses", 1.0), *_L1_WRITE_MISSES),
-        "l1_global_reads": (("l1_accesses", 1.0),),
-        "l1_global_read_hits": (("l1_accesses", 1.0), ("l1_misses", -1.0), ("l1_global_reads_merged", -1.0)),
-        "l1_bank_conflicts": (("l1_accesses", 1.0),),
-        "l2_misses": (("l2_misses", 1.0), *_L2_WRITE_MISSES),
-        "l2_global_reads": _L2_READS,
-        "l2_global_read_hits": (*_L2_READS, ("l2_misses", -1.0), ("l2_global_reads_merged", -1.0)),
-    },
-}
 # Standard deviation of a launch's cycles over runs of the same list that differ in single cycles, where it is predicted; its
 # part in the standard deviation of the total (squares add up to the variance); its cycles in the one of these runs whose state
 # replay begins it with.
 SPREAD, OF_TOTAL, REPLAYED = "cycles_spread", "cycles_of_total", "cycles_replayed"
-# Further counters of the model of MacSim's cores; warps that wait for an instruction line miss it each.
-OF_CORES = ("fetch_misses", "l1_lookups", "l1_lookup_misses", "merged_misses", "last_level_misses", "last_level_fills")
-REQUESTS, BEYOND_L1 = "requests", "requests_beyond_l1"  # of these: all, and those that met none on its way
 
 
 def in_terms_of(
@@ -59,27 +34,9 @@ def in_terms_of(
     >>> in_terms_of("mine", x) == x
     True
     """
-    terms = dict(TERMS.get(simulator, {}))
-    if _ALLOCATES_ON_FILL.search(options):
-        terms["l1_misses"] = (*terms["l1_misses"], ("l1_global_reads_merged", 1.0))
-    made = _active_cycles(counters, options, latency)
-    made |= {
-        name: np.maximum(sum(weight * counters[own] for own, weight in parts), 0.0)
-        for name, parts in terms.items()
-        if all(own in counters for own, _ in parts)
-    }
-    return {**counters, **made}
-
-
-def _active_cycles(counters: Mapping[str, np.ndarray], options: str, latency: int) -> dict[str, np.ndarray]:
-    """Cycles after the constant launch latency, where there is one; and those in which SMs execute a CTA, summed over SMs:
-    of as many SMs as there are CTAs.
-    """
-    given = {name: int(value) for name, value in _WHOLE_NUMBERS.findall(options)}
-    sms = given.get("n_clusters", 0) * given.get("n_cores_per_cluster", 1)
     active = np.maximum(counters["cycles"] - latency, 0.0)
-    made = {"active_cycles": active} if latency else {}
-    return {**made, "sm_cycles": active * np.minimum(counters["ctas"], sms)} if sms and "ctas" in counters else made
+    after_latency = {"active_cycles": active} if latency else {}
+    return {**counters, **after_latency, **load_simulator(simulator).in_its_terms(counters, options, active)}
 
 
 @dataclass(frozen=True, eq=False)

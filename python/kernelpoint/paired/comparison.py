@@ -85,7 +85,7 @@ def _cure(first: Run, second: Run) -> list[str]:
         return []
     return [
         "with `fast_model: auto` each run predicted for its own GPU, so the draws differ; give both one model, `fast_model: "
-        "FILE` with the gpgpusim.config or params.in of either GPU, and run them again (another `journal:`, or `resume: never`)"
+        "FILE` with the configuration of either GPU, and run them again (another `journal:`, or `resume: never`)"
     ]
 
 

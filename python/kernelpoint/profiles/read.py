@@ -11,6 +11,7 @@ from kernelpoint.errors import ProfileError
 from kernelpoint.profiles.format import NOT_THIS, ProfileFormat, beginning_of
 from kernelpoint.profiles.profile import Profile
 from kernelpoint.registry import Registry
+from kernelpoint.simulators import simulators
 
 FORMATS: Registry[ProfileFormat] = Registry(
     "profile format", ProfileFormat, "kernelpoint.profiles.formats", "kernelpoint.profiles"
@@ -20,9 +21,8 @@ FORMATS: Registry[ProfileFormat] = Registry(
 def read_profile(path: str | Path, device: int | None = None) -> Profile:
     """Read a profile of every kernel launch, from a profiler or a full simulation.
 
-    Formats, recognised by content, plain or compressed with gzip or xz: those of profiles/formats, and those of other
-    packages
-    (entry point group `kernelpoint.profiles`).
+    Formats, recognised by content, plain or compressed with gzip or xz: those of simulators, of profiles/formats, and of other
+    packages (entry point group `kernelpoint.profiles`).
 
     Args:
         path: the file.
@@ -41,7 +41,7 @@ def read_profile(path: str | Path, device: int | None = None) -> Profile:
     path = Path(path)
     try:
         beginning = beginning_of(path)
-        formats = FORMATS.load_all()
+        formats = [*(kind for one in simulators() for kind in one.profile_formats()), *FORMATS.load_all()]
         found = max(formats, key=lambda kind: kind.certainty(beginning))
         if found.certainty(beginning) > NOT_THIS:
             return found().read(path, device)

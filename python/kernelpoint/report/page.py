@@ -20,6 +20,7 @@ from kernelpoint.report.sentences import sentences
 from kernelpoint.report.view import RunView, plan_of, view_run
 from kernelpoint.session.earlier_run import options_of
 from kernelpoint.session.verdict import EXACT, NOTHING, TOTAL_ERROR, open_launch, verdict
+from kernelpoint.simulators import simulator
 from kernelpoint.workload.forecast import compared
 
 SECTIONS = {
@@ -43,8 +44,7 @@ SECTIONS = {
     ),
 }
 
-SIMULATORS = {"accelsim": "Accel-Sim", "macsim": "MacSim", "kernelpoint-host": "the embedded host"}
-USUAL_FOLDERS = ("traces", "NO_ARGS")  # Accel-Sim's tracer and scripts name them so for every workload
+USUAL_FOLDERS = ("traces", "NO_ARGS")  # named so for every workload by tracers and their scripts
 
 
 def write_page(run: Run, path: Path, full_run: Run | None = None) -> None:
@@ -141,7 +141,8 @@ def _workload(run: Run) -> str:
 def _simulator(run: Run) -> str:
     if (host := run.header.host) is None:
         return "a simulator"
-    name = SIMULATORS.get(host.simulator, host.simulator)
+    title = "the embedded host" if host.simulator == "kernelpoint-host" else simulator(host.simulator).title
+    name = title or host.simulator
     version = f"version {host.version}" if host.version.isdecimal() else host.version
     return f"{name} ({version})" if version else name
 
@@ -150,9 +151,7 @@ def _gpu(run: Run) -> str:
     """Name and SMs of the simulated GPU, from its configuration, and the hash that identifies it."""
     host = run.header.host
     told = {k: v.lstrip("= ").split(" ")[0] for k, v in options_of(host.configuration if host else "").items()}
-    clusters, cores = told.get("-gpgpu_n_clusters", ""), told.get("-gpgpu_n_cores_per_cluster", "")
-    per_cluster = str(int(clusters) * int(cores)) if clusters.isdecimal() and cores.isdecimal() else ""
-    sms = told.get("sms") or told.get("num_sim_cores") or per_cluster
+    sms = told.get("sms") or simulator(host.simulator if host else "").sms(told)
     words = [told.get("name", ""), f"{sms} SMs" if sms else ""]
     text, identity = " ".join(filter(None, words)), (run.hashes.get("simulator_config") or "")[:12]
     return f"{text} ({identity})" if text and identity else text or identity or "-"

@@ -12,9 +12,9 @@ from kernelpoint.errors import ConfigError
 from kernelpoint.journal import Run
 from kernelpoint.report.launches import SIMULATED, launches
 from kernelpoint.session.earlier_run import options_of
+from kernelpoint.simulators import simulator
 
 End = Literal["estimate", "low", "high"]
-CLOCKS = "-gpgpu_clock_domains"  # option of Accel-Sim: MHz of the cores, then of others
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,12 @@ def system_times(run: Run, megahertz: float | None, end: End = "estimate") -> Sy
 
 
 def clock_of(run: Run, megahertz: float | None) -> float:
-    """Clock of the SMs in MHz: the one given, else Accel-Sim's own."""
+    """Clock of the SMs in MHz: the one given, else the simulator's own."""
     if megahertz is None:
         host = run.header.host
-        stated = options_of(host.configuration if host else "").get(CLOCKS, "").partition(":")[0]
-        if not stated:
+        megahertz = None if host is None else simulator(host.simulator).clock(options_of(host.configuration))
+        if megahertz is None:
             raise ConfigError("--clock: the run does not state the clock of its SMs; give it in MHz: --clock 1132")
-        megahertz = float(stated)
     if not (math.isfinite(megahertz) and megahertz > 0.0):
         raise ConfigError(f"--clock: got {megahertz}; allowed: MHz, above 0")
     return megahertz

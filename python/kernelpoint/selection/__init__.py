@@ -6,20 +6,19 @@ It fixes the design of the sample; of every stratum the launches that are drawn 
 passes. A run over the traced launches estimates the total of all.
 """
 
-from kernelpoint.selection.census import TRACERS, Census, Tracer, read_census
+from kernelpoint.selection.census import Census, read_census, tracers
 from kernelpoint.selection.forecast import Forecast, forecast
 from kernelpoint.selection.listed import listed_launches
 from kernelpoint.selection.output import write_output
 from kernelpoint.selection.selection import Selection
 
 __all__ = [
-    "TRACERS",
     "Census",
     "Forecast",
     "Selection",
-    "Tracer",
     "forecast",
     "listed_launches",
     "read_census",
+    "tracers",
     "write_output",
 ]

@@ -6,21 +6,12 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
 
 from kernelpoint.errors import ConfigError, ProfileError
 from kernelpoint.profiles import Profile, match, read_profile
 from kernelpoint.profiles.format import NOT_THIS, beginning_of
-from kernelpoint.profiles.formats.accel_sim_census import AccelSimCensus
-from kernelpoint.profiles.formats.macsim_census import MacSimCensus
+from kernelpoint.simulators import DEFAULT, Tracer, simulators
 
-Tracer = Literal["accelsim", "macsim"]
-TRACERS: tuple[Tracer, ...] = get_args(Tracer)
-FIRST: dict[Tracer, int] = {"accelsim": 1, "macsim": 0}  # number that the tracer gives a context's first launch
-CENSUSES: dict[Tracer, type[AccelSimCensus] | type[MacSimCensus]] = {
-    "accelsim": AccelSimCensus,
-    "macsim": MacSimCensus,
-}
 LEAST_MATCHED = 0.5  # of the launches that have to be in the profile; else it is another program's
 
 Log = Callable[[str], None]
@@ -33,7 +24,7 @@ class Census:
 
     Attributes:
         launches: names and shapes of each; times where a profile gave them.
-        tracer: whose numbers launches have.
+        simulator: whose tracer's numbers launches have.
 
     >>> from kernelpoint.profiles.builder import ProfileBuilder
     >>> builder = ProfileBuilder("example")
@@ -43,7 +34,7 @@ class Census:
     """
 
     launches: Profile
-    tracer: Tracer
+    simulator: str
 
     @property
     def size(self) -> int:
@@ -51,9 +42,14 @@ class Census:
         return self.launches.size
 
     @property
+    def tracer(self) -> Tracer:
+        """The tracer of the simulator."""
+        return tracers()[self.simulator]
+
+    @property
     def first(self) -> int:
         """The tracer's number of launch 0."""
-        return FIRST[self.tracer]
+        return self.tracer.first
 
     def with_times_of(self, profile: Profile, log: Log) -> Census:
         """The census with the times and counters of a profile, matched along sequences of name, grid and block.
@@ -70,15 +66,24 @@ class Census:
                 f"{profile.source}: only {matching.matched:,} of the {self.size:,} launches of {ours.source} are in this "
                 "profile; give one of the same program with the same input"
             )
-        return Census(profile.take(matching.rows).with_launches_of(ours), self.tracer)
+        return Census(profile.take(matching.rows).with_launches_of(ours), self.simulator)
 
 
-def read_census(path: Path, tracer: Tracer | None, log: Log) -> Census:
+def tracers() -> dict[str, Tracer]:
+    """The tracers of all simulators that have one, by the name of the simulator.
+
+    >>> all(one.list_name for one in tracers().values())
+    True
+    """
+    return {one.name: one.tracer for one in simulators() if one.tracer is not None}
+
+
+def read_census(path: Path, tracer: str | None, log: Log) -> Census:
     """Read a launch census, or a profile in its place.
 
     Args:
-        path: `stats_ctx_0x...` of Accel-Sim's tracer, `kernel_names.txt` of MacSim's, or any profile.
-        tracer: whose numbers to give the launches of a profile; a census says it itself.
+        path: a tracer's census (`stats_ctx_0x...`, `kernel_names.txt`), or any profile.
+        tracer: the simulator whose numbers to give the launches of a profile; a census says it itself.
         log: told that the numbers of a profile's launches may not be those of the tracer.
 
     Raises:
@@ -95,7 +100,7 @@ def read_census(path: Path, tracer: Tracer | None, log: Log) -> Census:
         beginning = beginning_of(path)
     except (OSError, EOFError) as error:
         raise ProfileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    found = next((name for name, kind in CENSUSES.items() if kind.certainty(beginning) > NOT_THIS), None)
+    found = next((name for name, one in tracers().items() if one.census.certainty(beginning) > NOT_THIS), None)
     if found is None and _LISTED.match(beginning.first_line):
         raise ConfigError(
             f"{path}: this is a list of traces; give the census of the program (stats_ctx_0x... or kernel_names.txt) or a "
@@ -104,7 +109,7 @@ def read_census(path: Path, tracer: Tracer | None, log: Log) -> Census:
     if found is None and tracer is None:
         raise ConfigError(
             f"--tracer: {path} is not a tracer's census, so say which tracer's numbers its launches have: "
-            f"{' or '.join(TRACERS)}"
+            f"{' or '.join(tracers())}"
         )
     if found is not None and tracer not in (None, found):
         raise ConfigError(f"--tracer: got {tracer!r}; {path} is a census of {found}'s tracer")
@@ -114,4 +119,4 @@ def read_census(path: Path, tracer: Tracer | None, log: Log) -> Census:
             f"{path}: a profile stands for the census: launches get the tracer's numbers in the profile's order, which may "
             "differ from the tracer's own; a run refuses traces of other launches"
         )
-    return Census(profile, found or tracer or "accelsim")
+    return Census(profile, found or tracer or DEFAULT)

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelpoint.profiles import Profile
+from kernelpoint.simulators import DEFAULT, simulator
 
 # Model: over three traced PyTorch programs a warp executes 80 instructions in the mean (half of the launches: fewer than 60),
 # and one takes 38 bytes of trace text.
 INSTRUCTIONS_OF_WARP = 80.0
 BYTES_OF_INSTRUCTION = 38.0
-# Model: Accel-Sim with the configuration of a V100 or an RTX 3070 on one core: a launch costs a third of a second, and 200,000
-# thread instructions a second.
+# Model: the default simulator with the configuration of a V100 or an RTX 3070 on one core: a launch costs a third of a second,
+# and 200,000 thread instructions a second.
 SECONDS_OF_LAUNCH = 0.33
 THREAD_INSTRUCTIONS_A_SECOND = 200_000.0
 LANES = 32
@@ -23,8 +24,8 @@ LANES = 32
 class Forecast:
     """Amounts of the launches to trace and of the launches of the first pass, beside those of all launches.
 
-    launches, bytes (of trace text), seconds (of Accel-Sim on one core): (first pass, traced, all). guessed: share of
-    the traced launches without an instruction count.
+    launches, bytes (of trace text), seconds (in the default simulator on one core): (first pass, traced, all). guessed: share
+    of the traced launches without an instruction count.
 
     Example:
         >>> forecast = Forecast((12, 20, 901), (1e6, 2e6, 4e9), (30.0, 50.0, 2600.0), guessed=0.0)
@@ -45,8 +46,8 @@ class Forecast:
             "of them",
             f"disk: about {_bytes(self.bytes[1])} of trace text, all launches {_bytes(self.bytes[2])}",
             f"simulation: at most about {_time(self.seconds[0])} for the first pass and {_time(self.seconds[1])} for "
-            f"the traced launches, all launches {_time(self.seconds[2])} (Accel-Sim, one core); less where the fast model "
-            "can predict the traced launches",
+            f"the traced launches, all launches {_time(self.seconds[2])} ({simulator(DEFAULT).title}, one core); less "
+            "where the fast model can predict the traced launches",
         ]
         if self.guessed:
             lines.append(

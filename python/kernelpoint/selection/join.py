@@ -9,10 +9,9 @@ from pathlib import Path
 
 from kernelpoint.errors import ConfigError, TraceError
 from kernelpoint.files import replacing
+from kernelpoint.selection.census import tracers
+from kernelpoint.simulators import Tracer
 from kernelpoint.traces import read_trace_list
-
-ACCELSIM, MACSIM = "kernelslist.g", "kernel_config.txt"
-BESIDE = ("kernel_names.txt",)  # of MacSim's tracer: names and shapes of all launches
 
 
 @dataclass(frozen=True)
@@ -25,8 +24,8 @@ class _Launch:
 def join_lists(folders: Sequence[Path], output: Path) -> int:
     """Write one trace list in `output`, with links to the traces of all `folders`; the number of launches.
 
-    Launches stand in the order of the tracer's numbers. Accel-Sim's tracer keeps every copy from the host in each of its
-    lists, so the copies of one list, and where a launch stands among them, are those of all.
+    Launches stand in the order of the tracer's numbers. A tracer keeps every copy from the host in each of its lists, or none,
+    so the copies of one list, and where a launch stands among them, are those of all.
 
     Args:
         folders: each holds a list of one tracer run, all of the same CUDA context.
@@ -34,14 +33,14 @@ def join_lists(folders: Sequence[Path], output: Path) -> int:
 
     Raises:
         TraceError: a folder has no list, lists differ in their copies, or a launch was traced in two runs.
-        ConfigError: lists of both simulators, or `output` cannot be written.
+        ConfigError: lists of two simulators, or `output` cannot be written.
     """
-    lists = [_list_of(folder) for folder in folders]
+    found = [_list_of(folder) for folder in folders]
+    lists, tracer = [path for path, _ in found], found[0][1]
     if len({path.name for path in lists}) > 1:
         raise ConfigError(
             f"{lists[0].name} and {lists[-1].name} are lists of two simulators; join lists of one simulator"
         )
-    is_macsim = lists[0].name == MACSIM
     read = [read_trace_list(path) for path in lists]
     copies = [[tuple(row) for row in each.copies[:, 1:].tolist()] for each in read]
     for path, own in zip(lists, copies, strict=True):
@@ -60,7 +59,7 @@ def join_lists(folders: Sequence[Path], output: Path) -> int:
             launches[number] = _Launch(number, count, Path(trace))
     ordered = [launches[number] for number in sorted(launches)]
     try:
-        _write(output, ordered, copies[0], lists, is_macsim)
+        _write(output, ordered, copies[0], lists, tracer)
     except OSError as error:
         raise ConfigError(
             f"--output: cannot write {error.filename or output}: {error.strerror}; give a new folder"
@@ -68,11 +67,12 @@ def join_lists(folders: Sequence[Path], output: Path) -> int:
     return len(ordered)
 
 
-def _list_of(folder: Path) -> Path:
-    for name in (ACCELSIM, MACSIM):
-        if (folder / name).is_file():
-            return folder / name
-    raise TraceError(f"{folder}: no {ACCELSIM} and no {MACSIM}; give the folder of one tracer run, post-processed")
+def _list_of(folder: Path) -> tuple[Path, Tracer]:
+    for tracer in tracers().values():
+        if (path := folder / tracer.list_name).is_file():
+            return path, tracer
+    names = " and ".join(f"no {tracer.list_name}" for tracer in tracers().values())
+    raise TraceError(f"{folder}: {names}; give the folder of one tracer run, post-processed")
 
 
 def _copies_before(positions: Sequence[int], launches: int) -> list[int]:
@@ -92,20 +92,20 @@ def _copies_before(positions: Sequence[int], launches: int) -> list[int]:
 
 
 def _write(
-    output: Path, launches: Sequence[_Launch], copies: Sequence[tuple[int, ...]], lists: Sequence[Path], macsim: bool
+    output: Path, launches: Sequence[_Launch], copies: Sequence[tuple[int, ...]], lists: Sequence[Path], tracer: Tracer
 ) -> None:
     output.mkdir(parents=True, exist_ok=True)
-    lines = ["nvbit", "14", "-1"] if macsim else []
+    lines = [*tracer.list_head]
     done = 0
     for launch in launches:
         while done < launch.copies:
             lines.append(f"MemcpyHtoD,0x{copies[done][0]:016x},{copies[done][1]}")
             done += 1
-        target = launch.path.parent if macsim else launch.path
+        target, line = tracer.entry(launch.path)
         _link(target, output / target.name)
-        lines.append(f"./{target.name}/trace.txt" if macsim else target.name)
+        lines.append(line)
     lines += [f"MemcpyHtoD,0x{address:016x},{size}" for address, size in copies[done:]]
-    for name in BESIDE if macsim else ():
+    for name in tracer.beside_list:
         if (lists[0].parent / name).is_file():
             _link(lists[0].parent / name, output / name)
     with replacing(output / lists[0].name) as file:

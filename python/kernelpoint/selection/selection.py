@@ -14,7 +14,7 @@ from kernelpoint.errors import ConfigError, PlanError
 from kernelpoint.estimation import Design
 from kernelpoint.profiles import Profile
 from kernelpoint.randomness import permanent_random_numbers
-from kernelpoint.selection.census import TRACERS, Census
+from kernelpoint.selection.census import Census, tracers
 
 FORMAT_VERSION = 1
 _DESIGN = tuple(f.name for f in fields(Design) if f.name != "u")
@@ -71,7 +71,7 @@ class Selection:
         about = {
             "version": FORMAT_VERSION,
             "origin": self.origin,
-            "tracer": self.census.tracer,
+            "tracer": self.census.simulator,
             "source": launches.source,
             "names": list(launches.names),
             "counters": list(launches.counters),
@@ -105,7 +105,7 @@ class Selection:
 def _made_of(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Selection:
     """The selection in a file; its parts must fit together."""
     size, origin, traced = len(arrays["launch_name_ids"]), about["origin"], arrays["traced"]
-    if about["tracer"] not in TRACERS or origin["launches"] != [size] or traced.shape != (size,):
+    if about["tracer"] not in tracers() or origin["launches"] != [size] or traced.shape != (size,):
         raise ValueError("its launches do not add up")
     if not math.isfinite(about["spare"]) or traced.dtype != bool:
         raise ValueError("its sample is invalid")

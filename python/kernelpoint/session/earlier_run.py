@@ -147,8 +147,8 @@ def _name_first(key: str) -> tuple[bool, str]:
 def options_of(text: str) -> dict[str, str]:
     """Option -> value of a configuration as simulators state it: `-key value`, `key value` or `key: value` on a line.
 
-    >>> options_of("-gpgpu_n_clusters 80\\nl2_size: 6291456")
-    {'-gpgpu_n_clusters': '80', 'l2_size': '6291456'}
+    >>> options_of("-n_clusters 80\\nl2_size: 6291456")
+    {'-n_clusters': '80', 'l2_size': '6291456'}
     """
     found = {}
     for line in text.splitlines():

@@ -11,8 +11,8 @@ from kernelpoint.estimation import Engine, Estimate, Look
 from kernelpoint.session.ratios import RATIOS
 from kernelpoint.workload.plan import Plan
 
-# Counter of a host -> what of a trace it may be: a count, less others. Which it is, the simulated launches tell. MacSim's
-# instructions are those of warps, less those that its reader leaves out.
+# Counter of a host -> what of a trace it may be: a count, less others. Which it is, the simulated launches tell. Some
+# simulators count instructions of warps, less those that their reader leaves out.
 CANDIDATES: dict[str, tuple[tuple[str, ...], ...]] = {
     "instructions": (("thread_instructions",), ("instructions",), ("instructions", "unread_instructions")),
     "warp_instructions": (("instructions",),),

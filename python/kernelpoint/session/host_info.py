@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from kernelpoint.errors import HostError
 from kernelpoint.session.ratios import ACTIVE_CYCLES, check_counter, check_names
+from kernelpoint.simulators import simulator
 from kernelpoint.workload import Descriptions
 
 MOST_PROCESSES = 1 << 16
@@ -17,7 +17,6 @@ MOST_LAUNCHES = 1 << 28  # of all processes; what is kept of a launch takes some
 MOST_LINES = 1 << 32  # of the state between launches: caches of 512 GiB
 MOST_SMS = 1 << 16  # kp_touch.sm has 16 bits
 MOST_HISTORY, MOST_COUNTERS = 24, 1 << 30  # bits of a predictor's history; counters of all predictors, one byte each
-LAUNCH_LATENCY = re.compile(r"^-gpgpu_kernel_launch_latency\s+(\d+)", re.MULTILINE)
 LEAST_HOOK = 3  # of patched simulators: "hook 3" in their version; older ones state less than kp_host_info now asks for
 
 
@@ -64,13 +63,8 @@ class HostInfo:
 
     @property
     def launch_latency(self) -> int:
-        """Constant cycles of each launch, by the option of Accel-Sim; 0 where there is none.
-
-        >>> HostInfo("accelsim", configuration="-gpgpu_kernel_launch_latency   5000 # cycles").launch_latency
-        5000
-        """
-        found = LAUNCH_LATENCY.search(self.configuration)
-        return int(found[1]) if found else 0
+        """Constant cycles of each launch, by the simulator's options; 0 where there are none."""
+        return simulator(self.simulator).launch_latency(self.configuration)
 
     @property
     def counters(self) -> tuple[str, ...] | None:
@@ -125,7 +119,7 @@ class HostInfo:
 def _check_hook(simulator: str, version: str) -> None:
     """Refuse a simulator that an older KernelPoint patched: required facts are missing.
 
-    >>> _check_hook("accelsim", "hook 3")
+    >>> _check_hook("mine", "hook 3")
     """
     words = version.split()
     if len(words) == 2 and words[0] == "hook" and words[1].isdecimal() and int(words[1]) < LEAST_HOOK:

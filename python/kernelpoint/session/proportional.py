@@ -11,47 +11,17 @@ from numpy.typing import NDArray
 
 from kernelpoint.estimation import Engine, Estimate, Look
 from kernelpoint.estimation.quantiles import two_sided
+from kernelpoint.simulators import simulators
 from kernelpoint.workload.plan import Plan
 
-# Model: event -> counters of simulators that count it, or are in proportion to it kernel by kernel. AccelWattch charges a fixed
-# energy for each event; the energy of units that only some kernels use is in proportion to the instructions of these.
-_COUNTED = {
-    "instructions": """
-        energy_dp_divp energy_dp_mulp energy_dpup energy_fp_divp energy_fp_exp energy_fp_lgp energy_fp_mulp energy_fp_sinp
-        energy_fp_sqrtp energy_fpup energy_int_divp energy_int_mul24p energy_int_mul32p energy_int_mulp energy_intp
-        energy_pipep energy_tensorp""",
-    "warp_instructions": """
-        energy_ibp energy_icp energy_rfp energy_schedp energy_ccp const_cache_access dispatch_wait""",
-    "l1_accesses": "energy_dcp energy_texp energy_tcp",
-    "l2_accesses": "energy_l2cp energy_nocp",
-    "shared_accesses": "energy_shrdp",
-    "sm_cycles": "energy_staticp",
-    "dram_reads": "energy_dramp",
-    "l1_lookups": "l1_accesses",
-    "l1_lookup_misses": "l1_misses",
-    "fetch_misses": "icache_miss_total",
-    "merged_misses": "total_memory_merge",
-    "requests": "memory_requests avg_memory_latency avg_memory_latency_base power_mc_r",
-    "requests_beyond_l1": "l2_accesses l2_misses l3_miss_gpu llc_accesses power_llc_r power_llc_r_tag",
-    "last_level_misses": """
-        llc_misses dram_requests power_mc_w power_llc_linefill_buf_r power_llc_linefill_buf_w power_llc_linefill_buf_r_tag""",
-    "last_level_fills": "dram_column dram_avg_latency_base power_llc_w",
-    "cycles": """
-        num_no_fetch_cycles dram_channel0_dbus_idle dram_channel1_dbus_idle dram_channel2_dbus_idle dram_channel3_dbus_idle
-        dram_channel4_dbus_idle dram_channel5_dbus_idle dram_channel6_dbus_idle dram_channel7_dbus_idle""",
+# Of all simulators: counter -> predicted counter that it is in proportion to, kernel by kernel; relative standard deviations of
+# totals for what replay does not restore, and of totals that are sums of the predictions.
+EVENTS = {
+    counter: event for one in simulators() for event, named in one.in_proportion.items() for counter in named.split()
 }
-EVENTS = {counter: event for event, counters in _COUNTED.items() for counter in counters.split()}
-# Model: relative standard deviation of totals for what replay does not restore: in MacSim, CTAs that waited for room ran on
-# other cores, whose L1s hold other lines; simpletorch +3 to +8 %. Cycles without a fetch depend on the schedulers' turns.
-REPLAY = {
-    **dict.fromkeys(("fetch_misses", "merged_misses", "requests", "requests_beyond_l1"), 0.05),
-    "num_no_fetch_cycles": 0.05,
-}
-# Model: relative standard deviation of totals that are the model's own: launches from replayed state have up to 2.5 times the
-# L1 misses of the full run, and few launches have most of the misses of the last level. On simpletorch and two stretches of
-# simpleopacus the model is off by -1 to +4 % (L1), -10 to +21 % (misses of the last level), -4 to -1 % (lines that it loads).
-PREDICTED = {"l1_lookup_misses": 0.1, "last_level_misses": 0.125, "last_level_fills": 0.1}
-# Model: the same of totals of counters that are predicted themselves. In Accel-Sim the model counts 1,261 of 1,262 launches
+REPLAY = {name: error for one in simulators() for name, error in one.not_restored.items()}
+PREDICTED = {event: error for one in simulators() for event, error in one.own_totals.items()}
+# Model: the same of totals of counters that are predicted themselves. In one simulator the model counts 1,261 of 1,262 launches
 # right in the L1, and 1,220 in the L2; the others are not like any that was drawn.
 OF_ITSELF = 0.05
 # Model: relative standard deviation of launches of one kernel and grid, and of kernels at least; of launches believed as much

@@ -19,6 +19,7 @@ from kernelpoint.ranges import ranges_for
 from kernelpoint.session.range_targets import check_range_targets, range_samples, targets_of_ranges
 from kernelpoint.session.ratios import RATIOS
 from kernelpoint.session.validation import first_number, shortest_list
+from kernelpoint.simulators import Simulator, simulator_of
 from kernelpoint.workload import Population
 from kernelpoint.workload.forecast import Forecast, targets_text
 from kernelpoint.workload.plan import Plan
@@ -41,11 +42,6 @@ FIRST_LAUNCH_EXCESS, VARIATION_SHARE = 0.2, 0.05
 # Of recorded runs (lab/coverage/forecasts.py), nine of ten take no less than the first rehearsal divided by MARGIN, and nine of
 # ten no more than lies this part of the way, in logarithms, from the first rehearsal to the second.
 MARGIN, PART_OF_WAY = 1.1, 0.75
-# Model: of Accel-Sim on one core, to a factor of three: seconds a launch, for each thread instruction, and for the constant
-# latency of a launch, which only a full run simulates.
-LAUNCH_SECONDS, INSTRUCTION_SECONDS, LATENCY_SECONDS = 0.05, 1.0 / 500_000, 0.3
-# Model: of MacSim, for each warp instruction: 9.1 and 11.3 us on two lists of PyTorch training; 58 us behind memory.
-MACSIM_SECONDS = 1e-5
 
 
 def forecasts(config: Config, policy: type[Policy], population: Population, plan: Plan) -> list[Forecast]:
@@ -57,7 +53,7 @@ def forecasts(config: Config, policy: type[Policy], population: Population, plan
     the first launch of each stratum longer by FIRST_LAUNCH_EXCESS, and adds to PREDICTION_ERROR the part VARIATION_SHARE of the
     coefficient of variation of the predictions in the stratum: where a kernel's launches differ, the model is off differently
     for each. The policy's design, its engine, its passes and its stopping rule are the real ones. Model: these five, as the
-    fast model's residuals were in Accel-Sim on PyTorch training and in the embedded host; other launches may be less like their
+    fast model's residuals were on PyTorch training and in the embedded host; other launches may be less like their
     predictions still. Ranges are those of 80 % of recorded runs (`ranged`). Nothing is said of more than a million launches, of
     a budget on another counter than cycles, and of a policy without a bound.
 
@@ -231,8 +227,8 @@ def _forecast(
         least_speedup=float(work.sum()) / most_cost,
         most_minutes=most_minutes,
         validations=validations,
-        full_minutes=_minutes(population, plan, np.arange(population.size), LATENCY_SECONDS),
-        simulator="MacSim" if _is_of_macsim(population) else "Accel-Sim",
+        full_minutes=_minutes(population, plan, np.arange(population.size), is_full_run=True),
+        simulator=simulator_of(population.paths).title,
     )
 
 
@@ -295,19 +291,10 @@ def _known(population: Population, plan: Plan) -> tuple[np.ndarray, str] | None:
     return (np.where(np.isfinite(values), values, usual), source) if usual > 0 else None
 
 
-def _minutes(population: Population, plan: Plan, drawn: np.ndarray, latency: float = 0.0) -> float:
-    """Time that the drawn launches will take, by the instructions of their warps (MacSim) or threads (Accel-Sim)."""
-    of_macsim = _is_of_macsim(population)
-    instructions = plan.count_of_unit("instructions" if of_macsim else "thread_instructions")
-    if instructions is None:
+def _minutes(population: Population, plan: Plan, drawn: np.ndarray, is_full_run: bool = False) -> float:
+    """Time that the drawn launches will take in the simulator of their traces, by instructions of its kind."""
+    costs = simulator_of(population.paths).costs
+    instructions = None if costs is None else plan.count_of_unit(costs.instructions)
+    if costs is None or instructions is None:
         return float("nan")
-    total = float(np.nansum(instructions[drawn]))
-    seconds = (
-        MACSIM_SECONDS * total if of_macsim else (LAUNCH_SECONDS + latency) * len(drawn) + INSTRUCTION_SECONDS * total
-    )
-    return seconds / 60.0
-
-
-def _is_of_macsim(population: Population) -> bool:
-    """True if the traces are in MacSim's layout."""
-    return any(path.endswith("/trace.txt") for path in population.paths[:1])
+    return costs.seconds(len(drawn), float(np.nansum(instructions[drawn])), is_full_run) / 60.0

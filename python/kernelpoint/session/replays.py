@@ -7,6 +7,7 @@ from collections.abc import Callable
 from kernelpoint.errors import HostError
 from kernelpoint.fast_model.predict import states_of_cores
 from kernelpoint.session.host_info import HostInfo
+from kernelpoint.simulators import simulator_of
 from kernelpoint.traces import launch_paths
 from kernelpoint.traces.replay import Replay, Replayed, StateInfo
 from kernelpoint.workload import fingerprint
@@ -67,4 +68,4 @@ class Replays:
             return b""
         paths = launch_paths(path)
         identity = fingerprint((len(paths),), paths).files
-        return states_of_cores(identity, self._host.residency, self._host.predictor, self._log)
+        return states_of_cores(simulator_of(paths), identity, self._host.residency, self._host.predictor, self._log)

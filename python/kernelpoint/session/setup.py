@@ -27,6 +27,7 @@ from kernelpoint.session.range_targets import check_range_targets
 from kernelpoint.session.ratios import ACTIVE_CYCLES, RATIOS, check_counter
 from kernelpoint.session.selecting import selected
 from kernelpoint.session.trace_checks import check_architectures
+from kernelpoint.simulators import simulators
 from kernelpoint.workload import population_for
 from kernelpoint.workload.frame import SamplingFrame, hash_design, strata_record
 from kernelpoint.workload.model import Log
@@ -84,8 +85,8 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
     budget = budget_of(config, policy, host)
     if config.replay.state == "empty" and not host.can_replay:
         raise ConfigError(
-            "replay.state: got 'empty'; allowed with a trace list and a simulator that can restore its state: Accel-Sim, "
-            "MacSim, kernelpoint-host"
+            "replay.state: got 'empty'; allowed with a trace list and a simulator that can restore its state: "
+            + ", ".join([*(one.title for one in simulators()), "kernelpoint-host"])
         )
     unknown = config.selection is None and _needs_census(config, policy, host)
     frame = None if unknown else _frame(config, policy, host, log, begun_with, pool)
@@ -215,8 +216,8 @@ def drawn_whole(
     """The frame of a full run over the same launches, where the first pass would draw every launch anyway; else None.
 
     Each launch then begins with the state that the one before it left, and nothing is estimated: the total is that of the full
-    run to the last cycle. Replayed states would only add an error. Only for simulators with a model of trajectories (MacSim):
-    there that error is the largest.
+    run to the last cycle. Replayed states would only add an error. Only for simulators with a model of trajectories: there
+    that error is the largest.
 
     Args:
         begun_with: hashes of the journal that the run goes on with, if any: the run stays what it began as.

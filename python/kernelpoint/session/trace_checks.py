@@ -17,7 +17,7 @@ LOOKED_AT = (
 
 
 def check_architectures(host: HostInfo, paths: Sequence[str]) -> None:
-    """Refuse a list with code that the simulator does not know: Accel-Sim would end at it with exit code 0 and no result.
+    """Refuse a list with code that the simulator does not know: it may end at it with exit code 0 and no result.
 
     Nothing is refused if the host names no architectures, nor for an unreadable trace, which has a message of its
     own.
@@ -53,7 +53,7 @@ class TraceIntegrity:
     of it (kp_host_info.flags).
 
     Example:
-        >>> TraceIntegrity(HostInfo("accelsim", needs_whole_traces=True)).problem("no-such.traceg")
+        >>> TraceIntegrity(HostInfo("mine", needs_whole_traces=True)).problem("no-such.traceg")
         'no-such.traceg: cannot be opened: No such file or directory'
         >>> TraceIntegrity(HostInfo("kernelpoint-host")).problem("no-such.traceg")
         ''

@@ -29,7 +29,6 @@ from kernelpoint.estimation import (
     replay_error,
     trajectory_error,
 )
-from kernelpoint.fast_model import REPLICATIONS
 from kernelpoint.fast_model.predictions import OF_TOTAL
 from kernelpoint.journal import AbortRecord, FurtherValidationsRecord, ValidationRecord
 from kernelpoint.randomness import generator
@@ -50,6 +49,7 @@ from kernelpoint.session.ratios import ACTIVE_CYCLES, RATIOS
 from kernelpoint.session.replays import KEPT, REPLAYED
 from kernelpoint.session.verdict import OF_MEAN
 from kernelpoint.session.worker_protocol import Planned, Step
+from kernelpoint.simulators import simulator_of
 from kernelpoint.workload.frame import SamplingFrame
 
 if TYPE_CHECKING:
@@ -115,8 +115,8 @@ def why_not_checked(setup: Setup) -> str:
 
 
 def has_trajectories(setup: Setup) -> bool:
-    """True if predictions include the scatter of launches over equally likely trajectories of the list (MacSim's
-    cycles)."""
+    """True if predictions include the scatter of launches over equally likely trajectories of the
+    list."""
     known = {} if setup.frame is None else setup.frame.design.means
     return OF_TOTAL in known and setup.budget.counter == "cycles"
 
@@ -432,10 +432,10 @@ def check_without_validation(setup: Setup) -> ReplayCheck:
     if reason or not has_trajectories(setup) or not _states_a_bound_on_some(setup):
         return ReplayCheck(reason=reason)
     assert setup.frame is not None, "has_trajectories says that there is one"
-    predictions = setup.frame.design.means
+    predictions, replications = setup.frame.design.means, simulator_of(setup.frame.population.paths).replications
     of_mean = setup.config.replay.total == "mean"
     error = trajectory_error(
-        predictions["cycles"], predictions[OF_TOTAL], REPLICATIONS, setup.budget.confidence, of_mean
+        predictions["cycles"], predictions[OF_TOTAL], replications, setup.budget.confidence, of_mean
     )
     return ReplayCheck({"cycles": error}, assumption=OF_MEAN if of_mean else OF_TRAJECTORIES)
 

@@ -106,7 +106,7 @@ class Work:
         global_accesses, shared_accesses: warp instructions with at least one active lane.
         sectors: of global memory.
         bytes: requested from global memory, lanes times width.
-        unread_instructions: of the instructions, those that their simulator leaves out (MacSim: most warps' last).
+        unread_instructions: of the instructions, those that their simulator leaves out.
         by_unit: warp instructions by unit, in the order of UNITS.
 
     Example:
@@ -165,16 +165,9 @@ def read_header(path: str | os.PathLike[str]) -> LaunchHeader:
 
 
 def scan_trace(path: str | os.PathLike[str]) -> Scan:
-    """Read a trace once, without a cache: an Accel-Sim trace, or a launch of MacSim's named by its ``trace.txt``.
+    """Read a trace once, without a cache; a launch that is a folder is named by its ``trace.txt``.
 
-    MacSim's records hold less, so the same launch gives another stream and another graph there: no opcode modifiers, no
-    address registers (RZ stands for them, so no edge leads to a memory reference), one space of untagged registers for R,
-    P, UR and UP, one register of a wide operand, at most four sources, no guard predicates, no instructions that no lane
-    executed, and of an access only its 128-byte sectors, over which its lanes are spread:
-    plugin/simulators/macsim/trace/source.cc.
-    Measured with the builtin encoder on 91 streams of four lists: the cosine between a stream's two embeddings is 0.95 in the
-    mean, between different streams 0.27; the nearest embedding of the other format is of the same kernel for 98 %; clusters
-    of a list agree with an adjusted Rand index of 0.79 to 1 (python/kernelpoint/convert/README.md).
+    A trace format may hold less than another, so that the same launch gives another stream and another graph there.
 
     Raises:
         TraceError: the trace is missing, truncated, damaged or of an unknown tracer version; names file and line.

@@ -32,10 +32,10 @@ class TraceList:
 
 
 def read_trace_list(path: str | os.PathLike[str]) -> TraceList:
-    """Read Accel-Sim's ``kernelslist.g``, MacSim's ``kernel_config.txt``, or a folder of traces.
+    """Read a ``kernelslist.g``, a ``kernel_config.txt``, or a folder of traces.
 
-    In Accel-Sim's list, lines that start with ``MemcpyHtoD`` or ``kernel`` count, all others are ignored, as there. MacSim's
-    begins with ``nvbit``; a launch is named by its ``trace.txt``. A folder stands for its ``kernelslist.g``, else
+    In the first, lines that start with ``MemcpyHtoD`` or ``kernel`` count, all others are ignored. The second begins with
+    ``nvbit``; a launch is named by its ``trace.txt``. A folder stands for its ``kernelslist.g``, else
     for its files ``kernel-N[-ctx_0x..].traceg[.xz|.zst]`` by N, or else for its ``kernel_config.txt``.
 
     Raises:
@@ -58,9 +58,9 @@ def read_trace_list(path: str | os.PathLike[str]) -> TraceList:
 
 
 def trace_formats() -> tuple[str, ...]:
-    """The names of all trace formats: one folder of plugin/native/trace each, which registers itself.
+    """The names of all trace formats, those of their simulators: one folder of plugin/simulators each, which registers itself.
 
-    >>> {"accelsim", "macsim"} <= set(trace_formats())
+    >>> all(name.islower() for name in trace_formats())
     True
     """
     return _native.trace_formats()

@@ -18,7 +18,8 @@ MATCHED_SHARE = (
 def aligned(profile: Profile, paths: tuple[str, ...], log: Log) -> Profile:
     """A profile whose row i belongs to the trace `paths[i]`; `log` gets the rows and launches without a counterpart.
 
-    A profile without names and shapes (a journal, the output of MacSim) is matched by position and gets them from the traces.
+    A profile without names and shapes (a journal, the output of some simulators) is matched by position and gets them
+    from the traces.
 
     Raises:
         ProfileError: fewer than half of the launches, or of the profile's rows where it has fewer, have a counterpart.

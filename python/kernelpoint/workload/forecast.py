@@ -42,7 +42,7 @@ class Forecast:
     most_minutes: float = 0.0
     validations: int = 0
     full_minutes: float = math.nan
-    simulator: str = "Accel-Sim"
+    simulator: str = "a simulator"
     further: str = ""
 
     @property

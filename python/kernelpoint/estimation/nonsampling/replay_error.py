@@ -14,14 +14,14 @@ from kernelpoint.estimation.nonsampling.systematic_error import SystematicError
 from kernelpoint.estimation.quantiles import quantile
 
 # Model: standard deviation of relative replay errors of launches, before any validation launch, without DRAM reads;
-# measured in Accel-Sim (accelsim_patch/README.md), as are the others
+# measured as docs/bound.md says, as are the others
 EXPECTED_SPREAD = 0.001
 # Model: standard deviation of replay errors in cycles, which does not grow with a launch's length: arbiters and queues stand
-# otherwise. 1 to 11 over the validation launches of ten runs in Accel-Sim, 29 in one with launches of 900 cycles
+# otherwise. 1 to 11 over the validation launches of ten runs, 29 in one with launches of 900 cycles
 EXPECTED_CYCLES = 15.0
 MAX_CYCLES = 30.0  # Model: what validation launches can raise it to; errors beyond count as measured
 # Model: standard deviation of the relative error of a total of launches that read nothing from DRAM: 0.00 to 0.16 % in five
-# lists in Accel-Sim (docs/bound.md)
+# lists (docs/bound.md)
 EXPECTED_ERROR = 0.002
 PRIOR_DRAWS = 2  # Model: validation launches that this belief counts as
 READING = 15.0  # Model: launches that do nothing but read from DRAM scatter by so many times EXPECTED_SPREAD more
@@ -33,8 +33,8 @@ AGREED_SHARE = 0.4  # of the error budget, for the half-width of the first valid
 SURPLUS = (
     1.2  # further validation launches make the half-width smaller than it has to be by this: their spread may be larger
 )
-# Model: standard deviation of full runs' totals over that of the model's replications; measured in MacSim, 0.46 to 0.36 % (21
-# full runs) and 0.30 to 0.23 % (five) (macsim_patch/README.md)
+# Model: standard deviation of full runs' totals over that of the model's replications: 0.46 to 0.36 % (21 full runs) and 0.30
+# to 0.23 % (five)
 TRAJECTORY_SPREAD = 1.3
 
 
@@ -92,7 +92,7 @@ def replay_error(compared: Compared, confidence: float) -> SystematicError:
 
     s = EXPECTED_SPREAD x mean dependence is what is believed of the spread, so few agreeing validation launches do not make v
     0. Where all are equal to the last unit, of one at least that depends on DRAM as the mean does, s is EXPECTED_SPREAD: such a
-    launch is equal in 0 of 25 cases where replay does not restore all (Model: Accel-Sim, footprints beyond the L2).
+    launch is equal in 0 of 25 cases where replay does not restore all (Model: footprints beyond the L2).
 
     Validation launches that are short tell little of long ones. A = r (1 - n / drawn) sum (c_i a_i)^2 / (sum z(kept) / n)^2 is
     the variance of b by the absolute spreads a_i, c_i the weight of launch i in the mean of z. r is the spread that they show

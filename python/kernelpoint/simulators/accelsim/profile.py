@@ -18,7 +18,7 @@ _ACCEL_SIM = re.compile(
 )
 
 
-class AccelSim(TextFormat):
+class AccelSimOutput(TextFormat):
     """Cycles and instructions of every kernel that Accel-Sim printed, in the order of launch uids.
 
     Grid, block, shared memory, registers and the trace's file name come from the header that is printed when a trace is

@@ -80,7 +80,7 @@ def remove_conversion(folder: Path) -> None:
     """Remove the files of a conversion from a folder, and nothing else; a folder without one is not touched.
 
     >>> import pathlib
-    >>> from kernelpoint.convert import convert_to_macsim
+    >>> from kernelpoint.simulators.macsim.convert import convert_to_macsim
     >>> _ = convert_to_macsim("traces/kernelslist.g", "converted")
     >>> remove_conversion(pathlib.Path("converted"))
     >>> list(pathlib.Path("converted").glob("Kernel*"))

@@ -9,25 +9,26 @@ of a record and the losses; opcodes that MacSim has no number for are listed in 
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from kernelpoint import _native
-from kernelpoint.convert.layout import Placement, place
-from kernelpoint.convert.manifest import Manifest
 from kernelpoint.errors import TraceError
 from kernelpoint.files import replacing, write_output
+from kernelpoint.simulators import ConversionProgress
+from kernelpoint.simulators.macsim.convert.layout import Placement, place
+from kernelpoint.simulators.macsim.convert.manifest import Manifest
 from kernelpoint.traces import launch_paths
-
-Progress = Callable[[str, int, int], None]
 
 # zlib's fastest: 6 makes the files of a synthesised transformer 38 % smaller and takes three times the processor time.
 LEVEL = 1
+OTHER_FILES = 32  # that MacSim has open besides those of warps
 
 
 @dataclass(frozen=True)
@@ -56,13 +57,31 @@ class Conversion:
     without_lanes: int
     approximated: dict[str, int]
 
+    def sentences(self, output: Path) -> list[str]:
+        """Lines for the user: written files, approximations, and the number of files that MacSim will keep open."""
+        limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        lines = [
+            f"{output / 'kernel_config.txt'}: {self.launches:,} launches in {self.folders:,} folders, {self.warps:,} warps, "
+            f"{self.records:,} records"
+        ]
+        if self.approximated:
+            counts = ", ".join(f"{opcode} ({count:,})" for opcode, count in self.approximated.items())
+            lines.append(f"MacSim has no number for these opcodes; the nearest it has stand for them: {counts}")
+        lines.append(
+            f"MacSim opens a file for each warp that is on a core: at most {self.most_warps:,} at once here, the limit of "
+            f"this shell is {limit:,}"
+        )
+        if self.most_warps + OTHER_FILES > limit:
+            lines.append(f"before running MacSim: ulimit -n {self.most_warps + OTHER_FILES}")
+        return lines
+
 
 def convert_to_macsim(
     source: str | os.PathLike[str],
     output: str | os.PathLike[str],
     level: int = LEVEL,
     threads: int | None = None,
-    progress: Progress = lambda stage, done, total: None,
+    progress: ConversionProgress = lambda stage, done, total: None,
 ) -> Conversion:
     """Write a list of Accel-Sim traces in MacSim's layout; ``kernel_config.txt`` appears last, when all is there.
 
@@ -118,7 +137,7 @@ def _pool(threads: int | None) -> Iterator[tuple[ThreadPoolExecutor, _native.mac
 
 
 def _read(
-    pool: ThreadPoolExecutor, stop: _native.macsim.StopFlag, paths: Sequence[str], progress: Progress
+    pool: ThreadPoolExecutor, stop: _native.macsim.StopFlag, paths: Sequence[str], progress: ConversionProgress
 ) -> list[_native.macsim.Digest]:
     """The digest of every launch; launches of one kernel with equal files share the object, so that memory stays small."""
     distinct = list(dict.fromkeys(paths))
@@ -142,7 +161,7 @@ def _write(
     output: Path,
     manifest: Manifest,
     level: int,
-    progress: Progress,
+    progress: ConversionProgress,
 ) -> None:
     """Every folder that the manifest does not list, or that is missing, or that now means other files."""
 

@@ -16,7 +16,7 @@ _END = re.compile(r"C=(\d+)\):.*application (\d+) terminated")
 _CLOCK = re.compile(r"(Clock LCM|GPU clock frequency)\s*:\s*([\d.]+)")
 
 
-class MacSim(TextFormat):
+class MacSimOutput(TextFormat):
     """Cycles of every kernel of one application that MacSim printed.
 
     A kernel lasts from its `setup_process` to the next one, the last to the end of the application. MacSim's clock ticks
