@@ -24,7 +24,6 @@ from kernelpoint.fast_model import shipped
 from kernelpoint.files import write_output
 from kernelpoint.graphs import build_graph
 from kernelpoint.profiles import read_profile
-from kernelpoint.simulators.accelsim.tracez import read_tracez_index
 from kernelpoint.simulators.macsim.sample import read_tracer_sample
 from kernelpoint.traces import launch_paths, read_header, scan_trace
 from kernelpoint.workload.plan import Plan
@@ -34,7 +33,7 @@ READERS = {
     "trace": scan_trace,
     "header": read_header,
     "graph": lambda path: build_graph(path, 1000),
-    "tracez": lambda path: read_tracez_index(f"{path}.tracez"),
+    "tracez": lambda path: scan_trace(f"{path}.tracez"),
     "MacSim launch": lambda path: scan_trace(path.parent / "Kernel0" / "trace.txt"),
     "MacSim records": lambda path: scan_trace(path.parent / "Kernel1" / "trace.txt"),
     "tracer's sample": lambda path: read_tracer_sample(path.parent / "sample" / "sampled_kernels_info.txt"),

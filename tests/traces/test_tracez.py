@@ -3,7 +3,6 @@
 import struct
 from pathlib import Path
 
-import numpy as np
 import pytest
 from fast_reader import read_fast
 from hypothesis import HealthCheck, given, settings
@@ -12,9 +11,7 @@ from plain_tracez import PlainTracez, from_text, pack, raw_frame, unpack
 from slow_reader import read_slowly
 from trace_writer import cluster_lines, cta, small_trace, traces
 
-from kernelpoint import _native
 from kernelpoint.errors import TraceError
-from kernelpoint.simulators.accelsim.tracez import read_tracez_index
 from kernelpoint.traces import launch_paths, read_header, scan_trace
 from kernelpoint_lab.synth.compose import compose
 from kernelpoint_lab.synth.lists import write_list
@@ -63,30 +60,6 @@ def test_it_reads_as_the_same_launch_in_text_stream_and_work_included(tmp_path, 
     written.write_text(plain)
     in_text, here = scan_trace(written), scan_trace(path)
     assert (here.stream, here.work, here.header) == (in_text.stream, in_text.work, in_text.header)
-
-
-@SETTINGS
-@given(text=traces(version=6))
-def test_the_index_alone_counts_and_any_warp_can_be_read_by_itself(tmp_path, text):
-    trace = from_text(text)
-    path = save(tmp_path, pack(trace, 2))
-    index = read_tracez_index(path)
-    assert [tuple(row[:3]) for row in index.ctas.tolist()] == [one.index for one in trace.ctas]
-    assert [(tuple(r[3:6]), tuple(r[6:9]), r[9]) for r in index.ctas.tolist()] == [one.cluster for one in trace.ctas]
-    of_ctas = np.bincount(index.warps["cta"], index.warps["instructions"], len(index.ctas))
-    assert of_ctas.tolist() == [sum(map(len, one.warps)) for one in trace.ctas]
-    assert index.instructions == scan_trace(path).work.instructions
-    whole, warps = list(_native.read_ctas(path)), _native.accelsim.TracezWarps(path)
-    for row in index.warps[::-1]:
-        number, warp = int(row["cta"]), int(row["warp"])
-        alone, among = warps.read(number, warp), whole[number]["warps"][warp]
-        first = int(among["first_instruction"])
-        rows = whole[number]["instructions"][first : first + int(among["instruction_count"])]
-        assert len(alone["instructions"]) == row["instructions"] == len(trace.ctas[number].warps[warp])
-        for column in ("pc", "active_mask", "width", "sources", "address_count"):
-            assert np.array_equal(alone["instructions"][column], rows[column])
-    with pytest.raises(IndexError, match=f"no CTA {len(trace.ctas)} in"):
-        warps.read(len(trace.ctas), 0)
 
 
 @pytest.mark.parametrize("name", ["gemm", "graph-traversal"])

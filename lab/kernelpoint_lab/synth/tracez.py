@@ -42,7 +42,7 @@ class TracezWriter:
     """
 
     def __init__(self, path: Path, header: str, lines: Sequence[str]) -> None:
-        self._dictionary = _native.accelsim.train_zstd_dictionary(_samples(lines), DICTIONARY_SIZE) if lines else b""
+        self._dictionary = _native.train_zstd_dictionary(_samples(lines), DICTIONARY_SIZE) if lines else b""
         self._file = open_output_bytes(path)
         self._file.write(header.encode("ascii") + b"\0" + struct.pack("<II", len(self._dictionary), LINES_PER_FRAME))
         self._file.write(self._dictionary)
@@ -75,7 +75,7 @@ class TracezWriter:
         self._index += struct.pack(f"<{len(chunks)}I", *map(len, chunks))
         self._file.write(struct.pack("<II", len(lines), len(chunks)))
         for chunk in chunks:
-            frame = _native.accelsim.compress_zstd("\n".join(chunk).encode("ascii"), self._dictionary, LEVEL)
+            frame = _native.compress_zstd("\n".join(chunk).encode("ascii"), self._dictionary, LEVEL)
             self._file.write(struct.pack("<I", len(frame)) + frame)
 
     def _finish(self) -> None:

@@ -109,8 +109,4 @@ void without_gil(const Work& work) {
     if (failed) throw pybind11::error_already_set();
 }
 
-// A CTA as Python sees it: its place, and arrays of its own.
-pybind11::dict cta_to_dict(const Cta& cta);
-pybind11::tuple opcode_texts(const std::vector<Opcode>& opcodes);
-
 }  // namespace kernelpoint

@@ -7,6 +7,7 @@
 #include "native/bindings/bindings.h"
 #include "native/trace/format.h"
 #include "native/trace/trace_list.h"
+#include "native/trace/zstd.h"
 
 namespace py = pybind11;
 
@@ -39,8 +40,6 @@ py::array_t<T> to_array(const std::vector<T>& values) {
     return py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data());
 }
 
-}  // namespace
-
 py::dict cta_to_dict(const Cta& cta) {
     py::dict item;
     item["index"] = to_tuple(cta.index);
@@ -60,8 +59,6 @@ py::tuple opcode_texts(const std::vector<Opcode>& opcodes) {
     for (const Opcode& opcode : opcodes) texts.append(opcode.text);
     return texts;
 }
-
-namespace {
 
 // Iterates over the CTAs of a trace; each is a dict of its index and numpy arrays of its own.
 class CtaIterator {
@@ -150,6 +147,16 @@ py::tuple list_commands(const std::string& path) {
     return py::make_tuple(paths, to_array(numbers), rows);
 }
 
+py::bytes compress(const py::bytes& text, const py::bytes& dictionary, int level) {
+    const auto text_view = static_cast<std::string_view>(text), known = static_cast<std::string_view>(dictionary);
+    std::string frame;
+    {
+        py::gil_scoped_release unlocked;
+        frame = compress_zstd(text_view, known, level);
+    }
+    return frame;
+}
+
 }  // namespace
 
 void register_traces(py::module_& module) {
@@ -160,6 +167,13 @@ void register_traces(py::module_& module) {
         "read_header", [](const std::string& path) { return TraceReader(path).header(); }, py::arg("path"),
         py::call_guard<py::gil_scoped_release, PythonSignals>());
     module.def("read_trace_list", &list_commands, py::arg("path"));
+    module.def("compress_zstd", &compress, py::arg("text"), py::arg("dictionary"), py::arg("level") = 3);
+    module.def(
+        "train_zstd_dictionary",
+        [](const std::vector<std::string>& samples, size_t size) {
+            return py::bytes(train_zstd_dictionary(samples, size));
+        },
+        py::arg("samples"), py::arg("size"));
 }
 
 }  // namespace kernelpoint

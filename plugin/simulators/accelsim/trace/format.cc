@@ -4,6 +4,7 @@
 #include "native/trace/paths.h"
 #include "simulators/accelsim/trace/list.h"
 #include "simulators/accelsim/trace/text_source.h"
+#include "simulators/accelsim/trace/tracez.h"
 #include "simulators/accelsim/trace/tracez_source.h"
 
 namespace kernelpoint {

@@ -126,12 +126,6 @@ Dim3 TracezIndex::read_dim3() {
     return result;
 }
 
-void TracezIndex::seek(uint64_t cta, uint64_t position) {
-    next_ = cta;
-    at_ = position;
-    data_free_from_ = file_.data_begin;
-}
-
 bool TracezIndex::next(TracezCta& cta) {
     if (next_ == count_) {
         if (at_ != file_.index_end) file_.fail("expected the index to end behind its last CTA");

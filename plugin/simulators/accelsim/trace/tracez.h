@@ -61,9 +61,6 @@ public:
     uint64_t cta_count() const { return count_; }
     // False behind the last CTA. Throws TraceError.
     bool next(TracezCta& cta);
-    uint64_t position() const { return at_; }  // of the next CTA's entry
-    // Goes to an entry that was met before, of CTA number `cta`.
-    void seek(uint64_t cta, uint64_t position);
 
 private:
     uint32_t read_u32();

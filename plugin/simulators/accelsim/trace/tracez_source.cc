@@ -1,7 +1,9 @@
 #include "simulators/accelsim/trace/tracez_source.h"
 
 #include <cstring>
-#include <stdexcept>
+
+#include "simulators/accelsim/trace/instruction.h"
+#include "simulators/accelsim/trace/tracez.h"
 
 namespace kernelpoint {
 
@@ -11,41 +13,25 @@ std::string name_of(const Dim3& index) {
     return std::to_string(index.x) + "," + std::to_string(index.y) + "," + std::to_string(index.z);
 }
 
-class TracezSource : public TraceSource {
+// Reads warps into a Cta.
+class TracezWarpReader {
 public:
-    TracezSource(const std::string& path, bool keep_values) : file_(path), index_(file_), reader_(file_, keep_values) {}
+    TracezWarpReader(const TracezFile& file, bool keep_values)
+        : file_(file), frames_(file), lines_(file.path, frames_), parser_(lines_, file.header, keep_values) {}
 
-    const LaunchHeader& header() const override { return file_.header.launch; }
-    const std::vector<Opcode>& opcodes() const override { return reader_.parser().opcodes(); }
-    uint64_t store_data_left_out() const override { return reader_.parser().store_data_left_out(); }
-
-    bool next(Cta& cta) override {
-        cta.clear();
-        if (!index_.next(entry_)) {
-            if (instructions_ == 0) file_.fail("expected at least one instruction");
-            return false;
-        }
-        cta.index = entry_.index;
-        cta.cluster = entry_.cluster;
-        for (uint32_t warp = 0; warp < entry_.warps.size(); ++warp) {
-            if (entry_.warps[warp].offset < data_end_)
-                file_.fail("warp " + std::to_string(warp) + " of CTA " + name_of(entry_.index) +
-                           ": expected its data behind the previous warp's, found them overlap");
-            data_end_ = reader_.read(entry_, warp, cta);
-        }
-        instructions_ += cta.instructions.size();
-        return true;
-    }
+    // Appends warp `number` of the CTA `entry` and returns where its data ends in the file. Throws TraceError: a warp
+    // is either whole or refused.
+    uint64_t read(const TracezCta& entry, uint32_t number, Cta& cta);
+    const InstructionParser& parser() const { return parser_; }
 
 private:
-    const TracezFile file_;
-    TracezIndex index_;
-    TracezWarpReader reader_;
-    TracezCta entry_;
-    uint64_t instructions_ = 0, data_end_ = 0;
-};
+    uint64_t read_lines(const TracezWarp& entry, const Warp& warp, Cta& cta);
 
-}  // namespace
+    const TracezFile& file_;
+    TracezFrames frames_;
+    Lines lines_;
+    InstructionParser parser_;
+};
 
 uint64_t TracezWarpReader::read(const TracezCta& entry, uint32_t number, Cta& cta) {
     const TracezWarp& from = entry.warps[number];
@@ -92,32 +78,41 @@ uint64_t TracezWarpReader::read_lines(const TracezWarp& from, const Warp& warp, 
     return offset;
 }
 
-TracezWarps::TracezWarps(const std::string& path, bool keep_values)
-    : file_(path), index_(file_), reader_(file_, keep_values) {
-    TracezCta entry;
-    do positions_.push_back(index_.position());
-    while (index_.next(entry));
-    positions_.pop_back();
-}
+class TracezSource : public TraceSource {
+public:
+    TracezSource(const std::string& path, bool keep_values) : file_(path), index_(file_), reader_(file_, keep_values) {}
 
-TracezCta TracezWarps::entry(uint64_t cta) {
-    if (cta >= positions_.size()) throw std::out_of_range("no CTA " + std::to_string(cta) + " in " + file_.path);
-    index_.seek(cta, positions_[cta]);
-    TracezCta entry;
-    index_.next(entry);
-    return entry;
-}
+    const LaunchHeader& header() const override { return file_.header.launch; }
+    const std::vector<Opcode>& opcodes() const override { return reader_.parser().opcodes(); }
+    uint64_t store_data_left_out() const override { return reader_.parser().store_data_left_out(); }
 
-void TracezWarps::read(uint64_t cta, uint32_t warp, Cta& into) {
-    const TracezCta found = entry(cta);
-    if (warp >= found.warps.size())
-        throw std::out_of_range("no warp " + std::to_string(warp) + " of CTA " + std::to_string(cta) + " in " +
-                                file_.path);
-    into.clear();
-    into.index = found.index;
-    into.cluster = found.cluster;
-    reader_.read(found, warp, into);
-}
+    bool next(Cta& cta) override {
+        cta.clear();
+        if (!index_.next(entry_)) {
+            if (instructions_ == 0) file_.fail("expected at least one instruction");
+            return false;
+        }
+        cta.index = entry_.index;
+        cta.cluster = entry_.cluster;
+        for (uint32_t warp = 0; warp < entry_.warps.size(); ++warp) {
+            if (entry_.warps[warp].offset < data_end_)
+                file_.fail("warp " + std::to_string(warp) + " of CTA " + name_of(entry_.index) +
+                           ": expected its data behind the previous warp's, found them overlap");
+            data_end_ = reader_.read(entry_, warp, cta);
+        }
+        instructions_ += cta.instructions.size();
+        return true;
+    }
+
+private:
+    const TracezFile file_;
+    TracezIndex index_;
+    TracezWarpReader reader_;
+    TracezCta entry_;
+    uint64_t instructions_ = 0, data_end_ = 0;
+};
+
+}  // namespace
 
 std::unique_ptr<TraceSource> open_tracez(const std::string& path, bool keep_values) {
     return std::make_unique<TracezSource>(path, keep_values);
