@@ -11,7 +11,7 @@ import typer
 from kernelpoint.cli.console import Console
 from kernelpoint.errors import ConfigError
 from kernelpoint.progress import WorkProgress
-from kernelpoint.simulators import simulator, simulators
+from kernelpoint.simulators import simulators
 
 
 def convert(
@@ -26,11 +26,11 @@ def convert(
 
     Example: kernelpoint convert traces/kernelslist.g -o macsim-traces
     """
-    targets = [one.name for one in simulators() if one.is_converted_to]
+    targets = {one.name: one.convert for one in simulators() if one.convert is not None}
     if to not in targets:
         raise ConfigError(f"--to: {to!r} is not known; allowed: {', '.join(targets)}")
     console = Console()
-    for line in simulator(to).convert(traces, output, level, conversion_progress(console.print)):
+    for line in targets[to](traces, output, level, conversion_progress(console.print)):
         console.print(line, soft_wrap=True)
 
 

@@ -14,7 +14,7 @@ from kernelpoint.errors import TraceError
 from kernelpoint.pages.numbers import finite, number, share
 from kernelpoint.pages.tables import facts
 from kernelpoint.profiles import Profile, read_profile
-from kernelpoint.simulators import simulators
+from kernelpoint.selection.census import tracers
 from kernelpoint.traces import (
     ArtefactCache,
     ScanTable,
@@ -31,7 +31,7 @@ def is_list(path: Path) -> bool:
 
 
 def _is_sample(path: Path) -> bool:
-    return path.name in [one.sample_list for one in simulators()]
+    return path.name in [one.sample_list for one in tracers().values()]
 
 
 def inspect_list(path: Path, profile: Path | None, as_json: bool) -> None:
@@ -41,7 +41,7 @@ def inspect_list(path: Path, profile: Path | None, as_json: bool) -> None:
     """
     source = path.parent if _is_sample(path) else path
     launches = read_trace_list(source)
-    sample = next((found for one in simulators() if (found := one.read_sample(path)) is not None), None)
+    sample = next((found for one in tracers().values() if (found := one.read_sample(path)) is not None), None)
     cache = ArtefactCache()
     try:
         table = scan_launches(launches.paths, cache)

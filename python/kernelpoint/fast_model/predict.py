@@ -12,7 +12,7 @@ from kernelpoint.fast_model.configuration import Configuration
 from kernelpoint.fast_model.predictions import Predictions
 from kernelpoint.pool import Pool
 from kernelpoint.progress import WorkProgress
-from kernelpoint.simulators import Simulator, simulator
+from kernelpoint.simulators import CoreModel, Simulator, simulator
 from kernelpoint.traces.cache import ArtefactCache, key_of, opened
 from kernelpoint.traces.passing import passing
 from kernelpoint.traces.scan_launches import launch_contents
@@ -99,16 +99,17 @@ def _made(
     counters, failures = _simulate(
         paths, copies, configuration, progress or WorkProgress("fast model", "launches", log), contents
     )
-    states = b""
+    states: dict[str, bytes] = {}
     if configuration.cores is not None:
-        of_cores, states = simulator(configuration.simulator).predict_cores(paths, configuration, log)
+        model = simulator(configuration.simulator).cores
+        assert model is not None, "the C++ part of this simulator says that there is one"
+        of_cores, bytes_ = model.predict(paths, configuration, log)
         counters |= of_cores
+        states[_states_key(model, fingerprint, *configuration.cores)] = bytes_
     if not passing(failures.values()):
         about = {"failures": {str(launch): why for launch, why in failures.items()}}
         cache.put(PREDICTIONS, {key: archived(about, counters)})
-        if configuration.cores is not None:
-            own = simulator(configuration.simulator)
-            cache.put(STATES, {_states_key(own, fingerprint, *configuration.cores): states})
+        cache.put(STATES, states)
     return counters, failures
 
 
@@ -122,12 +123,14 @@ def states_of_cores(
         fingerprint: of the list.
         residency, predictor: of the simulated GPU, see ``kp_host_info``.
     """
+    if of.cores is None:
+        return b""
     with opened(None, log) as cache:
-        return cache.get(STATES, [_states_key(of, fingerprint, residency, predictor)])[0] or b""
+        return cache.get(STATES, [_states_key(of.cores, fingerprint, residency, predictor)])[0] or b""
 
 
-def _states_key(of: Simulator, fingerprint: str, residency: Sequence[int], predictor: Sequence[int]) -> str:
-    return key_of(fingerprint, tuple(residency), tuple(predictor), of.core_model_version)
+def _states_key(model: CoreModel, fingerprint: str, residency: Sequence[int], predictor: Sequence[int]) -> str:
+    return key_of(fingerprint, tuple(residency), tuple(predictor), model.version)
 
 
 def _decoded(value: bytes) -> Results:

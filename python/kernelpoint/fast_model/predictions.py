@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from kernelpoint.profiles.profile import UNKNOWN, Profile
+from kernelpoint.simulators import options_of
 from kernelpoint.simulators import simulator as load_simulator
 
 # Standard deviation of a launch's cycles over runs of the same list that differ in single cycles, where it is predicted; its
@@ -36,7 +37,11 @@ def in_terms_of(
     """
     active = np.maximum(counters["cycles"] - latency, 0.0)
     after_latency = {"active_cycles": active} if latency else {}
-    return {**counters, **after_latency, **load_simulator(simulator).in_its_terms(counters, options, active)}
+    return {
+        **counters,
+        **after_latency,
+        **load_simulator(simulator).in_its_terms(counters, options_of(options), active),
+    }
 
 
 @dataclass(frozen=True, eq=False)

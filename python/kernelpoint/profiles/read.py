@@ -41,7 +41,7 @@ def read_profile(path: str | Path, device: int | None = None) -> Profile:
     path = Path(path)
     try:
         beginning = beginning_of(path)
-        formats = [*(kind for one in simulators() for kind in one.profile_formats()), *FORMATS.load_all()]
+        formats = [*(kind for one in simulators() for kind in one.profile_formats), *FORMATS.load_all()]
         found = max(formats, key=lambda kind: kind.certainty(beginning))
         if found.certainty(beginning) > NOT_THIS:
             return found().read(path, device)

@@ -18,9 +18,8 @@ from kernelpoint.report.kernels import kernel_table
 from kernelpoint.report.ranges import range_table
 from kernelpoint.report.sentences import sentences
 from kernelpoint.report.view import RunView, plan_of, view_run
-from kernelpoint.session.earlier_run import options_of
 from kernelpoint.session.verdict import EXACT, NOTHING, TOTAL_ERROR, open_launch, verdict
-from kernelpoint.simulators import simulator
+from kernelpoint.simulators import options_of, simulator
 from kernelpoint.workload.forecast import compared
 
 SECTIONS = {

@@ -11,8 +11,7 @@ import numpy as np
 from kernelpoint.errors import ConfigError
 from kernelpoint.journal import Run
 from kernelpoint.report.launches import SIMULATED, launches
-from kernelpoint.session.earlier_run import options_of
-from kernelpoint.simulators import simulator
+from kernelpoint.simulators import options_of, simulator
 
 End = Literal["estimate", "low", "high"]
 

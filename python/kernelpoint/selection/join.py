@@ -101,7 +101,7 @@ def _write(
         while done < launch.copies:
             lines.append(f"MemcpyHtoD,0x{copies[done][0]:016x},{copies[done][1]}")
             done += 1
-        target, line = tracer.entry(launch.path)
+        target, line = tracer.list_entry(launch.path)
         _link(target, output / target.name)
         lines.append(line)
     lines += [f"MemcpyHtoD,0x{address:016x},{size}" for address, size in copies[done:]]

@@ -92,4 +92,4 @@ def _script(selection: Selection, earlier: Path | None, has_ranges: bool) -> str
     head = _HEAD.format(name=NAME, script=SCRIPT, library=tracer.library, variables=tracer.variables)
     before = f"{shlex.quote(str(earlier))} " if earlier else ""
     ranges = f" and ranges: $here/{RANGES}" if has_ranges else ""
-    return head + tracer.script() + _JOIN.format(earlier=before, joined=JOINED, name=NAME, ranges=ranges)
+    return head + tracer.script + _JOIN.format(earlier=before, joined=JOINED, name=NAME, ranges=ranges)

@@ -14,6 +14,7 @@ from typing import Any
 from kernelpoint.errors import ConfigError, JournalError
 from kernelpoint.journal import Record, ResultRecord, RunRecord, ValidationRecord, load_run
 from kernelpoint.journal.text import plain
+from kernelpoint.simulators import options_of
 
 # The only keys in which a resumed run may differ from the one that began the journal; looks are computed again anyway. The
 # design's hash identifies the plan.
@@ -142,20 +143,6 @@ def _options(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
 def _name_first(key: str) -> tuple[bool, str]:
     """Sorts the name of a GPU before its other options."""
     return key != "name", key
-
-
-def options_of(text: str) -> dict[str, str]:
-    """Option -> value of a configuration as simulators state it: `-key value`, `key value` or `key: value` on a line.
-
-    >>> options_of("-n_clusters 80\\nl2_size: 6291456")
-    {'-n_clusters': '80', 'l2_size': '6291456'}
-    """
-    found = {}
-    for line in text.splitlines():
-        key, _, value = line.strip().partition(" ")
-        if key:
-            found[key.rstrip(":=")] = " ".join(value.split())
-    return found
 
 
 # ---- results ----------------------------------------------------------------------------------------------------------

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from kernelpoint.errors import HostError
 from kernelpoint.session.ratios import ACTIVE_CYCLES, check_counter, check_names
-from kernelpoint.simulators import simulator
+from kernelpoint.simulators import options_of, simulator
 from kernelpoint.workload import Descriptions
 
 MOST_PROCESSES = 1 << 16
@@ -61,10 +62,10 @@ class HostInfo:
         """True if each sampled launch begins in the state that earlier launches leave, by replay or the host's own means."""
         return self.can_replay or self.restores
 
-    @property
+    @cached_property
     def launch_latency(self) -> int:
         """Constant cycles of each launch, by the simulator's options; 0 where there are none."""
-        return simulator(self.simulator).launch_latency(self.configuration)
+        return simulator(self.simulator).launch_latency(options_of(self.configuration))
 
     @property
     def counters(self) -> tuple[str, ...] | None:

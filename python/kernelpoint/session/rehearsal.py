@@ -19,7 +19,7 @@ from kernelpoint.ranges import ranges_for
 from kernelpoint.session.range_targets import check_range_targets, range_samples, targets_of_ranges
 from kernelpoint.session.ratios import RATIOS
 from kernelpoint.session.validation import first_number, shortest_list
-from kernelpoint.simulators import Simulator, simulator_of
+from kernelpoint.simulators import simulator_of
 from kernelpoint.workload import Population
 from kernelpoint.workload.forecast import Forecast, targets_text
 from kernelpoint.workload.plan import Plan

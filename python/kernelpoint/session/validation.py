@@ -432,10 +432,11 @@ def check_without_validation(setup: Setup) -> ReplayCheck:
     if reason or not has_trajectories(setup) or not _states_a_bound_on_some(setup):
         return ReplayCheck(reason=reason)
     assert setup.frame is not None, "has_trajectories says that there is one"
-    predictions, replications = setup.frame.design.means, simulator_of(setup.frame.population.paths).replications
+    predictions, model = setup.frame.design.means, simulator_of(setup.frame.population.paths).cores
+    assert model is not None, "a model of the cores made these predictions"
     of_mean = setup.config.replay.total == "mean"
     error = trajectory_error(
-        predictions["cycles"], predictions[OF_TOTAL], replications, setup.budget.confidence, of_mean
+        predictions["cycles"], predictions[OF_TOTAL], model.replications, setup.budget.confidence, of_mean
     )
     return ReplayCheck({"cycles": error}, assumption=OF_MEAN if of_mean else OF_TRAJECTORIES)
 

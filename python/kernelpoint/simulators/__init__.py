@@ -1,25 +1,27 @@
 """Simulators that KernelPoint has parts for: one package each, with all that is known of that simulator.
 
-`Simulator` is all that other modules know of one; they find it by its name here and import nothing else of its package. The
-hook stands in `NAME_patch`, the C++ parts in `plugin/simulators/NAME`.
+A package's `SIMULATOR` is all that other modules know of it; they find it by its name here and import nothing else of the
+package. The hook stands in `NAME_patch`, the C++ parts in `plugin/simulators/NAME`.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import importlib
+import pkgutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from kernelpoint import _native
-from kernelpoint.registry import Registry
 
 Log = Callable[[str], None]
+Options = Mapping[str, str]  # of a simulated GPU, as its simulator states them; see options_of
 ConversionProgress = Callable[[str, int, int], None]  # stage, done, of how many
+Counters = Mapping[str, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Costs:
     """Seconds of a simulation on one core, to a factor of three.
 
     Attributes:
-        instructions: the counter whose amount costs time: `instructions` (of threads) or `warp_instructions`.
+        instructions: the count of traces that costs time: `thread_instructions`, or `instructions` of warps.
         instruction, launch: seconds for each of them, and for each launch.
         latency: for the constant latency of a launch, which only a full run simulates.
     """
@@ -43,43 +45,55 @@ class Costs:
         return each * launches + self.instruction * instructions
 
 
-class Tracer(ABC):
+@dataclass(frozen=True)
+class Tracer:
     """The tracer of a simulator: its census, its input, and the lists that it writes.
 
     Attributes:
         first: its number of a context's first launch.
-        list_name: the file name of its trace lists.
         census: the profile format of its census.
         library, variables: of the call of a script that runs it.
+        input_files: of strata (int [N], -1 for take-all units) and launches to trace (bool [N]), name and text of each file
+            that tells the tracer which these are.
+        script: lines of a shell script that trace the launches of these files into folders `run-*/traces`.
+        list_name, list_head: file name of its trace lists, and their lines before the launches.
+        list_entry: of a trace, what a joined list links to, and its line.
+        beside_list: further files beside a list.
+        sample_list: file name of the samples that it drew, read by `read_sample`; None: none.
     """
 
-    first: ClassVar[int]
-    list_name: ClassVar[str]
-    census: ClassVar[Any]
-    library: ClassVar[str]
-    variables: ClassVar[str] = ""
-    list_head: ClassVar[tuple[str, ...]] = ()  # lines before the launches
-    beside_list: ClassVar[tuple[str, ...]] = ()  # further files that describe all launches
-
-    @abstractmethod
-    def input_files(self, strata: np.ndarray, traced: np.ndarray) -> dict[str, str]:
-        """Name and text of each file that tells the tracer which launches to trace.
-
-        Args:
-            strata: int [N], -1 for take-all units; traced: bool [N].
-        """
-
-    @abstractmethod
-    def script(self) -> str:
-        """Lines of a shell script that trace the launches of these files into folders `run-*/traces`."""
-
-    def entry(self, trace: Path) -> tuple[Path, str]:
-        """What of a launch a joined list links to, and the list's line."""
-        return trace, trace.name
+    first: int
+    census: Any
+    library: str
+    variables: str
+    input_files: Callable[[np.ndarray, np.ndarray], dict[str, str]]
+    script: str
+    list_name: str
+    list_head: tuple[str, ...] = ()
+    list_entry: Callable[[Path], tuple[Path, str]] = lambda trace: (trace, trace.name)
+    beside_list: tuple[str, ...] = ()
+    sample_list: str | None = None
+    read_sample: Callable[[Path], Any] = lambda path: None
 
 
+@dataclass(frozen=True)
+class CoreModel:
+    """A model of a simulator's own cores, beside the fast model.
+
+    Attributes:
+        version: raised with its numbers.
+        replications: runs of a list that its predictions are means of.
+        predict: counters of every launch, and the states that launches begin with, for `Replay`.
+    """
+
+    version: int
+    replications: int
+    predict: Callable[[Sequence[str], _native.fast_model.Configuration, Log], tuple[dict[str, np.ndarray], bytes]]
+
+
+@dataclass(frozen=True)
 class Simulator:
-    """A simulator as other modules see it; these defaults are those of one that nothing is known of.
+    """A simulator as other modules see it; the defaults are those of one that nothing is known of.
 
     Attributes:
         name: as it calls itself at the ABI.
@@ -88,83 +102,40 @@ class Simulator:
         configuration: stem of the file names of its configurations, where all have the same.
         costs: of a simulation, None where not known.
         tracer: None where it has none.
-        sample_list: file name of samples that its tracer drew; None: none.
-        is_converted_to: True if `convert` writes traces in its layout.
+        profile_formats: of its output and its tracer's census.
         has_validation_launches: True if a launch before the sampled one shows what replay misses.
-        core_model_version: of a model of its cores, raised with its numbers; replications: runs of a list that its predictions
-            are means of.
+        cores: None where the fast model stands for them.
+        convert: writes traces of another simulator in its layout (source, output, level of compression, progress); lines for
+            the user.
+        launch_latency: constant cycles of each launch, by its options.
+        clock: of the SMs in MHz, by its options; None where they do not tell it. sms: their number, as text.
+        in_its_terms: its counters that are other sums of the fast model's or need its options, by predictions, options, and
+            cycles without the constant latency.
         in_proportion: predicted counter -> its counters that are in proportion to it, kernel by kernel.
         not_restored: relative standard deviation of totals of such counters for what replay does not restore, by either name.
         own_totals: the same of totals that are sums of the predictions, by the predicted counter.
     """
 
-    name: ClassVar[str] = ""
-    title: ClassVar[str] = ""
-    next_steps: ClassVar[tuple[str, ...]] = ()
-    configuration: ClassVar[str] = ""
-    costs: ClassVar[Costs | None] = None
-    tracer: ClassVar[Tracer | None] = None
-    sample_list: ClassVar[str | None] = None
-    is_converted_to: ClassVar[bool] = False
-    has_validation_launches: ClassVar[bool] = True
-    core_model_version: ClassVar[int] = 0
-    replications: ClassVar[int] = 0
-    in_proportion: ClassVar[Mapping[str, str]] = {}
-    not_restored: ClassVar[Mapping[str, float]] = {}
-    own_totals: ClassVar[Mapping[str, float]] = {}
-
-    def profile_formats(self) -> tuple[Any, ...]:
-        """Profile formats of its output and of its tracer's census."""
-        return ()
-
-    def read_sample(self, path: Path) -> Any:
-        """The sample that its tracer drew, beside a list; None where there is none."""
-
-    def launch_latency(self, options: str) -> int:
-        """Constant cycles of each launch, by its options as it states them; 0: none."""
-        return 0
-
-    def clock(self, options: Mapping[str, str]) -> float | None:
-        """Clock of the SMs in MHz, by its options; None where they do not tell it."""
-        return None
-
-    def sms(self, options: Mapping[str, str]) -> str:
-        """SMs of the simulated GPU, by its options; empty where they do not tell it."""
-        return ""
-
-    def in_its_terms(
-        self, counters: Mapping[str, np.ndarray], options: str, active: np.ndarray
-    ) -> dict[str, np.ndarray]:
-        """Its counters that are other sums of the fast model's, or need its options.
-
-        Args:
-            counters: predictions by the model's own names; active: cycles without the constant latency of a launch.
-        """
-        return {}
-
-    def predict_cores(
-        self, paths: Sequence[str], configuration: _native.fast_model.Configuration, log: Log
-    ) -> tuple[dict[str, np.ndarray], bytes]:
-        """Counters of every launch by the model of its cores, and the states that launches begin with, for `Replay`."""
-        raise NotImplementedError
-
-    def convert(self, source: Path, output: Path, level: int, progress: ConversionProgress) -> list[str]:
-        """Write traces of another simulator in its layout; lines for the user."""
-        raise NotImplementedError
+    name: str
+    title: str = ""
+    next_steps: tuple[str, ...] = ()
+    configuration: str = ""
+    costs: Costs | None = None
+    tracer: Tracer | None = None
+    profile_formats: tuple[Any, ...] = ()
+    has_validation_launches: bool = True
+    cores: CoreModel | None = None
+    convert: Callable[[Path, Path, int, ConversionProgress], list[str]] | None = None
+    launch_latency: Callable[[Options], int] = lambda options: 0
+    clock: Callable[[Options], float | None] = lambda options: None
+    sms: Callable[[Options], str] = lambda options: ""
+    in_its_terms: Callable[[Counters, Options, np.ndarray], dict[str, np.ndarray]] = lambda *of: {}
+    in_proportion: Mapping[str, str] = field(default_factory=dict)
+    not_restored: Mapping[str, float] = field(default_factory=dict)
+    own_totals: Mapping[str, float] = field(default_factory=dict)
 
 
-SIMULATORS: Registry[Simulator] = Registry("simulator", Simulator, __name__, "kernelpoint.simulators")
 DEFAULT = "accelsim"  # the simulator whose traces and costs stand for those of an unknown one
-
-
-@cache
-def simulator(name: str) -> Simulator:
-    """The simulator of a name, or one that nothing is known of.
-
-    >>> simulator("macsim").title, simulator("mine").title
-    ('MacSim', '')
-    """
-    return SIMULATORS.load(name)() if name in SIMULATORS.names() else Simulator()
 
 
 @cache
@@ -174,7 +145,19 @@ def simulators() -> tuple[Simulator, ...]:
     >>> [one.name for one in simulators()]
     ['accelsim', 'macsim']
     """
-    return tuple(simulator(name) for name in SIMULATORS.names())
+    return tuple(
+        importlib.import_module(f"{__name__}.{package.name}").SIMULATOR for package in pkgutil.iter_modules(__path__)
+    )
+
+
+@cache
+def simulator(name: str) -> Simulator:
+    """The simulator of a name, or one that nothing is known of.
+
+    >>> simulator("macsim").title, simulator("mine").title
+    ('MacSim', '')
+    """
+    return next((one for one in simulators() if one.name == name), Simulator(name))
 
 
 def simulator_of(paths: Sequence[str]) -> Simulator:
@@ -184,3 +167,27 @@ def simulator_of(paths: Sequence[str]) -> Simulator:
     ('MacSim', 'Accel-Sim')
     """
     return simulator(_native.trace_format(paths[0]) if len(paths) else DEFAULT)
+
+
+def options_of(text: str) -> dict[str, str]:
+    """Option -> value of a configuration as simulators state it: `-key value`, `key value` or `key: value` on a line.
+
+    >>> options_of("-n_clusters 80\\nl2_size: 6291456")
+    {'-n_clusters': '80', 'l2_size': '6291456'}
+    """
+    found = {}
+    for line in text.splitlines():
+        key, _, value = line.strip().partition(" ")
+        if key:
+            found[key.rstrip(":=")] = " ".join(value.split())
+    return found
+
+
+def whole(options: Options, key: str, otherwise: int = 0) -> int:
+    """A whole number among options, perhaps with a comment behind it.
+
+    >>> whole({"-clusters": "80 # clusters"}, "-clusters"), whole({}, "-cores", 1)
+    (80, 1)
+    """
+    word = options.get(key, "").lstrip("= ").split(" ")[0]
+    return int(word) if word.isdecimal() else otherwise

@@ -1,4 +1,4 @@
-"""The tracer of Accel-Sim: ranges of launches as its input."""
+"""The tracer of Accel-Sim: ranges of launches as its input. It keeps every copy from the host in each of its lists."""
 
 from __future__ import annotations
 
@@ -8,25 +8,7 @@ from kernelpoint.simulators import Tracer
 from kernelpoint.simulators.accelsim.census import FIRST, AccelSimCensus
 
 MOST_CHARACTERS = 120_000  # Linux takes 128 KiB as one environment string, name included
-
-
-class AccelSimTracer(Tracer):
-    """See :class:`~kernelpoint.simulators.Tracer`. It keeps every copy from the host in each of its lists."""
-
-    first = FIRST
-    list_name = "kernelslist.g"
-    census = AccelSimCensus
-    library = "tracer_tool.so"
-    variables = "POST=.../post-traces-processing "
-
-    def input_files(self, strata: np.ndarray, traced: np.ndarray) -> dict[str, str]:
-        """See :class:`~kernelpoint.simulators.Tracer`."""
-        runs = kernel_ranges(np.flatnonzero(traced) + self.first)
-        return {f"kernel_range-{number}.txt": text + "\n" for number, text in enumerate(runs, 1)}
-
-    def script(self) -> str:
-        """See :class:`~kernelpoint.simulators.Tracer`."""
-        return """: "${POST:?the path of post-traces-processing}"
+SCRIPT = """: "${POST:?the path of post-traces-processing}"
 for range in "$here"/kernel_range-*.txt; do
     run=$here/run-$(basename "$range" .txt | sed 's/kernel_range-//')
     mkdir -p "$run"
@@ -62,3 +44,19 @@ def kernel_ranges(numbers: np.ndarray, most: int = MOST_CHARACTERS) -> list[str]
             length = len(item)
         runs[-1].append(item)
     return [" ".join(run) for run in runs]
+
+
+def _input_files(strata: np.ndarray, traced: np.ndarray) -> dict[str, str]:
+    runs = kernel_ranges(np.flatnonzero(traced) + FIRST)
+    return {f"kernel_range-{number}.txt": text + "\n" for number, text in enumerate(runs, 1)}
+
+
+TRACER = Tracer(
+    first=FIRST,
+    census=AccelSimCensus,
+    library="tracer_tool.so",
+    variables="POST=.../post-traces-processing ",
+    input_files=_input_files,
+    script=SCRIPT,
+    list_name="kernelslist.g",
+)

@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, ClassVar
-
-import numpy as np
-
 from kernelpoint import _native
-from kernelpoint.simulators import ConversionProgress, Costs, Log, Simulator
+from kernelpoint.simulators import CoreModel, Costs, Simulator, whole
 from kernelpoint.simulators.macsim.census import MacSimCensus
 from kernelpoint.simulators.macsim.convert import convert_to_macsim
 from kernelpoint.simulators.macsim.cores import predict_cores
 from kernelpoint.simulators.macsim.profile import MacSimOutput
-from kernelpoint.simulators.macsim.sample import SAMPLE_LIST, TracerSample, read_tracer_sample
-from kernelpoint.simulators.macsim.tracer import MacSimTracer
+from kernelpoint.simulators.macsim.tracer import TRACER
 
-
-class MacSim(Simulator):
-    """See :class:`~kernelpoint.simulators.Simulator`. Its branch predictors learn during the whole run, which no launch before
-    a sampled one shows: a model of its cores gives the replay error.
-    """
-
-    name = "macsim"
-    title = "MacSim"
-    next_steps = (
+SIMULATOR = Simulator(
+    name="macsim",
+    title="MacSim",
+    next_steps=(
         "kernelpoint patch macsim CHECKOUT            # once; then build the simulator as usual",
         "macsim --kernel_sampling={file}",
-    )
+    ),
     # Model: 9.1 and 11.3 us for a warp instruction on two lists of PyTorch training; 58 us behind memory.
-    costs = Costs("warp_instructions", instruction=1e-5)
-    tracer = MacSimTracer()
-    sample_list = SAMPLE_LIST
-    is_converted_to = True
-    has_validation_launches = False
-    core_model_version = _native.macsim.CORE_MODEL_VERSION
-    replications = _native.macsim.REPLICATIONS
-    in_proportion: ClassVar[Mapping[str, str]] = {
+    costs=Costs("instructions", instruction=1e-5),
+    tracer=TRACER,
+    profile_formats=(MacSimOutput, MacSimCensus),
+    # Branch predictors learn during the whole run, so the launches before a sampled one do not show what replay misses.
+    has_validation_launches=False,
+    cores=CoreModel(_native.macsim.CORE_MODEL_VERSION, _native.macsim.REPLICATIONS, predict_cores),
+    convert=lambda source, output, level, progress: convert_to_macsim(
+        source, output, level, progress=progress
+    ).sentences(output),
+    sms=lambda options: str(whole(options, "num_sim_cores") or ""),
+    in_proportion={
         "warp_instructions": "const_cache_access dispatch_wait",
         "l1_lookups": "l1_accesses",
         "l1_lookup_misses": "l1_misses",
@@ -52,40 +43,15 @@ class MacSim(Simulator):
         "cycles": """
             num_no_fetch_cycles dram_channel0_dbus_idle dram_channel1_dbus_idle dram_channel2_dbus_idle dram_channel3_dbus_idle
             dram_channel4_dbus_idle dram_channel5_dbus_idle dram_channel6_dbus_idle dram_channel7_dbus_idle""",
-    }
+    },
     # Model: CTAs that waited for room ran on other cores, whose L1s hold other lines; simpletorch +3 to +8 %. Cycles without a
     # fetch depend on the schedulers' turns.
-    not_restored: ClassVar[Mapping[str, float]] = {
+    not_restored={
         **dict.fromkeys(("fetch_misses", "merged_misses", "requests", "requests_beyond_l1"), 0.05),
         "num_no_fetch_cycles": 0.05,
-    }
+    },
     # Model: launches from replayed state have up to 2.5 times the L1 misses of the full run, and few launches have most of the
     # misses of the last level. On simpletorch and two stretches of simpleopacus the model is off by -1 to +4 % (L1), -10 to
     # +21 % (misses of the last level), -4 to -1 % (lines that it loads).
-    own_totals: ClassVar[Mapping[str, float]] = {
-        "l1_lookup_misses": 0.1,
-        "last_level_misses": 0.125,
-        "last_level_fills": 0.1,
-    }
-
-    def profile_formats(self) -> tuple[Any, ...]:
-        """See :class:`~kernelpoint.simulators.Simulator`."""
-        return MacSimOutput, MacSimCensus
-
-    def read_sample(self, path: Path) -> TracerSample | None:
-        """See :class:`~kernelpoint.simulators.Simulator`."""
-        return read_tracer_sample(path)
-
-    def sms(self, options: Mapping[str, str]) -> str:
-        """See :class:`~kernelpoint.simulators.Simulator`."""
-        return options.get("num_sim_cores", "")
-
-    def predict_cores(
-        self, paths: Sequence[str], configuration: _native.fast_model.Configuration, log: Log
-    ) -> tuple[dict[str, np.ndarray], bytes]:
-        """See :class:`~kernelpoint.simulators.Simulator`."""
-        return predict_cores(paths, configuration, log)
-
-    def convert(self, source: Path, output: Path, level: int, progress: ConversionProgress) -> list[str]:
-        """See :class:`~kernelpoint.simulators.Simulator`."""
-        return convert_to_macsim(source, output, level, progress=progress).sentences(output)
+    own_totals={"l1_lookup_misses": 0.1, "last_level_misses": 0.125, "last_level_fills": 0.1},
+)

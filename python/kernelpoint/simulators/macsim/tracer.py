@@ -1,40 +1,17 @@
-"""The tracer of MacSim: a sampled list of launches as its input."""
+"""The tracer of MacSim: a sampled list of launches as its input. A launch is a folder that its `trace.txt` stands for."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import numpy as np
 
 from kernelpoint.simulators import Tracer
 from kernelpoint.simulators.macsim.census import FIRST, MacSimCensus
+from kernelpoint.simulators.macsim.sample import SAMPLE_LIST, read_tracer_sample
 
 SAMPLE = "sampled_kernel_info.txt"
-
-
-class MacSimTracer(Tracer):
-    """See :class:`~kernelpoint.simulators.Tracer`. A launch is a folder that its `trace.txt` stands for."""
-
-    first = FIRST
-    list_name = "kernel_config.txt"
-    census = MacSimCensus
-    library = "main.so"
-    list_head = ("nvbit", "14", "-1")
-    beside_list = ("kernel_names.txt",)
-
-    def input_files(self, strata: np.ndarray, traced: np.ndarray) -> dict[str, str]:
-        """See :class:`~kernelpoint.simulators.Tracer`."""
-        return {SAMPLE: sampled_kernels(strata, traced, self.first)}
-
-    def script(self) -> str:
-        """See :class:`~kernelpoint.simulators.Tracer`."""
-        return f"""mkdir -p "$here/run-1"
+SCRIPT = f"""mkdir -p "$here/run-1"
 SAMPLED_KERNEL_INFO=$here/{SAMPLE} TRACE_PATH=$here/run-1/traces OVERWRITE=1 CUDA_INJECTION64_PATH=$TRACER "$@"
 """
-
-    def entry(self, trace: Path) -> tuple[Path, str]:
-        """See :class:`~kernelpoint.simulators.Tracer`."""
-        return trace.parent, f"./{trace.parent.name}/trace.txt"
 
 
 def sampled_kernels(strata: np.ndarray, traced: np.ndarray, first: int) -> str:
@@ -63,3 +40,19 @@ def sampled_kernels(strata: np.ndarray, traced: np.ndarray, first: int) -> str:
             size = len(group) if stratum < 0 else int(sizes[stratum + 1])
             lines.append(" ".join(map(str, [size, len(group), *(group + first).tolist()])))
     return "\n".join(lines) + "\n"
+
+
+TRACER = Tracer(
+    first=FIRST,
+    census=MacSimCensus,
+    library="main.so",
+    variables="",
+    input_files=lambda strata, traced: {SAMPLE: sampled_kernels(strata, traced, FIRST)},
+    script=SCRIPT,
+    list_name="kernel_config.txt",
+    list_head=("nvbit", "14", "-1"),
+    list_entry=lambda trace: (trace.parent, f"./{trace.parent.name}/trace.txt"),
+    beside_list=("kernel_names.txt",),
+    sample_list=SAMPLE_LIST,
+    read_sample=read_tracer_sample,
+)
