@@ -6,21 +6,16 @@ import os
 import subprocess
 from pathlib import Path
 
-import numpy as np
 import pytest
 from command_line import run_command
 from fast_reader import read_fast
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from plain_macsim import read_launch_plainly, read_records, write_launch
 from workloads import synthesised
 
 import kernelpoint
 from kernelpoint.errors import TraceError
-from kernelpoint.estimation import with_replacement_total
 from kernelpoint.graphs import build_graph
 from kernelpoint.simulators.macsim.convert import convert_to_macsim
-from kernelpoint.simulators.macsim.sample import DrawnCluster, TracerSample, read_tracer_sample
 from kernelpoint.traces import ArtefactCache, launch_paths, scan_launches, scan_trace
 from kernelpoint_lab.synth.compose import compose
 from kernelpoint_lab.synth.macsim import write_macsim_list
@@ -97,64 +92,6 @@ def test_synth_writes_macsim_and_refuses_other_formats(tmp_path):
     assert sorted(path.name for path in tmp_path.glob("*")) == ["out"]
     refused = run_command("synth", "copy", "--format", "gem5", "-o", tmp_path / "other")
     assert refused.returncode == 1 and "--format is 'gem5'; allowed: accelsim, tracez, macsim" in refused.stderr
-
-
-SAMPLE = "Kernel sampling information from nsys.nsys-rep.\nMaximum cluster size: 50\n4 3 1 1 7\n1 1 0\n"
-
-
-def write_sampled_list(folder):
-    for number in (0, 1, 7):
-        write_launch(folder / f"Kernel{number}")
-    lines = "".join(f"./Kernel{number}/trace.txt\n" for number in (0, 1, 7))
-    (folder / "kernel_config.txt").write_text("nvbit\n14\n-1\n" + lines)
-    (folder / "sampled_kernels_info.txt").write_text(SAMPLE)
-
-
-def total_of(sample, values):
-    sizes = [cluster.size for cluster in sample.clusters]
-    return with_replacement_total("cycles", sizes, sample.values_of_draws(values))
-
-
-def test_a_sample_drawn_before_tracing_is_weighted(tmp_path):
-    write_sampled_list(tmp_path)
-    sample = read_tracer_sample(tmp_path / "kernel_config.txt")
-    assert sample is not None and sample.launches == 5
-    assert sample.weights == pytest.approx({0: 1.0, 1: 8 / 3, 7: 4 / 3})
-    total = total_of(sample, {0: 100.0, 1: 10.0, 7: 16.0})
-    assert total.estimate == pytest.approx(100 + 4 * 12)
-    assert total.half_width == pytest.approx(1.959964 * 4 * np.sqrt(12 / 3), rel=1e-6)
-    with pytest.raises(TraceError, match="launch 7 was drawn by the tracer and has no value"):
-        total_of(sample, {0: 1.0, 1: 1.0})
-
-
-def test_inspect_weights_what_the_tracer_sampled(tmp_path):
-    write_sampled_list(tmp_path)
-    results = tmp_path / "results.csv"
-    results.write_text("launch_index,cycles\n0,100\n1,10\n2,16\n")
-    shown = json.loads(run_command("inspect", tmp_path, "--json", "--profile", results).stdout)
-    assert shown["numbers"] == {"first": 0, "last": 7, "different": 3}
-    sample = shown["tracer_sample"]
-    assert (sample["original_launches"], sample["drawn_launches"], sample["listed_but_not_drawn"]) == (5, 3, 0)
-    assert sample["totals"]["cycles"]["estimate"] == pytest.approx(148)
-    assert sample["totals"]["instructions"]["estimate"] == pytest.approx(5 * 12)
-    assert "whole run" in run_command("inspect", tmp_path / "sampled_kernels_info.txt").stdout
-
-
-@pytest.mark.parametrize("line", ["4 3 1 1", "4 1 x", "4 1", "0 1 1", "4 2 1 2 3"])
-def test_a_damaged_sample_is_refused_with_its_line(tmp_path, line):
-    path = tmp_path / "sampled_kernels_info.txt"
-    path.write_text(f"a\nb\n1 1 0\n{line}\n")
-    with pytest.raises(TraceError, match=f"sampled_kernels_info.txt:4: expected '<cluster size> .* found '{line}'"):
-        read_tracer_sample(path)
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.lists(st.tuples(st.integers(1, 50), st.lists(st.integers(0, 20), min_size=1, max_size=9)), min_size=1))
-def test_weights_add_up_to_the_launches_of_the_run(clusters):
-    sample = TracerSample(tuple(DrawnCluster(size, tuple(draws)) for size, draws in clusters))
-    assert sum(sample.weights.values()) == pytest.approx(sample.launches)
-    ones = dict.fromkeys(sample.weights, 1.0)
-    assert total_of(sample, ones).estimate == pytest.approx(sample.launches)
 
 
 def test_recorded_launches_read_as_a_plain_reader_reads_them(vectormultadd):

@@ -36,7 +36,6 @@ from kernelpoint.journal import load_run
 from kernelpoint.profiles import read_profile
 from kernelpoint.selection import Selection, read_census
 from kernelpoint.session.selecting import draw
-from kernelpoint.simulators.macsim.sample import read_tracer_sample
 from kernelpoint.traces import ArtefactCache
 from kernelpoint.traces.cache import checksum
 from kernelpoint.workload.plan import Plan
@@ -251,14 +250,6 @@ def test_any_bytes_of_a_census(folder, macsim, edits):
     path = folder / ("kernel_names.txt" if macsim else "stats_ctx_0x1")
     path.write_bytes(edited(text.encode(), edits))
     is_read_or_refused(lambda: read_census(path, None, lambda line: None))
-
-
-@EXAMPLES
-@given(edits=EDITS)
-def test_any_bytes_of_a_tracers_sample(folder, edits):
-    path = folder / "sampled_kernels_info.txt"
-    path.write_bytes(edited(b"a\nb\n10 4 3 3 7 8\n1 1 0\n", edits))
-    is_read_or_refused(lambda: read_tracer_sample(path))
 
 
 @EXAMPLES

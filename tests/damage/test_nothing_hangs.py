@@ -24,7 +24,6 @@ from kernelpoint.fast_model import shipped
 from kernelpoint.files import write_output
 from kernelpoint.graphs import build_graph
 from kernelpoint.profiles import read_profile
-from kernelpoint.simulators.macsim.sample import read_tracer_sample
 from kernelpoint.traces import launch_paths, read_header, scan_trace
 from kernelpoint.workload.plan import Plan
 
@@ -36,7 +35,6 @@ READERS = {
     "tracez": lambda path: scan_trace(f"{path}.tracez"),
     "MacSim launch": lambda path: scan_trace(path.parent / "Kernel0" / "trace.txt"),
     "MacSim records": lambda path: scan_trace(path.parent / "Kernel1" / "trace.txt"),
-    "tracer's sample": lambda path: read_tracer_sample(path.parent / "sample" / "sampled_kernels_info.txt"),
     "profile": read_profile,
     "plan": lambda path: Plan.load(path, np.zeros(0)),
     "checkpoint": read_checkpoint,
@@ -66,8 +64,7 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path, reader, kind):
     path = tmp_path / "named"
     for place in (path, tmp_path / "named.tracez", tmp_path / "named.yaml", tmp_path / "Kernel0" / "trace.txt"):
         make(kind, place)
-    for place in (tmp_path / "Kernel1" / "trace_0.raw", tmp_path / "sample" / "sampled_kernels_info.txt"):
-        make(kind, place)
+    make(kind, tmp_path / "Kernel1" / "trace_0.raw")
     (tmp_path / "Kernel1" / "trace.txt").write_text("nvbit\n14\n1\n1\n0 0\n")
     (tmp_path / "Kernel1" / "trace_info.txt").write_text("0 1\n")
     with pytest.raises(KernelPointError) as caught:

@@ -16,7 +16,6 @@ from kernelpoint import _native
 from kernelpoint.cli.console import Console
 from kernelpoint.cli.inspect_list import inspect_list, is_list
 from kernelpoint.cli.pack import inspect_pack
-from kernelpoint.errors import ConfigError
 from kernelpoint.packs.unpack import is_pack
 from kernelpoint.pages.numbers import number, percent
 from kernelpoint.pages.tables import Column, Row, Table, facts
@@ -43,9 +42,6 @@ def inspect(
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     opcodes: Annotated[int, typer.Option(min=0, help="How many of the most frequent opcodes to list.")] = 10,
-    profile: Annotated[
-        Path | None, typer.Option(help="Of a list: a full simulation of its launches, for totals weighted as traced.")
-    ] = None,
 ) -> None:
     """Show header, instruction mix, work, addresses and instruction sequence of a launch's trace, or a summary of a
     list or a pack.
@@ -56,10 +52,8 @@ def inspect(
         inspect_pack(trace, as_json)
         return
     if is_list(trace):
-        inspect_list(trace, profile, as_json)
+        inspect_list(trace, as_json)
         return
-    if profile is not None:
-        raise ConfigError(f"--profile goes with a list of traces; {trace} is one launch's")
     scan = scan_trace(trace)
     details = read_details(trace)
     if as_json:

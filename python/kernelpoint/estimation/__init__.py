@@ -26,7 +26,6 @@ from kernelpoint.estimation.strata.design import Design
 from kernelpoint.estimation.strata.sampling import StrataSampling
 from kernelpoint.estimation.strata.stratify import stratify
 from kernelpoint.estimation.variance_shares import variance_shares
-from kernelpoint.estimation.with_replacement import with_replacement_total
 
 __all__ = [
     "EXPECTED_CYCLES",
@@ -62,5 +61,4 @@ __all__ = [
     "subtotals",
     "trajectory_error",
     "variance_shares",
-    "with_replacement_total",
 ]

@@ -59,7 +59,6 @@ class Tracer:
         list_name, list_head: file name of its trace lists, and their lines before the launches.
         list_entry: of a trace, what a joined list links to, and its line.
         beside_list: further files beside a list.
-        sample_list: file name of the samples that it drew, read by `read_sample`; None: none.
     """
 
     first: int
@@ -72,8 +71,6 @@ class Tracer:
     list_head: tuple[str, ...] = ()
     list_entry: Callable[[Path], tuple[Path, str]] = lambda trace: (trace, trace.name)
     beside_list: tuple[str, ...] = ()
-    sample_list: str | None = None
-    read_sample: Callable[[Path], Any] = lambda path: None
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import numpy as np
 
 from kernelpoint.simulators import Tracer
 from kernelpoint.simulators.macsim.census import FIRST, MacSimCensus
-from kernelpoint.simulators.macsim.sample import SAMPLE_LIST, read_tracer_sample
 
 SAMPLE = "sampled_kernel_info.txt"
 SCRIPT = f"""mkdir -p "$here/run-1"
@@ -53,6 +52,4 @@ TRACER = Tracer(
     list_head=("nvbit", "14", "-1"),
     list_entry=lambda trace: (trace.parent, f"./{trace.parent.name}/trace.txt"),
     beside_list=("kernel_names.txt",),
-    sample_list=SAMPLE_LIST,
-    read_sample=read_tracer_sample,
 )
