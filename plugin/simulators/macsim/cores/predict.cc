@@ -4,7 +4,6 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "simulators/macsim/cores/code_cache.h"
 #include "simulators/macsim/cores/trained_states.h"
 
 namespace kernelpoint::replay::macsim {

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "native/registered.h"
-#include "simulators/macsim/cores/code_cache.h"
 #include "simulators/macsim/cores/sm_footprint.h"
 #include "simulators/macsim/cores/trained_states.h"
 #include "simulators/macsim/cores/training.h"

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
+#include "native/trace/trace.h"
 #include "simulators/macsim/trace/launch.h"
 #include "simulators/macsim/trace/records.h"
 
@@ -123,6 +125,23 @@ LaunchCode read_code(const std::string& trace_path) {
         reader.read(files.folder + "/trace_" + std::to_string(warp.id) + ".raw",
                     warp.id / kernelpoint::macsim::warps_per_cta_id);
     return code;
+}
+
+const LaunchCode* CodeCache::find(uint32_t trace, const std::string& path, const Refuse& refuse) {
+    const auto known = codes_.find(trace);
+    if (known != codes_.end()) return &known->second;
+    try {
+        LaunchCode code = read_code(path);
+        if (bytes_ + code.bytes() > most_bytes_) {
+            codes_.clear();
+            bytes_ = 0;
+        }
+        bytes_ += code.bytes();
+        return &(codes_[trace] = std::move(code));
+    } catch (const TraceError& error) {
+        refuse(error.what());
+        return nullptr;
+    }
 }
 
 }  // namespace kernelpoint::replay::macsim

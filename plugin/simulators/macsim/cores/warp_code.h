@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "simulators/macsim/trace/opcodes.h"
@@ -52,5 +54,21 @@ struct LaunchCode {
 // further ones (records marked as floating point) and not the first. Accesses to shared and constant memory have no
 // lines. Throws TraceError.
 LaunchCode read_code(const std::string& trace_path);
+
+// Instructions of a list's traces, read at the first use and kept within a bound on memory.
+class CodeCache {
+public:
+    using Refuse = std::function<void(const std::string& reason)>;
+
+    explicit CodeCache(uint64_t most_bytes) : most_bytes_(most_bytes) {}
+
+    // The code of a trace, NULL where it cannot be read, which `refuse` hears; it lives until the next call.
+    const LaunchCode* find(uint32_t trace, const std::string& path, const Refuse& refuse);
+
+private:
+    const uint64_t most_bytes_;
+    uint64_t bytes_ = 0;
+    std::unordered_map<uint32_t, LaunchCode> codes_;  // by trace
+};
 
 }  // namespace kernelpoint::replay::macsim
