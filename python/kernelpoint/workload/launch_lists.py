@@ -10,14 +10,14 @@ from kernelpoint.errors import ConfigError, HostError
 from kernelpoint.pool import Pool
 from kernelpoint.workload.described import Descriptions, with_descriptions
 from kernelpoint.workload.inputs import with_profile
-from kernelpoint.workload.model import Log, Simulator, with_model_source
+from kernelpoint.workload.model import GpuDescription, Log, with_model_source
 from kernelpoint.workload.population import Population
 
 if TYPE_CHECKING:
     from kernelpoint.traces import TraceList
 
 
-class LaunchSource(Simulator, Protocol):
+class LaunchSource(GpuDescription, Protocol):
     """A simulator's description of its launch lists."""
 
     @property

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Log = Callable[[str], None]
 
 
-class Simulator(Protocol):
+class GpuDescription(Protocol):
     """The part of a simulator's description that the model's configuration depends on."""
 
     @property
@@ -57,7 +57,7 @@ class ModelSource:
     """
 
     setting: str
-    simulator: Simulator
+    simulator: GpuDescription
     paths: tuple[str, ...]
     lists: tuple[str, ...]
     log: Log
@@ -81,7 +81,7 @@ class ModelSource:
         return {"configuration": found.name, "config_hash": found.hash, "model_version": MODEL_VERSION}
 
 
-def with_model_source(population: Population, setting: str, simulator: Simulator, log: Log) -> Population:
+def with_model_source(population: Population, setting: str, simulator: GpuDescription, log: Log) -> Population:
     """The population with the source of predictions, unless `fast_model` is off or a process has no list on disk.
 
     Args:
