@@ -24,12 +24,12 @@ def registry():
 
 
 def test_names_are_those_of_the_files_and_imports_are_late(registry):
-    assert {"kineto", "uniform", "macsim"} <= set(registry.names())
+    assert {"kineto", "uniform", "results"} <= set(registry.names())
     assert registry.load("uniform").__name__ == "UniformCsv"
 
 
 def test_an_unknown_name_is_refused_with_those_there_are(registry):
-    with pytest.raises(ConfigError, match="profile format: got 'excel'; allowed: accel_sim, "):
+    with pytest.raises(ConfigError, match="profile format: got 'excel'; allowed: chakra, "):
         registry.load("excel")
 
 
