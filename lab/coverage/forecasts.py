@@ -14,7 +14,7 @@ from runs import arguments, full_runs, print_head, print_row
 
 from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, passes
 from kernelpoint.randomness import permanent_random_numbers
-from kernelpoint.session.rehearsal import ranged, rehearse
+from kernelpoint.session.run_forecast import ranged, rehearse
 
 
 def run(

@@ -27,7 +27,7 @@ from kernelpoint.policies.registry import load_policy
 from kernelpoint.pool import Pool
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.planning import cache_path, kept_plan, make_plan, origin_of
-from kernelpoint.session.rehearsal import forecasts
+from kernelpoint.session.run_forecast import forecasts
 from kernelpoint.workload import Available, Need, check_available, complete, population_for
 from kernelpoint.workload import plan as plans
 

@@ -14,7 +14,7 @@ from kernelpoint.journal import load_run
 from kernelpoint.policies.processes import design_of
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.randomness import permanent_random_numbers
-from kernelpoint.session.rehearsal import MOST_LAUNCHES, forecasts
+from kernelpoint.session.run_forecast import MOST_LAUNCHES, forecasts
 from kernelpoint.workload import Population
 from kernelpoint.workload.forecast import Forecast, compared, sentences
 from kernelpoint.workload.plan import Plan as Stored

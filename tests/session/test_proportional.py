@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, passes
-from kernelpoint.session.proportional import ratio_total, with_proportional
+from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, passes, proportional_total
+from kernelpoint.session.proportional import with_proportional
 from kernelpoint.workload.plan import Plan
 
 
@@ -20,7 +20,7 @@ def drawn_totals(seeds, between, within, drawn_groups):
         drawn = np.concatenate(
             [rng.choice(np.flatnonzero(of == g), 2, replace=False) for g in rng.permutation(30)[:drawn_groups]]
         )
-        total, half = ratio_total(y[drawn], x[drawn], of[drawn], x, of, 0.95)
+        total, half = proportional_total(y[drawn], x[drawn], of[drawn], x, of, 0.95)
         yield total, half, float(y.sum())
 
 
@@ -36,17 +36,17 @@ def test_half_widths_hold_the_truth(between, within, drawn_groups, least):
 def test_a_counter_that_few_draws_have_is_not_stated():
     x, of = np.ones(10), np.arange(10)
     rare = np.array([1.0] * 4 + [0.0] * 6)
-    assert all(math.isnan(value) for value in ratio_total(rare, x, of, np.ones(20), np.arange(20), 0.95))
+    assert all(math.isnan(value) for value in proportional_total(rare, x, of, np.ones(20), np.arange(20), 0.95))
 
 
 def test_zero_draws_say_nothing_of_others():
     x, of = np.ones(10), np.arange(10)
-    assert math.isnan(ratio_total(np.zeros(10), x, of, np.ones(20), np.arange(20), 0.95)[0])
+    assert math.isnan(proportional_total(np.zeros(10), x, of, np.ones(20), np.arange(20), 0.95)[0])
 
 
 def test_a_value_where_nothing_is_predicted_contradicts_the_proportion():
     y, x = np.ones(6), np.array([1.0, 1.0, 1.0, 1.0, 1.0, 0.0])
-    assert math.isnan(ratio_total(y, x, np.arange(6), np.ones(9), np.arange(9), 0.95)[0])
+    assert math.isnan(proportional_total(y, x, np.arange(6), np.ones(9), np.arange(9), 0.95)[0])
 
 
 GROUPS = np.repeat(np.arange(20), 10)

@@ -19,6 +19,7 @@ from kernelpoint.estimation.nonsampling.replay_error import (
 )
 from kernelpoint.estimation.nonsampling.systematic_error import SystematicError
 from kernelpoint.estimation.passes import passes
+from kernelpoint.estimation.proportional_total import proportional_total
 from kernelpoint.estimation.sampling import Sampling
 from kernelpoint.estimation.stages.first_phase import TwoPhaseDesign
 from kernelpoint.estimation.stages.layers import LayerSampling
@@ -56,6 +57,7 @@ __all__ = [
     "enough_validations",
     "first_validations",
     "passes",
+    "proportional_total",
     "replay_error",
     "stratify",
     "subtotals",

@@ -1,21 +1,30 @@
-"""The passes of an engine over units whose results are all known beforehand: comparisons, and checks of coverage."""
+"""The passes of an engine over units whose results are all known beforehand: forecasts, comparisons, checks of coverage.
+
+A run goes through the same loop with results that come from a simulator (session/loop.py).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from kernelpoint.estimation.engine import Engine
 from kernelpoint.estimation.look import Look
-from kernelpoint.estimation.moments import Floats
+from kernelpoint.estimation.moments import Floats, Ints
 
 
-def passes(engine: Engine, counters: Sequence[str], results: Floats) -> Iterator[Look]:
+def passes(
+    engine: Engine,
+    counters: Sequence[str],
+    results: Floats,
+    order: Callable[[Ints], Ints] = lambda units: units,
+) -> Iterator[Look]:
     """Simulate pass after pass until the budget is met or the sample cannot grow; yields the look at the end of each.
 
     The engine grows when the next look is asked for, so that it may be examined between passes.
 
     Args:
         counters: names of the columns of `results`; results: float64 [N, counters], or [N] for one counter.
+        order: of the results of a pass.
 
     Example:
         >>> import numpy as np
@@ -28,7 +37,7 @@ def passes(engine: Engine, counters: Sequence[str], results: Floats) -> Iterator
     """
     columns = results.reshape(len(results), len(counters))
     while True:
-        units = engine.wanted()
+        units = order(engine.wanted())
         engine.record_many(units, counters, columns[units])
         look = engine.look()
         yield look

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from kernelpoint.errors import PolicyError
-from kernelpoint.estimation import Bound, Design, Engine, ErrorBudget, Look
+from kernelpoint.estimation import Bound, Design, Engine, ErrorBudget, Look, passes
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
 from kernelpoint.policies.registry import load_policy
@@ -45,12 +45,8 @@ def run(
     if y is None:
         y = 7.0 * design.x if method == "separate_ratio" and design.x is not None else np.full(population.size, 7.0)
     engine = Engine(design, ErrorBudget(0.05, bound=bound), method)
-    while True:
-        for unit in order(engine.wanted()):
-            engine.record(int(unit), ("cycles",), [float(y[unit])])
-        look = engine.look()
-        if look.met or not engine.grow():
-            return engine, look, y
+    *_, look = passes(engine, ("cycles",), y, order)
+    return engine, look, y
 
 
 # ---- the checks ----------------------------------------------------------------------------------------------------------

@@ -13,10 +13,6 @@ from kernelpoint.simulators import DEFAULT, simulator
 # and one takes 38 bytes of trace text.
 INSTRUCTIONS_OF_WARP = 80.0
 BYTES_OF_INSTRUCTION = 38.0
-# Model: the default simulator with the configuration of a V100 or an RTX 3070 on one core: a launch costs a third of a second,
-# and 200,000 thread instructions a second.
-SECONDS_OF_LAUNCH = 0.33
-THREAD_INSTRUCTIONS_A_SECOND = 200_000.0
 LANES = 32
 
 
@@ -76,12 +72,15 @@ def forecast(census: Profile, drawn: np.ndarray, traced: np.ndarray) -> Forecast
     told = census.counters.get("warp_instructions", np.full(census.size, np.nan))
     known = np.isfinite(told) & (told > 0)
     instructions = np.where(known, told, INSTRUCTIONS_OF_WARP * warps)
-    seconds = SECONDS_OF_LAUNCH + instructions * np.minimum(threads, LANES) / THREAD_INSTRUCTIONS_A_SECOND
-    parts = (drawn, np.flatnonzero(traced), slice(None))
+    of_threads = instructions * np.minimum(threads, LANES)
+    parts = (drawn, np.flatnonzero(traced), np.arange(census.size))
+    costs = simulator(DEFAULT).costs
+    assert costs is not None, "those of the default simulator are known"
+    seconds = [costs.seconds(len(part), float(of_threads[part].sum()), part is parts[-1]) for part in parts]
     return Forecast(
         (len(drawn), int(traced.sum()), census.size),
         tuple(float(instructions[part].sum() * BYTES_OF_INSTRUCTION) for part in parts),  # type: ignore[arg-type]
-        tuple(float(seconds[part].sum()) for part in parts),  # type: ignore[arg-type]
+        tuple(seconds),  # type: ignore[arg-type]
         float((~known[traced]).mean()) if traced.any() else 0.0,
     )
 

@@ -34,9 +34,9 @@ from kernelpoint.session.queue import Outcome, Queue
 from kernelpoint.session.range_targets import widths
 from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.records import look_record, range_records
-from kernelpoint.session.rehearsal import next_budget
+from kernelpoint.session.run_forecast import next_budget
 from kernelpoint.session.sample import Sample
-from kernelpoint.session.sampled import SampledLaunches, describe
+from kernelpoint.session.sampled_launches import SampledLaunches, describe
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.summary import summarise
 from kernelpoint.session.validation import ReplayCheck, Validation, check_without_validation, needs_validation

@@ -16,7 +16,7 @@ from kernelpoint.workload.plan import Plan
 
 if TYPE_CHECKING:
     from kernelpoint.session.sample import Sample
-    from kernelpoint.session.sampled import SampledLaunches
+    from kernelpoint.session.sampled_launches import SampledLaunches
 
 MODEL_ERROR = "the simulator's own distance from hardware (model error)"
 NOT_COVERED = ("launches may begin colder or warmer than in a full run", MODEL_ERROR)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import numpy as np
 
 from kernelpoint.config import Config
 from kernelpoint.errors import PolicyError
-from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, Method, SystematicError
+from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, Method, SystematicError, passes
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
 from kernelpoint.randomness import generator
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 BUDGETS = (0.05, 0.01, 0.005)
 MOST_LAUNCHES = 1_000_000  # beyond that, planning for three budgets takes longer than anybody waits
 MOST_LAUNCHES_AFTERWARDS = 100_000  # of a run that says at its end what the next budget would cost
-MOST_PASSES = 8
 LAUNCHES_OF_VALIDATION = 2  # the least; one more where it has to begin farther in front of the drawn launch
 # Relative standard deviations about what is known: of all launches with one correction line (without predictions: of a
 # stratum), of those known to be equal, of each launch
@@ -265,11 +265,7 @@ def _variation(work: np.ndarray, strata: np.ndarray) -> np.ndarray:
 
 def _rehearse(engine: Any, values: np.ndarray, counters: Sequence[str] = ("cycles",)) -> np.ndarray:
     """Units that are simulated by the time the budget is met; values: float64 [N, counters], or [N] of one."""
-    for _ in range(MOST_PASSES):
-        units = engine.wanted()
-        engine.record_many(units, counters, values[units])
-        if engine.look().met or not engine.grow():
-            break
+    deque(passes(engine, counters, values), maxlen=0)
     return np.asarray(engine.drawn())
 
 
