@@ -191,7 +191,7 @@ def test_a_simulator_that_is_killed_while_it_introduces_itself_is_started_again(
 
 @pytest.fixture(scope="module")
 def hello(bench_of_all):
-    """What the simulator says of itself."""
+    """The description that the simulator gives of itself."""
     simulator = Simulator(bench_of_all.sampled(), str(bench_of_all.folder))
     simulator.end()
     return simulator.hello

@@ -38,7 +38,7 @@ def a_selection():
 
 
 class Calls(RuleBasedStateMachine):
-    """What every host may do: complete, abort, answer wrongly, die."""
+    """Steps of any host: complete, abort, answer wrongly, die."""
 
     def open_first(self, yaml, count, seed, **how):
         self.cycles = 3000 + np.random.default_rng(seed).integers(0, 1500, size=count)
@@ -131,7 +131,7 @@ class Calls(RuleBasedStateMachine):
         return self.host.run(session, self.answer)
 
     def check_completed(self, found):
-        """What a run without disturbance says."""
+        """The result of a run without disturbance."""
         calm = self.completed(self.host.open(f"{self.yaml}\njournal: {self.folder('calm')}/run.kpjournal", **self.how))
         assert [found[key] for key in SAME] == [calm[key] for key in SAME]
 

@@ -1,4 +1,5 @@
-// How one simulator states its simulated GPU. A constant of RegisteredDialect in the simulator's folder adds it.
+// The names and units in which one simulator states its simulated GPU. A constant of RegisteredDialect in the
+// simulator's folder adds it.
 #pragma once
 
 #include "fast_model/configuration/derive.h"

@@ -13,8 +13,9 @@ from kernelpoint.estimation.quantiles import two_sided
 from kernelpoint.simulators import simulators
 from kernelpoint.workload.plan import Plan
 
-# Of all simulators: counter -> predicted counter that it is in proportion to, kernel by kernel; relative standard deviations of
-# totals for what replay does not restore, and of totals that are sums of the predictions.
+# The tables of all simulators. EVENTS: counter -> predicted counter that it is in proportion to, kernel by kernel. REPLAY:
+# relative standard deviations of totals for what replay does not restore. PREDICTED: those of totals that are sums of the
+# predictions.
 EVENTS = {
     counter: event for one in simulators() for event, named in one.in_proportion.items() for counter in named.split()
 }

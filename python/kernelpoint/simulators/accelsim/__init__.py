@@ -33,7 +33,7 @@ TERMS: Mapping[str, tuple[tuple[str, float], ...]] = {
 
 
 def _clock(options: Options) -> float | None:
-    """Of the option's clocks the cores' is the first."""
+    """The clock of the cores: the first number of the option."""
     stated = options.get("-gpgpu_clock_domains", "").partition(":")[0]
     return float(stated) if stated else None
 
