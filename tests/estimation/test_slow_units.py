@@ -18,6 +18,14 @@ def test_draws_that_agree_add_no_spread():
     assert alone.mean_square(ones).tolist() == [0.0] * 5, "one draw has nothing beside it"
 
 
+def test_a_clock_that_reads_whole_microseconds_makes_no_slow_draws():
+    strata = np.array([0, 0, 0, 0, 1, 1])
+    read = np.array([0.0, 0.0, 1.0, 1.0, 40.0, 41.0])  # the first four take about half a microsecond
+    assert len(SlowDraws.of(strata, read, 2).excess) == 0
+    slow = np.array([1.0, 1.0, 1.0, 3.0, 40.0, 41.0])
+    assert SlowDraws.of(strata, slow, 2).excess.tolist() == [2.0]
+
+
 LENGTHS = np.r_[np.full(100, 1000.0), np.ones(100)]
 
 

@@ -55,7 +55,9 @@ class SlowDraws:
     every stratum.
 
     Formula: draw i of a stratum with two or more has the excess e_i = y_i / m_i - 1, m_i the mean of its stratum's other
-    draws; it is slow if e_i > SLOW. In a stratum of mean M its square is w e_i^2 + (1 - w) min(e_i, e_i m_i / M)^2:
+    draws; it is slow if e_i > SLOW and y_i - m_i is no less than the smallest step between draws. A clock that ticks in whole
+    microseconds reads 0 or 1 of shorter launches, which are not slow. In a stratum of mean M the square of e_i is
+    w e_i^2 + (1 - w) min(e_i, e_i m_i / M)^2:
     with the probability w slow units take as many times as long everywhere, else as many cycles more in longer strata.
     w = P r^k / (P r^k + 1 - P), P = PRIOR_TIMES, k the number of slow draws, r the share of compared draws whose m is no longer
     than the longest slow draw: of longer ones none is slow, which is as likely as r^k if all may be.
@@ -85,7 +87,9 @@ class SlowDraws:
         h, values = strata[several], y[several]
         others = (total[h] - values) / (n[h] - 1)
         excess = np.where(others > 0.0, values / np.where(others > 0.0, others, 1.0) - 1.0, 0.0)
-        slow = np.flatnonzero(excess > constants.SLOW)
+        steps = np.diff(np.unique(values))
+        tick = float(steps.min()) if len(steps) else 0.0
+        slow = np.flatnonzero((excess > constants.SLOW) & (values - others >= tick))
         slow = slow[np.argsort(others[slow], kind="stable")]
         if not len(slow):
             return cls(np.empty(0), np.empty(0), len(h), constants.PRIOR_TIMES)
