@@ -108,7 +108,7 @@ class Calls(RuleBasedStateMachine):
     @precondition(lambda self: not self.finished)
     @rule(cut=st.integers(0, 300), torn=st.booleans())
     def die_and_come_back(self, cut, torn):
-        """The process is killed and may leave a torn line. Results are kept, what was in flight is wanted again."""
+        """Kill the process, perhaps inside a write. The resumed run keeps results and asks for launches in flight again."""
         journal = self.session.journal.path
         self.session.journal.close()
         if torn:

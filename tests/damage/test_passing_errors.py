@@ -15,7 +15,7 @@ LAYER = "failing_open.c"
 
 
 def run(traces: Path, folder: Path, policy: str, layer: Path | None = None) -> tuple[int, str]:
-    """Launches that a run simulates, and what it says; kernel-2.traceg cannot be opened under the layer."""
+    """Run once: the number of simulated launches, and the printed text. With the layer, opening kernel-2.traceg fails."""
     folder.mkdir(exist_ok=True)
     yaml = f"policy: {policy}\nerror_budget: {{relative_error: 0.05}}\nresume: never"
     environment = {"KERNELPOINT_CACHE": str(folder / "cache")}

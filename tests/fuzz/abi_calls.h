@@ -71,7 +71,7 @@ private:
     bool null_, fits_;
 };
 
-// A host that calls what the input says; a double of the plugin answers at random.
+// A host whose calls are chosen by the fuzz input. A stub in place of the plugin answers at random.
 class Calls {
 public:
     Calls(Choices& choices, uint32_t launches) : choices_(choices), launches_(launches) {}

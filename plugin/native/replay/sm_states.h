@@ -42,10 +42,10 @@ class SmStateProvider {
 public:
     virtual ~SmStateProvider() = default;
     virtual const char* name() const = 0;  // of the trace format
-    // As read_footprint, with the touches of each SM told apart. Throws TraceError.
+    // The footprint of a trace, as read_footprint gives it, with the accesses of each SM kept apart. Throws TraceError.
     virtual Footprint footprint(const std::string& path, const Residency& residency) const = 0;
     // `trained`: states that were recorded with the list's predictions; without them the list is passed once. `refuse`
-    // is told of a trace that cannot be read.
+    // is called for each trace that cannot be read.
     using Refuse = std::function<void(uint32_t trace, const std::string& path, const std::string& reason)>;
     virtual std::unique_ptr<SmStates> follow(const History& history, const SmInfo& sms, const std::string& trained,
                                              uint64_t memory_bytes, Refuse refuse) const = 0;

@@ -56,7 +56,7 @@ def _pool(workers: int | None, cluster: str | None, say: Callable[[str], None]) 
 
 
 def save(made: Plan, output: Path, settings: Config, named_gpu: bool) -> None:
-    """Write a plan, keep it in the cache, and print what it holds and its forecast."""
+    """Write a plan to its file and to the cache; print its sizes and its forecast."""
     console, stdout = Console(stderr=True), Console(soft_wrap=True)
     if not named_gpu and (made.forecast or "fast_model" in made.origin):
         name = made.origin.get("fast_model", {}).get("configuration", "the shipped GPU nearest to the traces")

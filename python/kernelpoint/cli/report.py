@@ -122,7 +122,7 @@ def _only_journal() -> Path:
 
 
 def _parts(run: Run, full: Run | None) -> Iterator[str | Table]:
-    """The verdict, tables, and what the run rests on; of a finished run also its cost beside the forecast of its plan."""
+    """The verdict, the tables and the assumptions. A finished run also has its cost, beside the cost that its plan forecast."""
     verdict, *more = sentences(run)
     yield verdict
     if full is not None:

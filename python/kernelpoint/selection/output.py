@@ -19,11 +19,11 @@ RANGES = "ranges.csv"  # of a selection by layer
 
 _HEAD = """#!/bin/sh
 # Traces the launches of {name}, written by `kernelpoint select`.
-# usage: TRACER=.../{library} {variables}sh {script} PROGRAM ARGUMENT...
+# usage: TRACER=.../{tool} {variables}sh {script} PROGRAM ARGUMENT...
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-: "${{TRACER:?the path of the tracer, {library}}}"
-[ $# -gt 0 ] || {{ echo "usage: TRACER=.../{library} {variables}sh $0 PROGRAM ARGUMENT..." >&2; exit 2; }}
+: "${{TRACER:?the path of the tracer, {tool}}}"
+[ $# -gt 0 ] || {{ echo "usage: TRACER=.../{tool} {variables}sh $0 PROGRAM ARGUMENT..." >&2; exit 2; }}
 """
 _JOIN = """kernelpoint select --join {earlier}"$here"/run-*/traces -o "$here/{joined}"
 echo "$here/{joined}: the traces; give the simulator their list, and its configuration selection: $here/{name}{ranges}"
@@ -89,7 +89,7 @@ def _tracer_files(folder: Path, selection: Selection, numbers: np.ndarray) -> li
 
 def _script(selection: Selection, earlier: Path | None, has_ranges: bool) -> str:
     tracer = selection.census.tracer
-    head = _HEAD.format(name=NAME, script=SCRIPT, library=tracer.library, variables=tracer.variables)
+    head = _HEAD.format(name=NAME, script=SCRIPT, tool=tracer.tool, variables=tracer.variables)
     before = f"{shlex.quote(str(earlier))} " if earlier else ""
     ranges = f" and ranges: $here/{RANGES}" if has_ranges else ""
     return head + tracer.script + _JOIN.format(earlier=before, joined=JOINED, name=NAME, ranges=ranges)

@@ -52,7 +52,7 @@ class Tracer:
     Attributes:
         first: its number of a context's first launch.
         census: the profile format of its census.
-        library, variables: of the call of a script that runs it.
+        tool: file name of its shared object; variables: of the environment, in the usage line of the script.
         input_files: of strata (int [N], -1 for take-all units) and launches to trace (bool [N]), name and text of each file
             that tells the tracer which these are.
         script: lines of a shell script that trace the launches of these files into folders `run-*/traces`.
@@ -63,7 +63,7 @@ class Tracer:
 
     first: int
     census: Any
-    library: str
+    tool: str
     variables: str
     input_files: Callable[[np.ndarray, np.ndarray], dict[str, str]]
     script: str

@@ -54,7 +54,7 @@ def _input_files(strata: np.ndarray, traced: np.ndarray) -> dict[str, str]:
 TRACER = Tracer(
     first=FIRST,
     census=AccelSimCensus,
-    library="tracer_tool.so",
+    tool="tracer_tool.so",
     variables="POST=.../post-traces-processing ",
     input_files=_input_files,
     script=SCRIPT,

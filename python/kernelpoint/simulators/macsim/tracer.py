@@ -44,7 +44,7 @@ def sampled_kernels(strata: np.ndarray, traced: np.ndarray, first: int) -> str:
 TRACER = Tracer(
     first=FIRST,
     census=MacSimCensus,
-    library="main.so",
+    tool="main.so",
     variables="",
     input_files=lambda strata, traced: {SAMPLE: sampled_kernels(strata, traced, FIRST)},
     script=SCRIPT,
