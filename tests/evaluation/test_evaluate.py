@@ -167,7 +167,7 @@ def test_a_workload_that_makes_no_sense_is_refused(text):
 def test_a_profile_of_another_workload_is_refused(truth_file, tmp_path):
     other = tmp_path / "other.csv"
     other.write_text(profile_text(count=40).replace(",k", ",other"))
-    with pytest.raises(ProfileError, match="not the launches of"):
+    with pytest.raises(ProfileError, match="seems to be of another workload"):
         load(f"truth={truth_file},profile={other}")
 
 

@@ -144,7 +144,7 @@ def test_an_export_without_nvtx_is_refused(tmp_path):
 
 def test_an_export_of_other_launches_is_refused(tmp_path):
     write_nvtx(tmp_path / "nvtx.sqlite", [("model", -1, 9, 7)])
-    with pytest.raises(ProfileError, match="only 0 of the 4 launches of the run are in this file"):
+    with pytest.raises(ProfileError, match="only 0 of the 4 launches are in this file"):
         of_file(tmp_path / "nvtx.sqlite", launches(("a", "b", "c", "d")))
 
 

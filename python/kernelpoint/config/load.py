@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import ValidationError
 
-from kernelpoint.config.schema import REMOVED, REMOVED_VALUES, Config, Section, sections
+from kernelpoint.config.schema import Config, Section, sections
 from kernelpoint.errors import ConfigError, did_you_mean, shown
 from kernelpoint.files import read_regular
 
@@ -182,10 +182,6 @@ def _complaint(detail: Any) -> str:
     message = detail["msg"][0].lower() + detail["msg"][1:]
     if detail["type"] == "missing":
         return f"{key}: this key is required"
-    if removed := REMOVED.get(key) or REMOVED.get(key.partition(".")[0]):
-        return f"{key}: {removed}"
-    if detail["type"] == "literal_error" and (removed := REMOVED_VALUES.get((key, str(detail["input"])))):
-        return f"{key}: got {shown(detail['input'])}; {removed}"
     if detail["type"] == "extra_forbidden":
         section = sections().get(str(detail["loc"][0]), Config)
         near = did_you_mean(key.rpartition(".")[2], section.model_fields)

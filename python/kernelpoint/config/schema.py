@@ -399,24 +399,6 @@ def current_names(content: Any) -> Any:
     return found
 
 
-# Values of earlier versions, by key, with the message that refuses each.
-REMOVED_VALUES = {
-    (
-        "clusters",
-        "plan",
-    ): "this value was removed; `auto` makes the plan beforehand wherever the simulator names a list",
-    (
-        "error_budget.bound",
-        "two_stage",
-    ): "this bound was removed; write `sequential`, or delete the line",
-}
-# Keys of earlier versions, likewise.
-REMOVED = {
-    "warmup": "this key was removed: replay puts the state of the launches before into the caches; delete the line",
-    "encoder.backend": "this key was removed: embeddings are always computed in C++; delete the line",
-}
-
-
 def sections() -> dict[str, type[Section]]:
     """The keys of :class:`Config` that hold mappings, with their models.
 

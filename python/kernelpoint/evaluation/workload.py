@@ -15,7 +15,7 @@ from kernelpoint.fast_model import configuration_for, predict
 from kernelpoint.fast_model.configuration import configuration_of_host
 from kernelpoint.files import read_regular
 from kernelpoint.journal import load_run
-from kernelpoint.profiles import Profile, match, read_profile
+from kernelpoint.profiles import Profile, matched_rows, read_profile
 from kernelpoint.traces import launch_paths, read_trace_list
 from kernelpoint.workload import aligned, fingerprint, named
 
@@ -173,14 +173,8 @@ def _other_profile(path: str, truth: Profile, paths: tuple[str, ...], communicat
         return profile
     if paths:
         return aligned(profile, paths, log)
-    matching = match(profile, truth.launches)
-    if 2 * matching.matched < min(truth.size, profile.size):
-        raise ProfileError(
-            f"{path}: not the launches of {truth.source}: only {matching.matched:,} have a counterpart there"
-        )
-    for sentence in matching.sentences():
-        log(f"kernelpoint: {path}: {sentence}")
-    return profile.take(matching.rows).with_launches_of(truth)
+    matched = matched_rows(profile, truth.launches, lambda line: log(f"kernelpoint: {line}"))
+    return profile.take(matched).with_launches_of(truth)
 
 
 HOST = "host:"  # begins a profile that the embedded host makes

@@ -20,7 +20,7 @@ from kernelpoint.profiles.format import (
     TextFormat,
     open_decompressed,
 )
-from kernelpoint.profiles.matching import Matching, match
+from kernelpoint.profiles.matching import Matching, match, matched_rows
 from kernelpoint.profiles.profile import Launches, Profile
 from kernelpoint.profiles.read import read_profile
 
@@ -37,6 +37,7 @@ __all__ = [
     "ProfileFormat",
     "TextFormat",
     "match",
+    "matched_rows",
     "open_decompressed",
     "read_profile",
 ]

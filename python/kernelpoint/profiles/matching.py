@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from kernelpoint.errors import ProfileError
 from kernelpoint.profiles.names import base_key, full_key
 from kernelpoint.profiles.profile import Launches, Profile
 
+MATCHED_SHARE = 0.5  # of the launches (of the rows where there are fewer) that have to match
 MOST_EDITS = 2000  # launches missing on either side up to which the order is matched; it costs their square
 
 
@@ -41,9 +44,7 @@ class Matching:
 
     def sentences(self) -> list[str]:
         """Sentences on the matching, for the user."""
-        lines = [
-            f"{self.matched:,} of {len(self.rows):,} launches of the list are in the profile, matched by {self.how}"
-        ]
+        lines = [f"{self.matched:,} of {len(self.rows):,} launches are in the profile, matched by {self.how}"]
         if len(self.rows) > self.matched:
             first = int(np.flatnonzero(self.rows < 0)[0])
             lines.append(
@@ -51,13 +52,37 @@ class Matching:
             )
         if len(self.extra):
             lines.append(
-                f"{len(self.extra):,} rows of the profile are no launch of the list, the first is row {self.extra[0]}"
+                f"{len(self.extra):,} rows of the profile belong to no launch, the first is row {self.extra[0]}"
             )
         if self.by_base:
             lines.append(
                 f"{self.by_base:,} launches were matched by function name, grid and block without template arguments"
             )
         return lines
+
+
+def matched_rows(profile: Profile, launches: Launches, log: Callable[[str], None]) -> np.ndarray:
+    """Row of a profile for each launch, int64 [N]; -1 where there is none. `log` gets the sentences on the matching.
+
+    Raises:
+        ProfileError: fewer than half of the launches, or of the profile's rows where it has fewer, have a counterpart.
+
+    >>> from kernelpoint.profiles.builder import ProfileBuilder
+    >>> builder = ProfileBuilder("times.csv")
+    >>> builder.add("gemm", (1, 1, 1), (32, 1, 1))
+    >>> matched_rows(builder.finish(), Launches(["gemm"], np.array([[1, 1, 1]]), np.array([[32, 1, 1]])), print).tolist()
+    times.csv: 1 of 1 launches are in the profile, matched by order
+    [0]
+    """
+    matching = match(profile, launches)
+    for sentence in matching.sentences():
+        log(f"{profile.source}: {sentence}")
+    if matching.matched < MATCHED_SHARE * min(launches.size, profile.size):
+        raise ProfileError(
+            f"{profile.source}: only {matching.matched:,} of the {launches.size:,} launches are in this file; it seems to be "
+            f"of another workload (it has {profile.size:,} launches, the first is {profile.name(0)!r})"
+        )
+    return matching.rows
 
 
 def match(profile: Profile, launches: Launches) -> Matching:

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import ClassVar
 
 from kernelpoint.errors import ProfileError
-from kernelpoint.profiles import Launches, Profile, match
+from kernelpoint.profiles import Launches, Profile, matched_rows
 from kernelpoint.profiles.format import NOT_THIS, Beginning
 
 Log = Callable[[str], None]
-MATCHED_SHARE = 0.5  # of the launches (of the source's where there are fewer) that have to match
 
 
 class RangeSource(ABC):
@@ -56,12 +55,5 @@ def matched(paths: Sequence[str], profile: Profile, launches: Launches, log: Log
                 f"{profile.source}: {profile.size:,} launches; the run has {launches.size:,}, and nothing to match them by"
             )
         return list(paths)
-    matching = match(profile, launches)
-    if matching.matched < MATCHED_SHARE * min(launches.size, profile.size):
-        raise ProfileError(
-            f"{profile.source}: only {matching.matched:,} of the {launches.size:,} launches of the run are in this file; it "
-            f"seems to be of another workload (it has {profile.size:,} launches, the first is {profile.name(0)!r})"
-        )
-    for sentence in matching.sentences():
-        log(f"kernelpoint: ranges: {profile.source}: {sentence}")
-    return [paths[row] if row >= 0 else "" for row in matching.rows.tolist()]
+    rows = matched_rows(profile, launches, lambda line: log(f"kernelpoint: ranges: {line}"))
+    return [paths[row] if row >= 0 else "" for row in rows.tolist()]

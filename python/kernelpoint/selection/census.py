@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelpoint.errors import ConfigError, ProfileError
-from kernelpoint.profiles import Profile, match, read_profile
+from kernelpoint.profiles import Profile, matched_rows, read_profile
 from kernelpoint.profiles.format import NOT_THIS, beginning_of
 from kernelpoint.simulators import DEFAULT, Tracer, simulators
-
-LEAST_MATCHED = 0.5  # of the launches that have to be in the profile; else it is another program's
 
 Log = Callable[[str], None]
 _LISTED = re.compile(r"(kernel-\d+\.trace|Memcpy[HD]to)")  # a line of a kernelslist.g
@@ -55,18 +53,11 @@ class Census:
         """The census with the times and counters of a profile, matched along sequences of name, grid and block.
 
         Raises:
-            ProfileError: fewer than half of the launches are in the profile.
+            ProfileError: it is of another program; see profiles.matched_rows.
         """
         ours = self.launches
-        matching = match(profile, ours.launches)
-        for sentence in matching.sentences():
-            log(f"{profile.source}: {sentence.replace('of the list', 'of the census')}")
-        if matching.matched < LEAST_MATCHED * self.size:
-            raise ProfileError(
-                f"{profile.source}: only {matching.matched:,} of the {self.size:,} launches of {ours.source} are in this "
-                "profile; give one of the same program with the same input"
-            )
-        return Census(profile.take(matching.rows).with_launches_of(ours), self.simulator)
+        rows = matched_rows(profile, ours.launches, log)
+        return Census(profile.take(rows).with_launches_of(ours), self.simulator)
 
 
 def tracers() -> dict[str, Tracer]:

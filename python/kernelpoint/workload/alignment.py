@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kernelpoint.errors import ProfileError
-from kernelpoint.profiles import Profile, match
+from kernelpoint.profiles import Profile, matched_rows
 from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.workload.population import launches_of_traces
 
 Log = Callable[[str], None]
-MATCHED_SHARE = (
-    0.5  # of the launches (of the rows where there are fewer) that have to match; else it is another workload's
-)
 
 
 def aligned(profile: Profile, paths: tuple[str, ...], log: Log) -> Profile:
@@ -33,15 +29,7 @@ def aligned(profile: Profile, paths: tuple[str, ...], log: Log) -> Profile:
     """
     if not any(profile.names) and profile.size == len(paths):
         return named(profile, paths)
-    matching = match(profile, launches_of_traces(paths))
-    for sentence in matching.sentences():
-        log(f"kernelpoint: {profile.source}: {sentence}")
-    if matching.matched < MATCHED_SHARE * min(len(paths), profile.size):
-        raise ProfileError(
-            f"{profile.source}: only {matching.matched:,} of the {len(paths):,} launches of the list are in this profile; it "
-            f"seems to be of another workload (the profile has {profile.size:,} launches, the first is {profile.name(0)!r})"
-        )
-    return profile.take(matching.rows)
+    return profile.take(matched_rows(profile, launches_of_traces(paths), lambda line: log(f"kernelpoint: {line}")))
 
 
 def named(profile: Profile, paths: tuple[str, ...]) -> Profile:
