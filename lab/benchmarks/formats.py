@@ -20,12 +20,12 @@ from sklearn.metrics import adjusted_rand_score
 from kernelpoint.clustering.features import WORK_COLUMNS, run_features, unit_rows
 from kernelpoint.config import parse_config
 from kernelpoint.encoder.embed import embed_streams
+from kernelpoint.planning.plans import make_plan, origin_of
 from kernelpoint.policies.registry import load_policy
-from kernelpoint.session.host_info import HostInfo
-from kernelpoint.session.planning import make_plan, origin_of
 from kernelpoint.simulators.macsim.convert import convert_to_macsim
 from kernelpoint.traces import ArtefactCache, ScanTable, launch_paths, scan_launches
 from kernelpoint.workload import Available, population_of
+from kernelpoint.workload.host_info import HostInfo
 
 
 def streams_of(table: ScanTable, cache: ArtefactCache) -> tuple[np.ndarray, np.ndarray]:

@@ -31,18 +31,18 @@ from kernelpoint import api
 from kernelpoint.config import parse_config
 from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, stratify
 from kernelpoint.journal import JournalWriter
+from kernelpoint.planning.plans import make_plan, origin_of
 from kernelpoint.policies.labels import context
 from kernelpoint.policies.methods.kernelpoint import MADE_FOR_PROFILES
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.randomness import generator
-from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.ledger import Ledger
-from kernelpoint.session.planning import make_plan, origin_of
 from kernelpoint.session.session import Session
 from kernelpoint.session.setup import Setup, budget_of
 from kernelpoint.traces import launch_paths, read_trace_list
 from kernelpoint.workload import Available, Need, Population, complete, population_for
 from kernelpoint.workload.frame import SamplingFrame, hash_design
+from kernelpoint.workload.host_info import HostInfo
 from kernelpoint.workload.plan import Plan
 
 BODY = 5000  # launches of a loop body

@@ -13,8 +13,8 @@ import numpy as np
 from runs import arguments, full_runs, print_head, print_row
 
 from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, passes
+from kernelpoint.planning.forecasts import ranged, rehearse
 from kernelpoint.randomness import permanent_random_numbers
-from kernelpoint.session.run_forecast import ranged, rehearse
 
 
 def run(

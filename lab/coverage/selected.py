@@ -21,18 +21,18 @@ import numpy as np
 from kernelpoint.config import parse_config
 from kernelpoint.estimation import ErrorBudget
 from kernelpoint.journal import JournalWriter, SummaryRecord
+from kernelpoint.planning.selecting import NEXT, draw, first_phase
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import Profile, read_profile
 from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.selection import Census, Selection
 from kernelpoint.selection.output import NAME, write_output
-from kernelpoint.session.host_info import HostInfo
-from kernelpoint.session.selecting import NEXT, draw, first_phase
 from kernelpoint.session.session import Session
 from kernelpoint.session.setup import Setup
 from kernelpoint.traces import launch_paths, read_header
 from kernelpoint.workload import Population
 from kernelpoint.workload.frame import SamplingFrame
+from kernelpoint.workload.host_info import HostInfo
 from kernelpoint.workload.plan import Plan
 
 BUDGETS = (0.05, 0.01, 0.005)

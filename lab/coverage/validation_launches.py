@@ -28,8 +28,9 @@ from kernelpoint.estimation import (
     replay_error,
 )
 from kernelpoint.journal import load_run
+from kernelpoint.planning.validation_launches import MOST_VALIDATED, successive
 from kernelpoint.randomness import generator
-from kernelpoint.session.validation import MOST_EXTENSIONS, MOST_GROWTH, MOST_VALIDATED, successive
+from kernelpoint.session.validation import MOST_EXTENSIONS, MOST_GROWTH
 
 BUDGETS = (0.05, 0.02, 0.01, 0.005)
 CONFIDENCE = 0.95

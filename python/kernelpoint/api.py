@@ -23,13 +23,13 @@ from kernelpoint.arguments import checked
 from kernelpoint.config import Config, parse_config
 from kernelpoint.errors import ConfigError, shown
 from kernelpoint.estimation import AssistedDesign, ErrorBudget
+from kernelpoint.planning.forecasts import forecasts
+from kernelpoint.planning.plans import cache_path, kept_plan, make_plan, origin_of
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.pool import Pool
-from kernelpoint.session.host_info import HostInfo
-from kernelpoint.session.planning import cache_path, kept_plan, make_plan, origin_of
-from kernelpoint.session.run_forecast import forecasts
 from kernelpoint.workload import Available, Need, check_available, complete, population_for
 from kernelpoint.workload import plan as plans
+from kernelpoint.workload.host_info import HostInfo
 
 if TYPE_CHECKING:
     import altair as alt

@@ -21,11 +21,11 @@ from kernelpoint.config import load_config, parse_config
 from kernelpoint.errors import HostError, shown
 from kernelpoint.journal import SummaryRecord
 from kernelpoint.session.boundary import open_run, own_command
-from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.queue import BEFORE_FIRST, EXECUTE, OK, SIMULATE
 from kernelpoint.session.replays import REPLAYED
 from kernelpoint.session.session import Session
 from kernelpoint.workload import Descriptions
+from kernelpoint.workload.host_info import HostInfo
 
 Log = Callable[[str], None]
 

@@ -12,9 +12,9 @@ from kernelpoint.coordinator.coordinator import coordinate
 from kernelpoint.coordinator.simulations import Simulations
 from kernelpoint.coordinator.task import Batch, Report, Work
 from kernelpoint.session.boundary import open_run
-from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.session import Session
 from kernelpoint.session.worker_protocol import Chain, Outcome, Step
+from kernelpoint.workload.host_info import HostInfo
 
 TRACE = """-kernel name = k
 -kernel id = 1

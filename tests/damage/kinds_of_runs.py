@@ -16,11 +16,11 @@ from kernelpoint.config import load_config, parse_config
 from kernelpoint.coordinator.coordinator import coordinate
 from kernelpoint.coordinator.simulations import Simulations
 from kernelpoint.journal.text import plain
+from kernelpoint.planning.selecting import draw
 from kernelpoint.selection import Selection, read_census
 from kernelpoint.session.boundary import open_run
-from kernelpoint.session.host_info import HostInfo
-from kernelpoint.session.selecting import draw
 from kernelpoint.session.session import Session
+from kernelpoint.workload.host_info import HostInfo
 
 BUDGET = "policy: random\nerror_budget.relative_error: 0.004\nseed: 5"
 Step = Callable[[Session, int], None]

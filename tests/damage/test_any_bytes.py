@@ -33,9 +33,9 @@ from kernelpoint.coordinator.sweep import sweep_configs
 from kernelpoint.encoder.checkpoint import _ZEROS, BUILTIN, _checksum, checkpoint_path, read_checkpoint, read_tensors
 from kernelpoint.errors import ConfigError, JournalError, KernelPointError, PlanError, ProfileError
 from kernelpoint.journal import load_run
+from kernelpoint.planning.selecting import draw
 from kernelpoint.profiles import read_profile
 from kernelpoint.selection import Selection, read_census
-from kernelpoint.session.selecting import draw
 from kernelpoint.traces import ArtefactCache
 from kernelpoint.traces.cache import checksum
 from kernelpoint.workload.plan import Plan

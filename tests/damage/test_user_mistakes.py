@@ -20,10 +20,11 @@ from kernelpoint.cli.host import program
 from kernelpoint.errors import ConfigError, HostError, KernelPointError
 from kernelpoint.journal import load_run
 from kernelpoint.pages.tables import safe_cell
+from kernelpoint.planning.validation_launches import successive
 from kernelpoint.report.launches import write_launches
 from kernelpoint.session import boundary, embedded
-from kernelpoint.session.host_info import MOST_LAUNCHES, HostInfo, HostResult
-from kernelpoint.session.validation import successive
+from kernelpoint.session.queue import HostResult
+from kernelpoint.workload.host_info import MOST_LAUNCHES, HostInfo
 
 PACKAGE = Path(cli.__file__).parents[1]
 LONG = "a" * 300

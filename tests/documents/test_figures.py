@@ -6,7 +6,7 @@ from pages import numbers, section, tables
 
 from kernelpoint.encoder.checkpoint import ENCODER_VERSION
 from kernelpoint.journal.records import FORMAT_VERSION as JOURNAL_VERSION
-from kernelpoint.session import validation
+from kernelpoint.planning import validation_launches
 from kernelpoint.workload.plan import FORMAT_VERSION as PLAN_VERSION
 
 RUNS, LISTS = tables(section("docs/evidence/accelsim.md", "Runs"))[:2]
@@ -73,5 +73,5 @@ def test_versions_of_formats_are_those_of_the_code():
 def test_the_number_of_validation_launches_is_that_of_the_code():
     for row in tables(section("docs/evidence/replay-error.md", "How many validation launches a run makes"))[0]:
         for budget in numbers(row["Error budget"]):
-            made = validation.first_validations(budget / 100, 0.95, validation.MOST_VALIDATED)
+            made = validation_launches.first_validations(budget / 100, 0.95, validation_launches.MOST_VALIDATED)
             assert numbers(row["Validation launches at first"]) == [made], budget

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
+from kernelpoint.counters.exact import CANDIDATES
+from kernelpoint.counters.identities import AT_MOST, IDENTITIES
 from kernelpoint.fast_model.predictions import in_terms_of
 from kernelpoint.policies.methods.kernelpoint import COLD_COUNTERS
-from kernelpoint.session.exact import CANDIDATES
-from kernelpoint.session.identities import AT_MOST, IDENTITIES
+from kernelpoint.ratios import RATIOS
 from kernelpoint.session.intra_kernel import PROJECTED
-from kernelpoint.session.ratios import RATIOS
 from kernelpoint.simulators.accelsim import TERMS
 
 HEADER = Path(__file__).parents[2] / "plugin" / "include" / "kernelpoint" / "counters.h"

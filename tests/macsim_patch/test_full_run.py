@@ -5,9 +5,9 @@ import pytest
 from kernelpoint.config import parse_config
 from kernelpoint.journal import load_run
 from kernelpoint.session.boundary import open_run
-from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.replays import KEPT, REPLAYED
 from kernelpoint.session.validation import check_without_validation
+from kernelpoint.workload.host_info import HostInfo
 
 KNOBS = "num_sim_small_cores 2\nmax_block_per_core 2\nmax_threads_per_core 8\nbp_hist_length 6\n"
 CYCLES = [900, 700, 650]

@@ -11,12 +11,12 @@ from kernelpoint import _native
 from kernelpoint.config import parse_config
 from kernelpoint.fast_model import configuration_for, predict
 from kernelpoint.fast_model.predictions import OF_TOTAL, SPREAD
-from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import prepare
 from kernelpoint.session.validation import check_without_validation, needs_validation
 from kernelpoint.session.verdict import OF_MEAN
 from kernelpoint.traces import ArtefactCache
+from kernelpoint.workload.host_info import HostInfo
 
 REPLICATIONS = _native.macsim.REPLICATIONS
 KNOBS = "num_sim_small_cores 2\nmax_block_per_core 2\nmax_threads_per_core 8\nbp_hist_length 6\n"

@@ -7,9 +7,9 @@ import pytest
 
 from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError
+from kernelpoint.planning.plans import origin_of
 from kernelpoint.policies.registry import load_policy, policy_names
 from kernelpoint.policies.synthetic_population import make, synthetic_profile, synthetic_scan
-from kernelpoint.session.planning import origin_of
 from kernelpoint.workload import Population
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"

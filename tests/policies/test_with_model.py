@@ -12,9 +12,9 @@ from kernelpoint.config import parse_config
 from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, passes
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
 from kernelpoint.randomness import generator
-from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.setup import prepare
 from kernelpoint.workload import Population
+from kernelpoint.workload.host_info import HostInfo
 from kernelpoint.workload.plan import Plan
 
 

@@ -89,8 +89,8 @@ def test_ranges_of_other_launches_are_refused_before_the_first_launch(host, tabl
 
 def test_ranges_are_refused_where_nobody_knows_the_launches(tmp_path):
     from kernelpoint.config import parse_config
-    from kernelpoint.session.host_info import HostInfo
     from kernelpoint.session.setup import prepare
+    from kernelpoint.workload.host_info import HostInfo
 
     config = parse_config({"version": 1, "policy": "kernelpoint", "ranges": "names"})
     with pytest.raises(ConfigError, match="ranges: got 'names', but the launches of this run are not known beforehand"):

@@ -7,7 +7,7 @@ from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError, JournalError
 from kernelpoint.estimation import Design, Engine, ErrorBudget, SystematicError
 from kernelpoint.journal import PassRecord, ResultRecord, load_run
-from kernelpoint.session.range_targets import RangeSample
+from kernelpoint.planning.range_targets import RangeSample
 
 BUDGET = "error_budget: [{cycles: 5 %}, {range: decode/*, cycles: 2 %}]"
 

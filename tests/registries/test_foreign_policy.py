@@ -13,11 +13,11 @@ from kernelpoint.errors import ConfigError, PolicyError
 from kernelpoint.evaluation.evaluate import Cell
 from kernelpoint.evaluation.run import ResultsFile, compare
 from kernelpoint.evaluation.workload import load_workload, parse_request
+from kernelpoint.planning.plans import plan_for
 from kernelpoint.policies.conformance import CHECKS
 from kernelpoint.policies.processes import design_of
 from kernelpoint.policies.registry import load_policy, policy_names
 from kernelpoint.policies.synthetic_population import make
-from kernelpoint.session.planning import plan_for
 from kernelpoint.workload import Population
 
 HALVES = '''

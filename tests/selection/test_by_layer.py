@@ -9,9 +9,9 @@ from listed_host import Listed
 
 from kernelpoint.estimation import Design, Engine, ErrorBudget, Tree, passes, subtotals
 from kernelpoint.journal import load_run
+from kernelpoint.planning.selecting import in_layer
 from kernelpoint.randomness import generator, permanent_random_numbers
 from kernelpoint.selection import Selection
-from kernelpoint.session.selecting import in_layer
 
 LAYERS, BODY = 64, np.array([0, 1, 2, *[3] * 20, *[4] * 9, 5])
 OF_LAYER, KERNELS = np.repeat(np.arange(LAYERS), len(BODY)), np.tile(BODY, LAYERS)

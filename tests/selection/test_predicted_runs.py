@@ -16,9 +16,9 @@ import kernelpoint as kp
 from kernelpoint.config import parse_config
 from kernelpoint.errors import JournalError
 from kernelpoint.paired import compare_runs
+from kernelpoint.planning.selecting import draw
 from kernelpoint.selection import Selection, read_census, write_output
 from kernelpoint.selection.join import join_lists
-from kernelpoint.session.selecting import draw
 
 PROGRAM = Path(__file__).resolve().parents[2] / "examples" / "selective_tracing" / "program.py"
 BUDGET = {"relative_error": 0.05}
@@ -122,8 +122,8 @@ def test_runs_over_other_selections_are_not_compared(drawn, tmp_path):
 
 
 def test_the_log_says_what_the_model_and_replay_lack(drawn, capfd, tmp_path, program):
-    from kernelpoint.session.host_info import HostInfo
     from kernelpoint.session.setup import prepare
+    from kernelpoint.workload.host_info import HostInfo
 
     lines: list[str] = []
     config = parse_config({"version": 1, "policy": "kernelpoint", "selection": str(drawn[0]), "error_budget": BUDGET})

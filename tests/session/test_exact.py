@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from kernelpoint.counters.exact import exact_values, with_exact, with_grids
 from kernelpoint.estimation import Design, Engine, ErrorBudget, Estimate, Look
-from kernelpoint.session.exact import exact_values, with_exact, with_grids
 from kernelpoint.traces.scan import COUNTS
 from kernelpoint.workload.plan import Plan
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kernelpoint.errors import HostError
-from kernelpoint.session.host_info import LEAST_HOOK
+from kernelpoint.workload.host_info import LEAST_HOOK
 
 ROOT = Path(__file__).parents[2]
 

@@ -4,8 +4,8 @@ import pytest
 from trace_writer import small_trace
 
 from kernelpoint.errors import HostError
-from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.replays import Replays
+from kernelpoint.workload.host_info import HostInfo
 
 
 def test_a_process_that_the_host_does_not_have_is_refused_by_its_number(tmp_path):

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from kernelpoint.errors import HostError
 from kernelpoint.estimation.nonsampling.replay_error import EXPECTED_SPREAD
 from kernelpoint.journal import FurtherValidationsRecord, ResultRecord, ValidationRecord, load_run
+from kernelpoint.planning.validation_launches import depth, successive
 from kernelpoint.session.queue import DONE
 from kernelpoint.session.replays import KEPT, REPLAYED
-from kernelpoint.session.validation import depth, successive
 from kernelpoint.session.verdict import verdict
 
 LAUNCHES = 200

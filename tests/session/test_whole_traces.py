@@ -9,11 +9,11 @@ from simulated_host import SimulatedHost
 from trace_writer import cta, small_trace
 
 from kernelpoint.config import load_config
-from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.queue import SIMULATE, SKIP
 from kernelpoint.session.trace_checks import TraceIntegrity
 from kernelpoint.session.worker import WorkerSession
 from kernelpoint.session.worker_protocol import Step, encode_chain
+from kernelpoint.workload.host_info import HostInfo
 
 LAUNCHES = 60
 WHOLE = small_trace(cta(["0000 ffffffff 0 MOV 0 0", "0010 ffffffff 0 EXIT 0 0"]))

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from trace_writer import cta, small_trace
 
-from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.trace_checks import TraceIntegrity
 from kernelpoint.traces import ArtefactCache, scan_launches
 from kernelpoint.traces.footprints import Footprints
 from kernelpoint.workload.fingerprint import fingerprint
+from kernelpoint.workload.host_info import HostInfo
 
 
 @pytest.fixture

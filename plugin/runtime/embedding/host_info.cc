@@ -42,7 +42,7 @@ py::bytes packed(const std::vector<Number>& numbers) {
     return py::bytes(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(Number));
 }
 
-// Columns of all descriptions, numbers packed, for kernelpoint.session.host_info; None where there are none.
+// Columns of all descriptions, numbers packed, for kernelpoint.workload.host_info; None where there are none.
 py::object descriptions(const kp_host_info& info) {
     if (info.description_count == 0) return py::none();
     py::list names;

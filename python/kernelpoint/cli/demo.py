@@ -94,8 +94,8 @@ def _plan(console: Console, output: Path, traces: Path, policy: str, budget: flo
     """Seconds to read, embed and cluster every launch; the sampled run finds the plan in the cache."""
     from kernelpoint.config import load_config
     from kernelpoint.fast_model.configuration import configuration_of_host
-    from kernelpoint.session.host_info import HostInfo
     from kernelpoint.session.setup import prepare
+    from kernelpoint.workload.host_info import HostInfo
 
     config = load_config(_configuration(output, policy, budget))
     started = time.monotonic()

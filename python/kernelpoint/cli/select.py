@@ -11,11 +11,11 @@ import typer
 from kernelpoint.cli.console import Console
 from kernelpoint.config import Config, load_config, parse_config
 from kernelpoint.errors import ConfigError
+from kernelpoint.planning.selecting import draw, ranges_of
 from kernelpoint.profiles import read_profile
 from kernelpoint.progress import telling
 from kernelpoint.selection import Census, forecast, read_census, tracers, write_output
 from kernelpoint.selection.join import join_lists
-from kernelpoint.session.selecting import draw, ranges_of
 
 
 def select(

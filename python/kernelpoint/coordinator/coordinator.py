@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from kernelpoint import _native
 from kernelpoint.errors import HostError, TraceError
 from kernelpoint.fast_model import Configuration
-from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.queue import BEFORE_FIRST, DONE, PENDING, SIMULATE
 from kernelpoint.session.replays import REPLAYED
 from kernelpoint.session.session import Session
 from kernelpoint.session.worker_protocol import Outcome, Planned, Step
+from kernelpoint.workload.host_info import HostInfo
 
 if TYPE_CHECKING:
     from kernelpoint.coordinator.simulations import Simulations

@@ -10,8 +10,8 @@ from kernelpoint import __version__
 from kernelpoint.config import Config
 from kernelpoint.coordinator.simulator import Simulator, SimulatorEnded
 from kernelpoint.errors import ConfigError, HostError
-from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.worker_protocol import Hello
+from kernelpoint.workload.host_info import HostInfo
 
 OPTION = "kernel_sampling"
 START_ATTEMPTS = 5  # of a simulator that something else ends, as memory that runs out does

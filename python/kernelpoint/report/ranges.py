@@ -8,8 +8,8 @@ from kernelpoint.errors import ConfigError
 from kernelpoint.journal import EstimateRecord, Run
 from kernelpoint.pages.numbers import half_width, percent
 from kernelpoint.pages.tables import Column, Row, Table, write_csv
+from kernelpoint.ratios import RATIOS
 from kernelpoint.report.counters import is_weak, known_total, total
-from kernelpoint.session.ratios import RATIOS
 
 WHOLE = "(whole run)"
 CAPTION = (

@@ -13,8 +13,8 @@ from kernelpoint.journal import Run
 from kernelpoint.pages.numbers import Amount
 from kernelpoint.profiles.names import base_key, readable
 from kernelpoint.randomness import permanent_random_numbers
+from kernelpoint.ratios import RATIOS, rates_of
 from kernelpoint.report.full_run import FullRun, compare
-from kernelpoint.session.ratios import RATIOS, rates_of
 from kernelpoint.workload.plan import Plan
 
 OTHERS = "other kernels"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kernelpoint.journal import EstimateRecord, SummaryRecord
-from kernelpoint.session.ratios import RATIOS
+from kernelpoint.ratios import RATIOS
 from kernelpoint.session.verdict import SAMPLING_ERROR, TOTAL_ERROR
 
 DEGRADED, NO_BOUND = 1, 2  # KP_SUMMARY_*

@@ -16,10 +16,10 @@ try:
     from kernelpoint.config import Config, load_config
     from kernelpoint.journal import JournalWriter, RunRecord
     from kernelpoint.pool import Pool
-    from kernelpoint.session.host_info import HostInfo
     from kernelpoint.session.session import Session
     from kernelpoint.session.setup import drawn_whole, prepare
     from kernelpoint.session.worker_protocol import JOURNAL_ENV, TIME_ENV, WORKER_PIPES_ENV
+    from kernelpoint.workload.host_info import HostInfo
 except ModuleNotFoundError as error:  # the simulator runs in a Python of its own
     raise SetupError(
         f"the simulator runs in {sys.executable}, which lacks KernelPoint's package {error.name}; "

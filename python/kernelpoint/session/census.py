@@ -10,7 +10,7 @@ import numpy as np
 from kernelpoint.errors import HostError, PlanError
 from kernelpoint.estimation import Design
 from kernelpoint.journal import DecisionRecord, PopulationRecord
-from kernelpoint.session.planning import make_plan, origin_of
+from kernelpoint.planning.plans import make_plan, origin_of
 from kernelpoint.session.queue import DONE, END_OF_LIST, OK, PENDING, SKIP, Answer, Queue
 from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.setup import Setup

@@ -14,10 +14,10 @@ from kernelpoint.errors import ConfigError, KernelPointError
 from kernelpoint.estimation import OWN_ERROR_SHARE, ErrorBudget
 from kernelpoint.intrakernel import ProgressTrace, Projection, StoppingRule, load_method
 from kernelpoint.journal import ProjectionRecord, ResultRecord
-from kernelpoint.session.host_info import HostInfo
-from kernelpoint.session.ratios import RATIOS
+from kernelpoint.ratios import RATIOS
 from kernelpoint.session.replays import Replays
 from kernelpoint.workload import Population
+from kernelpoint.workload.host_info import HostInfo
 
 INTERVAL = 25  # cycles between two points of a trajectory
 MEMORY = 64 << 20  # bytes of footprints

@@ -28,13 +28,13 @@ from kernelpoint.journal import (
     ResumeRecord,
     SummaryRecord,
 )
+from kernelpoint.planning.range_targets import widths
 from kernelpoint.session.census import Census
 from kernelpoint.session.ledger import MAX_ATTEMPTS
+from kernelpoint.session.next_budget import next_budget
 from kernelpoint.session.queue import Outcome, Queue
-from kernelpoint.session.range_targets import widths
 from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.records import look_record, range_records
-from kernelpoint.session.run_forecast import next_budget
 from kernelpoint.session.sample import Sample
 from kernelpoint.session.sampled_launches import SampledLaunches, describe
 from kernelpoint.session.setup import Setup

@@ -14,7 +14,7 @@ from kernelpoint.journal import EstimateRecord, KernelRecord, LaunchesRecord, Lo
 from kernelpoint.journal.launch_estimates import pack
 from kernelpoint.journal.records import BLOCK
 from kernelpoint.ranges import Ranges
-from kernelpoint.session.ratios import rates_of
+from kernelpoint.ratios import rates_of
 from kernelpoint.workload.plan import Plan
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from kernelpoint.errors import HostError
 from kernelpoint.fast_model.predict import states_of_cores
-from kernelpoint.session.host_info import HostInfo
 from kernelpoint.simulators import simulator_of
 from kernelpoint.traces import launch_paths
 from kernelpoint.traces.replay import Replay, Replayed, StateInfo
 from kernelpoint.workload import fingerprint
+from kernelpoint.workload.host_info import HostInfo
 
 KEPT, REPLAYED = 0, 1  # kp_state
 

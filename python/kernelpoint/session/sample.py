@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from kernelpoint.counters.exact import exact_values, with_exact, with_grids
+from kernelpoint.counters.identities import with_active_cycles, with_identities
+from kernelpoint.counters.proportional import with_proportional
 from kernelpoint.errors import KernelPointError
 from kernelpoint.estimation import Design, Engine, LayerSampling, Look, SystematicError
 from kernelpoint.journal import DecisionRecord, LaunchesRecord
-from kernelpoint.session.exact import exact_values, with_exact, with_grids
-from kernelpoint.session.identities import with_active_cycles, with_identities
-from kernelpoint.session.proportional import with_proportional
-from kernelpoint.session.range_targets import range_samples
-from kernelpoint.session.ratios import RATIOS
+from kernelpoint.planning.range_targets import range_samples
+from kernelpoint.planning.selecting import write_next
+from kernelpoint.ratios import RATIOS
 from kernelpoint.session.records import launches_records
-from kernelpoint.session.selecting import write_next
 from kernelpoint.session.setup import Setup
 from kernelpoint.workload.frame import SamplingFrame
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from kernelpoint.errors import HostError
 from kernelpoint.journal import AbortRecord, DecisionRecord, ResultRecord
-from kernelpoint.session.host_info import HostResult
 from kernelpoint.session.intra_kernel import IntraKernel, Trajectories
 from kernelpoint.session.ledger import Ledger
 from kernelpoint.session.queue import (
@@ -21,6 +20,7 @@ from kernelpoint.session.queue import (
     SIMULATE,
     SKIP,
     Answer,
+    HostResult,
     Outcome,
     Queue,
     not_in_flight,

@@ -13,9 +13,8 @@ from kernelpoint.journal import JournalWriter, RangeRecord, Record, ResultRecord
 from kernelpoint.journal.text import text_of
 from kernelpoint.session.abi_summary import Summary
 from kernelpoint.session.earlier_run import check_same_run
-from kernelpoint.session.host_info import HostResult
 from kernelpoint.session.loop import Loop
-from kernelpoint.session.queue import DONE, END_OF_LIST, EXECUTE, OK, SIMULATE, SKIP, Answer, Outcome, Queue
+from kernelpoint.session.queue import DONE, END_OF_LIST, EXECUTE, OK, SIMULATE, SKIP, Answer, HostResult, Outcome, Queue
 from kernelpoint.session.recorder import OUTCOMES, STEPS, Recorder
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import Setup, latency_of

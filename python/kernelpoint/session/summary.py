@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernelpoint.estimation import Look
 from kernelpoint.journal import EstimateRecord, OpenLaunchRecord, PartRecord, ReplayErrorRecord, SummaryRecord
-from kernelpoint.session.range_targets import targets_of_ranges
+from kernelpoint.planning.range_targets import targets_of_ranges
 from kernelpoint.session.records import estimate_records, kernel_records, number
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.validation import ReplayCheck

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from kernelpoint.errors import TraceError
-from kernelpoint.session.host_info import HostInfo
 from kernelpoint.traces import read_header, scan_trace
+from kernelpoint.workload.host_info import HostInfo
 
 LOOKED_AT = (
     2000  # Model: headers read of a longer list, evenly spread; a program's code is of one architecture, or of few

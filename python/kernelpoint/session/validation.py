@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.config import Config
-from kernelpoint.config.schema import ReplayConfig
 from kernelpoint.errors import HostError
 from kernelpoint.estimation import (
     EXPECTED_CYCLES,
@@ -25,14 +23,13 @@ from kernelpoint.estimation import (
     SystematicError,
     dependence,
     enough_validations,
-    first_validations,
     replay_error,
     trajectory_error,
 )
 from kernelpoint.fast_model.predictions import OF_TOTAL
 from kernelpoint.journal import AbortRecord, FurtherValidationsRecord, ValidationRecord
-from kernelpoint.randomness import generator
-from kernelpoint.session.host_info import HostResult
+from kernelpoint.planning.validation_launches import DEEPEST, MOST_VALIDATED, READS, choose, first_number, shortest_list
+from kernelpoint.ratios import ACTIVE_CYCLES, RATIOS
 from kernelpoint.session.queue import (
     DONE,
     END_OF_LIST,
@@ -41,11 +38,11 @@ from kernelpoint.session.queue import (
     SIMULATE,
     SKIP,
     Answer,
+    HostResult,
     Outcome,
     Queue,
     not_in_flight,
 )
-from kernelpoint.session.ratios import ACTIVE_CYCLES, RATIOS
 from kernelpoint.session.replays import KEPT, REPLAYED
 from kernelpoint.session.verdict import OF_MEAN
 from kernelpoint.session.worker_protocol import Planned, Step
@@ -59,29 +56,12 @@ if TYPE_CHECKING:
 OF_TRAJECTORIES = (
     "the full run differs from the mean of all equally likely full runs as replications of the model of the cores do"
 )
-LEAST_SHARE = 30  # launches that a list needs for each validation launch
-MOST_VALIDATED = 12  # where the configuration leaves their number open
-AUTO_VALIDATED = 3  # that the list has to be long enough for, there
-READS = "dram_reads"  # counter used as a proxy for dependence on earlier state
-DEEPEST = 8  # launches before a validation launch, at most; of a host that restores state by itself, always
 OF_DEEPEST = f"the simulator restores the state that launches more than {DEEPEST} before one leave"
 MOST_EXTENSIONS = 2
 MOST_GROWTH = 4  # times as many: one or two validation launches say little of how many are needed
 
 
-# ---- whether, and how many ------------------------------------------------------------------------------------------
-
-
-def first_number(config: ReplayConfig, relative_error: float, confidence: float) -> int:
-    """Validation launches that a run begins with: those of the configuration, or the fewest that the error budget allows."""
-    if config.validation == "auto":
-        return first_validations(relative_error, confidence, MOST_VALIDATED)
-    return config.validation
-
-
-def shortest_list(config: ReplayConfig) -> int:
-    """Launches that a list needs for validation launches."""
-    return LEAST_SHARE * (AUTO_VALIDATED if config.validation == "auto" else config.validation)
+# ---- whether -----------------------------------------------------------------------------------------------------------
 
 
 def needs_validation(setup: Setup) -> bool:
@@ -123,66 +103,6 @@ def has_trajectories(setup: Setup) -> bool:
 
 def _states_a_bound_on_some(setup: Setup) -> bool:
     return setup.budget.bound != "none" and not setup.is_full_run
-
-
-# ---- which ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Chain:
-    """Consecutive launches. The last is the validation launch; `chance` is the probability that it is the first chosen."""
-
-    launches: range
-    chance: float
-
-
-def choose(config: Config, frame: SamplingFrame, engine: Engine, most: int, least: int = 1) -> list[Chain]:
-    """At most as many chains as given, in the order in which they are made, each ending in a launch of the first pass.
-
-    One launch is chosen after the other, in proportion to its expected part of the estimate times how far launches like it
-    scatter over the root of what it and the launch before it cost (sampling with unequal probabilities, without
-    replacement; Sarndal, Swensson, Wretman 1992, section 3.6).
-    """
-    drawn = engine.wanted()
-    last = drawn[drawn >= 1]
-    cost = np.maximum(frame.expected_costs(np.arange(frame.population.size)), np.finfo(float).tiny)
-    value = engine.expansions(last) * cost[last] * expected_dependence(frame, last)
-    sizes = value / np.sqrt(cost[last] + cost[last - 1])
-    chances = sizes / sizes.sum() if len(sizes) else sizes
-    order = successive(chances, generator(config.seed, "run-ups").random(len(last)))[:most]
-    chosen = [(int(last[i]), float(chances[i])) for i in order]
-    return [Chain(range(unit - depth(cost, unit, least), unit + 1), chance) for unit, chance in chosen]
-
-
-def expected_dependence(frame: SamplingFrame, units: NDArray[np.int64]) -> NDArray[np.float64]:
-    """float64 [units]: estimation.dependence by the predictions; 1 without any."""
-    predictions = frame.design.means
-    if READS not in predictions or "cycles" not in predictions:
-        return np.ones(len(units))
-    reads, cycles = (np.asarray(predictions[name], dtype=float)[units] for name in (READS, "cycles"))
-    return dependence(reads, cycles)
-
-
-def depth(cost: NDArray[np.float64], unit: int, least: int) -> int:
-    """Launches before one that together cost no more than it does; at least `least`, at most DEEPEST, and as many as there are.
-
-    >>> depth(np.array([1.0, 1.0, 1.0, 5.0, 9.0]), 3, 1), depth(np.array([1.0, 1.0, 1.0, 5.0, 9.0]), 1, 1)
-    (3, 1)
-    """
-    before = np.cumsum(cost[max(unit - DEEPEST, 0) : unit][::-1])
-    return min(max(int(np.searchsorted(before, cost[unit], side="right")), least), unit)
-
-
-def successive(chances: NDArray[np.float64], numbers: NDArray[np.float64]) -> list[int]:
-    """Positions in the order in which they are drawn one after the other, each in proportion to its chance among those left.
-
-    Formula: ascending -log(1 - u) / p, the arrivals of exponential clocks; u: numbers from 0 to below 1.
-
-    >>> successive(np.array([0.5, 0.25, 0.25]), np.array([0.5, 0.1, 0.5]))
-    [1, 0, 2]
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):  # no chance: an infinite time, behind all others
-        return np.argsort(-np.log1p(-numbers) / chances, kind="stable").tolist()
 
 
 # ---- the queue ------------------------------------------------------------------------------------------------------

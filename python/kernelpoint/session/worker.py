@@ -18,16 +18,16 @@ from kernelpoint.config import Config
 from kernelpoint.errors import SessionError
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.session.abi_summary import NO_BOUND, Summary
-from kernelpoint.session.host_info import HostInfo, HostResult
 from kernelpoint.session.intra_kernel import IntraKernel, Trajectories
 from kernelpoint.session.ledger import ENDED_SIMULATOR
-from kernelpoint.session.queue import DONE, OK, SIMULATE, SKIP, Answer, not_in_flight
+from kernelpoint.session.queue import DONE, OK, SIMULATE, SKIP, Answer, HostResult, not_in_flight
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import budget_of, latency_of
 from kernelpoint.session.trace_checks import TraceIntegrity
 from kernelpoint.session.worker_protocol import Chain, Outcome, Step, decode_chain, encode_outcomes
 from kernelpoint.traces.replay import Replayed
 from kernelpoint.workload import population_of, with_model_source
+from kernelpoint.workload.host_info import HostInfo
 
 
 class WorkerSession:

@@ -3,6 +3,7 @@
 from kernelpoint.workload.alignment import aligned, named
 from kernelpoint.workload.described import Descriptions, with_descriptions
 from kernelpoint.workload.fingerprint import fingerprint
+from kernelpoint.workload.host_info import HostInfo
 from kernelpoint.workload.inputs import Available, Need, check_available, complete, why_unassisted, with_profile
 from kernelpoint.workload.launch_lists import population_for, population_of
 from kernelpoint.workload.model import ModelSource, model_profile, predicted, usable, with_model_source
@@ -11,6 +12,7 @@ from kernelpoint.workload.population import Population
 __all__ = [
     "Available",
     "Descriptions",
+    "HostInfo",
     "ModelSource",
     "Need",
     "Population",

@@ -3,41 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError, HostError
 from kernelpoint.pool import Pool
-from kernelpoint.workload.described import Descriptions, with_descriptions
+from kernelpoint.workload.described import with_descriptions
+from kernelpoint.workload.host_info import HostInfo
 from kernelpoint.workload.inputs import with_profile
-from kernelpoint.workload.model import GpuDescription, Log, with_model_source
+from kernelpoint.workload.model import Log, with_model_source
 from kernelpoint.workload.population import Population
 
 if TYPE_CHECKING:
     from kernelpoint.traces import TraceList
 
 
-class LaunchSource(GpuDescription, Protocol):
-    """A simulator's description of its launch lists."""
-
-    @property
-    def process_count(self) -> int:
-        """Number of processes."""
-
-    @property
-    def launch_counts(self) -> tuple[int, ...]:
-        """Launches of each process; 0 where the simulator does not know."""
-
-    @property
-    def descriptions(self) -> Descriptions | None:
-        """Launches as they describe themselves; None where they do not."""
-
-    @property
-    def is_deterministic(self) -> bool:
-        """True if launches of equal content have equal results."""
-
-
-def population_for(config: Config, host: LaunchSource, log: Log, pool: Pool | None = None) -> Population:
+def population_for(config: Config, host: HostInfo, log: Log, pool: Pool | None = None) -> Population:
     """The launches of all processes, with the sources of a plan's inputs: the fast model, and the profile that is named.
 
     Args:
@@ -48,7 +29,6 @@ def population_for(config: Config, host: LaunchSource, log: Log, pool: Pool | No
         ConfigError, ProfileError: the fast model's configuration, or the profile, is refused.
 
     >>> from kernelpoint.config import parse_config
-    >>> from kernelpoint.session.host_info import HostInfo
     >>> config = parse_config({"version": 1, "policy": "random"}, "keys")
     >>> population_for(config, HostInfo("mine", list_paths=("traces/kernelslist.g",)), print).has_traces
     True
@@ -59,10 +39,9 @@ def population_for(config: Config, host: LaunchSource, log: Log, pool: Pool | No
     return with_profile(population, config, log)
 
 
-def population_of(host: LaunchSource, seed: int) -> Population:
+def population_of(host: HostInfo, seed: int) -> Population:
     """The launches of all processes, from their lists or from the numbers that the host gives.
 
-    >>> from kernelpoint.session.host_info import HostInfo
     >>> population_of(HostInfo("mine", process_count=2, list_paths=(None, None), launch_counts=(3, 2)), seed=0).size
     5
     """
@@ -75,7 +54,7 @@ def population_of(host: LaunchSource, seed: int) -> Population:
     )
 
 
-def _list_of(host: LaunchSource, process: int) -> TraceList | None:
+def _list_of(host: HostInfo, process: int) -> TraceList | None:
     path = host.list_paths[process]
     if path is None:
         return None
@@ -84,7 +63,7 @@ def _list_of(host: LaunchSource, process: int) -> TraceList | None:
     return read_trace_list(path)
 
 
-def _count(host: LaunchSource, process: int, found: TraceList | None) -> int:
+def _count(host: HostInfo, process: int, found: TraceList | None) -> int:
     told = host.launch_counts[process]
     if found is None:
         if told <= 0:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kernelpoint.workload.alignment import named
+from kernelpoint.workload.host_info import HostInfo
 from kernelpoint.workload.population import Population
 
 if TYPE_CHECKING:
@@ -17,26 +18,6 @@ if TYPE_CHECKING:
     from kernelpoint.profiles import Profile
 
 Log = Callable[[str], None]
-
-
-class GpuDescription(Protocol):
-    """The part of a simulator's description that the model's configuration depends on."""
-
-    @property
-    def simulator(self) -> str:
-        """The name that it gives itself."""
-
-    @property
-    def configuration(self) -> str:
-        """The simulated GPU's options as text; empty where it does not state them."""
-
-    @property
-    def config_hash(self) -> str:
-        """Identifies the simulated GPU."""
-
-    @property
-    def list_paths(self) -> tuple[str | None, ...]:
-        """Trace list of each process; None where there is none on disk."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,14 +31,13 @@ class ModelSource:
         lists: trace list of each process.
         log: told which configuration was chosen.
 
-    >>> from kernelpoint.session.host_info import HostInfo
     >>> v100 = ModelSource("v100", HostInfo(simulator="mine"), paths=(), lists=(), log=print)
     >>> v100.configuration.name, sorted(v100.identity())
     ('v100', ['config_hash', 'configuration', 'model_version'])
     """
 
     setting: str
-    simulator: GpuDescription
+    simulator: HostInfo
     paths: tuple[str, ...]
     lists: tuple[str, ...]
     log: Log
@@ -81,7 +61,7 @@ class ModelSource:
         return {"configuration": found.name, "config_hash": found.hash, "model_version": MODEL_VERSION}
 
 
-def with_model_source(population: Population, setting: str, simulator: GpuDescription, log: Log) -> Population:
+def with_model_source(population: Population, setting: str, simulator: HostInfo, log: Log) -> Population:
     """The population with the source of predictions, unless `fast_model` is off or a process has no list on disk.
 
     Args:

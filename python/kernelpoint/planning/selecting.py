@@ -12,6 +12,7 @@ import numpy as np
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, StrataSampling, TwoPhaseDesign
+from kernelpoint.planning.plans import check_origin, make_plan, origin_of
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import Profile
@@ -19,8 +20,6 @@ from kernelpoint.randomness import generator
 from kernelpoint.ranges import Ranges, layers_of, ranges_for
 from kernelpoint.selection import Census, Selection, listed_launches, write_output
 from kernelpoint.selection.listed import check_drawn
-from kernelpoint.session.host_info import HostInfo
-from kernelpoint.session.planning import check_origin, make_plan, origin_of
 from kernelpoint.workload import (
     Available,
     Need,
@@ -31,6 +30,7 @@ from kernelpoint.workload import (
     why_unassisted,
     with_model_source,
 )
+from kernelpoint.workload.host_info import HostInfo
 from kernelpoint.workload.plan import Plan
 
 Log = Callable[[str], None]

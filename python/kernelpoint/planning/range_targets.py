@@ -22,7 +22,7 @@ from kernelpoint.errors import ConfigError, did_you_mean
 from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, Estimate, Look, Method, SystematicError
 from kernelpoint.policies.contract import Policy
 from kernelpoint.ranges import Ranges
-from kernelpoint.session.ratios import RATIOS
+from kernelpoint.ratios import RATIOS
 
 
 @dataclass

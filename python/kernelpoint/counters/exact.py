@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from kernelpoint.estimation import Engine, Estimate, Look
-from kernelpoint.session.ratios import RATIOS
+from kernelpoint.ratios import RATIOS
 from kernelpoint.workload.plan import Plan
 
 # Counter of a host -> what of a trace it may be: a count, less others. Which it is, the simulated launches tell. Some

@@ -1,17 +1,16 @@
-"""Reports of the simulator: its description of itself when it opens a session, and the result of a launch."""
+"""The simulator's description of itself when it opens a session."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from kernelpoint.errors import HostError
-from kernelpoint.session.ratios import ACTIVE_CYCLES, check_counter, check_names
+from kernelpoint.ratios import ACTIVE_CYCLES, check_names
 from kernelpoint.simulators import options_of, simulator
-from kernelpoint.workload import Descriptions
+from kernelpoint.workload.described import Descriptions
 
 MOST_PROCESSES = 1 << 16
 MOST_LAUNCHES = 1 << 28  # of all processes; what is kept of a launch takes some 30 bytes
@@ -128,69 +127,3 @@ def _check_hook(simulator: str, version: str) -> None:
             f"this {simulator} was patched by an older KernelPoint (got hook {words[1]}; allowed: hook {LEAST_HOOK} or newer): "
             f"patch it again with `kernelpoint patch {simulator} CHECKOUT`, and build it"
         )
-
-
-class HostResult(NamedTuple):
-    """One launch simulated; see kp_result in kernelpoint/abi.h.
-
-    Attributes:
-        stopped: inside.
-        names, values: of the host's further counters.
-
-    >>> HostResult(False, 900, 50, ("reads",), (3.0,)).counters
-    {'cycles': 900.0, 'instructions': 50.0, 'reads': 3.0}
-    """
-
-    stopped: bool
-    cycles: int
-    instructions: int
-    names: tuple[str, ...] = ()
-    values: tuple[float, ...] = ()
-
-    @property
-    def amounts(self) -> tuple[tuple[str, float], ...]:
-        """Name and value of every counter, cycles and instructions first."""
-        own = (("cycles", float(self.cycles)), ("instructions", float(self.instructions)))
-        return (*own, *zip(self.names, self.values, strict=True))
-
-    def with_active_cycles(self, latency: int) -> HostResult:
-        """Add the counter `active_cycles`, cycles without the constant launch latency, if the simulator has one.
-
-        >>> HostResult(False, 5900, 50).with_active_cycles(5000).counters
-        {'cycles': 5900.0, 'instructions': 50.0, 'active_cycles': 900.0}
-        """
-        if not latency:
-            return self
-        active = float(max(self.cycles - latency, 0))
-        return self._replace(names=(*self.names, ACTIVE_CYCLES), values=(*self.values, active))
-
-    @property
-    def counters(self) -> dict[str, float]:
-        """The same by name, of a result that was checked."""
-        return dict(self.amounts)
-
-    def check(self, index: int, known: Sequence[str] | None, wanted: str) -> None:
-        """Refuse counters that are named twice, differ from the `known` ones (of earlier results, or of the host's
-        description), lack a part of the `wanted` one, or are no amounts.
-
-        Args:
-            index: of the launch, for the message.
-
-        Raises:
-            HostError: names the counter and the allowed ones.
-
-        >>> HostResult(False, 900, 50, ("cycles",), (2.0,)).check(0, (), "cycles")
-        Traceback (most recent call last):
-        ...
-        kernelpoint.errors.HostError: counters of launch 0: got ('cycles', 'instructions', 'cycles'); allowed: each name once
-        """
-        names, values = zip(*self.amounts, strict=True)
-        if len(set(names)) != len(names):
-            raise HostError(f"counters of launch {index}: got {names}; allowed: each name once")
-        if not known:
-            check_names(self.names)
-        if known and names != tuple(known):
-            raise HostError(f"counters of launch {index}: got {names}; allowed: {tuple(known)}")
-        check_counter(wanted, names)
-        if not all(math.isfinite(v) and v >= 0 for v in values):
-            raise HostError(f"counters of launch {index}: got {values}; allowed: finite numbers from 0")

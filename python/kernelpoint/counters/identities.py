@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from kernelpoint.estimation import Balance, Engine, Estimate, Look, Terms
-from kernelpoint.session.ratios import ACTIVE_CYCLES, RATIOS
+from kernelpoint.ratios import ACTIVE_CYCLES, RATIOS
 
 ROUNDING = 1e-4  # relative: simulators print six digits
 

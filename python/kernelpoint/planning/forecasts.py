@@ -1,0 +1,262 @@
+"""Rehearsals: forecasts of a run, from runs with synthetic results."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kernelpoint.config import Config
+from kernelpoint.errors import PolicyError
+from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, Method, passes
+from kernelpoint.planning.range_targets import check_range_targets, range_samples, targets_of_ranges
+from kernelpoint.planning.validation_launches import first_number, shortest_list
+from kernelpoint.policies.contract import Policy
+from kernelpoint.policies.processes import design_of
+from kernelpoint.randomness import generator
+from kernelpoint.ranges import ranges_for
+from kernelpoint.ratios import RATIOS
+from kernelpoint.simulators import simulator_of
+from kernelpoint.workload import Population
+from kernelpoint.workload.forecast import Forecast, targets_text
+from kernelpoint.workload.plan import Plan
+
+BUDGETS = (0.05, 0.01, 0.005)
+MOST_LAUNCHES = 1_000_000  # beyond that, planning for three budgets takes longer than anybody waits
+LAUNCHES_OF_VALIDATION = 2  # the least; one more where it has to begin farther in front of the drawn launch
+# Relative standard deviations about what is known: of all launches with one correction line (without predictions: of a
+# stratum), of those known to be equal, of each launch
+LINE_ERROR, PREDICTION_ERROR, LAUNCH_ERROR = 0.03, 0.003, 0.003
+# In a run that is less like what is known: how far the first launch of each stratum is off, and how far launches of equal
+# predictions are, as a part of the coefficient of variation of the predictions in their stratum
+FIRST_LAUNCH_EXCESS, VARIATION_SHARE = 0.2, 0.05
+# Of recorded runs (lab/coverage/forecasts.py), nine of ten take no less than the first rehearsal divided by MARGIN, and nine of
+# ten no more than lies this part of the way, in logarithms, from the first rehearsal to the second.
+MARGIN, PART_OF_WAY = 1.1, 0.75
+
+
+def forecasts(config: Config, policy: type[Policy], population: Population, plan: Plan) -> list[Forecast]:
+    """Rehearse runs at 5, 1 and 0.5 % and at the run's own budget, with synthetic results.
+
+    A launch's result is its predicted cycles (else its time in the profile, else its instructions) times 1 + e, with e normal:
+    one part, of standard deviation LINE_ERROR, shared by strata with one correction line, one, PREDICTION_ERROR, by launches of
+    equal predictions, and one, LAUNCH_ERROR, for each. A second rehearsal, of a run that is less like its predictions, makes
+    the first launch of each stratum longer by FIRST_LAUNCH_EXCESS, and adds to PREDICTION_ERROR the part VARIATION_SHARE of the
+    coefficient of variation of the predictions in the stratum: where a kernel's launches differ, the model is off differently
+    for each. The policy's design, its engine, its passes and its stopping rule are the real ones. Model: these five, as the
+    fast model's residuals were on PyTorch training and in the embedded host; other launches may be less like their
+    predictions still. Ranges are those of 80 % of recorded runs (`ranged`). Nothing is said of more than a million launches, of
+    a budget on another counter than cycles, and of a policy without a bound.
+
+    Args:
+        population: complete with the inputs of the policy, where the plan has no predictions.
+        plan: of the run's own budget; with predictions its design is the same for every budget.
+    """
+    known = _known(population, plan)
+    if known is None or population.size > MOST_LAUNCHES or config.error_budget.counter != "cycles":
+        return []
+    if policy.bound_for(config) == "none":
+        return []
+    planned = _PlannedRun(config, policy, population, plan, *known)
+    try:
+        of_budgets = [
+            planned.at(error) for error in sorted({*BUDGETS, config.error_budget.relative_error}, reverse=True)
+        ]
+    except PolicyError:
+        return []
+    return [*of_budgets, *planned.with_further_targets(), *planned.with_ranges()]
+
+
+@dataclass(frozen=True)
+class _PlannedRun:
+    """A run whose forecasts are made.
+
+    Attributes:
+        work: float64 [N], positive: cycles, time or instructions of each launch; source: their name.
+    """
+
+    config: Config
+    policy: type[Policy]
+    population: Population
+    plan: Plan
+    work: np.ndarray
+    source: str
+
+    def at(self, relative_error: float) -> Forecast:
+        """Forecast for another relative error, with the design that the policy makes for it."""
+        design, wanted = (
+            self.plan.design,
+            self.config.error_budget.model_copy(update={"relative_error": relative_error}),
+        )
+        if not isinstance(design, AssistedDesign):
+            config = self.config.model_copy(update={"error_budget": wanted})
+            design = design_of(self.policy(config), self.population)
+        budget = replace(self._budget(), relative_error=relative_error)
+        return self._forecast(relative_error, self._rehearse(design, budget))
+
+    def with_further_targets(self) -> list[Forecast]:
+        """Forecasts of the run's first target with each further one, and with all; [] without predictions of them."""
+        design, wanted, found = self.plan.design, self.config.error_budget, []
+        each = [{name: error} for name, error in wanted.further.items()]
+        for further in [*each, *([wanted.further] if len(each) > 1 else [])]:
+            counters = {counter for name in further for counter in RATIOS.get(name, (name,))} - {"cycles"}
+            if not isinstance(design, AssistedDesign) or not counters <= design.means.keys():
+                continue
+            others = {name: design.means[name] for name in sorted(counters)}
+            drawn = self._rehearse(design, self._budget(further), others=others)
+            found.append(replace(self._forecast(wanted.relative_error, drawn), further=targets_text(further)))
+        return found
+
+    def with_ranges(self) -> list[Forecast]:
+        """Forecast of the run's own target with those of ranges: launches that any of the samples draws; [] without such."""
+        config, design, targets = self.config, self.plan.design, targets_of_ranges(self.config)
+        if not targets or config.error_budget.further:
+            return []
+        ranges = ranges_for(config.ranges, self.population, lambda line: None)
+        check_range_targets(config, self.policy, ranges)
+        drawn = self._rehearse(design, self._budget())
+        bound, estimate = self.policy.bound_for(config), self.policy.estimate_for(config)
+        for one in range_samples(config, ranges, design, bound, estimate):
+            own = self._rehearse(design.within(one.units), one.engine.budget, one.units)
+            drawn = [np.union1d(all_units, one.units[units]) for all_units, units in zip(drawn, own, strict=True)]
+        made = self._forecast(config.error_budget.relative_error, drawn)
+        return [replace(made, further=targets_text(targets))]
+
+    def _budget(self, further: Mapping[str, float] | None = None) -> ErrorBudget:
+        """The error budget of the run, with some of its further targets."""
+        wanted, bound = self.config.error_budget, self.policy.bound_for(self.config)
+        return ErrorBudget(wanted.relative_error, wanted.confidence, "cycles", wanted.scope, bound, further or {})
+
+    def _rehearse(
+        self,
+        design: Design | AssistedDesign,
+        budget: ErrorBudget,
+        units: np.ndarray | slice = slice(None),
+        others: Mapping[str, np.ndarray] | None = None,
+    ) -> list[np.ndarray]:
+        """Rehearse a sample of some launches, of which the design is."""
+        estimate = self.policy.estimate_for(self.config)
+        return rehearse(design, budget, estimate, self.work[units], self.config.seed, others)
+
+    def _forecast(self, relative_error: float, drawn: Sequence[np.ndarray]) -> Forecast:
+        """The forecast that two rehearsals give; drawn: the units of each."""
+        config, work, size = self.config, self.work, self.population.size
+        count = first_number(config.replay, relative_error, config.error_budget.confidence)
+        validations = LAUNCHES_OF_VALIDATION * count if size >= shortest_list(config.replay) else 0
+        costs = [float(work[units].sum() + validations * work[units].mean()) for units in drawn]
+        times = [self._minutes(units) * (1.0 + validations / len(units)) for units in drawn]
+        fewest, most = ranged(len(drawn[0]), max(map(len, drawn)))
+        least_cost, most_cost = ranged(costs[0], max(costs))
+        minutes, most_minutes = ranged(times[0], max(times))
+        return Forecast(
+            relative_error,
+            math.floor(fewest),
+            float(work.sum()) / least_cost,
+            minutes,
+            self.source,
+            most_launches=min(math.ceil(most), size),
+            least_speedup=float(work.sum()) / most_cost,
+            most_minutes=most_minutes,
+            validations=validations,
+            full_minutes=self._minutes(np.arange(size), is_full_run=True),
+            simulator=simulator_of(self.population.paths).title,
+        )
+
+    def _minutes(self, drawn: np.ndarray, is_full_run: bool = False) -> float:
+        """Time that the drawn launches will take in the simulator of their traces, by instructions of its kind."""
+        costs = simulator_of(self.population.paths).costs
+        instructions = None if costs is None else self.plan.count_of_unit(costs.instructions)
+        if costs is None or instructions is None:
+            return float("nan")
+        return costs.seconds(len(drawn), float(np.nansum(instructions[drawn])), is_full_run) / 60.0
+
+
+def rehearse(
+    design: Design | AssistedDesign,
+    budget: ErrorBudget,
+    estimator: Method,
+    work: np.ndarray,
+    seed: int,
+    others: Mapping[str, np.ndarray] | None = None,
+) -> list[np.ndarray]:
+    """Units that two rehearsals simulate: of a run that is as predicted, and of one that is less so.
+
+    Args:
+        work: float64 [N], what is known of each unit's cycles; others: the same of further counters.
+    """
+    known = {"cycles": work, **(others or {})}
+    labels = np.asarray(design.labels)
+    shared = design.lines if isinstance(design, AssistedDesign) else None
+    lines = labels if shared is None else np.append(shared, -1)[labels]
+    made_up = zip(*(_made_up(values, labels, lines, seed, name) for name, values in known.items()), strict=True)
+    return [
+        drawn_until_met(Engine(design, budget, estimator, RATIOS), np.column_stack(values), tuple(known))
+        for values in made_up
+    ]
+
+
+def ranged(as_predicted: float, less_so: float) -> tuple[float, float]:
+    """Both ends of the 80 % range of a cost, given those of the two rehearsals.
+
+    >>> ranged(11.0, 11.0 * 2.0**4)
+    (10.0, 88.0)
+    """
+    return as_predicted / MARGIN, as_predicted * (less_so / as_predicted) ** PART_OF_WAY
+
+
+def _made_up(work: np.ndarray, strata: np.ndarray, lines: np.ndarray, seed: int, counter: str) -> Iterator[np.ndarray]:
+    """Results of a run that is as predicted, and of one that is less so; float64 [N], cycles positive.
+
+    lines: int [N], equal for units that the engine takes to be off alike; -1 for take-all units.
+    """
+    is_cycles = counter == "cycles"
+    numbers = generator(seed, "rehearsal" if is_cycles else f"rehearsal of {counter}")
+    different, which = np.unique(work, return_inverse=True)
+    level = LINE_ERROR * numbers.standard_normal(int(lines.max(initial=-1)) + 2)[lines]
+    alike, own = numbers.standard_normal(len(different))[which], LAUNCH_ERROR * numbers.standard_normal(len(work))
+    least = 1.0 if is_cycles else 0.0
+    yield np.maximum(work * (1.0 + level + PREDICTION_ERROR * alike + own), least)
+    scatter = PREDICTION_ERROR + VARIATION_SHARE * _variation(work, strata)
+    values = np.maximum(work * (1.0 + level + scatter * alike + own), least)
+    values[np.unique(strata, return_index=True)[1]] *= 1.0 + FIRST_LAUNCH_EXCESS
+    yield values
+
+
+def _variation(work: np.ndarray, strata: np.ndarray) -> np.ndarray:
+    """float64 [N]: coefficient of variation of the known amounts of launches in the stratum of each.
+
+    >>> _variation(np.array([1.0, 3.0, 5.0]), np.array([0, 0, 1])).tolist()
+    [0.5, 0.5, 0.0]
+    """
+    group = strata - strata.min(initial=0)
+    count = np.maximum(np.bincount(group), 1)
+    mean = np.bincount(group, work) / count
+    square = np.bincount(group, (work - mean[group]) ** 2) / count
+    return (np.sqrt(square) / np.where(mean > 0.0, mean, 1.0))[group]
+
+
+def drawn_until_met(engine: Engine, values: np.ndarray, counters: Sequence[str] = ("cycles",)) -> np.ndarray:
+    """Units of an engine that are simulated by the time its budget is met; values: float64 [N, counters], or [N] of one."""
+    deque(passes(engine, counters, values), maxlen=0)
+    return np.asarray(engine.drawn())
+
+
+def _known(population: Population, plan: Plan) -> tuple[np.ndarray, str] | None:
+    """float64 [N], positive: cycles, time or instructions of each launch, and their name."""
+    model, profile = population.model, population.profile
+    if isinstance(plan.design, AssistedDesign):
+        cycles = plan.design.means["cycles"]
+        values, source = np.where(cycles > 0.0, cycles, np.nan), "the fast model's cycles"
+    elif model is not None:
+        values, source = model.counters["cycles"], "the fast model's cycles"
+    elif profile is not None and np.isfinite(profile.time).any():
+        values, source = profile.time, "the profile's times"
+    elif (instructions := plan.count_of_unit("instructions")) is not None:
+        values, source = instructions, "instructions"
+    else:
+        return None
+    usual = float(np.nanmean(values)) if np.isfinite(values).any() else 0.0
+    return (np.where(np.isfinite(values), values, usual), source) if usual > 0 else None

@@ -1,0 +1,92 @@
+"""Validation launches of a run: their number, and the launches of the sample that are chosen for them.
+
+A validation launch is a launch of the sample that is simulated directly after the launches that precede it (design, section 9).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelpoint.config import Config
+from kernelpoint.config.schema import ReplayConfig
+from kernelpoint.estimation import Engine, dependence, first_validations
+from kernelpoint.randomness import generator
+from kernelpoint.workload.frame import SamplingFrame
+
+LEAST_SHARE = 30  # launches that a list needs for each validation launch
+MOST_VALIDATED = 12  # where the configuration leaves their number open
+AUTO_VALIDATED = 3  # that the list has to be long enough for, there
+READS = "dram_reads"  # counter used as a proxy for dependence on earlier state
+DEEPEST = 8  # launches before a validation launch, at most; of a host that restores state by itself, always
+
+
+def first_number(config: ReplayConfig, relative_error: float, confidence: float) -> int:
+    """Validation launches that a run begins with: those of the configuration, or the fewest that the error budget allows."""
+    if config.validation == "auto":
+        return first_validations(relative_error, confidence, MOST_VALIDATED)
+    return config.validation
+
+
+def shortest_list(config: ReplayConfig) -> int:
+    """Launches that a list needs for validation launches."""
+    return LEAST_SHARE * (AUTO_VALIDATED if config.validation == "auto" else config.validation)
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Consecutive launches. The last is the validation launch; `chance` is the probability that it is the first chosen."""
+
+    launches: range
+    chance: float
+
+
+def choose(config: Config, frame: SamplingFrame, engine: Engine, most: int, least: int = 1) -> list[Chain]:
+    """At most as many chains as given, in the order in which they are made, each ending in a launch of the first pass.
+
+    One launch is chosen after the other, in proportion to its expected part of the estimate times how far launches like it
+    scatter over the root of what it and the launch before it cost (sampling with unequal probabilities, without
+    replacement; Sarndal, Swensson, Wretman 1992, section 3.6).
+    """
+    drawn = engine.wanted()
+    last = drawn[drawn >= 1]
+    cost = np.maximum(frame.expected_costs(np.arange(frame.population.size)), np.finfo(float).tiny)
+    value = engine.expansions(last) * cost[last] * expected_dependence(frame, last)
+    sizes = value / np.sqrt(cost[last] + cost[last - 1])
+    chances = sizes / sizes.sum() if len(sizes) else sizes
+    order = successive(chances, generator(config.seed, "run-ups").random(len(last)))[:most]
+    chosen = [(int(last[i]), float(chances[i])) for i in order]
+    return [Chain(range(unit - depth(cost, unit, least), unit + 1), chance) for unit, chance in chosen]
+
+
+def expected_dependence(frame: SamplingFrame, units: NDArray[np.int64]) -> NDArray[np.float64]:
+    """float64 [units]: estimation.dependence by the predictions; 1 without any."""
+    predictions = frame.design.means
+    if READS not in predictions or "cycles" not in predictions:
+        return np.ones(len(units))
+    reads, cycles = (np.asarray(predictions[name], dtype=float)[units] for name in (READS, "cycles"))
+    return dependence(reads, cycles)
+
+
+def depth(cost: NDArray[np.float64], unit: int, least: int) -> int:
+    """Launches before one that together cost no more than it does; at least `least`, at most DEEPEST, and as many as there are.
+
+    >>> depth(np.array([1.0, 1.0, 1.0, 5.0, 9.0]), 3, 1), depth(np.array([1.0, 1.0, 1.0, 5.0, 9.0]), 1, 1)
+    (3, 1)
+    """
+    before = np.cumsum(cost[max(unit - DEEPEST, 0) : unit][::-1])
+    return min(max(int(np.searchsorted(before, cost[unit], side="right")), least), unit)
+
+
+def successive(chances: NDArray[np.float64], numbers: NDArray[np.float64]) -> list[int]:
+    """Positions in the order in which they are drawn one after the other, each in proportion to its chance among those left.
+
+    Formula: ascending -log(1 - u) / p, the arrivals of exponential clocks; u: numbers from 0 to below 1.
+
+    >>> successive(np.array([0.5, 0.25, 0.25]), np.array([0.5, 0.1, 0.5]))
+    [1, 0, 2]
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):  # no chance: an infinite time, behind all others
+        return np.argsort(-np.log1p(-numbers) / chances, kind="stable").tolist()
