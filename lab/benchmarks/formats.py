@@ -20,11 +20,11 @@ from sklearn.metrics import adjusted_rand_score
 from kernelpoint.clustering.features import WORK_COLUMNS, run_features, unit_rows
 from kernelpoint.config import parse_config
 from kernelpoint.encoder.embed import embed_streams
-from kernelpoint.planning.plans import make_plan, origin_of
+from kernelpoint.planning.plans import Planning
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.simulators.macsim.convert import convert_to_macsim
 from kernelpoint.traces import ArtefactCache, ScanTable, launch_paths, scan_launches
-from kernelpoint.workload import Available, population_of
+from kernelpoint.workload import population_of
 from kernelpoint.workload.host_info import HostInfo
 
 
@@ -39,9 +39,7 @@ def clusters_of(traces: str) -> np.ndarray:
     """The cluster of every launch of a list under the default policy."""
     settings, policy = parse_config({"version": 1, "policy": "kernelpoint"}, "benchmark"), load_policy("kernelpoint")
     population = population_of(HostInfo(simulator="benchmark", list_paths=(traces,)), 0)
-    needs = policy.inputs(Available.of(population, settings))
-    origin = origin_of(settings, policy, population, needs)
-    return make_plan(settings, policy, population, needs, origin, lambda text: None).cluster_of_unit()
+    return Planning.of(settings, policy, population).make(lambda text: None).cluster_of_unit()
 
 
 def compare(lists: list[str]) -> None:

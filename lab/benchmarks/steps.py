@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from kernelpoint import api
 from kernelpoint.config import parse_config
 from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, stratify
 from kernelpoint.journal import JournalWriter
-from kernelpoint.planning.plans import make_plan, origin_of
+from kernelpoint.planning.plans import Planning
 from kernelpoint.policies.labels import context
 from kernelpoint.policies.methods.kernelpoint import MADE_FOR_PROFILES
 from kernelpoint.policies.registry import load_policy
@@ -40,7 +41,7 @@ from kernelpoint.session.ledger import Ledger
 from kernelpoint.session.session import Session
 from kernelpoint.session.setup import Setup, budget_of
 from kernelpoint.traces import launch_paths, read_trace_list
-from kernelpoint.workload import Available, Need, Population, complete, population_for
+from kernelpoint.workload import Need, Population, complete, population_for
 from kernelpoint.workload.frame import SamplingFrame, hash_design
 from kernelpoint.workload.host_info import HostInfo
 from kernelpoint.workload.plan import Plan
@@ -137,11 +138,12 @@ def plan(options: argparse.Namespace, folder: Path) -> None:
         pass
 
     population = steps("list", lambda: population_for(config, host, say))
-    needs = policy.inputs(Available.of(population, config))
-    origin = steps("fingerprint", lambda: origin_of(config, policy, population, needs))
+    planning = steps("fingerprint", lambda: Planning.of(config, policy, population))
     for need in (Need.TRACES, Need.EMBEDDINGS, Need.MODEL):
-        population = steps(need.value, lambda n=need, p=population: complete(p, needs & {n}, config.encoder, say))
-    made = steps("design", lambda: make_plan(config, policy, population, needs, origin, say))
+        population = steps(
+            need.value, lambda n=need, p=population: complete(p, planning.needs & {n}, config.encoder, say)
+        )
+    made = steps("design", lambda: replace(planning, population=population).make(say))
     steps("hash of the design", lambda: hash_design(made.design))
     steps("plan, written", lambda: made.save(output))
     budget = budget_of(config, policy, HostInfo(simulator="benchmark"))

@@ -24,10 +24,10 @@ from kernelpoint.config import Config, parse_config
 from kernelpoint.errors import ConfigError, shown
 from kernelpoint.estimation import AssistedDesign, ErrorBudget
 from kernelpoint.planning.forecasts import forecasts
-from kernelpoint.planning.plans import cache_path, kept_plan, make_plan, origin_of
+from kernelpoint.planning.plans import Planning
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.pool import Pool
-from kernelpoint.workload import Available, Need, check_available, complete, population_for
+from kernelpoint.workload import Need, complete, population_for
 from kernelpoint.workload import plan as plans
 from kernelpoint.workload.host_info import HostInfo
 
@@ -148,16 +148,13 @@ class Plan(plans.Plan):
             )
         chosen = load_policy(config.policy)
         population = population_for(config, _stand_in(traces, gpu), log, pool)
-        available = Available.of(population, config)
-        needs = chosen.inputs(available)
-        check_available(config.policy.name, needs, available, option)
-        origin, files = origin_of(config, chosen, population, needs), population.fingerprint.files
-        made = kept_plan(cache_path(origin, files), population, log)
+        planning = Planning.of(config, chosen, population, option)
+        files, made = population.fingerprint.files, planning.kept(log)
         if made is None or made.stream_ids is None:
-            population = complete(population, needs | {Need.TRACES}, config.encoder, log)  # names, for reports
-            made = make_plan(config, chosen, population, needs, origin, log)
+            population = complete(population, planning.needs | {Need.TRACES}, config.encoder, log)  # names, for reports
+            made = replace(planning, population=population).make(log)
         elif not isinstance(made.design, AssistedDesign):
-            population = complete(population, needs, config.encoder, log)
+            population = complete(population, planning.needs, config.encoder, log)
         made = replace(made, files=files, forecast=forecasts(config, chosen, population, made))
         return cls(**{name: getattr(made, name) for name in made.__dataclass_fields__})
 

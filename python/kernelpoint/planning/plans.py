@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,96 @@ from kernelpoint.workload.plan import Plan
 Log = Callable[[str], None]
 
 
+@dataclass(frozen=True)
+class Planning:
+    """The plan of a run before it is made.
+
+    Attributes:
+        needs: inputs that the policy asks for.
+        origin: everything that the plan depends on, by name; two runs whose origins agree have the same plan.
+
+    >>> from kernelpoint.config import parse_config
+    >>> from kernelpoint.policies.registry import load_policy
+    >>> config = parse_config({"version": 1, "policy": "random"}, "keys")
+    >>> planning = Planning.of(config, load_policy("random"), Population(counts=(6,), seed=0))
+    >>> planning.origin["launches"], planning.make(print).design.sizes.tolist()
+    ([6], [6])
+    """
+
+    config: Config
+    policy: type[Policy]
+    population: Population
+    needs: frozenset[Need]
+    origin: dict[str, Any]
+
+    @classmethod
+    def of(cls, config: Config, policy: type[Policy], population: Population, option: str = "`profile:`") -> Planning:
+        """The plan of a policy over some launches.
+
+        Args:
+            option: the user's word for the profile.
+
+        Raises:
+            ConfigError: the policy reads traces and there is no list on disk.
+            PolicyError: the policy lacks another input.
+        """
+        available = Available.of(population, config)
+        needs = policy.inputs(available)
+        check_available(config.policy.name, needs, available, option)
+        return cls(config, policy, population, needs, origin_of(config, policy, population, needs))
+
+    @property
+    def cache_path(self) -> Path:
+        """The file of the cache in which the plan lies."""
+        return cache_path(self.origin, self.population.fingerprint.files)
+
+    def kept(self, log: Log) -> Plan | None:
+        """The plan in the cache, if there is one; a damaged one is said to be made again."""
+        if not self.cache_path.exists():
+            return None
+        try:
+            return Plan.load(self.cache_path, self.population.u)
+        except PlanError as error:
+            log(f"kernelpoint: the cached plan is made again: {error}")
+            return None
+
+    def begun(self, path: str | None) -> Plan | None:
+        """The plan that a resumed run began with; None where it is missing, or of another run."""
+        if path is None or not Path(path).exists():
+            return None
+        plan = Plan.load(path, self.population.u)
+        return plan if {**plan.origin, "error_budget": None} == {**self.origin, "error_budget": None} else None
+
+    def make(self, log: Log) -> Plan:
+        """Make the inputs that the policy asks for, and let it make its design.
+
+        A launch that cannot be read becomes a take-all unit (the failure rule): it enters the total exactly, and stands for no
+        other. Where the policy reads no traces, those on disk are read for the counters that they determine, and change nothing
+        in the design.
+        """
+        files = self.population.fingerprint.files
+        population = complete(self.population, self.needs, self.config.encoder, log)
+        design = design_of(self.policy(self.config), population)
+        embeddings, planned_from_traces = population.embeddings, population.scan is not None
+        scan = population.scan if planned_from_traces else _scan_for_counts(population, design, log)
+        if scan is None:
+            return Plan(design, self.origin, unread=population.unread, files=files)
+        if scan.errors and planned_from_traces:
+            design = design.without(np.array(sorted(scan.errors)))
+        return Plan(
+            design=design,
+            origin=self.origin,
+            broken=dict(scan.errors) if planned_from_traces else {},
+            stream_ids=scan.stream_ids,
+            stream_hashes=scan.stream_hashes(),
+            stream_names=scan.stream_names(),
+            stream_counts=scan.stream_counts(),
+            stream_map=None if embeddings is None else _principal_plane(embeddings),
+            files=files,
+            unread=tuple(dict.fromkeys((*population.unread, *passing(scan.errors.values())))),
+        )
+
+
 def plan_for(
     config: Config, policy: type[Policy], population: Population, log: Log, begun_with: str | None = None
 ) -> tuple[Plan, str | None]:
@@ -37,28 +128,25 @@ def plan_for(
 
     Raises:
         PlanError: the named plan was made for something else; the message names each difference.
-        ConfigError: the policy reads traces and there is no list on disk.
-        PolicyError: the policy lacks another input.
+        ConfigError, PolicyError: as Planning.of.
     """
-    available = Available.of(population, config)
-    needs = policy.inputs(available)
-    check_available(config.policy.name, needs, available)
+    planning = Planning.of(config, policy, population)
     if config.fast_model != "off":
-        _say_which_inputs(policy, available, population.described is not None, config, log)
-    origin = origin_of(config, policy, population, needs)
+        _say_which_inputs(policy, Available.of(population, config), population.described is not None, config, log)
     if config.plan is not None:
         plan = Plan.load(config.plan, population.u)
-        check_origin(config.plan, plan.origin, origin, log)
+        check_origin(config.plan, plan.origin, planning.origin, log)
         _warn_of_unread(config.plan, plan, log)
         return plan, config.plan
-    keeps = Need.TRACES in needs or policy.uses_budget
-    cached = cache_path(origin, population.fingerprint.files) if keeps else None
-    if (begun := _begun_plan(begun_with, origin, population)) is not None:
+    if (begun := planning.begun(begun_with)) is not None:
         return begun, begun_with
-    if cached is not None and (kept := kept_plan(cached, population, log)) is not None:
-        return kept, str(cached)
-    plan = make_plan(config, policy, population, needs, origin, log)
-    return plan, None if cached is None else _keep(plan, cached, log)
+    if not (Need.TRACES in planning.needs or policy.uses_budget):
+        return planning.make(log), None
+    if (kept := planning.kept(log)) is not None:
+        return kept, str(planning.cache_path)
+    cached = planning.cache_path  # of the files as they are before they are read
+    plan = planning.make(log)
+    return plan, _keep(plan, cached, log)
 
 
 def _say_which_inputs(policy: type[Policy], available: Available, is_described: bool, config: Config, log: Log) -> None:
@@ -77,25 +165,6 @@ def _say_which_inputs(policy: type[Policy], available: Available, is_described: 
         )
     if uses and not is_described and available.why_no_model is not None:
         log(f"kernelpoint: the estimate does not use the fast model's predictions: {available.why_no_model}")
-
-
-def _begun_plan(path: str | None, origin: dict[str, Any], population: Population) -> Plan | None:
-    """The plan that a resumed run began with; None where it is missing, or of another run."""
-    if path is None or not Path(path).exists():
-        return None
-    plan = Plan.load(path, population.u)
-    return plan if {**plan.origin, "error_budget": None} == {**origin, "error_budget": None} else None
-
-
-def kept_plan(cached: Path, population: Population, log: Log) -> Plan | None:
-    """The plan in the cache, if there is one; a damaged one is said to be made again."""
-    if not cached.exists():
-        return None
-    try:
-        return Plan.load(cached, population.u)
-    except PlanError as error:
-        log(f"kernelpoint: the cached plan is made again: {error}")
-        return None
 
 
 def _warn_of_unread(path: str, plan: Plan, log: Log) -> None:
@@ -130,43 +199,6 @@ def _keep(plan: Plan, cached: Path, log: Log) -> str | None:
         log(f"kernelpoint: the plan cannot be kept for other runs: {error}")
         return None
     return str(cached)
-
-
-def make_plan(
-    config: Config,
-    policy: type[Policy],
-    population: Population,
-    needs: frozenset[Need],
-    origin: dict[str, Any],
-    log: Log,
-) -> Plan:
-    """Make the inputs that the policy asks for, its `needs`, and let it make its design.
-
-    A launch that cannot be read becomes a take-all unit (the failure rule): it enters the total exactly, and stands for no
-    other. Where the policy reads no traces, those on disk are read for the counters that they determine, and change nothing
-    in the design.
-    """
-    files = population.fingerprint.files
-    population = complete(population, needs, config.encoder, log)
-    design = design_of(policy(config), population)
-    embeddings, planned_from_traces = population.embeddings, population.scan is not None
-    scan = population.scan if planned_from_traces else _scan_for_counts(population, design, log)
-    if scan is None:
-        return Plan(design, origin, unread=population.unread, files=files)
-    if scan.errors and planned_from_traces:
-        design = design.without(np.array(sorted(scan.errors)))
-    return Plan(
-        design=design,
-        origin=origin,
-        broken=dict(scan.errors) if planned_from_traces else {},
-        stream_ids=scan.stream_ids,
-        stream_hashes=scan.stream_hashes(),
-        stream_names=scan.stream_names(),
-        stream_counts=scan.stream_counts(),
-        stream_map=None if embeddings is None else _principal_plane(embeddings),
-        files=files,
-        unread=tuple(dict.fromkeys((*population.unread, *passing(scan.errors.values())))),
-    )
 
 
 def _scan_for_counts(population: Population, design: Design | AssistedDesign, log: Log) -> ScanTable | None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, StrataSampling, TwoPhaseDesign
-from kernelpoint.planning.plans import check_origin, make_plan, origin_of
+from kernelpoint.planning.plans import Planning, check_origin
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import Profile
@@ -24,7 +23,6 @@ from kernelpoint.workload import (
     Available,
     Need,
     Population,
-    check_available,
     predicted,
     usable,
     why_unassisted,
@@ -54,18 +52,12 @@ def draw(
         ConfigError: the policy needs traces. PolicyError: it lacks another input.
     """
     policy, population = load_policy(config.policy), _population(census, config.seed)
-    available = Available.of(population, config)
-    needs = policy.inputs(available)
-    check_available(config.policy.name, needs, available, "--profile")
-    origin = origin_of(config, policy, population, needs)
-    if ranges is not None:
-        design = _layers(config, policy, population, needs, origin, ranges, log)
-    else:
-        design = _strata(make_plan(config, policy, population, needs, origin, log))
+    planning = Planning.of(config, policy, population, "--profile")
+    design = _strata(planning.make(log)) if ranges is None else _layers(planning, ranges, log)
     engine = _engine(design, config)
     traced = np.zeros(population.size, dtype=bool)
     traced[engine.sampling.with_spare(spare)] = True
-    return Selection(census, design, origin, traced, spare), engine.drawn()
+    return Selection(census, design, planning.origin, traced, spare), engine.drawn()
 
 
 def _strata(plan: Plan) -> Design:
@@ -85,19 +77,12 @@ def ranges_of(census: Census, config: Config, log: Log) -> Ranges:
     return ranges
 
 
-def _layers(
-    config: Config,
-    policy: type[Policy],
-    population: Population,
-    needs: frozenset[Need],
-    origin: dict[str, Any],
-    ranges: Ranges,
-    log: Log,
-) -> Design:
+def _layers(planning: Planning, ranges: Ranges, log: Log) -> Design:
     """A design of two stages. Layers: the policy makes it of their names (equal where their kernels are), work and times, as if
     each were one launch; launches outside the innermost ranges are layers by themselves. In a layer, MOST_EQUAL of equal
     launches are drawn.
     """
+    population, seed = planning.population, planning.config.seed
     launches = population.profile
     assert launches is not None
     keys = launches.signature
@@ -113,10 +98,11 @@ def _layers(
         f"{len(kinds):,} layers of {len(np.unique(kinds)):,} kinds, {ranges.source}; {len(alone):,} launches lie in none"
     )
     of_layers = Population(
-        counts=(len(kinds),), seed=config.seed, profile=launches.merged(layers, kinds, first), to_trace=True
+        counts=(len(kinds),), seed=seed, profile=launches.merged(layers, kinds, first), to_trace=True
     )
-    made = _strata(make_plan(config, policy, of_layers, needs, {**origin, "launches": [len(kinds)]}, log))
-    u = generator(config.seed, "launches in layers").random(len(keys))
+    origin = {**planning.origin, "launches": [len(kinds)]}
+    made = _strata(replace(planning, population=of_layers, origin=origin).make(log))
+    u = generator(seed, "launches in layers").random(len(keys))
     return replace(
         made,
         strata=made.strata[layers],
@@ -160,8 +146,7 @@ def selected(config: Config, policy: type[Policy], host: HostInfo, log: Log) -> 
     selection = Selection.load(Path(config.selection))
     population = _population(selection.census, config.seed)
     drawn = _engine(selection.design, config).drawn()
-    origin = origin_of(config, policy, population, policy.inputs(Available.of(population, config)))
-    check_origin(config.selection, selection.origin, origin, log)
+    check_origin(config.selection, selection.origin, Planning.of(config, policy, population).origin, log)
     listed, traces = listed_launches(selection, path)
     check_drawn(selection, drawn, listed, path)
     paths = np.full(population.size, "", dtype=object)

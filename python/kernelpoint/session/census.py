@@ -10,11 +10,11 @@ import numpy as np
 from kernelpoint.errors import HostError, PlanError
 from kernelpoint.estimation import Design
 from kernelpoint.journal import DecisionRecord, PopulationRecord
-from kernelpoint.planning.plans import make_plan, origin_of
+from kernelpoint.planning.plans import Planning, origin_of
 from kernelpoint.session.queue import DONE, END_OF_LIST, OK, PENDING, SKIP, Answer, Queue
 from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.setup import Setup
-from kernelpoint.workload import Available, Population
+from kernelpoint.workload import Population
 from kernelpoint.workload.frame import SamplingFrame, strata_record
 from kernelpoint.workload.plan import Plan
 
@@ -78,11 +78,10 @@ class Census(Queue):
 
     def frame(self) -> SamplingFrame:
         """The launches and their plan; where none can be made, every launch is simulated (the failure rule)."""
-        config, policy, population = self._setup.config, self._setup.policy, self.population()
-        needs = policy.inputs(Available.of(population, config))
-        origin = origin_of(config, policy, population, needs)
+        population = self.population()
         try:
-            plan = make_plan(config, policy, population, needs, origin, self._recorder.progress.say_plainly)
+            planning = Planning.of(self._setup.config, self._setup.policy, population)
+            plan = planning.make(self._recorder.progress.say_plainly)
         except Exception as error:  # noqa: BLE001 - the failure rule: whatever goes wrong, no launch is skipped
             what = f"no plan could be made: {type(error).__name__}: {error}"
             self._recorder.degrade(f"{what}; every launch is simulated")
