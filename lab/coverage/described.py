@@ -11,7 +11,6 @@ docs/extending-simulator.md and examples/hosts/scalesim.
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import os
 import random
@@ -19,9 +18,13 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
+from runs import Numbers, mean, most, print_table, share
 
 import kernelpoint as kp
 
@@ -153,27 +156,33 @@ IN_THE_TREE = (c_host, small_simulator, executing_simulator, deterministic)
 SIMULATORS = {made.__name__: made for made in (*IN_THE_TREE, scalesim, scalesim_deterministic)}
 
 
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description="Simulators whose launches describe themselves.")
-    parser.add_argument("--seeds", type=int, default=100)
-    parser.add_argument("simulators", nargs="*", metavar="SIMULATOR", help=f"of {', '.join(SIMULATORS)}")
-    options = parser.parse_args()
-    seeds, names = options.seeds, options.simulators or [made.__name__ for made in IN_THE_TREE]
-    print("| Simulator | Simulated, mean and most | Largest error | Widest bound | Bound contained the total |")
-    print("|---|---|---|---|---|")
+def rows(names: Sequence[str], seeds: int) -> Iterator[tuple[Sequence[object], Numbers]]:
+    """Launches simulated, relative error and half-width of each run, and whether the bound contained the total."""
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
             simulator = SIMULATORS[name](Path(folder))
-            runs = [simulator.run(seed, Path(folder)) for seed in range(seeds)]
-        errors = [abs(run.estimate - simulator.total) for run in runs]
-        held = sum(error <= run.half_width + 1e-9 * simulator.total for error, run in zip(errors, runs, strict=True))
-        simulated, widest = [run.simulated for run in runs], max(run.half_width for run in runs)
-        print(
-            f"| {name} | {sum(simulated) / seeds:.0f}, {max(simulated)} | {100 * max(errors) / simulator.total:.3f} % | "
-            f"{100 * widest / simulator.total:.2f} % | {held} of {seeds} |",
-            flush=True,
-        )
+            total, found = simulator.total, []
+            for seed in range(seeds):
+                run = simulator.run(seed, Path(folder))
+                error = abs(run.estimate - total)
+                held = error <= run.half_width + 1e-9 * total
+                found.append((run.simulated, run.simulated, error / total, run.half_width / total, held))
+        yield (name,), found
+
+
+def largest(values: np.ndarray) -> str:
+    return f"{100 * values.max():.3f} %"
+
+
+def main() -> None:
+    """Print the table."""
+    parser = ArgumentParser(description="Simulators whose launches describe themselves.")
+    parser.add_argument("--seeds", type=int, default=100)
+    parser.add_argument("simulators", nargs="*", metavar="SIMULATOR", help=f"of {', '.join(SIMULATORS)}")
+    options = parser.parse_args()
+    names = options.simulators or [made.__name__ for made in IN_THE_TREE]
+    columns = {"simulated": mean, "most": most, "largest error": largest, "widest bound": largest, "held": share}
+    print_table(["simulator"], columns, rows(names, options.seeds))
 
 
 if __name__ == "__main__":

@@ -9,56 +9,53 @@ over what the rehearsal of a run as predicted takes (as it is, without the margi
 
 from __future__ import annotations
 
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
 import numpy as np
-from runs import arguments, full_runs, print_head, print_row
+from populations import Population, full_runs
+from runs import Numbers, add_folder, arguments, print_table, share
 
-from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, passes
+from kernelpoint.estimation import ErrorBudget
 from kernelpoint.planning.forecasts import ranged, rehearse
-from kernelpoint.randomness import permanent_random_numbers
 
 
-def run(
-    truth: np.ndarray, predicted: np.ndarray, kernel: np.ndarray, eps: float, seed: int
-) -> list[tuple[bool, float]]:
-    """Launches and cost of one run: whether each is in its range, and how many times that of the first rehearsal it is."""
-    u = permanent_random_numbers(seed, 0, len(truth))
-    design = AssistedDesign({"cycles": predicted}, kernel.astype(np.int32), u)
-    budget = ErrorBudget(eps)
-    rehearsed = rehearse(design, budget, "regression", predicted, seed)
-    engine = Engine(design, budget)
-    for _ in passes(engine, ("cycles",), truth):
-        pass
-    drawn, found = engine.drawn(), []
-    for amount, of_run in (
-        (lambda units: float(len(units)), float(len(drawn))),
-        (lambda units: float(predicted[units].sum() / predicted.sum()), float(truth[drawn].sum() / truth.sum())),
-    ):
-        first, second = (amount(units) for units in rehearsed)
+def one(people: Population, eps: float, seed: int) -> Sequence[float]:
+    """Whether launches and cost of a run are in their ranges, and how many times those of the first rehearsal they are."""
+    budget, predicted = ErrorBudget(eps), people.predictions["cycles"]
+    run = people.run(budget, seed)
+    rehearsed = rehearse(people.design(budget, seed), budget, "regression", predicted, seed)
+    launches = [float(len(units)) for units in (*rehearsed, run.engine.drawn())]
+    cost = [float(predicted[units].sum() / predicted.sum()) for units in rehearsed] + [run.spent]
+    found = []
+    for first, second, taken in (launches, cost):
         low, high = ranged(first, max(first, second))
-        found.append((low <= of_run <= high, of_run / first))
-    return found
+        found.append((low <= taken <= high, taken / first))
+    (launches_in, launches_times), (cost_in, cost_times) = found
+    return launches_in, cost_in, launches_times, cost_times
 
 
-def cells(runs: list[list[tuple[bool, float]]]) -> list[str]:
-    """Shares in range, and quantiles of what runs took, of launches and of cost."""
-    table = np.array(runs, dtype=float)
-    spread = (", ".join(f"{q:.2f}" for q in np.quantile(table[:, k, 1], (0.1, 0.5, 0.9))) for k in (0, 1))
-    return [*(f"{share:.2f}" for share in table[:, :, 0].mean(axis=0)), *spread]
+def rows(options: Namespace) -> Iterator[tuple[Sequence[object], Numbers]]:
+    """Each workload, and all together."""
+    every: list[Sequence[float]] = []
+    for people in full_runs(options):
+        people = replace(people, predictions={"cycles": people.predictions["cycles"]})
+        numbers = [one(people, eps, seed) for eps in options.budgets for seed in range(options.seeds)]
+        every += numbers
+        yield (people.name, len(numbers)), numbers
+    yield ("all", len(every)), every
+
+
+def quantiles(values: np.ndarray) -> str:
+    return ", ".join(f"{q:.2f}" for q in np.quantile(values, (0.1, 0.5, 0.9)))
 
 
 def main() -> None:
     parser = arguments(__doc__, 7, "0.05,0.01,0.005")
-    options = parser.parse_args()
-    print_head("Workload", "runs", "launches in range", "speedup in range", "launches", "cost")
-    every = []
-    for full in full_runs(options):
-        truth, predicted = full.counters["cycles"], full.predictions["cycles"]
-        runs = [
-            run(truth, predicted, full.kernel, eps, seed) for eps in options.budgets for seed in range(options.seeds)
-        ]
-        every += runs
-        print_row(full.name, len(runs), *cells(runs))
-    print_row("all", len(every), *cells(every))
+    add_folder(parser)
+    columns = {"launches in range": share, "speedup in range": share, "launches": quantiles, "cost": quantiles}
+    print_table(["workload", "runs"], columns, rows(parser.parse_args()))
 
 
 if __name__ == "__main__":

@@ -7,18 +7,21 @@ unpacked, workloads synthesised, and every launch is simulated with policy `all`
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import tarfile
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+import zstandard
 
+import kernelpoint as kp
+from kernelpoint.encoder import embed_streams
 from kernelpoint.profiles import read_profile
 from kernelpoint.traces import cache_folder, launch_paths, scan_launches
 from kernelpoint.workload import Population
+from kernelpoint_lab.commands.synth import synth
 
+SHARED_DATA = Path(os.environ.get("KERNELPOINT_SHARED_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 REAL = {  # archive of each
     "simpletorch3": "simpletorch3",
     "simpletorch": "simpletorch",
@@ -30,12 +33,8 @@ LEFT_OUT = {"simpleopacus": ("kernel-28509.traceg", "kernelslist.g")}
 SYNTHESISED = ("transformer-decode", "cnn-inference", "iterative-solver", "graph-traversal")
 LAUNCHES = 3000  # of a synthesised workload
 GPUS = ("v100", "rtx")
+FOLDER = Path(os.environ.get("KERNELPOINT_COVERAGE_RUNS", cache_folder() / "coverage"))  # of traces and journals
 RUNS = tuple(f"{workload} {gpu}" for workload in (*REAL, *SYNTHESISED) for gpu in GPUS)
-
-
-def runs_folder() -> Path:
-    """Folder of traces and journals."""
-    return Path(os.environ.get("KERNELPOINT_COVERAGE_RUNS", cache_folder() / "coverage"))
 
 
 @lru_cache(maxsize=16)
@@ -45,22 +44,16 @@ def trace_folder(workload: str) -> Path:
     Raises:
         FileNotFoundError: the archive of a real workload is not there.
     """
-    folder = runs_folder() / workload
+    folder = FOLDER / workload
     if not folder.exists() and workload in SYNTHESISED:
-        from kernelpoint_lab.commands import synth
-
-        synth.synth(workload, folder, launches=LAUNCHES)
+        synth(workload, folder, launches=LAUNCHES)
     elif not folder.exists():
         _unpack(REAL[workload], folder)
     return next(folder.rglob("kernel-1.traceg*")).parent
 
 
 def _unpack(archive: str, folder: Path) -> None:
-    import zstandard
-
-    default = Path(__file__).resolve().parents[2].parent / "shared" / "data"
-    path = Path(os.environ.get("KERNELPOINT_SHARED_DATA", default)) / "accelsim_traces" / f"{archive}.tar.zst"
-    with path.open("rb") as file:
+    with (SHARED_DATA / "accelsim_traces" / f"{archive}.tar.zst").open("rb") as file:
         stream = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(file)
         with tarfile.open(fileobj=stream, mode="r|") as members:
             members.extractall(folder, filter="data")
@@ -69,30 +62,8 @@ def _unpack(archive: str, folder: Path) -> None:
             left_out.unlink()
 
 
-def _journal(name: str) -> Path:
-    """The journal of a full run; the run is made where there is none."""
-    from kernelpoint.cli.host import program
-
-    workload, gpu = name.split()
-    folder = runs_folder() / f"{workload}-{gpu}"
-    journal = folder / "run.kpjournal"
-    if not journal.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        unfinished = folder / "unfinished.kpjournal"
-        config = folder / "kernelpoint.yaml"
-        config.write_text(f"version: 1\npolicy: all\njournal: {unfinished}\nresume: never\n")
-        command = [str(program()), "-trace", _list(workload), "-config", gpu, "-kernel_sampling", str(config)]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=480)
-        if done.returncode:
-            sys.exit(f"{name}: the embedded host ended with {done.returncode}:\n{done.stderr[-2000:]}")
-        unfinished.rename(journal)
-    return journal
-
-
 def known_from_traces(paths: list[str]) -> Population:
     """Launches as the shipped path knows them: traces scanned, every distinct stream embedded."""
-    from kernelpoint.encoder import embed_streams
-
     scan = scan_launches(paths)
     return Population((len(paths),), 0, scan=scan, paths=tuple(paths), embeddings=embed_streams(scan))
 
@@ -112,5 +83,12 @@ def _known(workload: str) -> Population:
 @lru_cache(maxsize=32)
 def full_run(name: str) -> tuple[Population, dict[str, np.ndarray]]:
     """Inputs of the launches, and the counters of each (float64 [N] by name)."""
-    counters = {counter: np.asarray(values) for counter, values in read_profile(str(_journal(name))).counters.items()}
-    return _known(name.split()[0]), counters
+    workload, gpu = name.split()
+    folder = FOLDER / f"{workload}-{gpu}"
+    journal = folder / "run.kpjournal"
+    if not journal.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        unfinished = folder / "unfinished.kpjournal"
+        kp.simulate(_list(workload), unfinished, gpu, "all")
+        unfinished.rename(journal)
+    return _known(workload), dict(read_profile(str(journal)).counters)

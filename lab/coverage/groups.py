@@ -3,14 +3,19 @@
     kernelpoint-host -trace LIST -config GPU -results FOLDER/NAME-GPU.csv    # once for each workload and GPU
     python lab/coverage/groups.py FOLDER NAME=LIST ... --truth v100 --model rtx --seeds 60
 
-Predictions are the cycles of one full run, the truth those of another. Cells: share of runs whose interval holds the total,
-cycle speedup, draws.
+Predictions are the cycles of one full run, the truth those of another.
 """
 
 from __future__ import annotations
 
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
-from runs import Case, arguments, full_runs, percents, print_head, print_row
+from populations import Population, full_runs
+from runs import Numbers, add_folder, arguments, mean, print_table, share, speedup, text_of
 
 from kernelpoint.clustering import run_features, threshold_clusters
 from kernelpoint.encoder import embed_streams
@@ -28,29 +33,29 @@ def shared_lines(trace_list: str, kernel: np.ndarray, x: np.ndarray) -> np.ndarr
     return np.unique(share.argmax(axis=1), return_inverse=True)[1].ravel()
 
 
-def cell(case: Case, eps: float, seeds: int) -> str:
-    """Share held, speedup and mean draws."""
-    rows = []
-    for seed in range(seeds):
-        engine, look = case.run(ErrorBudget(eps), seed)
-        drawn = engine.drawn()
-        rows.append((look.estimates["cycles"].contains(case.y.sum()), case.y[drawn].sum() / case.y.sum(), len(drawn)))
-    held, share, draws = np.mean(np.array(rows, dtype=float), axis=0)
-    return f"{held:.2f}, {1.0 / share:.1f}x, {draws:.1f}"
+def rows(options: Namespace) -> Iterator[tuple[Sequence[object], Numbers]]:
+    """Each workload with a line for each kernel name, and with shared lines."""
+    lists = dict(workload.split("=", 1) for workload in options.workloads)
+    for people in (people for people in full_runs(options) if people.name in lists):
+        shared = shared_lines(lists[people.name], people.kernel, people.predictions["cycles"])
+        for title, lines in (("kernel names", None), ("alike share one", shared)):
+            number = (people.kernel if lines is None else lines).max() + 1
+            for eps in options.budgets:
+                numbers = map(partial(one, replace(people, lines=lines), eps), range(options.seeds))
+                yield (people.name, title, number, text_of(eps)), numbers
+
+
+def one(people: Population, eps: float, seed: int) -> Sequence[float]:
+    run = people.run(ErrorBudget(eps), seed)
+    return run.held(), run.spent, len(run.engine.drawn())
 
 
 def main() -> None:
     parser = arguments(__doc__, 60, "0.05,0.01,0.005")
+    add_folder(parser)
     parser.add_argument("workloads", nargs="+", help="NAME=LIST")
-    options = parser.parse_args()
-    lists = dict(workload.split("=", 1) for workload in options.workloads)
-    print_head("Workload", "Lines", "Number", *percents(options.budgets))
-    for run in (run for run in full_runs(options) if run.name in lists):
-        line = shared_lines(lists[run.name], run.kernel, run.predictions["cycles"])
-        for title, lines in (("kernel names", None), ("alike share one", line)):
-            number = (run.kernel if lines is None else lines).max() + 1
-            case = run.case(lines=lines)
-            print_row(run.name, title, number, *(cell(case, eps, options.seeds) for eps in options.budgets))
+    columns = {"held": share, "speedup": speedup, "draws": mean}
+    print_table(["workload", "lines", "number", "budget"], columns, rows(parser.parse_args()))
 
 
 if __name__ == "__main__":

@@ -3,9 +3,9 @@
     python lab/coverage/heavy.py --seeds 40
 
 A program of made_up.py in which one launch or some take a tenth of the total; those that lie anywhere lie elsewhere for every
-seed. Each cell: share of runs whose interval holds the total, speedup; share of runs in which what the look says of single
-units is wrong: none was drawn and the interval does not hold, though they are smaller than the size that it names; share of
-runs that drew one, and the probability that runs name which drew none.
+seed. Share of runs whose interval holds the total, speedup; share of runs in which what the look says of single units is wrong:
+none was drawn and the interval does not hold, though they are smaller than the size that it names; share of runs that drew one,
+and the probability that runs name which drew none.
 Half of the kinds, `judged`, were only looked at.
 """
 
@@ -16,19 +16,20 @@ from dataclasses import replace
 from itertools import count
 
 import numpy as np
-from made_up import Program, program
+from made_up import program
 from populations import Population, with_metadata
-from runs import arguments, percents, print_head, print_row, sampled
+from runs import Numbers, arguments, print_table, share, speedup, text_of
+from trouble import Launches
 
 from kernelpoint.estimation import ErrorBudget
 from kernelpoint.profiles.profile import Profile
 from kernelpoint.randomness import generator
 
 SHARE = 0.1  # of the total, of all heavy launches together
-Chosen = Callable[[Program, np.random.Generator], np.ndarray]  # bool [N], the heavy launches
+Chosen = Callable[[Launches, np.random.Generator], np.ndarray]  # bool [N], the heavy launches
 
 
-def _at(p: Program, *places: int) -> np.ndarray:
+def _at(p: Launches, *places: int) -> np.ndarray:
     return np.isin(np.arange(len(p.y)), [place % len(p.y) for place in places])
 
 
@@ -38,7 +39,7 @@ KINDS: dict[str, tuple[str, Chosen]] = {
     "shapes of their own": ("shape", lambda p, r: _at(p, 700, 2500, 4100)),
     "first of a kernel": ("", lambda p, r: p.first(1, "kernel") & (r.random(len(p.y)) < 0.3)),
     "behind a rare launch": ("behind", lambda p, r: _at(p, 900, 2900, 4900)),
-    "one of every second step": ("", lambda p, r: p.every(2, 31)),
+    "one of every second step": ("", lambda p, r: p.every_step(2, 31)),
     "first launch of the run": ("", lambda p, r: _at(p, 0)),
     "one, anywhere": ("", lambda p, r: _at(p, int(r.integers(500, len(p.y))))),
     "three, anywhere": ("", lambda p, r: _at(p, *r.integers(500, len(p.y), 3).tolist())),
@@ -48,7 +49,7 @@ JUDGED: dict[str, tuple[str, Chosen]] = {
     "judged a shape of its own": ("shape", lambda p, r: _at(p, 3300)),
     "judged first of a signature": ("", lambda p, r: p.first(1) & (r.random(len(p.y)) < 0.2)),
     "judged before a rare launch": ("before", lambda p, r: _at(p, 1500, 3500)),
-    "judged first of every step": ("", lambda p, r: p.every(1, 14)),
+    "judged first of every step": ("", lambda p, r: p.every_step(1, 14)),
     "judged last launch of the run": ("", lambda p, r: _at(p, -1)),
     "judged one, anywhere": ("", lambda p, r: _at(p, int(r.integers(500, len(p.y))))),
     "judged four, anywhere": ("", lambda p, r: _at(p, *r.integers(500, len(p.y), 4).tolist())),
@@ -79,31 +80,31 @@ def heavy(name: str) -> Iterator[tuple[Population, np.ndarray, np.ndarray]]:
         yield people, np.where(chosen, SHARE * base.y.sum() / chosen.sum(), base.y), chosen
 
 
-def measured(name: str, eps: float, seeds: int) -> str:
-    """One cell."""
-    rows = []
+def numbers(name: str, eps: float, seeds: int) -> Numbers:
+    """Numbers of each run."""
     for seed, (people, y, chosen) in zip(range(seeds), heavy(name), strict=False):
-        total = float(y.sum())
-        engine, look = sampled(people).run(ErrorBudget(eps), seed, cycles=y)
-        drawn, estimate = engine.drawn(), look.estimates["cycles"]
-        found = look.open_unit
-        times, likely = (found.times, found.probability) if found else (np.inf, 1.0)
-        seen, holds = bool(chosen[drawn].any()), estimate.contains(total)
-        small = float(y[chosen].sum()) < times * float(y[~chosen].mean())
-        rows.append((holds, y[drawn].sum() / total, not holds and not seen and small, seen, np.nan if seen else likely))
-    held, spent, wrong, seen = np.mean(np.array(rows, dtype=float)[:, :4], axis=0)
-    named = [row[4] for row in rows if not row[3]]
-    likely = f" of {np.mean(named):.2f}" if named else ""
-    return f"{held:.2f}, {1.0 / spent:.1f}x; {wrong:.2f}; {seen:.2f}{likely}"
+        run = people.run(ErrorBudget(eps), seed, cycles=y)
+        found = run.look.open_unit
+        multiple, likely = (found.times, found.probability) if found else (np.inf, 1.0)
+        held, seen = run.held(), bool(chosen[run.engine.drawn()].any())
+        small = float(y[chosen].sum()) < multiple * float(y[~chosen].mean())
+        yield held, run.spent, not held and not seen and small, seen, np.nan if seen else likely
 
 
 def main() -> None:
     parser = arguments(__doc__, 40, "0.05,0.01")
     parser.add_argument("--only", default="", help="kinds whose name holds this")
     options = parser.parse_args()
-    print_head("Heavy launches", *percents(options.budgets))
-    for name in (kind for kind in (*KINDS, *JUDGED) if options.only in kind):
-        print_row(name, *(measured(name, eps, options.seeds) for eps in options.budgets))
+    print_table(
+        ["heavy launches", "budget"],
+        {"held": share, "speedup": speedup, "statement wrong": share, "drawn": share, "probability where not": share},
+        (
+            ((name, text_of(eps)), numbers(name, eps, options.seeds))
+            for name in (*KINDS, *JUDGED)
+            if options.only in name
+            for eps in options.budgets
+        ),
+    )
 
 
 if __name__ == "__main__":

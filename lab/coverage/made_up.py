@@ -7,10 +7,10 @@ the same trouble, and FRESH, other programs with other trouble, only judge. Each
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from trouble import Launches
 
 from kernelpoint.profiles.profile import Profile
 from kernelpoint.randomness import generator
@@ -18,48 +18,7 @@ from kernelpoint.randomness import generator
 Random = np.random.Generator
 
 
-@dataclass(frozen=True)
-class Program:
-    """Attributes:
-    signature: int [N], of each launch.
-    kernel: int [S], of each signature.
-    y: float64 [N], values without trouble.
-    """
-
-    signature: np.ndarray
-    kernel: np.ndarray
-    y: np.ndarray
-
-    @property
-    def place(self) -> np.ndarray:
-        """Place in the run, 0 to 1, float64 [N]."""
-        return np.arange(len(self.y)) / len(self.y)
-
-    def first(self, count: int, of: str = "signature") -> np.ndarray:
-        """Launches that are among the first `count` of their signature, or kernel, bool [N]."""
-        return rank(self.signature if of == "signature" else self.kernel[self.signature]) < count
-
-    def before(self, count: int) -> np.ndarray:
-        """Signature of the launch so many before, int [N]."""
-        return np.concatenate((np.zeros(count, dtype=np.int64), self.signature[:-count]))
-
-    def every(self, steps: int, offset: int) -> np.ndarray:
-        """One launch of every so many steps, bool [N]; a step is the distance at which signatures repeat most often."""
-        s = self.signature[100:]
-        step = max(range(20, 400), key=lambda d: float((s[d:] == s[:-d]).mean()))
-        return np.arange(len(self.y)) % (steps * step) == offset
-
-
-Change = Callable[[Program, Random], np.ndarray]  # factors of the values
-
-
-def rank(label: np.ndarray) -> np.ndarray:
-    """Number of launches with the same label before each, int [N]."""
-    order = np.argsort(label, kind="stable")
-    starts = np.flatnonzero(np.r_[True, label[order][1:] != label[order][:-1]])
-    found = np.empty(len(label), dtype=np.int64)
-    found[order] = np.arange(len(label)) - np.repeat(starts, np.diff(np.r_[starts, len(label)]))
-    return found
+Change = Callable[[Launches, Random], np.ndarray]  # factors of the values
 
 
 def metadata(
@@ -138,7 +97,7 @@ def synthetic(name: str) -> tuple[np.ndarray, Profile]:
 KERNELS = 18  # of a program
 
 
-def _heavy(p: Program, r: np.random.Generator, count: int, share: float) -> np.ndarray:
+def _heavy(p: Launches, r: np.random.Generator, count: int, share: float) -> np.ndarray:
     """A few launches take `share` of the total in addition, each."""
     return 1.0 + np.where(np.isin(np.arange(len(p.y)), r.choice(len(p.y), count)), share * p.y.sum() / p.y, 0.0)
 
@@ -148,7 +107,7 @@ CHANGES: dict[str, tuple[dict[str, float], Change]] = {
     "slow early phase": ({}, lambda p, r: np.where(p.place < 0.03, 2.5, 1.0)),
     "autotuning": ({}, lambda p, r: np.where(p.first(4), 1.0 + 6.0 * r.random(len(p.y)), 1.0)),
     "imbalance": ({}, lambda p, r: np.where(p.signature % 3 == 0, 0.5 + r.gamma(2.0, 0.25, len(p.y)), 1.0)),
-    "periodic": ({}, lambda p, r: np.where(np.arange(len(p.y)) % 64 == 7, 2.5, 1.0)),
+    "periodic": ({}, lambda p, r: np.where(p.every(64, 7), 2.5, 1.0)),
     "lazy loading": ({}, lambda p, r: np.where(p.first(1, "kernel"), 15.0, 1.0)),
     "heavy single launches": ({}, lambda p, r: _heavy(p, r, 3, 0.02)),
     "drift": ({}, lambda p, r: 1.0 + 0.6 * p.place),
@@ -165,7 +124,7 @@ JUDGED: dict[str, tuple[dict[str, float], Change]] = {
         lambda p, r: np.where(p.first(6) & (r.random(len(p.y)) < 0.7), 1.0 + 8.0 * r.random(len(p.y)), 1.0),
     ),
     "imbalance": ({}, lambda p, r: np.where(p.signature % 4 == 0, r.lognormal(-0.18, 0.6, len(p.y)), 1.0)),
-    "periodic": ({"launches": 10000}, lambda p, r: np.where(np.arange(len(p.y)) % 83 == 0, 4.0, 1.0)),
+    "periodic": ({"launches": 10000}, lambda p, r: np.where(p.every(83, 0), 4.0, 1.0)),
     "lazy loading": ({}, lambda p, r: np.where(p.first(1), 8.0, 1.0)),
     "heavy single launches": ({"launches": 8000}, lambda p, r: _heavy(p, r, 1, 0.05)),
     "drift": ({}, lambda p, r: 1.0 + 0.5 * np.sin(6.28 * p.place)),
@@ -177,7 +136,7 @@ JUDGED: dict[str, tuple[dict[str, float], Change]] = {
 
 def program(
     random: np.random.Generator, launches: int = 6000, signatures: int = 70, layers: int = 12, spread: float = -4.0
-) -> tuple[Program, Profile]:
+) -> tuple[Launches, Profile]:
     """A program and its names and shapes; exp(spread) is the typical CoV of launches of one signature."""
     layer, head, tail = (random.integers(0, signatures, n) for n in (14, 9, 5))
     step = np.concatenate([head, *[layer] * layers, tail])
@@ -190,7 +149,7 @@ def program(
     y = size[signature] * np.exp(deviation[signature] * random.standard_normal(launches))
     block = random.choice([64, 128, 256], S)
     profile = metadata(signature, grid[signature], kernel[signature], KERNELS, block[signature])
-    return Program(signature, kernel, y), profile
+    return Launches(y, kernel[signature], signature), profile
 
 
 LAUNCHES = 7000

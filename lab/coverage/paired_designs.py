@@ -10,11 +10,12 @@ strata that happens to both of them in one sample of 16, and no interval covers 
 
 from __future__ import annotations
 
-import argparse
-import itertools
+from argparse import ArgumentParser
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
+from runs import Numbers, median_percent, print_table, share
 
 from kernelpoint.estimation.paired import paired_totals
 from kernelpoint.estimation.strata.estimators import Sample
@@ -66,26 +67,27 @@ def covered(values: np.ndarray, draws: int, clusters: np.ndarray, seed: int, alp
     return pair.ratio.contains(truth), pair.ratio.half_width / truth
 
 
-def coverage(reaction: Reaction, draws: int, clusters: str, seeds: int) -> tuple[float, float]:
-    """Share of samples whose interval holds the truth, of a stated 95 %, and the median relative half-width."""
+def numbers(reaction: Reaction, draws: int, clusters: str, seeds: int) -> Numbers:
+    """Whether the interval of each sample holds the truth, of a stated 95 %, and its relative half-width."""
     values = [population(reaction, seed) for seed in range(min(seeds, 20))]
-    found = [covered(values[seed % len(values)], draws, CLUSTERS[clusters], seed) for seed in range(seeds)]
-    return float(np.mean([held for held, _ in found])), float(np.median([half for _, half in found]))
+    return (covered(values[seed % len(values)], draws, CLUSTERS[clusters], seed) for seed in range(seeds))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=1000)
-    options = parser.parse_args()
-    for strata, shape, change, draws, clusters in itertools.product(
-        (2, 4, 20), SHAPES, (0.1, 0.3), (2, 4), ("own", "ten")
-    ):
-        held, half = coverage(Reaction(strata, shape, change), draws, clusters, options.seeds)
-        print(
-            f"{strata} of {STRATA} react, {shape:<6} {change:.0%}, {draws} draws, clusters {clusters:<4} "
-            f"cover {held:.3f} half-width {100 * half:.3f} %",
-            flush=True,
-        )
+    seeds = parser.parse_args().seeds
+    print_table(
+        [f"react, of {STRATA}", "shape", "change", "draws", "clusters"],
+        {"held": share, "half-width": median_percent},
+        (
+            (
+                (strata, shape, f"{change:.0%}", draws, clusters),
+                numbers(Reaction(strata, shape, change), draws, clusters, seeds),
+            )
+            for strata, shape, change, draws, clusters in product((2, 4, 20), SHAPES, (0.1, 0.3), (2, 4), CLUSTERS)
+        ),
+    )
 
 
 if __name__ == "__main__":

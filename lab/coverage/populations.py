@@ -1,26 +1,37 @@
-"""Populations with known totals: real profiles, full runs of simulators, and made-up ones.
+"""Populations with known totals (real profiles, full runs of simulators, made-up ones), and runs of the shipped policy on them.
 
-Each comes with what is known of it before anything is simulated, as the shipped policies take it (workload.Population):
-traces scanned and embedded, or launch metadata. `full_runs.py` records the runs.
+Each comes with what is known of it before anything is simulated, as the shipped policies take it: traces scanned and embedded,
+or names and shapes (workload.Population), or predictions.
 """
 
 from __future__ import annotations
 
 import csv
 import gzip
-import os
 import sys
+from argparse import Namespace
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any, NamedTuple
+from unittest import mock
 
 import numpy as np
-from full_runs import RUNS, full_run, known_from_traces, trace_folder
+from full_runs import RUNS, SHARED_DATA, full_run, known_from_traces, trace_folder
 from made_up import MADE_UP
-from trouble import Launches, troubled
+from trouble import Launches
 
+from kernelpoint.config import parse_config
+from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, Look, passes
+from kernelpoint.estimation.strata.inference import Inference
+from kernelpoint.estimation.strata.stratify import Stratification, stratify
+from kernelpoint.fast_model import in_terms_of
+from kernelpoint.fast_model.configuration import configuration_of_host
+from kernelpoint.policies.methods import kernelpoint as shipped
 from kernelpoint.profiles import read_profile
 from kernelpoint.profiles.profile import Profile
+from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.workload import Population as Known
 
 PROFILES = (
@@ -35,25 +46,121 @@ PROFILES = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Population:
-    """name; y: float64 [N], truth; kernel, signature: int [N] in launch order; known: what the shipped policy sees; counters:
-    other truths by name.
+class Run(NamedTuple):
+    """A run after its passes.
+
+    Attributes:
+        values: truth of every counter, float64 [N].
     """
 
-    name: str
-    y: np.ndarray
-    kernel: np.ndarray
-    signature: np.ndarray
-    known: Known
-    counters: dict[str, np.ndarray] = field(default_factory=dict)
+    engine: Engine
+    look: Look
+    values: Mapping[str, np.ndarray]
+
+    def held(self, counter: str = "cycles") -> bool:
+        """True if the interval holds the total."""
+        return self.look.estimates[counter].contains(float(self.values[counter].sum()))
+
+    def error(self, counter: str = "cycles") -> float:
+        """Relative error of the estimate."""
+        return self.look.estimates[counter].estimate / float(self.values[counter].sum()) - 1.0
+
+    @property
+    def spent(self) -> float:
+        """Share of the cycles that was simulated."""
+        y = self.values["cycles"]
+        return float(y[self.engine.drawn()].sum() / y.sum())
 
 
-def shared_data() -> Path | None:
-    """The folder with the real data, if there is one."""
-    default = Path(__file__).resolve().parents[2].parent / "shared" / "data"
-    folder = Path(os.environ.get("KERNELPOINT_SHARED_DATA", default))
-    return folder if (folder / "profiles").is_dir() else None
+@dataclass(frozen=True, eq=False)
+class Population(Launches):
+    """Launches with what is known of them beforehand; y are cycles, or times.
+
+    Attributes:
+        known: what the shipped policy sees; None where it has predictions.
+        counters: truth of other counters, float64 [N] by name.
+        predictions: float64 [N] by counter; None: the policy runs without.
+        lines: correction line of each launch, None: that of its kernel.
+    """
+
+    name: str = ""
+    known: Known | None = None
+    counters: Mapping[str, np.ndarray] = field(default_factory=dict)
+    predictions: Mapping[str, np.ndarray] | None = None
+    lines: np.ndarray | None = None
+    assume: str = "ordinary"
+
+    @property
+    def values(self) -> dict[str, np.ndarray]:
+        """Truth of every counter, float64 [N]."""
+        return {**self.counters, "cycles": self.y}
+
+    def with_trouble(self, trouble: str, seed_of: str) -> Population:
+        """Trouble planted in it, which what is known of it does not tell."""
+        return replace(self, name=f"{self.name}, {trouble}", y=self.troubled(trouble, seed_of), counters={})
+
+    def design(self, budget: ErrorBudget, seed: int) -> Design | AssistedDesign:
+        """The design of the shipped policy with that seed; with predictions kernels are the groups."""
+        u = permanent_random_numbers(seed, 0, len(self.y))
+        if self.predictions is not None:
+            return replace(_assisted(self), u=u)
+        wanted = budget.relative_error, budget.confidence, budget.counter
+        return _strata(self, *wanted).design(u, seed)
+
+    def run(
+        self, budget: ErrorBudget, seed: int, counters: tuple[str, ...] = ("cycles",), **changed: np.ndarray
+    ) -> Run:
+        """A run of the shipped policy; changed: other values of counters."""
+        engine, values = Engine(self.design(budget, seed), budget), {**self.values, **changed}
+        return Run(engine, last_look(engine, counters, np.stack([values[name] for name in counters], axis=1)), values)
+
+
+def last_look(engine: Engine, counters: tuple[str, ...], values: np.ndarray) -> Look:
+    """Passes until the budget is met or nothing is left to draw. Reports of single clusters are left out, for speed."""
+    with mock.patch.object(Inference, "_parts", lambda self, groups, name: []):
+        *_, look = passes(engine, counters, values)
+    return look
+
+
+def policy(budget: ErrorBudget, seed: int = 0, assume: str = "ordinary") -> shipped.KernelPoint:
+    """The shipped policy, configured as a user would."""
+    wanted = {"relative_error": budget.relative_error, "confidence": budget.confidence, "counter": budget.counter}
+    keys = {"version": 1, "policy": "kernelpoint", "error_budget": wanted, "seed": seed, "assume": assume}
+    return shipped.KernelPoint(parse_config(keys))
+
+
+@lru_cache(maxsize=64)
+def _assisted(people: Population) -> AssistedDesign:
+    none = np.zeros(len(people.y))
+    return AssistedDesign(people.predictions, people.kernel, none, people.assume, lines=people.lines)
+
+
+@lru_cache(maxsize=64)
+def _strata(people: Population, eps: float, confidence: float, counter: str) -> Stratification:
+    """The strata that the shipped policy asks for; they do not depend on the seed, so they are made once."""
+    made: list[Stratification] = []
+
+    def watch(*levels: Any, **options: Any) -> Stratification:
+        made.append(stratify(*levels, **options))
+        return made[0]
+
+    with mock.patch.object(shipped, "stratify", watch):
+        policy(ErrorBudget(eps, confidence, counter=counter), 0, people.assume).design(people.known)
+    return made[0]
+
+
+# ---- by name --------------------------------------------------------------------------------------------------------
+
+
+def with_metadata(name: str, y: np.ndarray, light: Profile) -> Population:
+    """A population of which names and shapes are known."""
+    return Population(y, light.name_ids, light.signature, name, Known((len(y),), 0, profile=light, measured=True))
+
+
+def with_traces(name: str, y: np.ndarray, known: Known, counters: Mapping[str, np.ndarray] | None = None) -> Population:
+    """A population whose traces are known."""
+    assert known.scan is not None
+    return Population(y, known.scan.kernel_ids, known.scan.stream_ids, name, known, counters or {})
 
 
 def _profile(name: str) -> Population:
@@ -61,50 +168,50 @@ def _profile(name: str) -> Population:
 
     name: of the shared data, or a file.
     """
-    file, folder = Path(name), shared_data()
+    file = Path(name)
     if not file.is_file():
-        if folder is None:
+        if not (SHARED_DATA / "profiles").is_dir():
             sys.exit(f"{name}: no such file, and no shared profiles; set KERNELPOINT_SHARED_DATA to their folder")
-        file = folder / "profiles" / f"{name}.csv.gz"
+        file = SHARED_DATA / "profiles" / f"{name}.csv.gz"
     full = read_profile(file).without_communication()
     return with_metadata(name, full.duration, full.without_results())
 
 
-def with_metadata(name: str, y: np.ndarray, light: Profile) -> Population:
-    """A population of which names and shapes are known."""
-    known = Known((len(y),), 0, profile=light, measured=True)
-    return Population(name, y, light.name_ids, light.signature, known)
-
-
 def _simpletorch() -> tuple[np.ndarray, Known]:
     """A full Accel-Sim run of real traces (SM7_QV100): y is simulated cycles."""
-    with gzip.open(shared_data() / "ground_truth" / "simpletorch_accelsim_qv100.csv.gz", "rt") as file:
+    with gzip.open(SHARED_DATA / "ground_truth" / "simpletorch_accelsim_qv100.csv.gz", "rt") as file:
         rows = list(csv.DictReader(file))
     folder = trace_folder("simpletorch")
     return np.array([float(row["cycles"]) for row in rows]), known_from_traces([str(folder / r["trace"]) for r in rows])
 
 
-def with_traces(name: str, y: np.ndarray, known: Known, counters: dict[str, np.ndarray] | None = None) -> Population:
-    """A population whose traces are known."""
-    assert known.scan is not None
-    return Population(name, y, known.scan.kernel_ids, known.scan.stream_ids, known, counters or {})
-
-
 @lru_cache(maxsize=64)
 def population(name: str) -> Population:
     """A population by name: `WORKLOAD GPU` of full_runs.py, one of made_up.py, or a profile; `BASE:TROUBLE` has trouble planted
-    in it (trouble.py), which what is known of it does not tell.
+    in it (trouble.py).
     """
     if name in MADE_UP:
         return with_metadata(name, *MADE_UP[name]())
     if ":" in name:
         base, trouble = name.split(":")
-        people = population(base)
-        y = troubled(Launches(people.y, people.kernel, people.signature), trouble, f"{base} {trouble}")
-        return replace(people, name=f"{base}, {trouble}", y=y, counters={})
+        return population(base).with_trouble(trouble, f"{base} {trouble}")
     if name == "simpletorch accelsim":
         return with_traces(name, *_simpletorch())
     if name in RUNS:
         known, counters = full_run(name)
         return with_traces(name, counters["cycles"], known, counters)
     return _profile(name)
+
+
+def full_runs(options: Namespace) -> Iterator[Population]:
+    """The full runs FOLDER/NAME-TRUTH.csv, each with the predictions of FOLDER/NAME-MODEL.csv (`kernelpoint-host -results`, or
+    recorded.py)."""
+    is_packaged = options.model != "predictions"
+    latency = int(configuration_of_host(options.model).values["launch_latency"]) if is_packaged else 0
+    for path in sorted(options.folder.glob(f"*-{options.truth}.csv")):
+        name = path.name.removesuffix(f"-{options.truth}.csv")
+        truth, model = (read_profile(options.folder / f"{name}-{run}.csv") for run in (options.truth, options.model))
+        kernel = np.unique(truth.launches.names, return_inverse=True)[1]
+        told = in_terms_of("kernelpoint-host", dict(model.counters), latency=latency)
+        counters = dict(truth.counters)
+        yield Population(counters["cycles"], kernel, kernel, name, counters=counters, predictions=told)

@@ -11,12 +11,14 @@ another configuration, of which a session knows those of the traced launches; --
 
 from __future__ import annotations
 
-import argparse
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+from runs import arguments, bias, mean, percent, print_table, share, text_of
 
 from kernelpoint.config import parse_config
 from kernelpoint.estimation import ErrorBudget
@@ -35,7 +37,6 @@ from kernelpoint.workload.frame import SamplingFrame
 from kernelpoint.workload.host_info import HostInfo
 from kernelpoint.workload.plan import Plan
 
-BUDGETS = (0.05, 0.01, 0.005)
 ROUNDS = 4  # tracing rounds at most
 
 
@@ -49,14 +50,13 @@ def census_of(paths: list[str]) -> Profile:
 
 
 def spoiled(model: Profile, names: np.ndarray, how: str | None) -> Profile:
-    """A model made wrong: by a factor for each launch (`noise`) or each kernel (`kernels`), or equal for all (`constant`)."""
+    """A model made wrong: by a factor for each launch (`noise`) or each kernel (`kernels`)."""
     if how is None:
         return model
     random, cycles = np.random.default_rng(0), model.counters["cycles"]
     wrong = {
         "noise": cycles * random.lognormal(0.0, 0.5, len(cycles)),
         "kernels": cycles * random.lognormal(0.0, 1.0, int(names.max()) + 1)[names],
-        "constant": np.full(len(cycles), float(cycles.mean())),
     }[how]
     return replace(model, counters={"cycles": wrong})
 
@@ -98,80 +98,67 @@ def run(
 
 
 def one(
-    census: Census,
-    eps: float,
-    seed: int,
-    spare: float,
-    cycles: np.ndarray,
-    sizes: np.ndarray,
-    model: Profile | None = None,
-) -> dict[str, float]:
-    """A selection and its run; launches, bytes, error, half-width, rounds."""
+    census: Census, cycles: np.ndarray, sizes: np.ndarray, model: Profile | None, spare: float, eps: float, seed: int
+) -> Sequence[float]:
+    """The numbers of a selection and its run, in the order of COLUMNS."""
     config = parse_config(
         {"version": 1, "policy": "kernelpoint", "seed": seed, "error_budget.relative_error": eps}, "coverage"
     )
     selection, _ = draw(census, config, spare, lambda line: None)
-    first = selection.traced
+    first, met = selection.traced, []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_output(folder, selection)
-        for rounds in range(1, ROUNDS + 1):
+        while True:
             summary = run(selection, folder / NAME, eps, seed, cycles, model)
-            if rounds == 1:
-                met_at_once = summary.met
-            if summary.met or not (folder / NEXT / NAME).exists():
+            met.append(summary.met)
+            if summary.met or len(met) == ROUNDS or not (folder / NEXT / NAME).exists():
                 break
             folder /= NEXT
             selection = Selection.load(folder / NAME)
     assert summary.estimate is not None
     half = np.inf if summary.relative_half_width is None else summary.relative_half_width
-    truth = float(cycles.sum())
-    return {
-        "first": float(first.sum()),
-        "first_bytes": float(sizes[first].sum()),
-        "launches": float(selection.traced.sum()),
-        "bytes": float(sizes[selection.traced].sum()),
-        "simulated": float(summary.simulated),
-        "speedup": float(summary.cycle_speedup or np.nan),
-        "error": summary.estimate / truth - 1.0,
-        "half": half,
-        "held": float(abs(summary.estimate - truth) <= half * summary.estimate * (1 + 1e-9)),
-        "rounds": float(rounds),
-        "at once": float(met_at_once),
-    }
+    truth, last = float(cycles.sum()), selection.traced
+    error = summary.estimate / truth - 1.0
+    held = abs(summary.estimate - truth) <= half * summary.estimate * (1 + 1e-9)
+    speedup = summary.cycle_speedup or np.nan
+    traced = first.sum(), sizes[first].sum() / 1e6, met[0], last.sum(), sizes[last].sum() / 1e6, len(met)
+    return *traced, summary.simulated, speedup, error, error, error, half, held
+
+
+def root_mean_square(values: np.ndarray) -> str:
+    return f"{100 * np.sqrt((values**2).mean()):.3f} %"
+
+
+def largest(values: np.ndarray) -> str:
+    return f"{100 * np.abs(values).max():.3f} %"
+
+
+COLUMNS = {
+    "first round": mean, "MB": mean, "met with it": share, "traced": mean, "MB traced": mean, "rounds": mean, "simulated": mean,
+    "cycle speedup": mean, "error": bias, "root mean square": root_mean_square, "largest": largest, "half-width": percent,
+    "held": share,
+}  # fmt: skip
 
 
 def main() -> None:
-    """Print one line per budget."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Print a row for each budget."""
+    parser = arguments(__doc__, 100, "0.05,0.01,0.005")
     parser.add_argument("traces")
     parser.add_argument("results", type=Path)
-    parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--spare", type=float, default=2.0)
     parser.add_argument("--model", type=Path)
-    parser.add_argument("--spoil", choices=("noise", "kernels", "constant"))
-    parser.add_argument("--budgets", type=float, nargs="+", default=BUDGETS)
-    arguments = parser.parse_args()
-    paths = launch_paths(arguments.traces)
-    cycles = read_profile(arguments.results).counters["cycles"]
+    parser.add_argument("--spoil", choices=("noise", "kernels"))
+    options = parser.parse_args()
+    paths = launch_paths(options.traces)
+    cycles = read_profile(options.results).counters["cycles"]
     sizes = np.array([Path(path).stat().st_size for path in paths], dtype=float)
     census = Census(census_of(paths), "accelsim")
-    model = read_profile(arguments.model) if arguments.model else None
-    if model is not None:
-        model = spoiled(model, census.launches.name_ids, arguments.spoil)
-    print(f"{len(paths):,} launches, {sizes.sum() / 1e6:,.0f} MB, {cycles.sum():,.0f} cycles; spare {arguments.spare}")
-    for eps in arguments.budgets:
-        rows = [one(census, eps, seed, arguments.spare, cycles, sizes, model) for seed in range(arguments.seeds)]
-        mean = {key: float(np.mean([row[key] for row in rows])) for key in rows[0]}
-        errors = np.array([row["error"] for row in rows])
-        print(
-            f"{100 * eps:g} %: first round {mean['first']:,.0f} launches, {mean['first_bytes'] / 1e6:,.1f} MB; budget met with "
-            f"it in {100 * mean['at once']:.0f} %; in all {mean['launches']:,.0f} launches, {mean['bytes'] / 1e6:,.1f} MB, "
-            f"{mean['rounds']:.2f} rounds; simulated {mean['simulated']:,.0f}, cycle speedup {mean['speedup']:.1f}; error mean "
-            f"{100 * errors.mean():+.3f} %, rms {100 * np.sqrt((errors**2).mean()):.3f} %, worst "
-            f"{100 * np.abs(errors).max():.3f} %; half-width {100 * mean['half']:.3g} %; held {100 * mean['held']:.0f} %",
-            flush=True,
-        )
+    model = spoiled(read_profile(options.model), census.launches.name_ids, options.spoil) if options.model else None
+    print(f"{len(paths):,} launches, {sizes.sum() / 1e6:,.0f} MB, {cycles.sum():,.0f} cycles; spare {options.spare}")
+    of_budget = partial(one, census, cycles, sizes, model, options.spare)
+    rows = (((text_of(eps),), map(partial(of_budget, eps), range(options.seeds))) for eps in options.budgets)
+    print_table(["budget"], COLUMNS, rows)
 
 
 if __name__ == "__main__":

@@ -1,82 +1,114 @@
 """Trouble that neither names and shapes nor predictions tell: what real GPUs do besides running kernels.
 
-Each takes labels and values of a base population and says how values change; each is the same for a base every time.
+Each kind takes the launches of a population and says by which factors their values change; it is the same every time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
-from made_up import rank
 
 from kernelpoint.randomness import generator
 
 
-class Launches(NamedTuple):
-    """Attributes:
-    y: float64 [N], values.
-    kernel, signature: int [N] in launch order.
+@dataclass(frozen=True, eq=False)
+class Launches:
+    """Launches with known values.
+
+    Attributes:
+        y: float64 [N], values in program order.
+        kernel, signature: int [N], equal for launches of one kernel, and of one kernel and shape.
     """
 
     y: np.ndarray
     kernel: np.ndarray
     signature: np.ndarray
 
+    @property
+    def place(self) -> np.ndarray:
+        """Place in the run, 0 to 1, float64 [N]."""
+        return np.arange(len(self.y)) / len(self.y)
 
-def _heavier_half(p: Launches) -> np.ndarray:
-    """bool [N]: launches of the signatures that make up the heavier half of the total."""
-    sums = np.bincount(p.signature, weights=p.y)
-    order = np.argsort(-sums)
-    inside = np.zeros(len(sums), dtype=bool)
-    inside[order[np.cumsum(sums[order]) <= 0.5 * sums.sum()]] = True
-    inside[order[0]] = True
-    return inside[p.signature]
+    def first(self, count: int, of: str = "signature") -> np.ndarray:
+        """Launches that are among the first `count` of their signature, or kernel, bool [N]."""
+        label = getattr(self, of)
+        order = np.argsort(label, kind="stable")
+        starts = np.flatnonzero(np.diff(label[order], prepend=label[order[0]] - 1))
+        rank = np.empty(len(label), dtype=np.int64)
+        rank[order] = np.arange(len(label)) - np.repeat(starts, np.diff(starts, append=len(label)))
+        return rank < count
+
+    def before(self, count: int) -> np.ndarray:
+        """Signature of the launch so many before, int [N]."""
+        return np.concatenate((np.zeros(count, dtype=np.int64), self.signature[:-count]))
+
+    def every(self, count: int, offset: int) -> np.ndarray:
+        """One launch of every so many, bool [N]."""
+        return np.arange(len(self.y)) % count == offset
+
+    def every_step(self, steps: int, offset: int) -> np.ndarray:
+        """One launch of every so many steps, bool [N]; a step is the distance at which signatures repeat most often."""
+        s = self.signature[100:]
+        step = max(range(20, 400), key=lambda d: float((s[d:] == s[:-d]).mean()))
+        return np.arange(len(self.y)) % (steps * step) == offset
+
+    def heavier_half(self) -> np.ndarray:
+        """Launches of the signatures that make up the heavier half of the total, bool [N]."""
+        sums = np.bincount(self.signature, weights=self.y)
+        order = np.argsort(-sums)
+        inside = np.zeros(len(sums), dtype=bool)
+        inside[order[np.cumsum(sums[order]) <= 0.5 * sums.sum()]] = True
+        inside[order[0]] = True
+        return inside[self.signature]
+
+    def troubled(self, trouble: str, seed_of: str) -> np.ndarray:
+        """Values float64 [N] with trouble; seed_of: name of the random numbers."""
+        return self.y * TROUBLE[trouble](self, generator(0, f"trouble {seed_of}"))
 
 
-def _pareto(t: np.ndarray, r: np.random.Generator) -> np.ndarray:
-    return 0.6 * (1.0 - r.random(len(t))) ** (-1.0 / 2.5)
+def _pareto(p: Launches, r: np.random.Generator) -> np.ndarray:
+    return 0.6 * (1.0 - r.random(len(p.y))) ** (-1.0 / 2.5)
 
 
-def _every(t: np.ndarray, period: int, factor: float) -> np.ndarray:
-    return np.where(np.arange(len(t)) % period == 13, factor, 1.0)
+def _rarely(p: Launches, r: np.random.Generator, rate: float) -> np.ndarray:
+    return r.random(len(p.y)) < rate
 
 
-# (base, place in the run 0 to 1, random) -> factors of the values
-Change = Callable[[Launches, np.ndarray, np.random.Generator], np.ndarray]
+Change = Callable[[Launches, np.random.Generator], np.ndarray]  # factors of the values
 ORDINARY: dict[str, Change] = {
-    "none": lambda p, t, r: np.ones(len(t)),
-    "drift": lambda p, t, r: 1.0 + t,
-    "blocks": lambda p, t, r: np.exp(0.3 * r.standard_normal(20))[np.minimum((20 * t).astype(int), 19)],
-    "throttling": lambda p, t, r: np.where(t > 0.6, 1.3, 1.0),
-    "slow early phase": lambda p, t, r: np.where(t < 0.05, 3.0, 1.0),
-    "autotuning": lambda p, t, r: np.where(rank(p.signature) < 3, 1.0 + 4.0 * r.random(len(t)), 1.0),
-    "imbalance": lambda p, t, r: np.where(_heavier_half(p), _pareto(t, r), 1.0),
-    "periodic": lambda p, t, r: _every(t, 97, 3.0),
-    "lazy loading": lambda p, t, r: np.where(rank(p.kernel) < 1, 10.0, 1.0),
+    "none": lambda p, r: np.ones(len(p.y)),
+    "drift": lambda p, r: 1.0 + p.place,
+    "blocks": lambda p, r: np.exp(0.3 * r.standard_normal(20))[np.minimum((20 * p.place).astype(int), 19)],
+    "throttling": lambda p, r: np.where(p.place > 0.6, 1.3, 1.0),
+    "slow early phase": lambda p, r: np.where(p.place < 0.05, 3.0, 1.0),
+    "autotuning": lambda p, r: np.where(p.first(3), 1.0 + 4.0 * r.random(len(p.y)), 1.0),
+    "imbalance": lambda p, r: np.where(p.heavier_half(), _pareto(p, r), 1.0),
+    "periodic": lambda p, r: np.where(p.every(97, 13), 3.0, 1.0),
+    "lazy loading": lambda p, r: np.where(p.first(1, "kernel"), 10.0, 1.0),
 }
 RARE: dict[str, Change] = {
-    "first of each signature x10": lambda p, t, r: np.where(rank(p.signature) < 1, 10.0, 1.0),
-    "1 % x5": lambda p, t, r: np.where(r.random(len(t)) < 0.01, 5.0, 1.0),
-    "1 in 500 x3": lambda p, t, r: np.where(r.random(len(t)) < 0.002, 3.0, 1.0),
-    "1 in 500 x10": lambda p, t, r: np.where(r.random(len(t)) < 0.002, 10.0, 1.0),
+    "first of each signature x10": lambda p, r: np.where(p.first(1), 10.0, 1.0),
+    "1 % x5": lambda p, r: np.where(_rarely(p, r, 0.01), 5.0, 1.0),
+    "1 in 500 x3": lambda p, r: np.where(_rarely(p, r, 0.002), 3.0, 1.0),
+    "1 in 500 x10": lambda p, r: np.where(_rarely(p, r, 0.002), 10.0, 1.0),
 }
 FURTHER: dict[str, Change] = {
-    "first 5 % x1.5": lambda p, t, r: np.where(t < 0.05, 1.5, 1.0),
-    "1 in 50 x1.5": lambda p, t, r: _every(t, 50, 1.5),
-    "1 in 200 x3": lambda p, t, r: np.where(r.random(len(t)) < 0.005, 3.0, 1.0),
-    "imbalance of all": lambda p, t, r: _pareto(t, r),
+    "first 5 % x1.5": lambda p, r: np.where(p.place < 0.05, 1.5, 1.0),
+    "1 in 50 x1.5": lambda p, r: np.where(p.every(50, 13), 1.5, 1.0),
+    "1 in 200 x3": lambda p, r: np.where(_rarely(p, r, 0.005), 3.0, 1.0),
+    "imbalance of all": _pareto,
 }
 JUDGED: dict[str, Change] = {
-    "1 + 2 exp(-t / 3 %)": lambda p, t, r: 1.0 + 2.0 * np.exp(-t / 0.03),
-    "first 2 % x4": lambda p, t, r: np.where(t < 0.02, 4.0, 1.0),
-    "first 10 % x1.3": lambda p, t, r: np.where(t < 0.1, 1.3, 1.0),
-    "half of the first ones x6": lambda p, t, r: np.where((rank(p.kernel) < 1) & (r.random(len(t)) < 0.5), 6.0, 1.0),
-    "first ones x(1 + lognormal)": lambda p, t, r: np.where(
-        rank(p.kernel) < 1, 1.0 + np.exp(1.5 + r.standard_normal(len(t))), 1.0
+    "1 + 2 exp(-t / 3 %)": lambda p, r: 1.0 + 2.0 * np.exp(-p.place / 0.03),
+    "first 2 % x4": lambda p, r: np.where(p.place < 0.02, 4.0, 1.0),
+    "first 10 % x1.3": lambda p, r: np.where(p.place < 0.1, 1.3, 1.0),
+    "half of the first ones x6": lambda p, r: np.where(p.first(1, "kernel") & _rarely(p, r, 0.5), 6.0, 1.0),
+    "first ones x(1 + lognormal)": lambda p, r: np.where(
+        p.first(1, "kernel"), 1.0 + np.exp(1.5 + r.standard_normal(len(p.y))), 1.0
     ),
-    "first five of each kernel x3": lambda p, t, r: np.where(rank(p.kernel) < 5, 3.0, 1.0),
+    "first five of each kernel x3": lambda p, r: np.where(p.first(5, "kernel"), 3.0, 1.0),
 }
 TROUBLE = {**ORDINARY, **RARE, **FURTHER, **JUDGED}
 # `predicted`: parameters of the engine with predictions were chosen on these; `judged`: they only judge
@@ -86,9 +118,3 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "predicted": ("none", "slow early phase", "lazy loading", "periodic", "drift", *FURTHER),
     "judged": tuple(JUDGED),
 }
-
-
-def troubled(base: Launches, trouble: str, seed_of: str) -> np.ndarray:
-    """Values float64 [N] with trouble; seed_of: name of the random numbers."""
-    t = np.arange(len(base.y)) / len(base.y)
-    return base.y * TROUBLE[trouble](base, t, generator(0, f"trouble {seed_of}"))

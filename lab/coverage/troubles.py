@@ -4,7 +4,6 @@ engine.
     python lab/coverage/troubles.py --seeds 80
 
 A population has a few groups, predictions that scatter, and values that are off them in one way; each seed has another one.
-One row for each engine, budget and trouble: share of runs whose interval contains the total, speedup, draws, passes.
 """
 
 from __future__ import annotations
@@ -12,9 +11,10 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-from runs import arguments, print_head, print_row
+from populations import last_look
+from runs import Numbers, arguments, bias, mean, print_table, share, speedup, text_of
 
-from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, passes, stratify
+from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, stratify
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 TROUBLES = ("none", "first units", "begin", "tails", "drift", "wrong groups")
@@ -55,18 +55,14 @@ def engine_of(kind: str, group: np.ndarray, x: np.ndarray, seed: int, eps: float
     )
 
 
-def row(kind: str, eps: float, trouble: str, seeds: int, units: int) -> list[str]:
-    """Share held, speedup (total over mean cycles simulated), mean draws and passes, mean relative error."""
-    found = []
+def numbers(kind: str, eps: float, trouble: str, seeds: int, units: int) -> Numbers:
+    """Whether the interval holds the total, share simulated, draws, passes and relative error of each run."""
     for seed in range(seeds):
         group, x, y = values(seed, units, trouble)
         engine = engine_of(kind, group, x, seed, eps)
-        *_, look = passes(engine, ("cycles",), y)
-        estimate, drawn = look.estimates["cycles"], engine.drawn()
+        estimate, drawn = last_look(engine, ("cycles",), y).estimates["cycles"], engine.drawn()
         error = estimate.estimate / y.sum() - 1.0
-        found.append((estimate.contains(y.sum()), y[drawn].sum() / y.sum(), len(drawn), engine.looks, error))
-    held, cost, draws, looks, error = np.mean(found, axis=0)
-    return [f"{held:.3f}, {1.0 / cost:.1f}x", f"{draws:.1f}", f"{looks:.2f}", f"{100 * error:+.2f} %"]
+        yield estimate.contains(y.sum()), y[drawn].sum() / y.sum(), len(drawn), engine.looks, error
 
 
 def main() -> None:
@@ -74,9 +70,14 @@ def main() -> None:
     parser.add_argument("--units", type=int, default=2000)
     parser.add_argument("--kinds", default=",".join(KINDS))
     options = parser.parse_args()
-    print_head("Engine", "Budget", "Trouble", "Held, speedup", "Draws", "Passes", "Bias")
-    for kind, eps, trouble in product(options.kinds.split(","), options.budgets, TROUBLES):
-        print_row(kind, f"{100 * eps:g} %", trouble, *row(kind, eps, trouble, options.seeds, options.units))
+    print_table(
+        ["engine", "budget", "trouble"],
+        {"held": share, "speedup": speedup, "draws": mean, "passes": mean, "bias": bias},
+        (
+            ((kind, text_of(eps), trouble), numbers(kind, eps, trouble, options.seeds, options.units))
+            for kind, eps, trouble in product(options.kinds.split(","), options.budgets, TROUBLES)
+        ),
+    )
 
 
 if __name__ == "__main__":

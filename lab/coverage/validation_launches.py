@@ -13,11 +13,13 @@ output of the full run in the simulator. Synthetic populations know what replay 
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from runs import Numbers, arguments, mean, median_percent, print_table, share, text_of
 
 from kernelpoint.estimation import (
     EXPECTED_CYCLES,
@@ -32,7 +34,6 @@ from kernelpoint.planning.validation_launches import MOST_VALIDATED, successive
 from kernelpoint.randomness import generator
 from kernelpoint.session.validation import MOST_EXTENSIONS, MOST_GROWTH
 
-BUDGETS = (0.05, 0.02, 0.01, 0.005)
 CONFIDENCE = 0.95
 SHORT = 60  # launches of a list of which the same may be drawn more than once: it stands for one that repeats them
 
@@ -71,14 +72,14 @@ def synthetic(count: int = 300) -> dict[str, Launches]:
     }
     found = {name: Launches(cycles, cycles * (1.0 + error), 3.0 * busy * cycles) for name, error in errors.items()}
     short = np.where(numbers.random(count) < 0.9, 900.0, 90000.0)
-    for name, lengths, cycles_off, share in (
+    for name, lengths, cycles_off, part in (
         ("+- 30 cycles, nine of ten launches of 900, others of 90,000", short, 30.0, 0.0),
         ("the same, +- 90 cycles", short, 90.0, 0.0),
         ("the same, +- 30 cycles and 0.3 %", short, 30.0, 0.003),
         ("+- 30 cycles, all of 900", np.full(count, 900.0), 30.0, 0.0),
         ("+- 30 cycles and 2 %, all of 900", np.full(count, 900.0), 30.0, 0.02),
     ):
-        off = cycles_off * numbers.standard_normal(count) + share * lengths
+        off = cycles_off * numbers.standard_normal(count) + part * lengths
         found[name] = Launches(lengths, lengths + off, np.zeros(count))
     return found
 
@@ -109,31 +110,34 @@ def one_run(launches: Launches, count: int, eps: float, seed: int) -> tuple[floa
     return float((replayed - kept).sum() / kept.sum()), abs(found.error) + found.half_width, n
 
 
-def row(launches: Launches, drawn: int, eps: float, seeds: int) -> str:
-    """Columns of the table: the three shares of seeds, mean number of validation launches, median of the stated error."""
-    errors, stated, counts = np.array([one_run(launches, drawn, eps, seed) for seed in range(seeds)]).T
-    held, within = np.mean(stated >= np.abs(errors)), np.mean(np.maximum(stated, eps) >= np.abs(errors))
-    of_list = np.mean(stated >= abs(launches.replayed.sum() / launches.kept.sum() - 1.0))
-    return f"{held:.3f}, {of_list:.3f}, {within:.3f} | {counts.mean():.1f} | {100 * np.median(stated):.2f} %"
+def rows(options: Namespace) -> Iterator[tuple[Sequence[object], Numbers]]:
+    """Each population at each budget."""
+    populations = {}
+    for text in options.recorded:
+        name, _, files = text.partition("=")
+        populations[name] = Launches.recorded(*(Path(file) for file in files.split(",")))
+    for name, launches in {**populations, **synthetic()}.items():
+        of_list = launches.replayed.sum() / launches.kept.sum() - 1.0
+        for eps in options.budgets:
+            runs = (one_run(launches, options.drawn, eps, seed) for seed in range(options.seeds))
+            yield (
+                (name, f"{100 * of_list:+.2f} %", text_of(eps)),
+                (
+                    (stated >= abs(error), stated >= abs(of_list), max(stated, eps) >= abs(error), count, stated)
+                    for error, stated, count in runs
+                ),
+            )
 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seeds", type=int, default=500)
+    parser = arguments(__doc__, 500, "0.05,0.02,0.01,0.005")
     parser.add_argument("--drawn", type=int, default=16)
     parser.add_argument("--recorded", nargs="*", default=[])
-    given = parser.parse_args()
-    populations = {}
-    for text in given.recorded:
-        name, _, files = text.partition("=")
-        populations[name] = Launches.recorded(*(Path(file) for file in files.split(",")))
-    for name, launches in {**populations, **synthetic()}.items():
-        error = launches.replayed.sum() / launches.kept.sum() - 1.0
-        for eps in BUDGETS:
-            print(
-                f"| {name} | {100 * error:+.2f} % | {100 * eps:g} % | {row(launches, given.drawn, eps, given.seeds)} |"
-            )
+    columns = {
+        "held": share, "of the list": share, "in the bound": share, "validation launches": mean, "stated": median_percent,
+    }  # fmt: skip
+    print_table(["population", "replay error", "budget"], columns, rows(parser.parse_args()))
 
 
 if __name__ == "__main__":

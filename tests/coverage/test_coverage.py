@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from full_runs import SHARED_DATA
 from made_up import BEYOND_ASSUMPTIONS, SYNTHETIC
-from populations import population, shared_data
-from runs import sampled, too_seldom
+from populations import population
+from runs import too_seldom
 
 from kernelpoint.estimation import ErrorBudget
 
@@ -15,12 +16,8 @@ SEEDS = 60
 
 def measured(name: str, eps: float) -> tuple[int, int, float]:
     """Of 60 runs at 95 %: those whose interval holds the total, those whose error is inside the budget; speedup."""
-    case, rows = sampled(population(name)), []
-    for seed in range(SEEDS):
-        engine, look = case.run(ErrorBudget(eps), seed)
-        estimate, total = look.estimates["cycles"], case.y.sum()
-        inside = abs(estimate.estimate - total) <= eps * total * (1.0 + 1e-9)
-        rows.append((estimate.contains(total), inside, case.y[engine.drawn()].sum() / total))
+    runs = [population(name).run(ErrorBudget(eps), seed) for seed in range(SEEDS)]
+    rows = [(run.held(), abs(run.error()) <= eps * (1.0 + 1e-9), run.spent) for run in runs]
     held, inside, spent = np.array(rows, dtype=float).T
     return int(held.sum()), int(inside.sum()), 1.0 / float(spent.mean())
 
@@ -42,7 +39,7 @@ def test_values_that_are_rare_large_and_unseen_are_missed():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["v100_resnet50", "simpletorch accelsim"])
 def test_real_populations_are_covered_too(name):
-    if shared_data() is None:
+    if not SHARED_DATA.is_dir():
         pytest.skip("the real profiles are not here (set KERNELPOINT_SHARED_DATA)")
     held, _, speedup = measured(name, 0.01)
     assert not too_seldom(held, SEEDS)

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from full_runs import known_from_traces
-from populations import Population, with_traces
-from runs import design, policy
+from populations import Population, policy, with_traces
 from workloads import synthesised
 
 from kernelpoint.estimation import Engine, ErrorBudget
@@ -60,7 +59,7 @@ def in_session(
 def engine(people: Population, list_path: Path, budget: ErrorBudget, seed: int, fast_model: str) -> Engine:
     """The engine on the shipped policy's design."""
     if fast_model == "off":
-        return Engine(design(people, budget, seed), budget)
+        return Engine(people.design(budget, seed), budget)
     listed = read_trace_list(str(list_path))
     identity = fingerprint((len(listed.paths),), listed.paths).launches
     found = predict(listed.paths, listed.copies, shipped("v100"), identity, lambda line: None)

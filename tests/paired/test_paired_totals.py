@@ -67,8 +67,8 @@ def test_strata_with_one_draw_learn_from_the_other_strata_of_their_cluster():
 @pytest.mark.parametrize("change", [0.1, 0.3])
 @pytest.mark.parametrize("draws", [2, 4])
 def test_the_interval_holds_where_few_strata_react(strata, change, draws):
-    held, _ = designs.coverage(designs.Reaction(strata, "even", change), draws, "own", seeds=150)
-    assert held >= 0.95
+    held, _ = np.array(list(designs.numbers(designs.Reaction(strata, "even", change), draws, "own", seeds=150))).T
+    assert held.mean() >= 0.95
 
 
 def test_strata_that_move_alike_in_many_draws_add_little():
