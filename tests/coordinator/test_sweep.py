@@ -4,8 +4,7 @@ import pytest
 from workloads import synthesised
 
 from kernelpoint.cli.host import program
-from kernelpoint.coordinator.sweep import ranked, run_sweep, sweep_configs
-from kernelpoint.coordinator.sweep_table import html_page, sweep_table
+from kernelpoint.coordinator.sweep import html_page, ranked, run_sweep, sweep_configs, sweep_table
 from kernelpoint.errors import ConfigError
 from kernelpoint.journal import load_run
 

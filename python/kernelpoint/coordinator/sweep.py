@@ -8,18 +8,59 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from kernelpoint.config import Config, load_config, read_yaml
 from kernelpoint.coordinator.handshake import ask, check, with_option
 from kernelpoint.coordinator.run import OpenEngine, Say, Workers, run_one
-from kernelpoint.coordinator.sweep_table import Ratio, SweepRow
 from kernelpoint.errors import ConfigError, JournalError
-from kernelpoint.journal import Run, load_run
+from kernelpoint.estimation.paired import Interval
+from kernelpoint.journal import EstimateRecord, Run, load_run
+from kernelpoint.pages.numbers import ratio
+from kernelpoint.pages.page import Chart, Page
+from kernelpoint.pages.tables import Column, Row, Table
 from kernelpoint.paired import compare_runs
 from kernelpoint.simulators import simulators
 
 MOST_POINTS = 10_000  # configurations of one sweep
 PLACE = "{}"  # in the simulator's command: where the file of each configuration goes
+COLUMNS = (
+    Column("configuration", str),
+    Column("rank", str),
+    Column("total"),
+    Column("half-width"),
+    Column("ratio to the first", ratio),
+    Column("half-width", ratio),
+    Column("simulated"),
+)
+NOTE = (
+    "Ratios are of totals, from the launches sampled in both runs, each with its bound at the runs' confidence; a "
+    "small total is a fast GPU. A rank marked = is a tie with the one before it: the interval of their ratio contains 1."
+)
+CAPTION = "The total of each configuration with its stated interval, the smallest first."
+BLUE = "#0072B2"
+NOT_STATED = Interval(math.nan, math.nan, math.nan, math.nan)
+
+
+@dataclass(frozen=True)
+class SweepRow:
+    """A configuration in the table.
+
+    Attributes:
+        total: of the counter of the error budget.
+        ratio: of the total to the first configuration's; nan where none is stated.
+        simulated: number of launches.
+        note: reason for a missing ratio, or empty.
+        tied: equal to the one ranked before it, within the bound.
+    """
+
+    name: str
+    total: EstimateRecord
+    ratio: Interval
+    simulated: int
+    note: str
+    rank: int = 0
+    tied: bool = False
 
 
 def run_sweep(
@@ -65,34 +106,62 @@ def ranked(names: Sequence[str], runs: Sequence[Run]) -> list[SweepRow]:
     counter = str(runs[0].setting("error_budget.counter"))
     rows = []
     for name, run in zip(names, runs, strict=True):
-        ratio, note = (Ratio(1.0, 0.0), "") if run is runs[0] else _ratio(runs[0], run, counter)
-        rows.append(SweepRow(name, run.estimates()[counter], ratio, run.ended().simulated, note=note))
-    order = sorted(
-        range(len(rows)), key=lambda i: rows[i].ratio.value if math.isfinite(rows[i].ratio.value) else math.inf
-    )
+        compared, note = (Interval(1.0, 0.0, 0.0, math.inf), "") if run is runs[0] else _ratio(runs[0], run, counter)
+        rows.append(SweepRow(name, run.estimates()[counter], compared, run.ended().simulated, note))
+    values = [row.ratio.value if math.isfinite(row.ratio.value) else math.inf for row in rows]
+    order = sorted(range(len(rows)), key=values.__getitem__)
     found: list[SweepRow] = []
     for rank, i in enumerate(order, start=1):
-        tied = bool(found) and _is_tied(runs[order[rank - 2]], runs[i], counter)
+        between = _ratio(runs[order[rank - 2]], runs[i], counter)[0] if found else None
+        tied = between is not None and not abs(between.value - 1.0) > between.half_width
         found.append(replace(rows[i], rank=found[-1].rank if tied else rank, tied=tied))
     return found
 
 
-def _ratio(first: Run, second: Run, counter: str) -> tuple[Ratio, str]:
+def _ratio(first: Run, second: Run, counter: str) -> tuple[Interval, str]:
     """The paired ratio of the totals; nan with the reason where there is none."""
     try:
         rows = compare_runs(first, second).rows
     except JournalError as error:
-        return Ratio(), str(error)
+        return NOT_STATED, str(error)
     found = next((row.ratio for row in rows if row.counter == counter), None)
-    if found is None:
-        return Ratio(), f"no ratio of {counter} is stated"
-    return Ratio(found.value, found.half_width), ""
+    return (NOT_STATED, f"no ratio of {counter} is stated") if found is None else (found, "")
 
 
-def _is_tied(first: Run, second: Run, counter: str) -> bool:
-    """True if the interval of the ratio contains 1."""
-    ratio, _ = _ratio(first, second, counter)
-    return not abs(ratio.value - 1.0) > ratio.half_width
+# ---- the table and its page -------------------------------------------------------------------------------------------
+
+
+def sweep_table(rows: Sequence[SweepRow]) -> Table:
+    """The configurations, the fastest simulated GPU first."""
+    cells = []
+    for row in rows:
+        rank = f"{row.rank}{' =' if row.tied else ''}"
+        bounded = (row.total.estimate, row.total.half_width, row.ratio.value, row.ratio.half_width)
+        cells.append(Row((row.name, rank, *bounded, row.simulated)))
+    notes = [NOTE, *(f"{row.name}: {row.note}" for row in rows if row.note)]
+    return Table(COLUMNS, cells, "Every configuration", notes=notes)
+
+
+def html_page(rows: Sequence[SweepRow]) -> str:
+    """The table as a page, with a chart of the totals."""
+    chart = Chart("totals", "Totals", CAPTION, _chart(rows))
+    return Page("Configurations compared", [chart, sweep_table(rows)], "KernelPoint: sweep").html()
+
+
+def _chart(rows: Sequence[SweepRow]) -> dict[str, Any]:
+    """A dot and an interval for each configuration, in the order of the table."""
+    import altair as alt  # here, because the table in the terminal does without
+
+    shown = [(row.name, row.total.estimate, row.total.half_width or 0.0) for row in rows if row.total.estimate]
+    values = [{"name": n, "total": total, "low": total - w, "high": total + w} for n, total, w in shown]
+    base = alt.Chart(alt.InlineData(values=values), width="container", height=alt.Step(22)).encode(
+        y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelLimit=260)),
+        tooltip=["name:N", alt.Tooltip("total:Q", format=",.0f")],
+    )
+    scale = alt.Scale(zero=False)
+    bars = base.mark_rule(strokeWidth=3, color=BLUE).encode(x=alt.X("low:Q", title="total", scale=scale), x2="high:Q")
+    dots = base.mark_point(filled=True, size=80, opacity=1.0, color=BLUE).encode(x=alt.X("total:Q", scale=scale))
+    return dict(alt.layer(bars, dots).to_dict())
 
 
 # ---- configurations ---------------------------------------------------------------------------------------------------
