@@ -1,7 +1,5 @@
 """Clusters: against scikit-learn, and the pitfalls of the silhouette."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """The embedded host at work, alone or for a coordinator."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Measured coverage on populations that need no files; lab/coverage/measure.py makes the full tables."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from full_runs import SHARED_DATA

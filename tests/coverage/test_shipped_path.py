@@ -1,7 +1,5 @@
 """Sessions do as engines that are measured: the same launches in the same passes, the same statement at the end."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Shared by the attacks: commands that are called in this process, and end in time; a small list of traces."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

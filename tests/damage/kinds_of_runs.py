@@ -1,7 +1,5 @@
 """Small runs with records of every kind, each from its beginning, or from where its journal ends, to its summary."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -5,8 +5,6 @@
 Every outcome but the ones listed in the tests is a defect; an exception that is no KernelPointError ends the program.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import json

@@ -1,7 +1,5 @@
 """Valid small files and their contents, for attacks to change."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import zipfile

@@ -5,8 +5,6 @@ Each reader gives what it promises, or refuses with an error of its own: EXAMPLE
 EXAMPLES=2000 python -m pytest tests/damage/test_any_bytes.py
 """
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import gzip

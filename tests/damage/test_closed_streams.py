@@ -1,7 +1,5 @@
 """Programs that are started without standard input, output or error: no message lands in a file of theirs."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

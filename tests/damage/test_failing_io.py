@@ -3,8 +3,6 @@
 STRIDE=1 python -m pytest tests/damage/test_failing_io.py -s     every operation, and prints the tables
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Files that were made to be read wrongly: their checksums are right, and what they say cannot be."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import struct

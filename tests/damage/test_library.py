@@ -1,7 +1,5 @@
 """`import kernelpoint as kp`: whatever its functions are given, they work or raise one KernelPointError in words of our own."""
 
-from __future__ import annotations
-
 import math
 import os
 import socket

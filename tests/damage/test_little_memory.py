@@ -1,7 +1,5 @@
 """Runs under a limit of address space, as batch systems set it: nothing asks for memory that it does not fill."""
 
-from __future__ import annotations
-
 import resource
 import tracemalloc
 

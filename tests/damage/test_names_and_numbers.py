@@ -1,7 +1,5 @@
 """Names that are no text, links that lead to themselves, numbers that nobody means, environments that lack something."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

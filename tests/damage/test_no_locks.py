@@ -1,7 +1,5 @@
 """Folders on file systems that refuse locks, as NFS without its lock service: commands go on without a cache, or say why."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

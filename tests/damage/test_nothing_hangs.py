@@ -1,7 +1,5 @@
 """FIFOs, devices and sockets in the place of files; texts that decompress without end; Ctrl-C."""
 
-from __future__ import annotations
-
 import lzma
 import os
 import signal

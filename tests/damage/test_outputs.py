@@ -1,7 +1,5 @@
 """FIFOs, devices, links and folders in the place of files that commands and functions write, under names of their choice."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

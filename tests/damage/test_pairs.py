@@ -3,8 +3,6 @@
 STRIDE=1 python -m pytest tests/damage/test_pairs.py -s      every pair, and prints how many were refused
 """
 
-from __future__ import annotations
-
 import os
 import random
 import sqlite3

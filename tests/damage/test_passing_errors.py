@@ -1,7 +1,5 @@
 """Traces that cannot be opened once and are well again: the next run reads them."""
 
-from __future__ import annotations
-
 import errno
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Names and texts of others' files on their way to a terminal: nothing moves its cursor, colours it or sets its title."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

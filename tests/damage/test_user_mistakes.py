@@ -1,7 +1,5 @@
 """Mistakes and odd names that anybody can make: one message each, never Python's own words."""
 
-from __future__ import annotations
-
 import csv
 import os
 import shutil

@@ -7,8 +7,6 @@ What must hold: every call returns a status of abi.h; a negative one has a reaso
 while threads call: each call of the child is answered, or all are refused because a call was inside, within 60 s.
 """
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os

@@ -4,8 +4,6 @@ The "configuration" is a Python file: whatever it defines (open, on_launch, fini
 each test states how the Python side behaves. It finds `info`, `log` and a dictionary `kept` in its globals.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """A scripted C++ host, compiled once, and an installed plugin whose boundary is the test double."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """`kernelpoint doctor` finds what is wrong, and tells simulators where the plugin is."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

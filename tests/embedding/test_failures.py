@@ -1,7 +1,5 @@
 """Whatever goes wrong becomes a status and one message; the session and the process live on."""
 
-from __future__ import annotations
-
 import pytest
 
 OK, EINVAL, ECONFIG, EVERSION, EFAILED = 0, -1, -2, -3, -4

@@ -1,7 +1,5 @@
 """Python is a guest in the simulator: what belongs to the host is the same after each call as before it."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

@@ -1,7 +1,5 @@
 """The calls of a run through C and Python: what goes in arrives, what comes back is what was answered."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

@@ -3,8 +3,6 @@
 Leaks are not looked for: Python leaks by design, and so does the embedding, which is never finalised.
 """
 
-from __future__ import annotations
-
 import sys
 import sysconfig
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Hosts older and newer than the plugin; the Python that the plugin becomes."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Small random graphs, made without a trace."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from kernelpoint.graphs import SCHEMA, TraceGraph

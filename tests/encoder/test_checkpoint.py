@@ -1,7 +1,5 @@
 """Checkpoints: what does not fit is refused by name; the builtin one is small and comes with its card."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Embeddings of a run: the cache, threads, and what must not be imported."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

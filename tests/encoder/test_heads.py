@@ -1,7 +1,5 @@
 """The head on observations teaches the layers, leaves out what was not observed, and is no part of a checkpoint."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """InfoNCE against a slow oracle, its gradient against differences, and its limits."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

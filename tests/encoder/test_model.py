@@ -1,7 +1,5 @@
 """The encoder against a slow oracle in NumPy, and what it must not depend on."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

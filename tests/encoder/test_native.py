@@ -1,7 +1,5 @@
 """The native forward pass: the numbers of PyG and of the reference, whatever the threads; no graph can make it read outside."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Observations of the fast model tell launches apart as they should."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

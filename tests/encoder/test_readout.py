@@ -1,7 +1,5 @@
 """The input readout learns to put launches near each other that behave alike, and nothing else of the encoder changes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

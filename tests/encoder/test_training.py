@@ -1,7 +1,5 @@
 """Training repeats under its seed, goes on where it stopped, and learns."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Changes that views may and may not make to a graph."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Helpers shared by the estimation tests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

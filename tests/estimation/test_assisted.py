@@ -1,7 +1,5 @@
 """Model-assisted sampling: cells from predictions alone, an estimate that no prediction can bias, few passes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

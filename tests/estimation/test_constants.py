@@ -1,7 +1,5 @@
 """Constants of the estimators: each is in the table of the README, and some run notices where it is another number."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import cache

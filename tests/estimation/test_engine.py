@@ -1,7 +1,5 @@
 """The engine: passes, records, refusals, growth."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

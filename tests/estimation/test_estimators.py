@@ -1,7 +1,5 @@
 """Estimators against the slow obvious oracle: all samples of a tiny population."""
 
-from __future__ import annotations
-
 from itertools import combinations, product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Growth of stratified samples: from other strata's draws, spread over the run, in few passes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Predictions that say how values scatter, and that draws have other values than the total is of (courses of a list)."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

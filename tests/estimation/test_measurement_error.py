@@ -1,7 +1,5 @@
 """Errors of the results themselves: in the half-width, in the budget that is left for sampling, in what is said."""
 
-from __future__ import annotations
-
 import math
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Parts of a run with predictions: its beginning and first units are estimated apart once outliers are found there."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Spreads of strata that borrow from each other."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from kernelpoint.estimation.constants import PRIOR_DEGREES

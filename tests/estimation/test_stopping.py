@@ -1,7 +1,5 @@
 """The engine makes interim analyses at the ends of passes only, and each spends error probability."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from kernelpoint.estimation import Design, Engine, ErrorBudget

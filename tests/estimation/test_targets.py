@@ -1,7 +1,5 @@
 """Targets of a budget: ratios of totals, and the parts of a population that each have a total of their own."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

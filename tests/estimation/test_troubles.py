@@ -1,7 +1,5 @@
 """Runs over random populations with trouble: they end, their samples grow, and a journal restores them."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

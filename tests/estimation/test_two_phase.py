@@ -1,7 +1,5 @@
 """Two-phase sampling: predictions of a first sample only, and a bound that knows what both samples leave."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -8,8 +8,6 @@ of the ABI's calls go to the shim, before a double of the embedding (abi). What 
 which begins with the seeds (seeds.py); an input that crashes is left in build/fuzz and named.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

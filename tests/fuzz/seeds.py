@@ -1,7 +1,5 @@
 """Valid inputs of the fuzz targets, written as plainly as can be: where each fuzzer begins."""
 
-from __future__ import annotations
-
 import gzip
 import lzma
 import sys

@@ -1,7 +1,5 @@
 """Small trace files for tests, and a hypothesis strategy that draws them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The C++ builder against the slow oracle, the validator, and what a graph must not depend on."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The builder under AddressSanitizer and UndefinedBehaviorSanitizer, on whole and on damaged traces."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

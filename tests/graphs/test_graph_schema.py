@@ -1,7 +1,5 @@
 """The schema is one thing, and its hash covers all of it."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 
 from kernelpoint.graphs import schema

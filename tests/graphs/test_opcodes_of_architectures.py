@@ -1,7 +1,5 @@
 """Opcodes of Ada, Hopper and Blackwell, and of none, from a trace to its embedding."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from small_traces import EXIT, write_trace

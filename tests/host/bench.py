@@ -1,7 +1,5 @@
 """Traces written by hand, and a host that runs them on a GPU described by a few changed keys."""
 
-from __future__ import annotations
-
 import csv
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The built host, run on hand-written traces."""
 
-from __future__ import annotations
-
 import pytest
 from bench import Bench
 

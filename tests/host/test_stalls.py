@@ -1,7 +1,5 @@
 """Stall cycles that can be worked out by hand: what a scheduler waits for before each instruction that it issues."""
 
-from __future__ import annotations
-
 import pytest
 from bench import BARRIER, EXIT, chain, ffma, instruction, load, trace, warp
 

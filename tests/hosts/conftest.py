@@ -1,7 +1,5 @@
 """Each host, built once."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

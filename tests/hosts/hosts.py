@@ -1,7 +1,5 @@
 """Every host behind one interface: what it is given, what it did, and what it cannot do."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -3,8 +3,6 @@
 Accel-Sim and kernelpoint-host simulate one process, one launch at a time; MacSim stops nothing inside a launch.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

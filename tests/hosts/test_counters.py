@@ -1,7 +1,5 @@
 """The names in counters.h are those that Python gives a meaning to."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

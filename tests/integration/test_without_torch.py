@@ -1,7 +1,5 @@
 """Running needs no torch, and policy kernelpoint no scikit-learn: it works where they are not installed."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A launch on a GPU of S slots, CTA by CTA: enough to know the truth that a projection aims at."""
 
-from __future__ import annotations
-
 import heapq
 from dataclasses import dataclass
 

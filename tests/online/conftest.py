@@ -1,7 +1,5 @@
 """A host that nobody told which launches will come, and a list of synthesised traces for it to walk."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

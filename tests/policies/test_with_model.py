@@ -1,7 +1,5 @@
 """Policy kernelpoint where the fast model predicts the launches."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 

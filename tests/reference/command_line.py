@@ -1,7 +1,5 @@
 """The command `kernelpoint` in the test's own process: a process of its own would read numpy and pydantic at each start."""
 
-from __future__ import annotations
-
 import io
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """kernelpoint-host, which is built with the package that is tested, over a list of traces."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Folder that the examples of docstrings run in: their own, with a small list of traces at traces/kernelslist.g."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The C++ reader of traces, in the types of the plain one (slow_reader), so that both compare with ==."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from slow_reader import SlowBulkCopy, SlowCta, SlowInstruction

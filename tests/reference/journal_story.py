@@ -1,7 +1,5 @@
 """The story of a journal: its events without the form of its lines, so that versions of the format can be compared."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Unpatched checkouts of the miniature simulators, and functions that read and change the files of a tree."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files of other folders of tests as modules."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from pathlib import Path

@@ -10,8 +10,6 @@ launches that are made here and over the recorded lists that KERNELPOINT_ACCELSI
 journal the decisions, results, estimates and half-widths are kept, floats exactly; what a journal's lines look like is not.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """MacSim's layout as its tracer writes it, written and read as plainly as can be: the oracle for both directions."""
 
-from __future__ import annotations
-
 import gzip
 import struct
 from collections.abc import Sequence

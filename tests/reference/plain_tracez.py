@@ -3,8 +3,6 @@
 Frames may be stored without compression, which needs no library and lets a fuzzer reach the text inside them.
 """
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass, field
 

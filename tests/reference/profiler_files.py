@@ -3,8 +3,6 @@
 Each holds the same launches: name, grid, block, nanoseconds.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import sqlite3

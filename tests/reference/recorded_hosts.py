@@ -1,7 +1,5 @@
 """Runs of the oracle with hosts written in Python: every policy, bound and estimator, aborts, processes, kills."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Runs of the oracle with programs: the embedded host, the miniature simulators, and the real ones where they are named."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Recorded traces and profiles, where $KERNELPOINT_SHARED_DATA, or the folder shared/data beside this checkout, holds them."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import os

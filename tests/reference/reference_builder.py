@@ -5,8 +5,6 @@ It shares the schema's names with the fast builder and nothing else: it parses t
 memory space.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Operand values for the slow graph builder: read from a line of text, and their statistics by NumPy."""
 
-from __future__ import annotations
-
 import numpy as np
 
 NAMES = ("mean", "std", "median", "min", "max", "p25", "p75", "skewness")

@@ -1,7 +1,5 @@
 """A journal's bytes from the JSON of its records, with right checksums."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from zlib import crc32
 

@@ -1,7 +1,5 @@
 """Accel-Sim's trace format as its description says, read as plainly as can be: the oracle for the fast reader."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 FILES = {"R": 0, "UR": 1, "P": 2, "UP": 3}

@@ -1,7 +1,5 @@
 """A Slurm of our own on this machine: one controller, one node with four slots, in a folder; started and stopped here."""
 
-from __future__ import annotations
-
 import contextlib
 import getpass
 import os

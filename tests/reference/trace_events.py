@@ -5,8 +5,6 @@ another in part is moved out of its row. An event without a time, a counter that
 JSON does not have, are lost. Number 0 is the idle process.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import dataclass, field

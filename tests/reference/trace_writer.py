@@ -1,7 +1,5 @@
 """Random valid traces in every tracer version and address mode."""
 
-from __future__ import annotations
-
 import lzma
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Synthetic workloads for tests that are about something else."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from kernelpoint_lab.synth.compose import compose

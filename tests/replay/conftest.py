@@ -1,7 +1,5 @@
 """Small lists of traces on disk."""
 
-from __future__ import annotations
-
 import pytest
 from lists import Lists
 

@@ -1,7 +1,5 @@
 """Writing lists whose launches touch given lines, and replaying them."""
 
-from __future__ import annotations
-
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The slow way to everything that replay does: every touch of every launch, in Python."""
 
-from __future__ import annotations
-
 import heapq
 from collections import OrderedDict
 from dataclasses import dataclass, field

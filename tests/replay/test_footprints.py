@@ -1,7 +1,5 @@
 """Last accesses of one launch to each line."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lists import BASE, access, launch_text

@@ -1,7 +1,5 @@
 """The walk back over earlier launches, against every touch of every launch."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """The script of every page: what the cache keeps of it is checked."""
 
-from __future__ import annotations
-
 import os
 from types import SimpleNamespace
 

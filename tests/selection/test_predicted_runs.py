@@ -1,7 +1,5 @@
 """Runs over a selection whose traced launches the fast model predicts, in the embedded host."""
 
-from __future__ import annotations
-
 import json
 import runpy
 import sys

@@ -1,7 +1,5 @@
 """Several applications in one run: launches, totals and bounds are kept apart."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

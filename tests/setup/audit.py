@@ -3,8 +3,6 @@
 python tests/setup/audit.py PIP_AUDIT REQUIREMENTS...      # `make audit`; exits with 0: none known, 1: some, 2: not known
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

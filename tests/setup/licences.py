@@ -3,8 +3,6 @@
 .venv/bin/python tests/setup/licences.py           # `make licences`
 """
 
-from __future__ import annotations
-
 import re
 from importlib import metadata
 from pathlib import Path

@@ -4,8 +4,6 @@ make lock                                      # asks the registry for the hashe
 python tests/setup/lock.py TORCH_CPU.whl ...   # keeps PyTorch's CPU builds too, which come from another index
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import subprocess

@@ -4,8 +4,6 @@ Written from the format's description alone: it shares no code with the writer o
 `Trace(path)` parses and checks; what breaks a rule raises `RuleBroken` with file and line.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Address compression: against a scalar decoder, and against what tracers wrote."""
 
-from __future__ import annotations
-
 import tarfile
 from itertools import islice
 from pathlib import Path

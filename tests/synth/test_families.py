@@ -1,7 +1,5 @@
 """Every family, at small and odd sizes, against the independent checker and the native reader."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

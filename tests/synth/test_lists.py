@@ -1,7 +1,5 @@
 """Lists of launches: repeats, counts, determinism, what each workload promises, and what the command refuses."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """Traces whose content changes while size and time of modification are put back: nothing kept of the old content is used."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
