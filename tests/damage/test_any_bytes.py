@@ -192,7 +192,7 @@ def test_any_bytes_of_a_profile(folder, profiles, name, packed, edits):
     is_read_or_refused(lambda: read_profile(path))
 
 
-@pytest.mark.parametrize("value", ["1e999", "nan", "-inf", "9" * 400])
+@pytest.mark.parametrize("value", ["1e999", "nan", "-inf", "9" * 200_000])
 @pytest.mark.parametrize("name", ["nsys.csv", "ncu.csv", "results.csv"])
 def test_a_number_that_is_none_is_refused_wherever_it_stands(tmp_path, name, value):
     head, _, row = PROFILES[name].rstrip("\n").partition("\n")

@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from kernelpoint.errors import ConfigError, HostError, JournalError
+from kernelpoint.errors import ConfigError, HostError
 from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, SystematicError, passes
 from kernelpoint.estimation.cells.fit import fit_total
 from kernelpoint.estimation.cells.part import Auxiliary
@@ -147,19 +145,6 @@ def test_at_a_given_size_no_prediction_biases_the_estimate(model):
     assert abs(error) < 3.5 * np.std(estimates) / np.sqrt(400)
 
 
-@settings(max_examples=20, deadline=None)
-@given(st.integers(0, 10_000), st.sampled_from([0.3, 0.05, 0.001]), st.sampled_from([0.0, 0.02, 0.5]))
-def test_a_run_ends_within_eight_passes_with_the_budget_met(run_passes, seed, eps, noise):
-    design, y = example(seed, 300, noise)
-    engine = Engine(design, ErrorBudget(eps))
-    looks = run_passes(engine, y)
-    assert looks[-1].met and len(looks) <= 8
-    assert looks[-1].estimates["cycles"].relative_half_width <= eps
-    predicted = engine.predict(np.arange(len(y)))
-    assert predicted.sum() == pytest.approx(looks[-1].estimates["cycles"].estimate)
-    assert sum(c["estimates"]["cycles"].estimate for c in looks[-1].clusters) == pytest.approx(predicted.sum())
-
-
 @pytest.mark.parametrize(
     "model", ["shuffled", "constant", "scattered by 30 %", "drifting to twice", "right but for one kernel"]
 )
@@ -208,25 +193,6 @@ def test_the_more_is_assumed_to_be_hidden_the_more_is_drawn():
         for assume in ("repetitive", "ordinary", "hostile")
     ]
     assert draws[0] <= draws[1] < draws[2]
-
-
-def test_the_order_of_results_does_not_matter_and_a_pass_can_be_restored():
-    design, y = example(noise=0.1)
-    engines = [Engine(design, ErrorBudget(0.01)) for _ in range(2)]
-    for engine, step in zip(engines, (1, -1), strict=True):
-        for _ in range(2):
-            for unit in engine.wanted()[::step]:
-                engine.record(int(unit), ("cycles",), [y[unit]])
-            engine.look()
-            engine.grow()
-    assert engines[0].pass_state() == engines[1].pass_state()
-    again = Engine(design, ErrorBudget(0.01))
-    again.restore_pass(engines[0].pass_state())
-    assert again.drawn().tolist() == engines[0].drawn().tolist()
-    with pytest.raises(JournalError, match="do not fit"):
-        again.restore_pass({"cells": [5, 1, 1], "apart": False})
-    with pytest.raises(JournalError, match="do not fit"):
-        again.restore_pass({"cells": 30})
 
 
 def test_take_all_units_enter_exactly_and_stand_for_no_other(run_passes):
@@ -292,23 +258,6 @@ def test_influences_bound_what_a_change_of_one_result_does():
         moved[i] *= 1.001
         change = abs(fit_total(moved, sample, 0.05).estimate - base)
         assert change <= 1.1 * sample.influences[i] * 0.001 * y[units][i]
-
-
-def test_a_missing_result_leaves_no_bound():
-    design, y = example()
-    engine = Engine(design, ErrorBudget(0.05))
-    wanted = engine.wanted()
-    engine.record_many(wanted[1:], ("cycles",), y[wanted[1:]][:, None])
-    look = engine.look()
-    assert not look.met and np.isnan(look.estimates["cycles"].half_width) and not engine.grow()
-
-
-def test_the_statement_says_what_it_cannot_see():
-    design, y = example()
-    engine = Engine(design, ErrorBudget(0.05))
-    wanted = engine.wanted()
-    engine.record_many(wanted, ("cycles",), y[wanted][:, None])
-    assert any("kinds of units that were never sampled" in line for line in engine.look().assumptions)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelpoint.errors import ConfigError, HostError, JournalError
+from kernelpoint.errors import ConfigError, HostError
 from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, passes, stratify
 from kernelpoint.policies.labels import context
 from kernelpoint.randomness import generator, permanent_random_numbers
@@ -27,11 +27,6 @@ def example(seed: int = 0, units: int = 400, strata: int = 6, spread: float = 0.
 
 def in_context(label: np.ndarray) -> np.ndarray:
     return context(label, np.array([0, len(label)]))
-
-
-def state(engine: Engine) -> tuple:
-    look = engine.look()
-    return engine.sampling.sizes.tolist(), {name: vars(e) for name, e in look.estimates.items()}, look.met
 
 
 @settings(max_examples=25, deadline=None)
@@ -82,41 +77,6 @@ def test_sizes_and_thresholds_only_grow_and_change_only_between_passes():
         before = engine.thresholds
         engine.look()
         engine.grow()
-
-
-def test_the_order_of_results_does_not_matter():
-    design, y = example()
-    engines = [Engine(design, ErrorBudget(0.01)) for _ in range(2)]
-    for engine, step in zip(engines, (1, -1), strict=True):
-        for _ in range(2):
-            for unit in engine.wanted()[::step]:
-                engine.record(int(unit), ("cycles",), [y[unit]])
-            engine.look()
-            engine.grow()
-        wanted = engine.wanted()[::step]
-        engine.record_many(wanted, ("cycles",), y[wanted][:, None])
-    assert state(engines[0]) == state(engines[1])
-
-
-def test_sizes_that_do_not_fit_the_design_are_refused():
-    engine = Engine(example()[0], ErrorBudget(0.01))
-    for odd in ({"sizes": (engine.sampling.sizes - 1).tolist(), "kinds": ["first"]}, {}, {"sizes": "x", "kinds": None}):
-        with pytest.raises(JournalError, match="the sizes of a pass in the journal do not fit"):
-            engine.restore_pass(odd)
-
-
-def test_a_missing_result_leaves_no_bound_and_spends_nothing():
-    design, y = example()
-    engine = Engine(design, ErrorBudget(0.01))
-    wanted = engine.wanted()
-    engine.record_many(wanted[1:], ("cycles",), y[wanted[1:]][:, None])
-    look = engine.look()
-    assert engine.wanted().tolist() == [wanted[0]]
-    assert math.isnan(look.estimates["cycles"].half_width) and not look.met and look.index == 0
-    assert "1 sampled units have no result" in look.warnings[0]
-    assert not engine.grow()
-    engine.record(int(wanted[0]), ("cycles",), [y[wanted[0]]])
-    assert engine.look().index == 1
 
 
 def test_a_purposive_sample_represents_its_strata_without_a_bound():

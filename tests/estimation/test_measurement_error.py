@@ -120,17 +120,6 @@ def test_a_result_of_unknown_error_leaves_no_bound(half_widths):
     assert math.isnan(look.ratios["ipc"].half_width)
 
 
-def test_the_order_of_results_with_errors_does_not_matter():
-    design, values = population()
-    looks = []
-    for step in (1, -1):
-        engine = Engine(design, ErrorBudget(0.02), "mean")
-        for unit in engine.wanted()[::step]:
-            engine.record(int(unit), NAMES, values[unit].tolist(), {n: 0.01 * values[unit, 0] for n in NAMES})
-        looks.append(engine.look())
-    assert looks[0] == looks[1]
-
-
 def test_another_engine_takes_results_over_with_their_errors():
     design, values = population()
     engine = Engine(design, ErrorBudget(0.02), "mean")

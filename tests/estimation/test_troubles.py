@@ -11,6 +11,7 @@ from runs import too_seldom
 from troubles import KINDS, TROUBLES, engine_of, values
 
 from kernelpoint.config import parse_config
+from kernelpoint.errors import JournalError
 from kernelpoint.estimation import Engine, ErrorBudget, passes
 from kernelpoint.estimation.constants import PASSES
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
@@ -39,6 +40,47 @@ def test_a_run_ends_within_its_budget_and_every_pass_keeps_what_was_drawn(kind, 
     assert all(np.isin(before, after).all() for before, after in pairwise(drawn))
     assert looks[-1].met and looks[-1].estimates["cycles"].relative_half_width <= eps
     assert engine.looks <= PASSES
+    predicted = engine.predict(np.arange(units)).sum()
+    assert predicted == pytest.approx(looks[-1].estimates["cycles"].estimate)
+    if kind == "assisted":
+        assert sum(c["estimates"]["cycles"].estimate for c in looks[-1].clusters) == pytest.approx(predicted)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_order_of_results_with_errors_does_not_matter(kind):
+    group, x, y = values(5, 800, "tails")
+    engines, looks = [engine_of(kind, group, x, 5, 0.01) for _ in range(2)], []
+    for engine, step in zip(engines, (1, -1), strict=True):
+        for _ in range(2):
+            for unit in engine.wanted()[::step].tolist():
+                engine.record(unit, ("cycles",), [y[unit]], {"cycles": 0.001 * y[unit]})
+            looks.append(engine.look())
+            engine.grow()
+    assert repr(looks[:2]) == repr(looks[2:])  # some numbers are NaN
+    assert engines[0].pass_state() == engines[1].pass_state()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_missing_result_leaves_no_bound_and_spends_nothing(kind):
+    group, x, y = values(5, 800, "none")
+    engine = engine_of(kind, group, x, 5, 0.01)
+    first, *others = engine.wanted()
+    engine.record_many(np.array(others), ("cycles",), y[others][:, None])
+    look = engine.look()
+    assert engine.wanted().tolist() == [first] and not look.met and look.index == 0 and not engine.grow()
+    assert np.isnan(look.estimates["cycles"].half_width) and "1 sampled units have no result" in look.warnings[0]
+    engine.record(int(first), ("cycles",), [y[first]])
+    assert engine.look().index == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "odd", [{"cells": [5, 1, 1], "apart": False}, {"sizes": [0], "kinds": ["first"]}, {}, {"sizes": "x"}]
+)
+def test_the_state_of_another_pass_is_refused(kind, odd):
+    engine = engine_of(kind, *values(5, 800, "none")[:2], 5, 0.01)
+    with pytest.raises(JournalError, match="of a pass in the journal do not fit"):
+        engine.restore_pass(odd)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from kernelpoint.journal import AbortRecord, DecisionRecord, load_run, read_records
+from kernelpoint.journal import load_run, read_records
 from kernelpoint.journal.text import plain
 
 RANDOM = "policy: random\nerror_budget: {relative_error: 0.05}"
@@ -143,38 +143,6 @@ def test_a_corrupt_trace_in_a_sampled_run_is_one_launch_less_known_with_a_wider_
     assert summary["lost"] == [victim] and summary["skipped"] > 1 and summary["half_width"] is not None
     assert abs(summary["estimate"] - full) <= summary["half_width"] + 0.01 * full
     assert any("1 launch has no result" in line and "wider by" in line for line in summary["warnings"])
-
-
-def test_a_simulator_that_ended_in_a_launch_with_a_corrupt_trace_does_not_try_it_again(bench):
-    yaml = "policy: kernelpoint\nerror_budget: {relative_error: 0.2}"
-    bench.had(yaml)
-    victim = min(bench.report().results)
-    bench.journal.unlink()
-    bench.list_path = broken_copy(bench, victim)
-    bench.run(yaml)
-    lines = bench.journal.read_bytes().splitlines(keepends=True)
-    drawn = next(
-        i
-        for i, r in enumerate(read_records(bench.journal))
-        if isinstance(r, DecisionRecord) and (r.launch, r.action) == (victim, "simulate")
-    )
-    bench.journal.write_bytes(b"".join(lines[: drawn + 1]))
-    done = bench.run(yaml)
-    assert done.returncode == 0, done.stderr
-    summary = bench.report().content()
-    assert summary["lost"] == [victim] and any("the simulator ended in it" in line for line in summary["degraded"])
-    after = [r for r in read_records(bench.journal)[drawn + 1 :] if isinstance(r, (DecisionRecord, AbortRecord))]
-    assert after and all(record.launch != victim for record in after)
-
-
-def test_a_corrupt_trace_that_is_not_drawn_changes_nothing(bench):
-    bench.had(RANDOM)
-    simulated = set(bench.report().results)
-    spared = next(i for i in range(200) if i not in simulated)
-    bench.journal.unlink()
-    bench.list_path = broken_copy(bench, spared)
-    assert bench.run(RANDOM).returncode == 0
-    assert not bench.report().content()["degraded"]
 
 
 def test_runs_killed_at_random_moments_resume_to_the_same_summary(bench):

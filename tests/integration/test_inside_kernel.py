@@ -62,12 +62,6 @@ def test_the_projection_is_nearer_than_scaling_by_ctas(simulate, tmp_path):
     assert abs(summary_of(tmp_path)["estimate"] - full) < 0.5 * abs(scaled - full)
 
 
-def test_off_changes_nothing(simulate, tmp_path):
-    full = simulate(None)["gpu_tot_sim_cycle"]
-    lines = simulate("policy: all\nintra_kernel: off")
-    assert lines["gpu_tot_sim_cycle"] == full and lines["kernelpoint_projected"] == "0"
-
-
 class TestTwoSms:
     """A GPU cut to two SMs, and launches of 256 CTAs: 16 waves, which `cta` without a model never stopped."""
 
@@ -97,11 +91,3 @@ class TestTwoSms:
         assert f"intra_kernel: cta had no effect: none of the {LAUNCHES} simulated" in " ".join(
             summary_of(tmp_path)["warnings"]
         )
-
-    def test_a_finished_run_that_is_started_again_leaves_its_journal_alone(self, simulate, tmp_path):
-        for relative_error in ("0.05", "0.0001"):
-            simulate(self.YAML.replace("0.05", relative_error))
-            journal = (tmp_path / "run.kpjournal").read_bytes()
-            simulate(self.YAML.replace("0.05", relative_error))
-            assert (tmp_path / "run.kpjournal").read_bytes() == journal
-            (tmp_path / "run.kpjournal").unlink()

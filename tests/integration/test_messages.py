@@ -12,12 +12,6 @@ def refused(tmp_path, monkeypatch):
     return refusal_of
 
 
-@pytest.mark.parametrize("command", ["inspect", "report", "compare"])
-def test_a_name_that_no_file_can_have_is_refused(refused, command):
-    message = refused(command, *["x" * 300] * (2 if command == "compare" else 1))
-    assert "File name too long" in message and message.startswith(f"kernelpoint {command}: ")
-
-
 def test_a_list_whose_traces_cannot_be_read_has_no_clusters(refused, tmp_path):
     (tmp_path / "kernel-1.traceg").write_text(
         "-kernel name = a\n-grid dim = (1,1,1)\n-block dim = (64,1,1)\n#BEGIN_TB\n"

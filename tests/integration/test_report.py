@@ -11,7 +11,6 @@ from trace_events import import_trace
 
 from kernelpoint.journal import load_run
 from kernelpoint.journal.lines import split_lines
-from kernelpoint.profiles.names import base_key
 from kernelpoint.report import view
 from kernelpoint.report.view import plan_of
 
@@ -53,15 +52,6 @@ def test_a_full_run_on_another_gpu_is_refused_as_truth(bench):
 def test_a_page_of_a_full_run_and_of_a_run_without_an_estimate_can_be_made(bench):
     bench.had("policy: all")
     assert run_command("report", bench.journal, "-o", bench.folder / "all.html").returncode == 0
-
-
-def test_a_missing_journal_is_one_message(tmp_path):
-    done = run_command("report", tmp_path / "absent.kpjournal")
-    assert done.returncode == 1 and "cannot read the journal" in done.stderr and "Traceback" not in done.stderr
-
-
-def test_mangled_names_are_shortened():
-    assert base_key("_Z10dot_kernelIfLi128EEvT_") == "dot_kernel"
 
 
 def test_a_budget_on_a_ratio_is_reported_in_the_terminal_and_on_the_page(bench):

@@ -1,6 +1,5 @@
 """Configurations that are refused, and the messages."""
 
-import os
 import re
 
 import pytest
@@ -86,13 +85,6 @@ def test_hostile_yaml_is_refused_with_a_short_message(tmp_path, text, expected):
 def test_a_number_in_scientific_notation_needs_no_point(tmp_path):
     (tmp_path / "a.yaml").write_text("version: 1\npolicy: all\nerror_budget: {relative_error: 5e-3}\n")
     assert load_config(tmp_path / "a.yaml").error_budget.relative_error == 0.005
-
-
-def test_a_fifo_or_a_device_is_refused_without_waiting(tmp_path):
-    os.mkfifo(tmp_path / "fifo")
-    for path, kind in ((tmp_path / "fifo", "a FIFO"), ("/dev/zero", "a character device"), (tmp_path, "a folder")):
-        with pytest.raises(ConfigError, match=kind):
-            load_config(path)
 
 
 def test_the_commented_file_is_a_valid_configuration_with_and_without_its_comments(tmp_path):

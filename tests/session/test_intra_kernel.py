@@ -1,6 +1,5 @@
 """Launches stopped inside: told, projected, journalled, resumed, and in the bound."""
 
-import json
 import math
 from dataclasses import dataclass
 
@@ -151,19 +150,6 @@ def test_launches_too_short_to_stop_leave_the_bound_alone(tmp_path, method):
     off, on = run("off", told=False), run(method, told=True)
     assert on["projected"] == 0 and on["met"]
     assert off["half_width"] == on["half_width"]
-
-
-def test_a_run_resumes_with_its_projections(gpu, tmp_path):
-    whole = gpu.run(open_(gpu, CTA), gpu.act)
-    journal = gpu.folder / "run.kpjournal"
-    lines = journal.read_text().splitlines(keepends=True)
-    results = [i for i, line in enumerate(lines) if json.loads(line)["type"] == "result"]
-    journal.write_text("".join(lines[: results[len(results) // 2] + 1]))
-    before = len(gpu.simulated)
-    resumed = gpu.run(open_(gpu, CTA), gpu.act)
-    assert 0 < len(gpu.simulated) - before < before
-    for key in ("estimate", "half_width", "projected", "cycle_speedup", "simulated"):
-        assert resumed[key] == whole[key], key
 
 
 @pytest.mark.parametrize("change", ["relative_error: 0.02", "relative_error: 0.03, confidence: 0.9"])

@@ -36,32 +36,6 @@ def test_a_run_killed_at_many_random_bytes_ends_with_the_same_summary(host):
         assert len(host.simulated) <= len(expected) - before + 1
 
 
-@pytest.mark.parametrize("kind", ["failing launches", "another counter"])
-def test_other_runs_killed_at_random_bytes_end_the_same(host, kind):
-    more = {"another counter": "estimate: mean"}.get(kind, "")
-    budget = "reads, relative_error: 0.05" if kind == "another counter" else "cycles, relative_error: 0.001"
-    yaml = f"policy: random\nerror_budget: {{counter: {budget}}}\n{more}"
-    failed = set()
-
-    def act(session, index):
-        if kind == "failing launches" and index % 7 == 0 and index not in failed:
-            failed.add(index)
-            session.on_abort(0, index, "no memory")
-        else:
-            host.complete(session, index)
-
-    whole = host.run(host.open(yaml), act)
-    expected, data = results(host), (host.folder / "run.kpjournal").read_bytes()
-    for point in random.Random(6).sample(range(data.index(b"\n"), len(data)), 20):
-        (host.folder / "run.kpjournal").write_bytes(data[:point])
-        again = host.run(host.open(yaml))
-        if kind == "failing launches":  # those that failed once need not fail again
-            again, whole = (
-                {k: v for k, v in told.items() if k not in ("degraded", "passes")} for told in (again, whole)
-            )
-        assert again == whole and results(host) == expected
-
-
 def test_a_resumed_pass_tells_what_is_left_of_it(host):
     host.run(host.open(TIGHT))
     lines = (host.folder / "run.kpjournal").read_bytes().splitlines(keepends=True)
@@ -140,8 +114,10 @@ def test_a_looser_budget_ends_at_once(host):
 )
 def test_resume_is_refused_by_key_when_anything_else_differs(host, change, key):
     host.run(host.open(TIGHT))
+    before = (host.folder / "run.kpjournal").read_bytes()
     with pytest.raises(JournalError, match=key):
         host.open(f"{TIGHT}\n{change}")
+    assert (host.folder / "run.kpjournal").read_bytes() == before
 
 
 def test_resume_is_refused_on_another_simulated_gpu(host):
@@ -175,14 +151,6 @@ def test_resume_never_begins_anew_and_keeps_the_old_journal(host):
     assert (host.folder / "run.kpjournal.1").read_bytes() == old
 
 
-def test_a_refused_resume_leaves_the_journal_as_it_was(host):
-    host.run(host.open(TIGHT))
-    before = (host.folder / "run.kpjournal").read_bytes()
-    with pytest.raises(JournalError):
-        host.open(f"{TIGHT}\nseed: 9")
-    assert (host.folder / "run.kpjournal").read_bytes() == before
-
-
 def test_a_failed_decision_is_still_known_after_a_resume(host):
     failed = []
     whole = host.run(host.open(TIGHT), failing_once(host, failed))
@@ -199,7 +167,7 @@ def test_a_run_killed_just_after_its_estimate_failed_still_simulates_everything(
         raise ZeroDivisionError("boom")
 
     monkeypatch.setattr(session.loop.sample.engine, "grow", explode)
-    host.run(session)
+    assert "ZeroDivisionError: boom" in host.run(session)["degraded"][0]
     lines = (host.folder / "run.kpjournal").read_bytes().splitlines(keepends=True)
     last = next(i for i, line in enumerate(lines) if b'"everything":true' in line)
     (host.folder / "run.kpjournal").write_bytes(b"".join(lines[: last + 1]))
