@@ -313,17 +313,6 @@ def test_overlapping_kernels_are_refused_before_the_first_cycle(simulator, workl
     assert run.lines("launching") == []
 
 
-def test_what_the_plugin_refuses_is_the_one_message_of_the_run(simulator, workload, tmp_path):
-    run = simulator.run(workload, None, "-kernel_sampling", str(tmp_path / "absent.yaml"))
-    assert run.code == 1 and run.err == f"kernelpoint: cannot read {tmp_path / 'absent.yaml'}\n"
-
-
-def test_a_missing_plugin_is_one_clear_message_at_start(simulator, workload):
-    run = simulator.run(workload, "pass 0", plugin="/nowhere/libkernelpoint.so")
-    assert run.code == 1 and "/nowhere/libkernelpoint.so" in run.err and run.err.count("\n") == 1
-    assert run.lines("launching") == []
-
-
 def test_the_configuration_hash_depends_on_the_simulated_gpu_alone(simulator, workload, tmp_path):
     def digest(*options):
         return simulator.run(workload, "pass 0", *options).calls("open")[0][5]

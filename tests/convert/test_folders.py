@@ -1,12 +1,9 @@
 """Launches that share a folder, places of code, and conversions that stop and go on."""
 
-import os
 import resource
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -201,26 +198,6 @@ def test_the_command_converts_and_says_how_many_files_macsim_opens(five, tmp_pat
     assert "before running MacSim: ulimit -n 33" in run_command(*command).stdout
     refused = run_command(*command, "--to", "gem5")
     assert refused.returncode == 1 and "--to: 'gem5' is not known; allowed: macsim" in refused.stderr
-
-
-def test_ctrl_c_stops_soon_and_the_same_command_finishes(tmp_path):
-    body = [f"{16 * (i % 900):04x} ffffffff 1 R{i % 255} LDG.E.64.SYS 1 R2 8 1 0x7f{i:08x} 8" for i in range(6_000)]
-    source = write_launches(tmp_path, *((f"k{n}", body) for n in range(8)))
-    code = (
-        f"from kernelpoint.simulators.macsim.convert import convert_to_macsim; print('begun', flush=True);"
-        f"convert_to_macsim({str(source)!r}, {str(tmp_path / 'out')!r}, level=9, threads=1)"
-    )
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout is not None and process.stdout.readline() == "begun\n"
-    deadline = time.monotonic() + 60
-    while not list((tmp_path / "out").glob("Kernel1*")) and time.monotonic() < deadline and process.poll() is None:
-        time.sleep(0.01)
-    os.kill(process.pid, signal.SIGINT)
-    _, error = process.communicate(timeout=60)
-    assert "KeyboardInterrupt" in error, error
-    assert not (tmp_path / "out" / "kernel_config.txt").exists()
-    convert_to_macsim(source, tmp_path / "out", level=9)
-    assert listed(tmp_path / "out") == [f"Kernel{n}" for n in range(8)]
 
 
 def as_file(path: Path) -> None:

@@ -166,6 +166,12 @@ def test_what_the_plugin_refuses_ends_the_run_with_one_message(host, tmp_path, c
     assert "finish" not in run.log
 
 
+def test_a_plugin_that_is_not_there_ends_the_run_with_one_message(host, tmp_path, monkeypatch):
+    monkeypatch.setattr(host, "plugin", "/nowhere/plugin.so")
+    run = host.run(tmp_path, "pass 0")
+    assert run.code == 1 and "/nowhere/plugin.so" in run.err and run.err.count("\n") == 1
+
+
 def test_a_launch_beyond_the_list_is_refused(host, tmp_path):
     run = host.run(tmp_path, "pass 17")
     assert run.code == 1 and "the plugin asks for" in run.err
@@ -199,13 +205,17 @@ def test_a_launch_is_stopped_inside(host, tmp_path):
         assert flags["0:3"] == "1", "stopped at cycle 40 with CTAs left: completed with KP_RESULT_STOPPED"
 
 
-def test_the_passes_of_several_processes_wait_for_each_other(host, tmp_path):
+@pytest.mark.parametrize(
+    "passes", [["0:2 1:0 1:1", "0:0", "1:2"], ["0:0", "1:1", "0:2"], ["1:0 1:2", "0:1"], ["1:2"], []], ids=str
+)
+def test_the_passes_of_several_processes_wait_for_each_other(host, tmp_path, passes):
     needs(host, "processes")
-    script = "pass 0:2 1:0 1:1\npass 0:0\npass 1:2\nestimate 100 10"
+    script = "\n".join([*(f"pass {launches}" for launches in passes), "estimate 100 10"])
     run = host.run(tmp_path, script, processes=2)
     assert run.code == 0, run.err
-    passes = [int(call[2]) for call in run.calls("launch")]
-    assert passes == sorted(passes) and sorted(run.units("complete")) == ["0:0", "0:2", "1:0", "1:1", "1:2"]
+    assert sorted(run.units("complete")) == sorted(" ".join(passes).split())
+    order = [int(call[2]) for call in run.calls("launch")]
+    assert order == sorted(order)
     assert [call[2] for call in run.calls("process")] == ["6", "6"]
 
 

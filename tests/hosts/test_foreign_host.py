@@ -11,8 +11,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 SKIPPED = {
-    "small": 5,
-    "executing": 5,
+    "small": 9,
+    "executing": 9,
 }  # what the simulator cannot, of several processes, stops, descriptions, execution
 
 

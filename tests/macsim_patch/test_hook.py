@@ -37,16 +37,6 @@ def test_simulating_every_launch_is_the_full_run(simulator, unpatched, workload)
     assert sum(cycles(run).values()) == native["CYC_COUNT_TOT"][0] == run.stats()["KERNELPOINT_CYCLES"][0]
 
 
-@pytest.mark.parametrize("wanted", [[], [0, 5], [1, 2, 3, 4]], ids=str)
-def test_the_run_ends_normally_whichever_launches_are_skipped(simulator, workload, wanted):
-    run = simulator.run(workload, "pass " + " ".join(f"0:{i}" for i in wanted) + "\nestimate 100 10")
-    assert run.code == 0 and run.err == "" and run.out.endswith("Done\n")
-    assert run.kernels() == [f"0:{i}" for i in wanted]
-    stats = run.stats()
-    assert stats["KERNELPOINT_SIMULATED"][0] == len(wanted) and stats["KERNELPOINT_SKIPPED"][0] == 6 - len(wanted)
-    assert stats["KERNELPOINT_CYCLES"][0] == sum(cycles(run).values()) + 100 * (6 - len(wanted))
-
-
 def test_a_skipped_launch_opens_no_trace(simulator, workload):
     for path in (workload.parent / "Kernel2").iterdir():
         path.unlink()
@@ -133,18 +123,6 @@ def test_applications_are_kept_apart_each_with_its_own_estimate(simulator, two, 
         assert own["KERNELPOINT_CYCLES"] == stats[f"KERNELPOINT_APPL{i}_CYCLES"]
         assert own["KERNELPOINT_LAUNCHES"][0] == 3
     assert [int(call[7]) for call in run.calls("complete") if call[1] == "1:0"] == [warps[7]], "its own instructions"
-
-
-@pytest.mark.parametrize(
-    "script",
-    ["pass 0:0\npass 1:1\npass 0:2", "pass 1:0 1:2\npass 0:1", "pass 0:2 1:0 1:1\npass 0:0\npass 1:2", "pass 1:2", ""],
-)
-def test_an_application_whose_pass_is_over_waits_for_the_others(simulator, two, script):
-    run = simulator.run(two, script, SHARED)
-    assert run.code == 0 and run.err == "" and run.out.endswith("Done\n")
-    assert sorted(run.kernels()) == sorted(word for word in script.split() if ":" in word)
-    passes = [int(call[3]) for call in run.calls("launch")]
-    assert passes == sorted(passes)
 
 
 def test_an_application_on_cpu_cores_is_not_sampled(simulator, two):
@@ -261,9 +239,3 @@ def test_the_configuration_hash_leaves_out_paths_and_follows_the_machine(simulat
 def test_the_option_may_stand_in_the_parameter_file(simulator, workload):
     run = simulator.run(workload, "pass 0:0", parameters="kernel_sampling script.txt\n")
     assert run.code == 0 and run.kernels() == ["0:0"]
-
-
-def test_a_plugin_that_is_not_there_is_one_message(simulator, workload, tmp_path):
-    broken = type(simulator)(simulator.program, tmp_path / "none.so")
-    run = broken.run(workload, ALL)
-    assert run.code == 1 and "plugin cannot be opened" in run.err and run.kernels() == []

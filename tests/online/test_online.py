@@ -82,16 +82,6 @@ def test_results_do_not_change_what_the_first_pass_simulates(host):
     assert actions == [(r.launch, r.action) for r in decisions(host)]
 
 
-@pytest.mark.parametrize("limit", [0, 1, 5, 10])
-def test_a_killed_run_goes_on_where_it_stopped(host, limit):
-    whole = host.walk(host.open(LOOSE))
-    host.journal.unlink()
-    expected, host.simulated = host.simulated, []
-    assert host.walk(host.open(LOOSE), limit=limit) is None
-    resumed = host.walk(host.open(LOOSE))
-    assert resumed == whole and host.simulated == expected
-
-
 def test_a_run_killed_at_any_byte_ends_the_same(host):
     whole = host.walk(host.open(LOOSE))
     data = host.journal.read_bytes()
@@ -158,14 +148,6 @@ def test_a_run_ended_early_speaks_of_no_launch_that_it_has_not_seen(host):
     content = plain(session.summary)
     assert content["launches"] == 100 and content["estimate"] is None and content["bound"] == "none"
     assert content["simulated"] + content["skipped"] == 100
-
-
-def test_a_second_result_of_a_launch_is_refused(host):
-    session, index = through_census(host)
-    session.on_launch(0, index, host.paths[index])
-    host.complete(session, index)
-    with pytest.raises(HostError, match="not in flight"):
-        host.complete(session, index)
 
 
 def test_a_result_in_the_census_is_refused(host):
