@@ -32,7 +32,9 @@ from kernelpoint import api
 from kernelpoint.config import parse_config
 from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, stratify
 from kernelpoint.journal import JournalWriter
-from kernelpoint.planning.plans import Planning
+from kernelpoint.planning.frame import SamplingFrame, hash_design
+from kernelpoint.planning.making import Planning
+from kernelpoint.planning.plan import Plan
 from kernelpoint.policies.labels import context
 from kernelpoint.policies.methods.kernelpoint import MADE_FOR_PROFILES
 from kernelpoint.policies.registry import load_policy
@@ -42,9 +44,7 @@ from kernelpoint.session.session import Session
 from kernelpoint.session.setup import Setup, budget_of
 from kernelpoint.traces import launch_paths, read_trace_list
 from kernelpoint.workload import Need, Population, complete, population_for
-from kernelpoint.workload.frame import SamplingFrame, hash_design
 from kernelpoint.workload.host_info import HostInfo
-from kernelpoint.workload.plan import Plan
 
 BODY = 5000  # launches of a loop body
 ITERATION, KERNELS, SHAPES, FILES = 2000, 40, 300, 1000  # of the program that `select` reads

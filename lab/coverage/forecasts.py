@@ -18,7 +18,7 @@ from populations import Population, full_runs
 from runs import Numbers, add_folder, arguments, print_table, share
 
 from kernelpoint.estimation import ErrorBudget
-from kernelpoint.planning.forecasts import ranged, rehearse
+from kernelpoint.planning.rehearsals import ranged, rehearse
 
 
 def one(people: Population, eps: float, seed: int) -> Sequence[float]:

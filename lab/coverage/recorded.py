@@ -17,7 +17,7 @@ import numpy as np
 
 from kernelpoint.estimation import AssistedDesign
 from kernelpoint.journal import load_run
-from kernelpoint.workload.plan import Plan
+from kernelpoint.planning.plan import Plan
 
 
 def write(path: str, names: list[str | None], columns: Mapping[str, np.ndarray]) -> None:

@@ -23,6 +23,8 @@ from runs import arguments, bias, mean, percent, print_table, share, text_of
 from kernelpoint.config import parse_config
 from kernelpoint.estimation import ErrorBudget
 from kernelpoint.journal import JournalWriter, SummaryRecord
+from kernelpoint.planning.frame import SamplingFrame
+from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.selecting import NEXT, draw, first_phase
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import Profile, read_profile
@@ -33,9 +35,7 @@ from kernelpoint.session.session import Session
 from kernelpoint.session.setup import Setup
 from kernelpoint.traces import launch_paths, read_header
 from kernelpoint.workload import Population
-from kernelpoint.workload.frame import SamplingFrame
 from kernelpoint.workload.host_info import HostInfo
-from kernelpoint.workload.plan import Plan
 
 ROUNDS = 4  # tracing rounds at most
 

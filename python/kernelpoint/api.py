@@ -23,12 +23,12 @@ from kernelpoint.arguments import checked
 from kernelpoint.config import Config, parse_config
 from kernelpoint.errors import ConfigError, shown
 from kernelpoint.estimation import AssistedDesign, ErrorBudget
-from kernelpoint.planning.forecasts import forecasts
-from kernelpoint.planning.plans import Planning
+from kernelpoint.planning import plan as plans
+from kernelpoint.planning.making import Planning
+from kernelpoint.planning.rehearsals import forecasts
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.pool import Pool
 from kernelpoint.workload import Need, complete, population_for
-from kernelpoint.workload import plan as plans
 from kernelpoint.workload.host_info import HostInfo
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from kernelpoint.cli.host import program
 from kernelpoint.encoder.embed import Task, embed_piece
 from kernelpoint.errors import PlanError, SessionError, TraceError
 from kernelpoint.fast_model import predict, shipped
+from kernelpoint.planning.plan import Plan
 from kernelpoint.pool import pieces_of
 from kernelpoint.traces import ArtefactCache, scan_launches
-from kernelpoint.workload.plan import Plan
 
 pytest.importorskip("distributed", reason="kernelpoint[cluster] is not installed")
 

@@ -25,8 +25,8 @@ import kinds_of_runs
 from kernelpoint.errors import KernelPointError, PlanError
 from kernelpoint.estimation import Design
 from kernelpoint.journal import writer
+from kernelpoint.planning.plan import Plan
 from kernelpoint.traces import ArtefactCache
-from kernelpoint.workload.plan import Plan
 
 LAYER = ctypes.CDLL(None)
 ONCE, SHORT, DEAD = 0, 1, 2

@@ -6,7 +6,7 @@ import zipfile
 
 import numpy as np
 
-from kernelpoint.workload.plan import FORMAT_VERSION
+from kernelpoint.planning.plan import FORMAT_VERSION
 
 KIND, KEY = "embedding", "ab" * 16
 

@@ -31,12 +31,12 @@ from kernelpoint.coordinator.sweep import sweep_configs
 from kernelpoint.encoder.checkpoint import _ZEROS, BUILTIN, _checksum, checkpoint_path, read_checkpoint, read_tensors
 from kernelpoint.errors import ConfigError, JournalError, KernelPointError, PlanError, ProfileError
 from kernelpoint.journal import load_run
+from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.selecting import draw
 from kernelpoint.profiles import read_profile
 from kernelpoint.selection import Selection, read_census
 from kernelpoint.traces import ArtefactCache
 from kernelpoint.traces.cache import checksum
-from kernelpoint.workload.plan import Plan
 
 EXAMPLES = settings(max_examples=int(os.environ.get("EXAMPLES", "60")), deadline=None)
 WORDS = ("", "0", "-1", "1e999", "NaN", "null", "true", "[]", "{}", '""', '"', ",", "\n", "\0", 25 * "9", 2000 * "[")

@@ -16,9 +16,9 @@ from trace_writer import cta, small_trace
 from kernelpoint.archive import read_archive, write_archive
 from kernelpoint.errors import PlanError
 from kernelpoint.estimation import Design
+from kernelpoint.planning.plan import Plan
 from kernelpoint.traces import ArtefactCache, scan_launches
 from kernelpoint.traces.cache import SCHEMA, VERSION, checksum
-from kernelpoint.workload.plan import Plan
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
 

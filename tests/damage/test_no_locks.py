@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from embedded_host import host_command, run_host
 
-from kernelpoint.workload.plan import Plan
+from kernelpoint.planning.plan import Plan
 
 COMMAND = [sys.executable, "-c", "from kernelpoint.cli import main; main()"]
 

@@ -21,9 +21,9 @@ from kernelpoint.errors import KernelPointError, TraceError
 from kernelpoint.fast_model import shipped
 from kernelpoint.files import write_output
 from kernelpoint.graphs import build_graph
+from kernelpoint.planning.plan import Plan
 from kernelpoint.profiles import read_profile
 from kernelpoint.traces import launch_paths, read_header, scan_trace
-from kernelpoint.workload.plan import Plan
 
 READERS = {
     "list": launch_paths,

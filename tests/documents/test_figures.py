@@ -7,7 +7,7 @@ from pages import numbers, section, tables
 from kernelpoint.encoder.checkpoint import ENCODER_VERSION
 from kernelpoint.journal.records import FORMAT_VERSION as JOURNAL_VERSION
 from kernelpoint.planning import validation_launches
-from kernelpoint.workload.plan import FORMAT_VERSION as PLAN_VERSION
+from kernelpoint.planning.plan import FORMAT_VERSION as PLAN_VERSION
 
 RUNS, LISTS = tables(section("docs/evidence/accelsim.md", "Runs"))[:2]
 

@@ -14,9 +14,9 @@ from kernelpoint.encoder.checkpoint import read_tensors
 from kernelpoint.encoder.embed import round_embeddings
 from kernelpoint.errors import ConfigError, PlanError, SetupError
 from kernelpoint.graphs import build_graph
+from kernelpoint.planning.plan import Plan
 from kernelpoint.randomness import generator
 from kernelpoint.traces import ArtefactCache, launch_paths, scan_launches
-from kernelpoint.workload.plan import Plan
 from kernelpoint_lab.synth.families import FAMILIES
 from kernelpoint_lab.synth.lists import write_list
 from kernelpoint_lab.synth.memory import Memory

@@ -11,8 +11,8 @@ from workloads import synthesised
 
 from kernelpoint import cli
 from kernelpoint.fast_model.predict import PREDICTIONS
+from kernelpoint.planning.plan import Plan
 from kernelpoint.randomness import permanent_random_numbers
-from kernelpoint.workload.plan import Plan
 
 
 @pytest.fixture

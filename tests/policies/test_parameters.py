@@ -7,7 +7,7 @@ import pytest
 
 from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError
-from kernelpoint.planning.plans import origin_of
+from kernelpoint.planning.making import origin_of
 from kernelpoint.policies.registry import load_policy, policy_names
 from kernelpoint.policies.synthetic_population import make, synthetic_profile, synthetic_scan
 from kernelpoint.workload import Population

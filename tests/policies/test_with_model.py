@@ -8,12 +8,12 @@ from workloads import synthesised
 
 from kernelpoint.config import parse_config
 from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, passes
+from kernelpoint.planning.plan import Plan
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
 from kernelpoint.randomness import generator
 from kernelpoint.session.setup import prepare
 from kernelpoint.workload import Population
 from kernelpoint.workload.host_info import HostInfo
-from kernelpoint.workload.plan import Plan
 
 
 def population(unpredicted: int = 0) -> tuple[Population, np.ndarray]:

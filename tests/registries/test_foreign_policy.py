@@ -13,7 +13,7 @@ from kernelpoint.errors import ConfigError, PolicyError
 from kernelpoint.evaluation.evaluate import Cell
 from kernelpoint.evaluation.run import ResultsFile, compare
 from kernelpoint.evaluation.workload import load_workload, parse_request
-from kernelpoint.planning.plans import plan_for
+from kernelpoint.planning.making import plan_for
 from kernelpoint.policies.conformance import CHECKS
 from kernelpoint.policies.processes import design_of
 from kernelpoint.policies.registry import load_policy, policy_names

@@ -7,7 +7,7 @@ import pytest
 
 from kernelpoint.counters.proportional import with_proportional
 from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, passes, proportional_total
-from kernelpoint.workload.plan import Plan
+from kernelpoint.planning.plan import Plan
 
 
 def drawn_totals(seeds, between, within, drawn_groups):

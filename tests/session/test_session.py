@@ -9,7 +9,7 @@ from simulated_host import failing_once
 from kernelpoint.errors import ConfigError, HostError
 from kernelpoint.journal import PassRecord, ResultRecord, load_run
 from kernelpoint.journal.text import plain
-from kernelpoint.workload.plan import Plan
+from kernelpoint.planning.plan import Plan
 
 LOOSE = "policy: random\nerror_budget: {relative_error: 0.05}"
 TIGHT = "policy: random\nerror_budget: {relative_error: 0.001}"

@@ -15,11 +15,11 @@ from kernelpoint.config import Config, parse_config
 from kernelpoint.estimation import Engine
 from kernelpoint.pages.numbers import percent
 from kernelpoint.pages.tables import Column, Row, Table, write_csv
-from kernelpoint.planning.plans import keep_plan
+from kernelpoint.planning.forecast import sentences
+from kernelpoint.planning.making import keep_plan
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.pool import Pool
 from kernelpoint.session.setup import budget_of
-from kernelpoint.workload.forecast import sentences
 from kernelpoint.workload.host_info import HostInfo
 
 SHOWN = 20  # clusters; the CSV file has the cluster of every launch

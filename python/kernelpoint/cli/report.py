@@ -16,6 +16,7 @@ from kernelpoint.cli.live import serve
 from kernelpoint.errors import ConfigError
 from kernelpoint.journal import Run, load_run
 from kernelpoint.pages.tables import Table
+from kernelpoint.planning.forecast import compared
 from kernelpoint.progress import telling
 from kernelpoint.report.counters import counter_table
 from kernelpoint.report.figures import draw_figures
@@ -28,7 +29,6 @@ from kernelpoint.report.sentences import sentences
 from kernelpoint.report.simai import write_simai
 from kernelpoint.report.system_times import End, system_times
 from kernelpoint.report.view import plan_of, view_of
-from kernelpoint.workload.forecast import compared
 
 MOST_RANGES = 40  # outermost ones of the terminal; the page has all
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from kernelpoint.estimation import Engine, Estimate, Look
+from kernelpoint.planning.plan import Plan
 from kernelpoint.ratios import RATIOS
-from kernelpoint.workload.plan import Plan
 
 # Counter of a host -> what of a trace it may be: a count, less others. Which it is, the simulated launches tell. Some
 # simulators count instructions of warps, less those that their reader leaves out.

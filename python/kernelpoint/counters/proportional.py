@@ -10,8 +10,8 @@ import numpy as np
 
 from kernelpoint.estimation import Engine, Estimate, Look, proportional_total
 from kernelpoint.estimation.quantiles import two_sided
+from kernelpoint.planning.plan import Plan
 from kernelpoint.simulators import simulators
-from kernelpoint.workload.plan import Plan
 
 # The tables of all simulators. EVENTS: counter -> predicted counter that it is in proportion to, kernel by kernel. REPLAY:
 # relative standard deviations of totals for what replay does not restore. PREDICTED: those of totals that are sums of the

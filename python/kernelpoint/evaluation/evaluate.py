@@ -14,14 +14,14 @@ from kernelpoint.config import Config, parse_config
 from kernelpoint.errors import KernelPointError
 from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, Look, passes
 from kernelpoint.evaluation.workload import Workload
+from kernelpoint.planning.frame import SamplingFrame
+from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.validation_launches import choose, first_number, shortest_list
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import Profile
 from kernelpoint.simulators import simulator_of
 from kernelpoint.workload import Available, Need, Population, complete, why_unassisted
-from kernelpoint.workload.frame import SamplingFrame
-from kernelpoint.workload.plan import Plan
 
 Log = Callable[[str], None]
 

@@ -11,9 +11,9 @@ from kernelpoint.errors import ConfigError, JournalError, PlanError
 from kernelpoint.estimation import AssistedDesign, Bound, CellSampling, ErrorBudget, Method
 from kernelpoint.estimation.bounds import Kind
 from kernelpoint.journal import DecisionRecord, DegradedRecord, PassRecord, Run, StrataRecord
+from kernelpoint.planning.frame import hash_design
+from kernelpoint.planning.plan import Plan
 from kernelpoint.workload import Population
-from kernelpoint.workload.frame import hash_design
-from kernelpoint.workload.plan import Plan
 
 
 @dataclass(frozen=True)

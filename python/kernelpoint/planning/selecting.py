@@ -11,7 +11,8 @@ import numpy as np
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, StrataSampling, TwoPhaseDesign
-from kernelpoint.planning.plans import Planning, check_origin
+from kernelpoint.planning.making import Planning, check_origin
+from kernelpoint.planning.plan import Plan
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import Profile
@@ -29,7 +30,6 @@ from kernelpoint.workload import (
     with_model_source,
 )
 from kernelpoint.workload.host_info import HostInfo
-from kernelpoint.workload.plan import Plan
 
 Log = Callable[[str], None]
 MOST_EQUAL = 8  # Model: of equal launches in a layer so many are drawn, enough for a variance

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from kernelpoint.config import Config
 from kernelpoint.config.schema import ReplayConfig
 from kernelpoint.estimation import Engine, dependence, first_validations
+from kernelpoint.planning.frame import SamplingFrame
 from kernelpoint.randomness import generator
-from kernelpoint.workload.frame import SamplingFrame
 
 LEAST_SHARE = 30  # launches that a list needs for each validation launch
 MOST_VALIDATED = 12  # where the configuration leaves their number open

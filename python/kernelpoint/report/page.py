@@ -11,6 +11,7 @@ from kernelpoint.files import write_output
 from kernelpoint.journal import Run
 from kernelpoint.pages.numbers import factor, share
 from kernelpoint.pages.page import Chart, Facts, Page, Text, Verdict
+from kernelpoint.planning.forecast import compared
 from kernelpoint.report.charts import charts
 from kernelpoint.report.counters import counter_table
 from kernelpoint.report.full_run import sentence
@@ -20,7 +21,6 @@ from kernelpoint.report.sentences import sentences
 from kernelpoint.report.view import RunView, plan_of, view_run
 from kernelpoint.session.verdict import EXACT, NOTHING, TOTAL_ERROR, open_launch, verdict
 from kernelpoint.simulators import options_of, simulator
-from kernelpoint.workload.forecast import compared
 
 SECTIONS = {
     "share": (

@@ -11,11 +11,11 @@ from kernelpoint.errors import PlanError
 from kernelpoint.estimation import Design, variance_shares
 from kernelpoint.journal import Run
 from kernelpoint.pages.numbers import Amount
+from kernelpoint.planning.plan import Plan
 from kernelpoint.profiles.names import base_key, readable
 from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.ratios import RATIOS, rates_of
 from kernelpoint.report.full_run import FullRun, compare
-from kernelpoint.workload.plan import Plan
 
 OTHERS = "other kernels"
 UNNAMED = "(name not known)"

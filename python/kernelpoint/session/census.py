@@ -10,13 +10,13 @@ import numpy as np
 from kernelpoint.errors import HostError, PlanError
 from kernelpoint.estimation import Design
 from kernelpoint.journal import DecisionRecord, PopulationRecord
-from kernelpoint.planning.plans import Planning, origin_of
+from kernelpoint.planning.frame import SamplingFrame, strata_record
+from kernelpoint.planning.making import Planning, origin_of
+from kernelpoint.planning.plan import Plan
 from kernelpoint.session.queue import DONE, END_OF_LIST, OK, PENDING, SKIP, Answer, Queue
 from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.setup import Setup
 from kernelpoint.workload import Population
-from kernelpoint.workload.frame import SamplingFrame, strata_record
-from kernelpoint.workload.plan import Plan
 
 FARTHEST = 1 << 20  # launches that may be asked about ahead of all others; every launch before them takes memory
 

@@ -28,6 +28,7 @@ from kernelpoint.journal import (
     ResumeRecord,
     SummaryRecord,
 )
+from kernelpoint.planning.frame import SamplingFrame
 from kernelpoint.planning.range_targets import widths
 from kernelpoint.session.census import Census
 from kernelpoint.session.ledger import MAX_ATTEMPTS
@@ -40,7 +41,6 @@ from kernelpoint.session.sampled_launches import SampledLaunches, describe
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.summary import summarise
 from kernelpoint.session.validation import ReplayCheck, Validation, check_without_validation, needs_validation
-from kernelpoint.workload.frame import SamplingFrame
 
 
 class Loop:

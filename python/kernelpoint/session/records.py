@@ -13,9 +13,9 @@ from kernelpoint.estimation import Estimate, Look, Tree, subtotals
 from kernelpoint.journal import EstimateRecord, KernelRecord, LaunchesRecord, LookRecord, RangeRecord
 from kernelpoint.journal.launch_estimates import pack
 from kernelpoint.journal.records import BLOCK
+from kernelpoint.planning.plan import Plan
 from kernelpoint.ranges import Ranges
 from kernelpoint.ratios import rates_of
-from kernelpoint.workload.plan import Plan
 
 if TYPE_CHECKING:
     from kernelpoint.session.sample import Sample

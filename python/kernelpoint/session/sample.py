@@ -16,12 +16,12 @@ from kernelpoint.counters.proportional import with_proportional
 from kernelpoint.errors import KernelPointError
 from kernelpoint.estimation import Design, Engine, LayerSampling, Look, SystematicError
 from kernelpoint.journal import DecisionRecord, LaunchesRecord
+from kernelpoint.planning.frame import SamplingFrame
 from kernelpoint.planning.range_targets import range_samples
 from kernelpoint.planning.selecting import write_next
 from kernelpoint.ratios import RATIOS
 from kernelpoint.session.records import launches_records
 from kernelpoint.session.setup import Setup
-from kernelpoint.workload.frame import SamplingFrame
 
 Result = tuple[
     Mapping[str, float], Mapping[str, float | None] | None

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelpoint.errors import HostError
 from kernelpoint.journal import AbortRecord, DecisionRecord, ResultRecord
+from kernelpoint.planning.frame import SamplingFrame
 from kernelpoint.session.intra_kernel import IntraKernel, Trajectories
 from kernelpoint.session.ledger import Ledger
 from kernelpoint.session.queue import (
@@ -30,7 +31,6 @@ from kernelpoint.session.replays import KEPT, REPLAYED
 from kernelpoint.session.sample import Sample
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.worker_protocol import Planned, Step
-from kernelpoint.workload.frame import SamplingFrame
 
 
 class SampledLaunches(Queue):

@@ -11,6 +11,7 @@ from kernelpoint.errors import HostError, JournalError, SessionError
 from kernelpoint.estimation import AssistedDesign
 from kernelpoint.journal import JournalWriter, RangeRecord, Record, ResultRecord, ResumeRecord, SummaryRecord
 from kernelpoint.journal.text import text_of
+from kernelpoint.planning.forecast import compared
 from kernelpoint.session.abi_summary import Summary
 from kernelpoint.session.earlier_run import check_same_run
 from kernelpoint.session.loop import Loop
@@ -24,7 +25,6 @@ from kernelpoint.session.trace_checks import TraceIntegrity
 from kernelpoint.session.verdict import open_launch
 from kernelpoint.session.worker_protocol import Planned
 from kernelpoint.traces.replay import Replayed
-from kernelpoint.workload.forecast import compared
 
 
 class Session:

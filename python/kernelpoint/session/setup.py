@@ -15,7 +15,8 @@ from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import Design, Engine, ErrorBudget, Method
 from kernelpoint.fast_model.predictions import OF_TOTAL
 from kernelpoint.journal import HostRecord, RunRecord
-from kernelpoint.planning.plans import plan_for
+from kernelpoint.planning.frame import SamplingFrame, hash_design, strata_record
+from kernelpoint.planning.making import plan_for
 from kernelpoint.planning.range_targets import check_range_targets
 from kernelpoint.planning.selecting import selected
 from kernelpoint.policies.contract import Policy
@@ -28,7 +29,6 @@ from kernelpoint.session.intra_kernel import check_intra_kernel
 from kernelpoint.session.trace_checks import check_architectures
 from kernelpoint.simulators import simulators
 from kernelpoint.workload import population_for
-from kernelpoint.workload.frame import SamplingFrame, hash_design, strata_record
 from kernelpoint.workload.host_info import HostInfo
 from kernelpoint.workload.model import Log
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from kernelpoint.estimation import Look
 from kernelpoint.journal import EstimateRecord, OpenLaunchRecord, PartRecord, ReplayErrorRecord, SummaryRecord
+from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.range_targets import targets_of_ranges
 from kernelpoint.session.records import estimate_records, kernel_records, number
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.validation import ReplayCheck
 from kernelpoint.session.verdict import SAMPLING_ERROR, coverage_of_bound, verdict
-from kernelpoint.workload.plan import Plan
 
 if TYPE_CHECKING:
     from kernelpoint.session.sample import Sample

@@ -28,6 +28,7 @@ from kernelpoint.estimation import (
 )
 from kernelpoint.fast_model.predictions import OF_TOTAL
 from kernelpoint.journal import AbortRecord, FurtherValidationsRecord, ValidationRecord
+from kernelpoint.planning.frame import SamplingFrame
 from kernelpoint.planning.validation_launches import DEEPEST, MOST_VALIDATED, READS, choose, first_number, shortest_list
 from kernelpoint.ratios import ACTIVE_CYCLES, RATIOS
 from kernelpoint.session.queue import (
@@ -47,7 +48,6 @@ from kernelpoint.session.replays import KEPT, REPLAYED
 from kernelpoint.session.verdict import OF_MEAN
 from kernelpoint.session.worker_protocol import Planned, Step
 from kernelpoint.simulators import simulator_of
-from kernelpoint.workload.frame import SamplingFrame
 
 if TYPE_CHECKING:
     from kernelpoint.session.sample import Sample

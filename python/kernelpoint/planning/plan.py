@@ -13,7 +13,7 @@ from kernelpoint.archive import read_archive, write_archive
 from kernelpoint.arguments import check, checked
 from kernelpoint.errors import ConfigError, PlanError, shown
 from kernelpoint.estimation import AssistedDesign, Design, Prediction, TwoPhaseDesign
-from kernelpoint.workload.forecast import Forecast
+from kernelpoint.planning.forecast import Forecast
 
 FORMAT_VERSION = 7
 _STRATA_PARTS = tuple(f.name for f in fields(Design) if f.name != "u")

@@ -12,6 +12,8 @@ import numpy as np
 from kernelpoint.config import Config
 from kernelpoint.errors import PolicyError
 from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, Method, passes
+from kernelpoint.planning.forecast import Forecast, targets_text
+from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.range_targets import check_range_targets, range_samples, targets_of_ranges
 from kernelpoint.planning.validation_launches import first_number, shortest_list
 from kernelpoint.policies.contract import Policy
@@ -21,8 +23,6 @@ from kernelpoint.ranges import ranges_for
 from kernelpoint.ratios import RATIOS
 from kernelpoint.simulators import simulator_of
 from kernelpoint.workload import Population
-from kernelpoint.workload.forecast import Forecast, targets_text
-from kernelpoint.workload.plan import Plan
 
 BUDGETS = (0.05, 0.01, 0.005)
 MOST_LAUNCHES = 1_000_000  # beyond that, planning for three budgets takes longer than anybody waits

@@ -9,8 +9,8 @@ import numpy as np
 
 from kernelpoint.estimation import AssistedDesign, Design
 from kernelpoint.journal import StrataRecord
+from kernelpoint.planning.plan import Plan
 from kernelpoint.workload import Population
-from kernelpoint.workload.plan import Plan
 
 
 @dataclass(frozen=True)

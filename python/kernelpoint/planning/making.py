@@ -14,6 +14,7 @@ from kernelpoint import __version__
 from kernelpoint.config import Config
 from kernelpoint.errors import PlanError
 from kernelpoint.estimation import AssistedDesign, Design
+from kernelpoint.planning.plan import Plan
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
 from kernelpoint.progress import WorkProgress
@@ -22,7 +23,6 @@ from kernelpoint.traces import cache_folder, scan_launches
 from kernelpoint.traces.passing import passing
 from kernelpoint.traces.scan_table import ScanTable
 from kernelpoint.workload import Available, Need, Population, check_available, complete
-from kernelpoint.workload.plan import Plan
 
 Log = Callable[[str], None]
 
