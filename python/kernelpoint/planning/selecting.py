@@ -174,7 +174,7 @@ def _with_model(
         return plan
     reason = why_unassisted(config, traced)
     if reason is None and traced.model_source is not None:
-        model = predicted(traced, traced.model_source, log).model
+        model = predicted(traced, log).model
         assert model is not None
         phase = first_phase(_strata(plan), config, population, model)
         if phase is not None:

@@ -5,8 +5,6 @@ At its end every launch is known, so the plan is made as if the list had been th
 
 from __future__ import annotations
 
-import numpy as np
-
 from kernelpoint.errors import HostError, PlanError
 from kernelpoint.estimation import Design
 from kernelpoint.journal import DecisionRecord, PopulationRecord
@@ -92,10 +90,7 @@ class Census(Queue):
         """The launches so far, each of which stands for itself only."""
         population = self.population()
         origin = origin_of(self._setup.config, self._setup.policy, population, frozenset())
-        alone = np.full(population.size, -1, dtype=np.int32)
-        return SamplingFrame.of(
-            population, Plan(Design(alone, np.empty(0, dtype=np.int64), population.u), origin), None
-        )
+        return SamplingFrame.of(population, Plan(Design.take_all(population.u), origin), None)
 
     def record(self, frame: SamplingFrame) -> PopulationRecord:
         """The end of the census, as it stands in the journal; the plan lies beside it, for reports."""

@@ -220,9 +220,7 @@ class Sample:
     def simulate_everything(self) -> None:
         """Give the design up for one in which every launch is simulated (the failure rule)."""
         known, frame = self.engine, self._frame.design
-        alone = np.full(len(self.has_result), -1, dtype=np.int32)
-        domains = frame.domains if isinstance(frame, Design) else None
-        self._design = Design(alone, first_sizes=np.empty(0, dtype=np.int64), u=frame.u, domains=domains)
+        self._design = Design.take_all(frame.u, frame.domains if isinstance(frame, Design) else None)
         self.engine = Engine(self._design, self._setup.budget, "mean", RATIOS)
         self.engine.take_over(known)
         others = self._known.keys() - {unit for unit, _ in known.records()}

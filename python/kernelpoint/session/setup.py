@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from kernelpoint import __version__
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError
@@ -224,11 +222,7 @@ def drawn_whole(
     """
     if frame is None or OF_TOTAL not in frame.design.means:
         return None
-    design = Design(
-        strata=np.full(frame.population.size, -1, dtype=np.int32),
-        first_sizes=np.empty(0, dtype=np.int64),
-        u=frame.design.u,
-    )
+    design = Design.take_all(frame.design.u)
     hashes = {**frame.hashes, "design": hash_design(design)}
     is_whole = _draws_all(frame, budget) if begun_with is None else begun_with.get("design") == hashes["design"]
     return replace(frame, plan=replace(frame.plan, design=design), hashes=hashes) if is_whole else None

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from kernelpoint.errors import ConfigError, PolicyError, ProfileError, TraceError
 from kernelpoint.progress import WorkProgress
-from kernelpoint.workload.alignment import aligned
 from kernelpoint.workload.model import model_profile, predicted
-from kernelpoint.workload.population import Population
+from kernelpoint.workload.population import Population, aligned
 
 if TYPE_CHECKING:
     from kernelpoint.config import Config, EncoderConfig
@@ -154,7 +153,7 @@ def complete(
         )
         population = replace(population, embeddings=embeddings)
     if Need.MODEL in needs and population.model is None and population.model_source is not None:
-        population = predicted(population, population.model_source, log)
+        population = predicted(population, log)
     return population
 
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernelpoint.workload.alignment import named
 from kernelpoint.workload.host_info import HostInfo
-from kernelpoint.workload.population import Population
+from kernelpoint.workload.population import Population, named
 
 if TYPE_CHECKING:
     from kernelpoint.fast_model import Configuration
@@ -28,10 +27,9 @@ class ModelSource:
         setting: of the key `fast_model`: `auto`, or a file.
         simulator: description of the host.
         paths: traces of all launches.
-        lists: trace list of each process.
         log: told which configuration was chosen.
 
-    >>> v100 = ModelSource("v100", HostInfo(simulator="mine"), paths=(), lists=(), log=print)
+    >>> v100 = ModelSource("v100", HostInfo(simulator="mine"), paths=(), log=print)
     >>> v100.configuration.name, sorted(v100.identity())
     ('v100', ['config_hash', 'configuration', 'model_version'])
     """
@@ -39,7 +37,6 @@ class ModelSource:
     setting: str
     simulator: HostInfo
     paths: tuple[str, ...]
-    lists: tuple[str, ...]
     log: Log
 
     @cached_property
@@ -66,50 +63,42 @@ def with_model_source(population: Population, setting: str, simulator: HostInfo,
 
     Args:
         setting: `auto`, `off`, or a file; see :func:`kernelpoint.fast_model.configuration_for`.
-        simulator: description of the host.
 
     Raises:
         ConfigError: the file is refused.
 
-    >>> from types import SimpleNamespace
-    >>> from kernelpoint.traces import launch_paths
-    >>> from kernelpoint.workload import Population
-    >>> paths = tuple(launch_paths("traces/kernelslist.g"))
-    >>> host = SimpleNamespace(simulator="any", configuration="", config_hash="", list_paths=["traces/kernelslist.g"])
-    >>> with_model_source(Population(counts=(6,), seed=0, paths=paths), "v100", host, print).model_source is None
+    >>> from kernelpoint.workload import population_of
+    >>> host = HostInfo("mine", list_paths=("traces/kernelslist.g",))
+    >>> with_model_source(population_of(host, seed=0), "v100", host, print).model_source is None
     False
     """
-    lists = tuple(path for path in simulator.list_paths if path is not None)
-    if setting == "off" or not population.has_traces or len(lists) != len(population.counts):
+    if setting == "off" or not population.has_traces or None in simulator.list_paths:
         return population
-    source = ModelSource(setting, simulator, population.paths, lists, log)
+    source = ModelSource(setting, simulator, population.paths, log)
     if setting != "auto":
         _ = source.configuration  # a bad file is refused at once, used or not
     return replace(population, model_source=source)
 
 
-def predicted(population: Population, source: ModelSource, log: Log) -> Population:
-    """The population with predictions of each launch in the simulator's terms, process by process, made or recalled.
+def predicted(population: Population, log: Log) -> Population:
+    """The population with predictions of each launch by its model source, in the simulator's terms, made or recalled.
 
-    >>> from types import SimpleNamespace
-    >>> from kernelpoint.traces import launch_paths
-    >>> from kernelpoint.workload import Population, with_model_source
-    >>> paths = tuple(launch_paths("traces/kernelslist.g"))
-    >>> host = SimpleNamespace(simulator="any", configuration="", config_hash="", list_paths=["traces/kernelslist.g"])
-    >>> population = with_model_source(Population(counts=(6,), seed=0, paths=paths), "v100", host, print)
-    >>> population = predicted(population, population.model_source, lambda line: None)
-    >>> population.model.counters["cycles"].shape
+    >>> from kernelpoint.workload import population_of
+    >>> host = HostInfo("mine", list_paths=("traces/kernelslist.g",))
+    >>> population = with_model_source(population_of(host, seed=0), "v100", host, print)
+    >>> predicted(population, lambda line: None).model.counters["cycles"].shape
     (6,)
     """
     from kernelpoint.fast_model import Predictions, in_terms_of, predict
     from kernelpoint.traces import read_trace_list
     from kernelpoint.traces.passing import passing
 
-    configuration = source.configuration
-    parts = []
-    for number, path in enumerate(source.lists):
+    source = population.model_source
+    assert source is not None
+    told, configuration, parts = source.simulator, source.configuration, []
+    for number, path in enumerate(told.list_paths):
         part = population.process(number)
-        copies = part.copies[0] if part.copies else read_trace_list(path).copies
+        copies = part.copies[0] if part.copies else read_trace_list(str(path)).copies
         identity = part.fingerprint.files
         contents = None if part.scan is None else part.scan.contents[part.scan.record_ids]
         parts.append(predict(part.paths, copies, configuration, identity, log, contents=contents, pool=population.pool))
@@ -118,11 +107,10 @@ def predicted(population: Population, source: ModelSource, log: Log) -> Populati
         f"kernelpoint: the fast model predicts {int(found.predicted.sum()):,} of {found.size:,} launches "
         f"({found.configuration}, {found.config_hash}, model {found.model_version})"
     )
+    profile, latency = found.profile(), int(configuration.values["launch_latency"])
+    counters = in_terms_of(told.simulator, profile.counters, told.configuration, latency)
     unread = (*population.unread, *passing(found.failures.values()))
-    profile = found.profile()
-    told, latency = source.simulator, int(configuration.values["launch_latency"])
-    profile = replace(profile, counters=in_terms_of(told.simulator, profile.counters, told.configuration, latency))
-    return replace(population, model=profile, unread=unread)
+    return replace(population, model=replace(profile, counters=counters), unread=unread)
 
 
 def usable(model: Profile, known: np.ndarray) -> dict[str, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from kernelpoint.errors import HostError, PolicyError, TraceError
 from kernelpoint.pool import Pool
-from kernelpoint.profiles import Launches
+from kernelpoint.profiles import Launches, ProfileBuilder, matched_rows
 from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.workload.fingerprint import Fingerprint, fingerprint
 
@@ -267,3 +268,44 @@ def launches_of_traces(paths: tuple[str, ...]) -> Launches:
                 shapes[path] = f"unreadable {path}", (0, 0, 0), (0, 0, 0)
     rows = [shapes[path] for path in paths]
     return Launches([r[0] for r in rows], np.array([r[1] for r in rows]), np.array([r[2] for r in rows]), paths)
+
+
+def aligned(profile: Profile, paths: tuple[str, ...], log: Callable[[str], None]) -> Profile:
+    """A profile whose row i belongs to the trace `paths[i]`; `log` gets the rows and launches without a counterpart.
+
+    A profile without names and shapes (a journal, the output of some simulators) is matched by position and gets them
+    from the traces.
+
+    Raises:
+        ProfileError: fewer than half of the launches, or of the profile's rows where it has fewer, have a counterpart.
+
+    >>> from kernelpoint.traces import launch_paths
+    >>> from kernelpoint.profiles import read_profile
+    >>> import kernelpoint as kp
+    >>> _ = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="all")
+    >>> aligned(read_profile("run.kpjournal"), tuple(launch_paths("traces/kernelslist.g")), print).size
+    6
+    """
+    if not any(profile.names) and profile.size == len(paths):
+        return named(profile, paths)
+    return profile.take(matched_rows(profile, launches_of_traces(paths), lambda line: log(f"kernelpoint: {line}")))
+
+
+def named(profile: Profile, paths: tuple[str, ...]) -> Profile:
+    """A profile whose row i belongs to `paths[i]`, with names and shapes from the headers of the traces where it has none.
+
+    >>> from kernelpoint.traces import launch_paths
+    >>> from kernelpoint.profiles import read_profile
+    >>> import kernelpoint as kp
+    >>> _ = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="all")
+    >>> profile = read_profile("run.kpjournal")
+    >>> named(profile, tuple(launch_paths("traces/kernelslist.g"))).names[0]
+    'axpy_f32'
+    """
+    if any(profile.names) or not paths:
+        return profile
+    launches = launches_of_traces(paths)
+    builder = ProfileBuilder(profile.source)
+    for row, name in enumerate(launches.names):
+        builder.add(name, launches.grid[row].tolist(), launches.block[row].tolist(), order=row)
+    return profile.with_launches_of(builder.finish())

@@ -74,6 +74,15 @@ class Design:
         ones, numbers = np.ones(len(chosen), dtype=np.int64), np.arange(len(chosen))
         return cls(strata=strata, first_sizes=ones, u=u, clusters=numbers, chosen=np.sort(chosen))
 
+    @classmethod
+    def take_all(cls, u: NDArray[np.float64], domains: NDArray[np.integer] | None = None) -> Design:
+        """Every unit is simulated for certain, and stands for itself only.
+
+        >>> Design.take_all(np.array([0.3, 0.1, 0.9])).strata.tolist()
+        [-1, -1, -1]
+        """
+        return cls(np.full(len(u), -1, dtype=np.int32), np.empty(0, dtype=np.int64), u, domains=domains)
+
     def __post_init__(self) -> None:
         for name in ("strata", "first_sizes", "u"):
             check(name, getattr(self, name), np.ndarray)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from kernelpoint.estimation import Design
 from kernelpoint.policies.contract import Policy
 from kernelpoint.workload import Population
@@ -14,18 +12,4 @@ class All(Policy):
 
     def design(self, population: Population) -> Design:
         """All units in the take-all part, no stratum left to draw from."""
-        return full_run(population)
-
-
-def full_run(population: Population) -> Design:
-    """The design in which every launch is a take-all unit.
-
-    >>> from kernelpoint.workload import Population
-    >>> full_run(Population((3,), seed=0)).strata.tolist()
-    [-1, -1, -1]
-    """
-    return Design(
-        strata=np.full(population.size, -1, dtype=np.int32),
-        first_sizes=np.empty(0, dtype=np.int64),
-        u=population.u,
-    )
+        return Design.take_all(population.u)

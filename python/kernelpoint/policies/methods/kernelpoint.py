@@ -10,7 +10,6 @@ from kernelpoint.clustering import run_features, threshold_clusters
 from kernelpoint.estimation import AssistedDesign, Assume, Design, ErrorBudget, Prediction, stratify
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.labels import averaged, context, first_of_each_process, refined, steps, varying_context
-from kernelpoint.policies.methods.all import full_run
 from kernelpoint.policies.methods.random import simple_random_sample
 from kernelpoint.workload import Available, Descriptions, Need, Population, usable, why_unassisted
 
@@ -90,7 +89,7 @@ class KernelPoint(Policy):
         if why_unassisted(self.config, population) is None and _predicts_most(population):
             return self._assisted(population)
         if population.described is not None and population.described.repeats_exactly:
-            return full_run(population)
+            return Design.take_all(population.u)
         if population.scan is None and population.profile is None:
             return simple_random_sample(population)
         levels, expected, known, spreads = _levels(population)
