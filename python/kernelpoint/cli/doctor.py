@@ -27,6 +27,7 @@ EMBEDDING = PACKAGE / "lib" / "libkernelpoint_embedding.so"
 PROBE = PACKAGE / "bin" / "kernelpoint-probe"
 DISTRIBUTIONS = ("numpy", "scikit-learn", "pydantic", "safetensors")
 EXTRAS = {"torch": "train", "torch-geometric": "train", "vl-convert-python": "report"}  # distribution: what brings it
+BUILD = "build it with `make build`, or reinstall kernelpoint"
 PATIENCE_SECONDS = 120
 
 
@@ -56,7 +57,9 @@ def doctor(
     Example: kernelpoint doctor
     """
     if plugin:
-        sys.stdout.write(f"{_existing(PLUGIN)}\n")
+        if problem := _file("plugin", PLUGIN, BUILD).problem:
+            raise SetupError(problem)
+        sys.stdout.write(f"{PLUGIN}\n")
         return
     if include:
         sys.stdout.write(f"{kept_at('include', 'plugin/include')}\n")
@@ -78,14 +81,12 @@ def findings() -> Iterator[Finding]:
     """Everything looked at, one by one; opening the plugin, the slowest, last."""
     yield Finding("kernelpoint", f"{kernelpoint.__version__} in {PACKAGE}")
     yield Finding("python", f"{sys.version.split()[0]} in {sys.executable}")
-    for name in DISTRIBUTIONS:
-        yield _distribution(name)
-    for name, extra in EXTRAS.items():
-        yield _optional(name, extra)
+    for name, extra in {**dict.fromkeys(DISTRIBUTIONS, ""), **EXTRAS}.items():
+        yield _distribution(name, extra)
     for variable in ("KERNELPOINT_PLUGIN", "KERNELPOINT_PYTHON"):
         if value := os.environ.get(variable):
             yield Finding(variable, value)
-    plugin = _file("plugin", PLUGIN, "build it with `make build`, or reinstall kernelpoint")
+    plugin = _file("plugin", PLUGIN, BUILD)
     embedding = _file("embedding", EMBEDDING, why_no_embedding(sysconfig.get_config_var("Py_ENABLE_SHARED")))
     yield plugin
     yield embedding
@@ -112,12 +113,6 @@ def why_no_embedding(shared: int | None) -> str:
     )
 
 
-def _existing(path: Path) -> Path:
-    if path.is_file():
-        return path
-    raise SetupError(f"{path} is missing: build it with `make build`, or reinstall kernelpoint")
-
-
 def _written_schema() -> Path:
     """The JSON schema of the installed version, in the cache folder."""
     # here, because what these import may be missing, which is for `findings` to say
@@ -132,18 +127,16 @@ def _written_schema() -> Path:
     return path
 
 
-def _distribution(name: str) -> Finding:
+def _distribution(name: str, extra: str = "") -> Finding:
+    """An installed package; `extra`: what brings one that a run does without."""
     try:
         return Finding(name, importlib.metadata.version(name))
     except importlib.metadata.PackageNotFoundError:
+        if extra:
+            return Finding(
+                name, f"not installed; running does not need it; pip install 'kernelpoint[{extra}]' brings it"
+            )
         return Finding(name, "missing", f"{name} is not installed: pip install {name}")
-
-
-def _optional(name: str, extra: str) -> Finding:
-    try:
-        return Finding(name, importlib.metadata.version(name))
-    except importlib.metadata.PackageNotFoundError:
-        return Finding(name, f"not installed; running does not need it; pip install 'kernelpoint[{extra}]' brings it")
 
 
 def _file(name: str, path: Path, remedy: str) -> Finding:

@@ -94,7 +94,7 @@ def _select(census: Census, settings: Config, spare: float, folder: Path, consol
         selection, drawn = draw(census, settings, spare, console.print, ranges)
     paths = None if ranges is None else [ranges.paths[number] for number in ranges.of_launch.tolist()]
     written = write_output(folder, selection, paths=paths)
-    for line in forecast(census.launches, drawn, selection.traced).sentences():
+    for line in forecast(census.launches, drawn, selection.traced):
         console.print(line, soft_wrap=True)
     for path in written:
         Console().print(str(path), soft_wrap=True)

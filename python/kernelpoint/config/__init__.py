@@ -1,7 +1,6 @@
 """The sampling configuration: one YAML file, checked before cycle 0."""
 
 from kernelpoint.config.load import check_section, load_config, parse_config, read_yaml
-from kernelpoint.config.patterns import matching
 from kernelpoint.config.schema import Config, EncoderConfig, ErrorBudgetConfig, PolicyChoice, Section, current_names
 
 __all__ = [
@@ -13,7 +12,6 @@ __all__ = [
     "check_section",
     "current_names",
     "load_config",
-    "matching",
     "parse_config",
     "read_yaml",
 ]

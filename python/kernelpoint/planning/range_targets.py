@@ -17,11 +17,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.config import Config, matching
+from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError, did_you_mean
 from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, Estimate, Look, Method, SystematicError
 from kernelpoint.policies.contract import Policy
-from kernelpoint.ranges import Ranges
+from kernelpoint.ranges import Ranges, matching
 from kernelpoint.ratios import RATIOS
 
 
@@ -112,7 +112,7 @@ def widths(config: Config, samples: Sequence[RangeSample]) -> list[tuple[str, fl
     for name, error in targets_of_ranges(config).items():
         counter, _, pattern = name.partition(" of ")
         own = {one.path: one.estimate for one in samples if one.counter == counter and one.estimate}
-        paths = matching(pattern, tuple(own))
+        paths = matching(pattern, list(own))
         found.append((name, max((own[path].relative_half_width for path in paths), default=math.nan), error))
     return found
 

@@ -4,8 +4,8 @@ A source says in which range each launch lies. Each is a file of `sources`, foun
 """
 
 from kernelpoint.ranges.layers import layers_of
-from kernelpoint.ranges.ranges import Ranges
+from kernelpoint.ranges.ranges import Ranges, matching
 from kernelpoint.ranges.read import ranges_for, read_ranges
 from kernelpoint.ranges.source import RangeSource
 
-__all__ = ["RangeSource", "Ranges", "layers_of", "ranges_for", "read_ranges"]
+__all__ = ["RangeSource", "Ranges", "layers_of", "matching", "ranges_for", "read_ranges"]

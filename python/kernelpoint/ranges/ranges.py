@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cached_property
 
 import numpy as np
@@ -82,6 +83,17 @@ class Ranges:
         for number in range(len(self.paths) - 1, 0, -1):
             sums[self.parents[number]] += sums[number]
         return sums
+
+
+def matching(pattern: str, paths: Sequence[str]) -> list[str]:
+    """Paths of ranges that a pattern of the error budget names; `*` stands for any text of one part.
+
+    >>> matching("decode/*", ("", "decode", "decode/layer.0", "decode/layer.0/mlp"))
+    ['decode/layer.0']
+    """
+    parts = pattern.strip(SEPARATOR).split(SEPARATOR)
+    split = ((path, path.split(SEPARATOR)) for path in paths if path)
+    return [path for path, own in split if len(own) == len(parts) and all(map(fnmatchcase, own, parts))]
 
 
 def _number(path: str, numbers: dict[str, int], parents: list[int], source: str) -> int:

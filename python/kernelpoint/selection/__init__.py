@@ -7,14 +7,13 @@ passes. A run over the traced launches estimates the total of all.
 """
 
 from kernelpoint.selection.census import Census, read_census, tracers
-from kernelpoint.selection.forecast import Forecast, forecast
+from kernelpoint.selection.forecast import forecast
 from kernelpoint.selection.listed import listed_launches
 from kernelpoint.selection.output import write_output
 from kernelpoint.selection.selection import Selection
 
 __all__ = [
     "Census",
-    "Forecast",
     "Selection",
     "forecast",
     "listed_launches",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kernelpoint.config import matching
 from kernelpoint.journal import SummaryRecord
 from kernelpoint.profiles.names import readable
+from kernelpoint.ranges import matching
 
 EXACT, TOTAL_ERROR, SAMPLING_ERROR, NOTHING = "exact", "total error", "sampling error", "nothing"
 
