@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal, get_args
 
 from kernelpoint.arguments import check
@@ -66,7 +67,7 @@ class ErrorBudget:
                     f"error_budget.{name}: {shown(value)} is not allowed; give one of {', '.join(allowed)}"
                 )
 
-    @property
+    @cached_property
     def targets(self) -> dict[str, float]:
         """The relative error of each target, by counter or ratio; that of `counter` first."""
         return {self.counter: self.relative_error, **self.further}

@@ -164,13 +164,13 @@ class Session:
 
     def _measure_saved_time(self, summary: SummaryRecord) -> None:
         """Nothing is measured where every launch was simulated, or where launches overlap and have no time of their own."""
-        cycles, sample, ledger = summary.counters.get("cycles"), self.loop.sample, self.loop.sampled.ledger
+        cycles, sample = summary.counters.get("cycles"), self.loop.sample
         if self.setup.host.concurrent or cycles is None or cycles.estimate is None or not summary.skipped:
             return
 
         def weights(places: list[tuple[int, int]]) -> np.ndarray:
-            units = np.array([ledger.unit(*place) for place in places], dtype=np.int64)
-            return sample.expansions(units)
+            processes, launches = np.array(places, dtype=np.int64).T
+            return sample.expansions(self.loop.frame.population.offsets[processes] + launches)
 
         self.saved.measure(weights, cycles.estimate)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +36,7 @@ class Sample:
     allowance: float = field(default_factory=lambda: constants.OUTLIER_ALLOWANCE)
     slow_excess: float = 0.0
 
-    @property
+    @cached_property
     def n(self) -> Ints:
         """n_h, int64 [H]: draws per stratum."""
         return np.bincount(self.strata, minlength=len(self.N)).astype(np.int64)

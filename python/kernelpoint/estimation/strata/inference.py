@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ class Inference:
     fits: list[Fit]
     spreads: list[Spread]
 
-    @property
+    @cached_property
     def n(self) -> Ints:
         """n_h, int64 [H]: units of each stratum with a result."""
         return self.sample.n
@@ -145,6 +146,7 @@ class Inference:
             undrawn: whether any unit of what is estimated has not been drawn; too_little_support: see _has_too_little_support.
         """
         budget = self.targets.budget
+        eps = budget.allowed(name)
         error = math.sqrt(max(float(V), 0.0))
         quantile = self.targets.quantile(float(degrees))
         computed = 0.0 if error == 0.0 and not math.isnan(quantile) else quantile * error
@@ -155,8 +157,8 @@ class Inference:
         guard = influence if undrawn else 0.0
         half = computed
         if not math.isnan(computed):
-            half = max(stated(computed, float(value), budget.allowed(name), influence), guard)
-        part = relative(float(half), float(value), budget.allowed(name))
+            half = max(stated(computed, float(value), eps, influence), guard)
+        part = relative(float(half), float(value), eps)
         return Estimate(
             name,
             float(value),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,11 +44,15 @@ class Targets:
             return math.nan
         if degrees <= 0.0:
             return math.inf
-        alpha = error_probability(self.budget.bound, 1.0 - self.budget.confidence, self.looks)
         step = 10.0 ** (math.floor(math.log10(min(degrees, 1e9))) - 2)
         return two_sided(
-            alpha, step * math.floor(min(degrees, 1e9) / step)
+            self._alpha, step * math.floor(min(degrees, 1e9) / step)
         )  # Numerics: three digits down, for the cache
+
+    @cached_property
+    def _alpha(self) -> float:
+        """Error probability of this look."""
+        return error_probability(self.budget.bound, 1.0 - self.budget.confidence, self.looks)
 
 
 @dataclass(frozen=True)
