@@ -277,8 +277,6 @@ def compare(
 
     text = workload if isinstance(workload, str) else ",".join(f"{key}={value}" for key, value in workload.items())
     request = parse_request(text)
-    if request.truth is None:
-        raise ConfigError("workload: expected a file with the full run's cycles (truth=FILE), got none")
     if not 1 <= seeds <= MOST_SEEDS:
         raise ConfigError(f"seeds: got {shown(seeds)}; allowed: 1 to {MOST_SEEDS:,}")
     for name in policies:
@@ -286,7 +284,7 @@ def compare(
     for budget in budgets:
         ErrorBudget(budget, confidence)
     wanted = list(cells(policies, budgets, seeds, confidence, "workload", None))
-    return compare_workload(load_workload(request, request.truth, False, log), wanted, ResultsFile(None), log)
+    return compare_workload(load_workload(request, False, log), wanted, ResultsFile(None), log)
 
 
 def _stand_in(traces: str | Path, gpu: Sequence[str]) -> HostInfo:

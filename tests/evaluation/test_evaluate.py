@@ -19,7 +19,7 @@ from .conftest import profile_text
 
 def load(text, communication=False):
     request = parse_request(text)
-    return load_workload(request, request.truth, communication, lambda line: None)
+    return load_workload(request, communication, lambda line: None)
 
 
 def row_of(workload, policy, budget=0.05, seed=0, **more):
@@ -76,7 +76,7 @@ def test_a_detailed_profile_of_some_launches_is_joined_with_names_and_shapes_of_
     prefix.write_text("".join(profile_text(seed=1).splitlines(keepends=True)[:41]))
     said = []
     request = parse_request(f"truth={truth_file},profile={prefix}")
-    known = load_workload(request, request.truth, False, said.append).known
+    known = load_workload(request, False, said.append).known
     assert np.isfinite(known.duration).sum() == 40 and all(known.name(row) for row in range(known.size))
     assert any("40 of 300 launches" in line for line in said)
 

@@ -111,7 +111,7 @@ def test_a_plan_of_the_cache_is_not_that_of_a_policy_that_was_edited(install, tm
 def test_a_row_of_a_comparison_is_not_that_of_a_policy_that_was_edited(install, tmp_path):
     profile = tmp_path / "profile.csv"
     profile.write_text(PROFILE)
-    workload = load_workload(parse_request(str(profile)), str(profile), False, print)
+    workload = load_workload(parse_request(str(profile)), False, print)
     drawn = []
     for first in (5, 5, 30):
         source = HALVES.replace("sizes, 5", f"sizes, {first}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Annotated
@@ -21,7 +20,7 @@ from kernelpoint.evaluation.run import ResultsFile, cells
 from kernelpoint.evaluation.run import compare as compare_workload
 from kernelpoint.evaluation.summary import overall, per_workload
 from kernelpoint.evaluation.table import LEGEND, tables
-from kernelpoint.evaluation.workload import HOST, Request, Workload, full_run, load_workload, parse_request
+from kernelpoint.evaluation.workload import Request, Workload, load_workload, parse_request
 from kernelpoint.files import write_output
 from kernelpoint.journal import load_run
 from kernelpoint.paired import compare_runs
@@ -90,7 +89,7 @@ def compare(
     wanted = list(cells(_policies(policies), _numbers(budgets), seeds, confidence, scope, bound))
     if output is not None:
         _make_folder(output)
-    workloads = [_load(parse_request(text), output, communication, console) for text in workload]
+    workloads = [_load(parse_request(text), communication, console) for text in workload]
     _refuse_twins(workloads)
     rows = _rows(workloads, wanted, ResultsFile(output / "rows.jsonl" if output else None), console)
     _show(rows, workloads)
@@ -121,22 +120,11 @@ def _rows(workloads: Sequence[Workload], wanted: list, results: ResultsFile, con
     return [row for one in workloads for row in compare_workload(one, wanted, results, console.print, advance)]
 
 
-def _load(request: Request, output: Path | None, communication: bool, console: Console) -> Workload:
-    truth = request.truth or _simulated(request, str(request.host), output, console)
-    if (request.profile or "").startswith(HOST):
-        other = str(request.profile).removeprefix(HOST)
-        request = replace(request, profile=_simulated(request, other, output, console))
-    loaded = load_workload(request, truth, communication, console.print)
+def _load(request: Request, communication: bool, console: Console) -> Workload:
+    loaded = load_workload(request, communication, console.print)
     for note in loaded.notes:
         console.print(f"{loaded.name}: {note}", soft_wrap=True)
     return loaded
-
-
-def _simulated(request: Request, config: str, output: Path | None, console: Console) -> str:
-    """The results of a full run of the embedded host, run where there are none yet."""
-    if output is None:
-        raise ConfigError(f"workload {request.name}: a run of the embedded host needs a folder for its results (-o)")
-    return str(full_run(str(request.traces), config, output / "host", console.print))
 
 
 def _refuse_twins(workloads: Sequence[Workload]) -> None:

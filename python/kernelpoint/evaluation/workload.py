@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from kernelpoint.errors import ConfigError, JournalError, ProfileError
-from kernelpoint.fast_model import configuration_for, predict
+from kernelpoint.fast_model import Configuration, configuration_for, predict
 from kernelpoint.fast_model.configuration import configuration_of_host
-from kernelpoint.files import read_regular
 from kernelpoint.journal import load_run
 from kernelpoint.profiles import Profile, matched_rows, read_profile
 from kernelpoint.traces import launch_paths, read_trace_list
@@ -71,23 +69,25 @@ class Workload:
         return digest.hexdigest()
 
 
-def load_workload(request: Request, truth_file: str, communication: bool, log: Log) -> Workload:
+def load_workload(request: Request, communication: bool, log: Log) -> Workload:
     """Read a workload.
 
     Args:
-        truth_file: per-launch results; `request.truth`, or what the embedded host wrote.
         communication: keep the kernels of NCCL.
 
     Raises:
         ProfileError: a file cannot be read, or truth, traces and profile are not of the same launches.
     """
-    read = read_profile(truth_file, request.device)
+    if request.truth is None:
+        read = _simulated(str(request.traces), configuration_of_host(str(request.host)), log)
+    else:
+        read = read_profile(request.truth, request.device)
     truth = read if communication else read.without_communication()
     notes = [f"{count:,} x {what} left out" for what, count in truth.left_out.items()]
     results = truth.time
     if not np.isfinite(results).all() or (results < 0).any() or results.sum() <= 0:
         raise ProfileError(
-            f"{truth_file}: every launch needs a time or cycles of at least 0, and their sum has to be above 0"
+            f"{truth.source}: every launch needs a time or cycles of at least 0, and their sum has to be above 0"
         )
     paths: tuple[str, ...] = ()
     if request.traces is not None:
@@ -104,7 +104,7 @@ def load_workload(request: Request, truth_file: str, communication: bool, log: L
     if model is not None and request.profile == MODEL:
         known = named(model, paths)
     elif not from_truth:
-        known = named(_other_profile(str(request.profile), truth, paths, communication, log), paths)
+        known = named(_other_profile(request, truth, paths, communication, log), paths)
         if known.has_times and np.array_equal(known.time, results):
             from_truth = informed = True
             notes.append(f"{request.profile} holds the very times of the truth: methods that plan from it are marked")
@@ -119,15 +119,25 @@ def _takes_predictions(request: Request) -> bool:
 
 
 def _predicted(request: Request, paths: tuple[str, ...], log: Log) -> Profile:
-    """Predictions of the fast model for the launches at `paths`, of which the list may hold more: it runs over all of them."""
-    listed = read_trace_list(str(request.traces))
-    configuration = configuration_for(request.fast_model, *_simulated_gpu(request), listed.paths, log)
+    """Predictions of the fast model for the launches at `paths`."""
+    listed = read_trace_list(str(request.traces)).paths
+    gpu = configuration_for(request.fast_model, *_simulated_gpu(request), listed, log)
+    return _simulated(str(request.traces), gpu, log).take(_rows(listed, paths))
+
+
+def _simulated(traces: str, gpu: Configuration, log: Log) -> Profile:
+    """The full run of the embedded host over a list. It is the fast model itself, so it is recalled where that ran before."""
+    listed = read_trace_list(traces)
     identity = fingerprint((len(listed.paths),), listed.paths).files
-    found = predict(listed.paths, listed.copies, configuration, identity, log).profile()
-    if listed.paths == paths:
-        return found
-    row_of = {path: row for row, path in enumerate(listed.paths)}
-    return found.take(np.array([row_of[path] for path in paths], dtype=np.int64))
+    return predict(listed.paths, listed.copies, gpu, identity, log).profile()
+
+
+def _rows(listed: Sequence[str], paths: Sequence[str]) -> np.ndarray:
+    """int64 [n]: the row of each of these paths in a list, which may hold more; equal paths are equal traces."""
+    if listed == paths:
+        return np.arange(len(paths))
+    row_of = {path: row for row, path in enumerate(listed)}
+    return np.array([row_of[path] for path in paths], dtype=np.int64)
 
 
 def _simulated_gpu(request: Request) -> tuple[str, str, str]:
@@ -162,8 +172,12 @@ def _traces_of(truth: Profile, traces: str) -> tuple[tuple[str, ...], list[str]]
     return tuple(by_name[Path(name).name] for name in truth.traces), [note]
 
 
-def _other_profile(path: str, truth: Profile, paths: tuple[str, ...], communication: bool, log: Log) -> Profile:
+def _other_profile(request: Request, truth: Profile, paths: tuple[str, ...], communication: bool, log: Log) -> Profile:
     """A profile of another run, its rows brought into the order of the truth."""
+    path = str(request.profile)
+    if path.startswith(HOST):
+        full = _simulated(str(request.traces), configuration_of_host(path.removeprefix(HOST)), log)
+        return full.take(_rows(read_trace_list(str(request.traces)).paths, paths))
     profile = read_profile(path)
     profile = profile if communication else profile.without_communication()
     if profile.traces and truth.traces:
@@ -248,51 +262,3 @@ def _name_of(path: str) -> str:
     for suffix in (".gz", ".xz", ".csv", ".json", ".txt", ".kpjournal", ".sqlite", ".g"):
         name = name.removesuffix(suffix)
     return name if name != "kernelslist" else Path(path).resolve().parent.name
-
-
-MOST_BYTES = 1 << 28
-HOST_CONFIGS = Path(__file__).resolve().parent.parent / "host_configs"
-PROGRAM = Path(__file__).resolve().parent.parent / "bin" / "kernelpoint-host"
-
-
-def full_run(traces: str, config: str, folder: Path, log: Log) -> Path:
-    """Per-launch results of a full run of the embedded host; run only if they are not in `folder` yet.
-
-    Args:
-        traces: the trace list.
-        config: a configuration file of the host, or the name of one that comes with the package (v100, rtx).
-
-    Raises:
-        ConfigError: there is no such configuration, the host is not built, or the run failed.
-    """
-    settings = Path(config) if Path(config).exists() else HOST_CONFIGS / f"{config}.yaml"
-    if not settings.is_file():
-        allowed = ", ".join(sorted(path.stem for path in HOST_CONFIGS.glob("*.yaml")))
-        raise ConfigError(f"host: got {config!r}; allowed: a file, or {allowed}")
-    if not PROGRAM.is_file():
-        raise ConfigError(f"the embedded host {PROGRAM} is missing; build it with `make build`")
-    folder.mkdir(parents=True, exist_ok=True)
-    results = folder / f"host-{_key(traces, settings)}.csv"
-    if results.is_file():
-        return results
-    log(f"{traces}: full run on the embedded host ({settings.stem}) ...")
-    unfinished = results.with_suffix(".unfinished")
-    command = [str(PROGRAM), "-trace", traces, "-config", str(settings), "-results", str(unfinished)]
-    lines = []
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as host:
-        for line in host.stderr or ():
-            lines.append(line.strip())
-            if line.endswith("s left\n"):
-                log(line.strip())
-    if host.returncode:
-        raise ConfigError(f"the full run of {traces} failed ({host.returncode}): {' '.join(lines)[-400:]}")
-    unfinished.replace(results)
-    return results
-
-
-def _key(traces: str, settings: Path) -> str:
-    """Hash of all that the results depend on: the host itself, its configuration, and the traces."""
-    digest = hashlib.blake2b(read_regular(settings, MOST_BYTES) + read_regular(PROGRAM, MOST_BYTES), digest_size=8)
-    paths = launch_paths(traces)
-    digest.update(fingerprint([len(paths)], paths).launches.encode())
-    return digest.hexdigest()
