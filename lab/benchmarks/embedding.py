@@ -14,21 +14,20 @@ encoders are shown as mean (lowest to highest).
 from __future__ import annotations
 
 import argparse
-import csv
-import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from embedding_measures import Launches, measure
 
-from kernelpoint.cli.host import program
 from kernelpoint.clustering import run_features
 from kernelpoint.encoder import embed_streams
+from kernelpoint.fast_model import predict
+from kernelpoint.fast_model.configuration import configuration_of_host
 from kernelpoint.graphs import SCHEMA, TraceGraph, build_graph
 from kernelpoint.policies.methods.kernelpoint import SMS
 from kernelpoint.traces import ScanTable, launch_paths, scan_launches
+from kernelpoint.workload import fingerprint
 from kernelpoint_lab.training.config import TrainingConfig
 from kernelpoint_lab.training.encode import embed_graphs
 from kernelpoint_lab.training.trainer import Trainer
@@ -62,18 +61,11 @@ def embeddings(scan: ScanTable, options: argparse.Namespace) -> dict[str, list[n
     }
 
 
-def simulate(paths: Sequence[str], config: str) -> np.ndarray:
+def simulate(paths: Sequence[str], gpu: str) -> np.ndarray:
     """Cycles of every launch in a full run on the embedded host."""
-    with tempfile.TemporaryDirectory() as folder:
-        listing = Path(folder) / "kernelslist.g"
-        for i, path in enumerate(paths):
-            (Path(folder) / f"kernel-{i}.traceg").symlink_to(Path(path).resolve())
-        listing.write_text("".join(f"kernel-{i}.traceg\n" for i in range(len(paths))))
-        results = Path(folder) / "results.csv"
-        command = [program(), "-trace", listing, "-config", config, "-results", results]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        with results.open() as file:
-            return np.array([float(row["cycles"]) for row in csv.DictReader(file)])
+    identity = fingerprint((len(paths),), paths).files
+    found = predict(paths, np.zeros((0, 3), np.uint64), configuration_of_host(gpu), identity, print)
+    return found.counters["cycles"]
 
 
 def classes_of(scan: ScanTable, by_shape: bool) -> np.ndarray:

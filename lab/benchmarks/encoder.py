@@ -1,4 +1,4 @@
-"""Embedding a run: launches, streams and nodes per second, by PyG, by our torch code and by C++, in one run.
+"""Embedding a run: launches, streams and nodes per second, by torch and by C++, in one run.
 
     python lab/benchmarks/encoder.py LIST [--launches N] [--threads 1] [--nodes 100000]
 
@@ -10,7 +10,6 @@ saves nothing. The last column is how much the process's largest memory grew.
 from __future__ import annotations
 
 import argparse
-import copy
 import resource
 import tempfile
 import time
@@ -19,16 +18,13 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from torch_geometric.nn import RGCNConv
 
 from kernelpoint.encoder import embed_streams, read_checkpoint
 from kernelpoint.encoder.embed import NativeEncoder
 from kernelpoint.graphs import TraceGraph, build_graph
 from kernelpoint.randomness import generator
 from kernelpoint.traces import ArtefactCache, launch_paths, scan_launches
-from kernelpoint_lab.training.convolution import Arrivals
 from kernelpoint_lab.training.encode import embed_graphs, load_encoder
-from kernelpoint_lab.training.model import TraceEncoder
 
 
 def timed(action: Callable[[], object]) -> tuple[float, float]:
@@ -36,25 +32,6 @@ def timed(action: Callable[[], object]) -> tuple[float, float]:
     cpu, wall = time.process_time(), time.monotonic()
     action()
     return time.process_time() - cpu, time.monotonic() - wall
-
-
-class PygConvolution(RGCNConv):
-    """PyG's own forward, from the edges that the encoder's layers get."""
-
-    def forward(self, x: torch.Tensor, edges: list[Arrivals]) -> torch.Tensor:
-        index = torch.cat([torch.stack([one.sources, one.targets[one.slots]]) for one in edges], 1)
-        relation = torch.repeat_interleave(torch.arange(len(edges)), torch.tensor([len(one.sources) for one in edges]))
-        return super().forward(x, index, relation)
-
-
-def with_pygs_convolution(encoder: TraceEncoder) -> TraceEncoder:
-    """The same encoder with PyG's forward in its layers."""
-    result = copy.deepcopy(encoder)
-    for number, layer in enumerate(encoder.layers):
-        plain = PygConvolution(layer.in_channels, layer.out_channels, layer.num_relations, num_bases=layer.num_bases)
-        plain.load_state_dict(layer.state_dict())
-        result.layers[number] = plain.to(layer.root.dtype).eval()
-    return result
 
 
 def joined(graphs: list[TraceGraph], nodes: int) -> TraceGraph:
@@ -116,7 +93,6 @@ def main() -> None:
         rates = f"{len(scan) / cpu:12,.0f} launches/s {len(graphs) / cpu:9,.0f} streams/s {nodes / cpu:11,.0f} nodes/s"
         print(f"{name:18} {cpu:8.2f} s CPU {wall:8.2f} s wall {rates}")
     native, encoder = NativeEncoder(checkpoint, 1), load_encoder(checkpoint)
-    pygs = with_pygs_convolution(encoder)
     large = joined(graphs, options.nodes)
     parts = {
         "all streams": graphs,
@@ -126,8 +102,7 @@ def main() -> None:
     for title, part in parts.items():
         ways: dict[str, Callable[[], object]] = {
             "native": lambda part=part: list(native.embed_graphs(part)),
-            "torch, our convolution": lambda part=part: list(embed_graphs(encoder, part)),
-            "torch, PyG's convolution": lambda part=part: list(embed_graphs(pygs, part)),
+            "torch": lambda part=part: list(embed_graphs(encoder, part)),
         }
         table(title, ways, len(part))
 

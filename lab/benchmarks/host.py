@@ -8,75 +8,66 @@ size at the same residency; the ratio to the smallest shows that it does not fol
 from __future__ import annotations
 
 import os
-import random
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from kernelpoint._native import scan
 from kernelpoint.cli.host import program
+from kernelpoint_lab.synth.launch import make_launch
+from kernelpoint_lab.synth.lists import write_list
+from kernelpoint_lab.synth.machine import Warps
 
 REPEATS = 3
+GPUS = ("v100", "rtx")
 MEASURE = """
 import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 """
-HEADER = """-kernel name = {name}
--kernel id = 1
--grid dim = ({ctas},1,1)
--block dim = (256,1,1)
--shmem = 0
--nregs = 32
--binary version = 70
--cuda stream id = 0
--shmem base_addr = 0x00007f0000000000
--local mem base_addr = 0x00007e0000000000
--nvbit version = 1.5.5
--accelsim tracer version = 3
-#traces format = PC mask dest_num [reg_dests] opcode src_num [reg_srcs] mem_width [adrrescompress?] [mem_addresses]
-"""
+LENGTH, WARPS = 128, 8  # instructions of a warp, warps of a CTA
 
 
-def arithmetic(position: int, base: int, rng: random.Random) -> str:
-    """An FFMA with a few independent chains."""
-    register = 4 + position % 8
-    return f"ffffffff 1 R{register} FFMA 2 R{register} R2 0"
+def arithmetic(w: Warps, position: int) -> None:
+    """An FFMA of one of a few independent chains."""
+    w.op("FFMA", f"x{position % 8}", f"x{position % 8}", "stack")
 
 
-def streaming(position: int, base: int, rng: random.Random) -> str:
+def streaming(w: Warps, position: int) -> None:
     """One coalesced load in four instructions."""
     if position % 4:
-        return arithmetic(position, base, rng)
-    return f"ffffffff 1 R{12 + position % 8} LDG.E 1 R2 4 1 0x{base + 128 * position:x} 4"
+        return arithmetic(w, position)
+    base = ((w.cta * WARPS + w.warp) * LENGTH + position) * 128
+    w.load("LDG.E", f"y{position % 8}", "at", (1 << 32) + base + 4 * w.lane)
 
 
-def scattered(position: int, base: int, rng: random.Random) -> str:
+def scattered(w: Warps, position: int) -> None:
     """One load in eight instructions, every lane in its own sector."""
     if position % 8:
-        return arithmetic(position, base, rng)
-    addresses = " ".join(f"0x{rng.randrange(1 << 24) * 32:x}" for _ in range(32))
-    return f"ffffffff 1 R{12 + position % 8} LDG.E 1 R2 4 0 {addresses}"
+        return arithmetic(w, position)
+    sectors = np.random.default_rng([int(w.cta[0, 0]), position]).integers(1 << 24, size=(w.count, 32))
+    w.load("LDG.E", f"y{position % 8}", "at", 32 * sectors)
 
 
-def write_trace(path: Path, kind, ctas: int, length: int = 128) -> int:
-    """One launch of `ctas` CTAs of eight warps; returns its warp instructions."""
-    rng = random.Random(0)
-    with path.open("w") as file:
-        file.write(HEADER.format(name=kind.__name__, ctas=ctas))
-        for cta in range(ctas):
-            file.write(f"#BEGIN_TB\nthread block = {cta},0,0\n")
-            for warp in range(8):
-                base = (1 << 32) + (cta * 8 + warp) * 128 * length
-                lines = [f"{16 * i:04x} {kind(i, base, rng)}" for i in range(length)]
-                exit_line = f"{16 * length:04x} ffffffff 0 EXIT 0 0"
-                file.write("\n".join([f"warp = {warp}", f"insts = {length + 1}", *lines, exit_line, ""]))
-            file.write("#END_TB\n")
-    return ctas * 8 * (length + 1)
+def write(folder: Path, kind: Callable[[Warps, int], None], ctas: int) -> tuple[Path, int]:
+    """The list of one launch of so many CTAs of eight warps, and its warp instructions."""
+
+    def program(w: Warps) -> None:
+        for name in ("at", *(f"x{number}" for number in range(8))):
+            w.op("MOV", name, "RZ")
+        for position in range(LENGTH):
+            kind(w, position)
+
+    made = make_launch(kind.__name__, kind.__name__, program, (ctas,), (32 * WARPS,), [])
+    totals = write_list([made], folder, 1, {"name": kind.__name__})
+    return folder / "kernelslist.g", totals.warp_instructions
 
 
 def processor_seconds(action) -> float:
@@ -89,23 +80,19 @@ def processor_seconds(action) -> float:
     return min(times)
 
 
-def command(trace: Path, config: str) -> list[str]:
-    listed = trace.parent / "kernelslist.g"
-    listed.write_text(trace.name + "\n")
-    return [str(program()), "-trace", str(listed), "-config", config]
+def command(trace_list: Path, config: str) -> list[str]:
+    return [str(program()), "-trace", str(trace_list), "-config", config]
 
 
 def measure_speed(folder: Path) -> Table:
     names = ("launch", "GPU", "M warp inst", "host s", "M warp inst/s", "reading alone s", "host / reading")
     table = Table(*names, title="Speed on a loaded GPU")
-    trace = folder / "kernel-1.traceg"
     for kind in (arithmetic, streaming, scattered):
-        instructions = write_trace(trace, kind, ctas=1500) / 1e6
-        reading = processor_seconds(lambda: scan(str(trace)))
-        for config in ("v100", "rtx"):
-            host = processor_seconds(
-                lambda c=config: subprocess.run(command(trace, c), check=True, stdout=subprocess.DEVNULL)
-            )
+        trace_list, count = write(folder, kind, ctas=1500)
+        instructions, reading = count / 1e6, processor_seconds(lambda: scan(str(folder / "kernel-1.traceg")))
+        for config in GPUS:
+            run = partial(subprocess.run, command(trace_list, config), check=True, stdout=subprocess.DEVNULL)
+            host = processor_seconds(run)
             row = (f"{instructions:.2f}", f"{host:.2f}", f"{instructions / host:.1f}", f"{reading:.2f}")
             table.add_row(kind.__name__, config, *row, f"{host / reading:.1f}")
     return table
@@ -113,13 +100,12 @@ def measure_speed(folder: Path) -> Table:
 
 def measure_memory(folder: Path) -> Table:
     table = Table("CTAs", "trace MiB", "trace ratio", "peak MiB", "peak ratio", title="Peak memory on v100")
-    trace = folder / "kernel-1.traceg"
     first: tuple[float, float] | None = None
     for ctas in (700, 1400, 2800, 5600):
-        write_trace(trace, streaming, ctas)
-        process = [sys.executable, "-S", "-c", MEASURE, *command(trace, "v100")]
+        trace_list, _ = write(folder, streaming, ctas)
+        process = [sys.executable, "-S", "-c", MEASURE, *command(trace_list, "v100")]
         peak = int(subprocess.run(process, check=True, capture_output=True, text=True).stdout) / 1024
-        size = trace.stat().st_size / 2**20
+        size = (folder / "kernel-1.traceg").stat().st_size / 2**20
         first = first or (size, peak)
         table.add_row(str(ctas), f"{size:.0f}", f"{size / first[0]:.1f}", f"{peak:.0f}", f"{peak / first[1]:.2f}")
     return table

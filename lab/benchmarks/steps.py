@@ -6,6 +6,7 @@
     python lab/benchmarks/steps.py decisions                    a decision with its journal record; writing an equal line
     python lab/benchmarks/steps.py open TRACES                  a fresh process that opens a run, by what is already known
     python lab/benchmarks/steps.py select --launches N          the list and the census of N launches read; a selection drawn
+    python lab/benchmarks/steps.py replay LIST --launches N     walks back from launches of a list that repeats those of LIST
 
 Memory is the most that a process held until the end of a step, less what it held before the first. `open`, `scan` and `select`
 run each step in a process of its own; memory is then its peak.
@@ -43,11 +44,13 @@ from kernelpoint.session.ledger import Ledger
 from kernelpoint.session.session import Session
 from kernelpoint.session.setup import Setup, budget_of
 from kernelpoint.traces import launch_paths, read_trace_list
+from kernelpoint.traces.replay import Replay, StateInfo
 from kernelpoint.workload import Need, Population, complete, population_for
 from kernelpoint.workload.host_info import HostInfo
 
 BODY = 5000  # launches of a loop body
 ITERATION, KERNELS, SHAPES, FILES = 2000, 40, 300, 1000  # of the program that `select` reads
+V100 = StateInfo(lines=49152, residency=(80, 32, 64, 65536, 98304), copies_fill=True)
 CENSUS_HEADER = (
     "kernel id, kernel mangled name, grid_dimX, grid_dimY, grid_dimZ, #blocks, block_dimX, block_dimY, block_dimZ, #threads, "
     "total_insts, total_reported_insts\n"
@@ -273,6 +276,24 @@ def select(options: argparse.Namespace, folder: Path) -> None:
     print(f"census {census.stat().st_size / 1e6:.0f} MB, selection at 1 % {size / 1e6:.1f} MB")
 
 
+def replay(options: argparse.Namespace, folder: Path) -> None:
+    """Walks back to the launches that matter for the state of one, with footprints in memory."""
+    trace_list, count = repeated(Path(options.source), options.launches, folder), options.launches
+    started = time.perf_counter()
+    made = Replay(str(trace_list), V100)
+    opened = time.perf_counter() - started
+    made.before(count - 1)  # reads the footprints
+    times, found = [], made.before(count - 1)
+    for launch in generator(0, "walks").integers(count // 2, count, 20).tolist():
+        started = time.perf_counter()
+        found = made.before(launch)
+        times.append(1e3 * (time.perf_counter() - started))
+    print(
+        f"{count:,} launches: opened in {opened:.2f} s; a walk {statistics.median(times):.2f} ms, at most {max(times):.2f} ms; "
+        f"the last one has {len(found.touches):,} touches of {found.launches:,} launches; {made.memory / 2**20:.2f} MiB kept"
+    )
+
+
 def write_program(folder: Path, launches: int) -> Path:
     """The list and the census of a program; the census."""
     random, census = np.random.default_rng(0), folder / "stats_ctx_0x1"
@@ -314,6 +335,7 @@ def main() -> None:
     command("decisions", decisions, False, launches=20_000)
     command("open", openings, True)
     command("select", select, False, launches=1_000_000)
+    command("replay", replay, True, launches=1_000_000)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         options.run(options, Path(folder))

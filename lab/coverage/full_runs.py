@@ -68,7 +68,7 @@ def known_from_traces(paths: list[str]) -> Population:
     return Population((len(paths),), 0, scan=scan, paths=tuple(paths), embeddings=embed_streams(scan))
 
 
-def _list(workload: str) -> str:
+def list_of(workload: str) -> str:
     """The trace list of a workload, or its folder where it has none."""
     folder = trace_folder(workload)
     listed = folder / "kernelslist.g"
@@ -77,7 +77,7 @@ def _list(workload: str) -> str:
 
 @lru_cache(maxsize=32)
 def _known(workload: str) -> Population:
-    return known_from_traces(launch_paths(_list(workload)))
+    return known_from_traces(launch_paths(list_of(workload)))
 
 
 @lru_cache(maxsize=32)
@@ -89,6 +89,6 @@ def full_run(name: str) -> tuple[Population, dict[str, np.ndarray]]:
     if not journal.exists():
         folder.mkdir(parents=True, exist_ok=True)
         unfinished = folder / "unfinished.kpjournal"
-        kp.simulate(_list(workload), unfinished, gpu, "all")
+        kp.simulate(list_of(workload), unfinished, gpu, "all")
         unfinished.rename(journal)
     return _known(workload), dict(read_profile(str(journal)).counters)

@@ -1,0 +1,126 @@
+"""Do STEM and Allegro behave as published, and which launch of an instruction sequence may represent the others?
+
+    python lab/coverage/methods.py sweep --seeds 20
+    python lab/coverage/methods.py representatives
+
+sweep: harmonic mean of speedups and mean |error| over the shared profiles, planned from the times that they are judged on: STEM
+in three forms, Allegro, and random samples as large as theirs. Speedups follow how often a workload repeats itself, so only the
+direction compares.
+
+representatives: the first, middle and last launch of each sequence on simpletorch in Accel-Sim, with launch latency and
+without. `kernelpoint compare` shows the policies there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from statistics import NormalDist
+
+import numpy as np
+from populations import PROFILES, Population, population
+from runs import Numbers, arguments, bias, mean, percent, print_table, speedup, text_of
+
+from kernelpoint.estimation import Design, Engine, ErrorBudget
+from kernelpoint.policies.methods.allegro import split
+from kernelpoint.policies.methods.stem import clusters_of, joint_sizes, sample_size
+from kernelpoint.policies.time_clusters import Leaf, clustered_design
+from kernelpoint.randomness import permanent_random_numbers
+from kernelpoint.workload import Population as Known
+
+LATENCY = 5000  # cycles of each launch on SM7_QV100
+Judged = tuple[float, float]  # harmonic mean of speedups, mean |error|
+
+
+def sampled(people: Population, design: Design) -> tuple[float, float]:
+    """Cycle speedup and signed error of one pass over a design."""
+    engine = Engine(design, ErrorBudget(0.05, bound="none"), "mean")
+    units = engine.wanted()
+    engine.record_many(units, ("cycles",), people.y[units][:, None])
+    estimate, total = engine.look().estimates["cycles"].estimate, people.y.sum()
+    return total / people.y[units].sum(), estimate / total - 1.0
+
+
+def judged(people: Population, design: Design, seeds: int) -> Judged:
+    """The design with other random numbers for every seed."""
+    redrawn = (replace(design, u=permanent_random_numbers(seed, 0, len(people.y))) for seed in range(seeds))
+    speedups, errors = np.array([sampled(people, one) for one in redrawn]).T
+    return float(1.0 / (1.0 / speedups).mean()), float(np.abs(errors).mean())
+
+
+def columns_of(leaves: list[Leaf]) -> list[np.ndarray]:
+    return [np.array([getattr(leaf, name) for leaf in leaves]) for name in ("N", "mean", "deviation")]
+
+
+Sizes = Callable[[list[Leaf], float], np.ndarray]
+FORMS: dict[str, Sizes] = {
+    "stem joint (eq. 6 over all)": lambda leaves, z: joint_sizes(*columns_of(leaves), z),
+    "stem per split (as its artifact)": lambda leaves, z: np.array([leaf.m for leaf in leaves]),
+    "stem per cluster (eq. 3)": lambda leaves, z: np.array(
+        [sample_size(*row, z) for row in zip(*columns_of(leaves), strict=True)]
+    ),
+    "allegro": lambda leaves, z: np.array([leaf.m for leaf in leaves]),
+}
+
+
+def planned(form: str, people: Population, eps: float) -> Design:
+    """The design of a method from the times."""
+    z, y, kernel = NormalDist().inv_cdf(0.975) / eps, people.y, people.kernel.astype(np.int64)
+    if form == "allegro":
+        leaves = [leaf for k in np.unique(kernel) for leaf in split(y, np.flatnonzero(kernel == k), z)]
+    else:
+        leaves = clusters_of(y, kernel, z)
+    return clustered_design(Known((len(y),), 0), leaves, FORMS[form](leaves, z), y)
+
+
+def random_sample(people: Population, speed: float) -> Design:
+    """As many launches of all as make this speedup."""
+    size = max(2, round(len(people.y) / speed))
+    return Design(np.zeros(len(people.y), np.int32), np.array([size]), np.zeros(len(people.y)))
+
+
+def sweep(budgets: Sequence[float], seeds: int) -> Iterator[tuple[Sequence[object], Numbers]]:
+    """A row for each method and epsilon; a number for each workload."""
+    workloads = [population(name) for name in sorted(PROFILES)]
+    for form in FORMS:
+        for eps in budgets:
+            own = [judged(people, planned(form, people, eps), seeds) for people in workloads]
+            yield (form, text_of(eps)), own
+            pairs = zip(workloads, own, strict=True)
+            yield (
+                ("  random at its speedup", text_of(eps)),
+                [judged(people, random_sample(people, speed), seeds) for people, (speed, _) in pairs],
+            )
+    yield ("random, 0.1 % of the launches", "-"), [judged(one, random_sample(one, 1000.0), seeds) for one in workloads]
+
+
+def representatives() -> Iterator[tuple[Sequence[object], Numbers]]:
+    """A row for each choice."""
+    people = population("simpletorch accelsim")
+    stream, total = people.signature, people.y.sum()
+    units = [np.flatnonzero(stream == s) for s in np.unique(stream)]
+    for name, pick in (("first", 0.0), ("middle", 0.5), ("last", 1.0)):
+        chosen = np.sort([own[round(pick * (len(own) - 1))] for own in units])
+        design = Design(stream, np.ones(len(units), np.int64), np.zeros(len(stream)), chosen=chosen)
+        speed, error = sampled(people, design)
+        yield (name,), [(len(units), 1.0 / speed, error, error * total / (total - LATENCY * len(stream)))]
+
+
+def harmonic(values: np.ndarray) -> str:
+    return speedup(1.0 / values)
+
+
+def main() -> None:
+    parser = arguments(__doc__, 20, "0.03,0.05,0.10,0.25")
+    parser.add_argument("what", choices=("sweep", "representatives"))
+    options = parser.parse_args()
+    if options.what == "sweep":
+        rows = sweep(options.budgets, options.seeds)
+        print_table(["method", "epsilon"], {"speedup": harmonic, "error": percent}, rows)
+    else:
+        columns = {"simulated": mean, "speedup": speedup, "error": bias, "beyond latency": bias}
+        print_table(["launch of each sequence"], columns, representatives())
+
+
+if __name__ == "__main__":
+    main()
