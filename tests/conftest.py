@@ -34,7 +34,7 @@ LONGEST = [
     "report/test_page.py",
     "integration/test_embedded_host.py",
     "damage/test_failing_io.py",
-    "session/test_forecast.py",
+    "planning/test_forecast.py",
     "documents/test_extending.py",
     "estimation/test_constants.py",
     "damage/test_passing_errors.py",
