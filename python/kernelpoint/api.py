@@ -10,7 +10,7 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -28,6 +28,7 @@ from kernelpoint.planning.making import Planning
 from kernelpoint.planning.rehearsals import forecasts
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.pool import Pool
+from kernelpoint.progress import Log, silent
 from kernelpoint.workload import Need, complete, population_for
 from kernelpoint.workload.host_info import HostInfo
 
@@ -37,12 +38,7 @@ if TYPE_CHECKING:
     from kernelpoint.evaluation.evaluate import Row
     from kernelpoint.paired import Comparison
 
-Log = Callable[[str], None]
 MOST_SEEDS = 1_000_000
-
-
-def _silent(line: str) -> None:
-    """Ignore a line of text."""
 
 
 class Run(journal.Run):
@@ -105,7 +101,7 @@ class Plan(plans.Plan):
     @classmethod
     @checked
     def from_traces(
-        cls, traces: str | Path, policy: str = "kernelpoint", gpu: Sequence[str] = (), log: Log = _silent, **keys: Any
+        cls, traces: str | Path, policy: str = "kernelpoint", gpu: Sequence[str] = (), log: Log = silent, **keys: Any
     ) -> Plan:
         """Read every launch of a list once, embed, cluster, predict, and fix the first sample.
 
@@ -178,7 +174,7 @@ def simulate(
     journal_path: str | Path,
     gpu: str = "v100",
     policy: str = "kernelpoint",
-    log: Log = _silent,
+    log: Log = silent,
     **keys: Any,
 ) -> Run:
     """Simulate a list with the embedded host, in this process, and return the run.
@@ -254,7 +250,7 @@ def compare(
     budgets: Sequence[float] = (0.01,),
     seeds: int = 10,
     confidence: float = 0.95,
-    log: Log = _silent,
+    log: Log = silent,
 ) -> list[Row]:
     """Run sampling methods on a workload whose full run is known; a row for each policy, budget and seed.
 

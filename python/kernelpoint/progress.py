@@ -10,9 +10,16 @@ from collections.abc import Callable, Iterator
 
 from kernelpoint.terminal import show_line
 
+Log = Callable[[str], None]  # takes one line of text for the user
+Progress = Callable[[int, int], None]  # takes how much of some work is done, and how much there is
+
 SILENT = 2.0  # seconds; work that is done by then says nothing
 BETWEEN_UPDATES, BETWEEN_LINES = 0.2, 10.0  # seconds, on a terminal and in a log
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0  # seconds
+
+
+def silent(line: str) -> None:
+    """Ignore a line of text."""
 
 
 def duration(seconds: float) -> str:
@@ -59,7 +66,7 @@ class WorkProgress:
         self,
         what: str,
         units: str,
-        log: Callable[[str], None],
+        log: Log,
         clock: Callable[[], float] = time.monotonic,
         terminal: bool | None = None,
     ) -> None:
@@ -93,8 +100,8 @@ class WorkProgress:
 
 
 @contextlib.contextmanager
-def telling(what: str, log: Callable[[str], None], silent: float = SILENT) -> Iterator[None]:
-    """Show the time that the work in the block has taken, from `silent` seconds on.
+def telling(what: str, log: Log, least: float = SILENT) -> Iterator[None]:
+    """Show the time that the work in the block has taken, from `least` seconds on.
 
     On a terminal one line changes every second, elsewhere `log` gets a line every ten seconds.
 
@@ -104,12 +111,12 @@ def telling(what: str, log: Callable[[str], None], silent: float = SILENT) -> It
     over, terminal, begun = threading.Event(), sys.stderr.isatty(), time.monotonic()
 
     def tell() -> None:
-        wait = silent
+        wait = least
         while not over.wait(wait):
             text = f"kernelpoint: {what}: {duration(int(time.monotonic() - begun))} so far"
             wait = 1.0 if terminal else BETWEEN_LINES
             (show_line if terminal else log)(text)
-        if terminal and wait != silent:
+        if terminal and wait != least:
             show_line("")
 
     teller = threading.Thread(target=tell, name="kernelpoint progress", daemon=True)

@@ -20,14 +20,13 @@ from kernelpoint.arguments import checked
 from kernelpoint.config import load_config, parse_config
 from kernelpoint.errors import HostError, shown
 from kernelpoint.journal import SummaryRecord
+from kernelpoint.progress import Log
 from kernelpoint.session.boundary import open_run, own_command
 from kernelpoint.session.queue import BEFORE_FIRST, EXECUTE, OK, SIMULATE
 from kernelpoint.session.replays import REPLAYED
 from kernelpoint.session.session import Session
 from kernelpoint.workload import Descriptions
 from kernelpoint.workload.host_info import HostInfo
-
-Log = Callable[[str], None]
 
 
 def to_standard_error(line: str) -> None:

@@ -59,7 +59,7 @@ def test_work_that_cannot_be_counted_tells_how_long_it_takes_so_far():
         lines.append(line)
         said.set()
 
-    with telling("drawing", log, silent=0.01):
+    with telling("drawing", log, least=0.01):
         assert said.wait(60)
     assert lines == ["kernelpoint: drawing: 0 s so far"]
     assert "kernelpoint progress" not in [thread.name for thread in threading.enumerate()]

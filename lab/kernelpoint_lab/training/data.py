@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from kernelpoint.graphs import TraceGraph, build_graph
+from kernelpoint.progress import Progress
 from kernelpoint.traces import ArtefactCache, ScanTable, launch_paths, scan_launches
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
@@ -11,11 +11,11 @@ import numpy as np
 from kernelpoint import _native
 from kernelpoint.fast_model import Configuration, shipped
 from kernelpoint.fast_model.configuration import SHIPPED
+from kernelpoint.progress import Progress
 
 if TYPE_CHECKING:
     from kernelpoint_lab.training.data import TrainingData
 
-Progress = Callable[[int, int], None]
 BASE = "v100"
 # Factors on keys of the base configuration; a launch's response to each is a target.
 VARIANTS: Mapping[str, Mapping[str, float]] = {

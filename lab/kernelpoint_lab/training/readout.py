@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
 from kernelpoint.graphs import TraceGraph
+from kernelpoint.progress import Progress
 from kernelpoint.randomness import generator
 from kernelpoint_lab.training.batch import collate
 from kernelpoint_lab.training.encode import batches
@@ -22,8 +23,6 @@ SHARE = 0.7  # of the launches in a step
 KIN = 0.3  # weight of the loss on kin
 KIN_TEMPERATURE = 0.1
 FAR, TINY = 1e9, 1e-6
-
-Progress = Callable[[int, int], None]
 
 
 def fit_readout(

@@ -10,7 +10,7 @@ import typer
 
 from kernelpoint.cli.console import Console
 from kernelpoint.errors import ConfigError
-from kernelpoint.progress import WorkProgress
+from kernelpoint.progress import Log, WorkProgress
 from kernelpoint.simulators import simulators
 
 
@@ -34,7 +34,7 @@ def convert(
         console.print(line, soft_wrap=True)
 
 
-def conversion_progress(log: Callable[[str], None]) -> Callable[[str, int, int], None]:
+def conversion_progress(log: Log) -> Callable[[str, int, int], None]:
     """Display of a conversion's two stages, called with stage, done and total."""
     stages: dict[str, WorkProgress] = {}
 

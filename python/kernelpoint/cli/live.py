@@ -13,14 +13,14 @@ from kernelpoint.journal import Run, load_run
 from kernelpoint.pages.numbers import half_width
 from kernelpoint.pages.page import Chart, Page, Text, Verdict
 from kernelpoint.pages.tables import Column, Row, Table
-from kernelpoint.progress import duration
+from kernelpoint.progress import Log, duration
 from kernelpoint.report.charts import passes_chart
 from kernelpoint.report.view import pass_ends
 
 SECONDS = 3  # between two loads of the page
 
 
-def serve(journal: Path, finished: Callable[[Run], str], say: Callable[[str], None], port: int = 0) -> None:
+def serve(journal: Path, finished: Callable[[Run], str], say: Log, port: int = 0) -> None:
     """Serve the live page of a run until Ctrl-C.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,7 @@ from kernelpoint.planning.forecast import sentences
 from kernelpoint.planning.making import keep_plan
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.pool import Pool
+from kernelpoint.progress import Log
 from kernelpoint.session.setup import budget_of
 from kernelpoint.workload.host_info import HostInfo
 
@@ -41,7 +42,7 @@ def made_plan(
 
 
 @contextlib.contextmanager
-def _pool(workers: int | None, cluster: str | None, say: Callable[[str], None]) -> Iterator[Pool | None]:
+def _pool(workers: int | None, cluster: str | None, say: Log) -> Iterator[Pool | None]:
     """The workers that were asked for; None for this process."""
     if workers is None and cluster is None:
         yield None

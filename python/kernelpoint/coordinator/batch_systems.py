@@ -7,7 +7,7 @@ import logging
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from kernelpoint.config import read_yaml
 from kernelpoint.errors import ConfigError
 from kernelpoint.extras import needs_extra
 from kernelpoint.files import write_output
+from kernelpoint.progress import Log
 
 # Batch system in a file of dask-jobqueue -> class, and the program that lists its jobs.
 BATCH_SYSTEMS = {
@@ -36,7 +37,7 @@ def dashboard_address() -> str:
     return os.environ.get("KERNELPOINT_DASHBOARD", LOOPBACK)
 
 
-def batch_cluster(path: str, workers: int, say: Callable[[str], None]) -> Any:
+def batch_cluster(path: str, workers: int, say: Log) -> Any:
     """A Dask cluster with jobs submitted for so many workers.
 
     Raises:

@@ -30,6 +30,7 @@ from kernelpoint.coordinator.batch_systems import (
 from kernelpoint.coordinator.task import Batch, Report, Work, end_simulators, simulate
 from kernelpoint.errors import ConfigError, KernelPointError, SessionError
 from kernelpoint.extras import needs_extra
+from kernelpoint.progress import Log, silent
 
 with needs_extra("kernelpoint run"):
     import dask
@@ -57,8 +58,6 @@ SECONDS_TO_ANSWER = 5.0
 HEALTH = "/health"  # of Dask: answers at once, where the dashboard itself is drawn first
 SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_LINES = 5.0, 60.0  # at the number of workers, and about a lack of them
 
-Say = Callable[[str], None]
-
 
 class Engine:
     """Workers, and the tasks that they have.
@@ -73,7 +72,7 @@ class Engine:
         workers: tasks that can run at once, as far as is known.
     """
 
-    def __init__(self, cluster: Any, workers: int, awaited: str = "", say: Say = lambda line: None) -> None:
+    def __init__(self, cluster: Any, workers: int, awaited: str = "", say: Log = silent) -> None:
         self._cluster = None if isinstance(cluster, str) else cluster
         self._where = cluster if isinstance(cluster, str) else cluster.scheduler_address
         try:
@@ -168,7 +167,7 @@ class Engine:
             raise SessionError(f"{why}; start the same command again to go on") from error
 
 
-def report_lack_of_workers(count: Callable[[], int], awaited: str, say: Say, over: threading.Event) -> None:
+def report_lack_of_workers(count: Callable[[], int], awaited: str, say: Log, over: threading.Event) -> None:
     """Report after SECONDS_BETWEEN_LOOKS that no worker is connected, then every SECONDS_BETWEEN_LINES.
 
     Args:
@@ -199,7 +198,7 @@ def _checked(kernelpoint: str, function: Callable[[Any], Any], piece: Any) -> An
     return function(piece)
 
 
-def open_engine(workers: int | None, cluster: str | None, memory: int, say: Say) -> Engine:
+def open_engine(workers: int | None, cluster: str | None, memory: int, say: Log) -> Engine:
     """Start workers on this machine, on a batch system, or find those of a scheduler.
 
     Args:

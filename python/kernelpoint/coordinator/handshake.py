@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from kernelpoint import __version__
 from kernelpoint.config import Config
 from kernelpoint.coordinator.simulator import Simulator, SimulatorEnded
 from kernelpoint.errors import ConfigError, HostError
+from kernelpoint.progress import Log
 from kernelpoint.session.worker_protocol import Hello
 from kernelpoint.workload.host_info import HostInfo
 
@@ -67,7 +68,7 @@ def check_program(name: str) -> None:
         raise ConfigError(f"{name}: no such program, or it cannot be executed; give the simulator's path")
 
 
-def ask(command: Sequence[str], say: Callable[[str], None]) -> tuple[Hello, int]:
+def ask(command: Sequence[str], say: Log) -> tuple[Hello, int]:
     """Description of the simulator by itself, and the bytes of memory that it takes before its first launch.
 
     A simulator that is killed from outside meanwhile is started again, START_ATTEMPTS times at most.

@@ -18,6 +18,7 @@ from kernelpoint.coordinator.coordinator import coordinate
 from kernelpoint.coordinator.handshake import ask, check, host_of, with_option
 from kernelpoint.coordinator.simulations import Simulations
 from kernelpoint.coordinator.task import COMPARED, Work, prepare_folder, read_all, remove_folder
+from kernelpoint.progress import Log
 from kernelpoint.session.boundary import open_run
 from kernelpoint.session.session import Session
 from kernelpoint.session.time_saved import TimeSaved
@@ -26,11 +27,10 @@ from kernelpoint.session.worker_protocol import JOURNAL_ENV, TIME_ENV, Hello
 if TYPE_CHECKING:
     from kernelpoint.coordinator.engine import Engine
 
-Say = Callable[[str], None]
 OpenEngine = Callable[[int], "Engine"]  # given the bytes of memory that a simulator takes before its first launch
 
 
-def run(command: Sequence[str], config_path: str | None, open_engine: OpenEngine, say: Say) -> int:
+def run(command: Sequence[str], config_path: str | None, open_engine: OpenEngine, say: Log) -> int:
     """Run to the end, then have one simulator print its closing output.
 
     Args:
@@ -83,7 +83,7 @@ class Workers:
             self.engine.close()
 
 
-def run_one(command: Sequence[str], config: Config, hello: Hello, workers: Workers, say: Say) -> Session:
+def run_one(command: Sequence[str], config: Config, hello: Hello, workers: Workers, say: Log) -> Session:
     """Plan a run that can begin, and take it to its end.
 
     Raises:
@@ -98,7 +98,7 @@ def run_one(command: Sequence[str], config: Config, hello: Hello, workers: Worke
     return session
 
 
-def work_through(session: Session, engine: Engine, command: Sequence[str], hello: Hello, say: Say) -> None:
+def work_through(session: Session, engine: Engine, command: Sequence[str], hello: Hello, say: Log) -> None:
     """Take the session to its end."""
     journal = session.journal.path
     outcomes = prepare_folder(journal)

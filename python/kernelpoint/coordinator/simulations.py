@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kernelpoint.coordinator.task import Batch, Known, Report, Work
 from kernelpoint.errors import HostError, SessionError
-from kernelpoint.progress import WorkProgress
+from kernelpoint.progress import Log, WorkProgress
 from kernelpoint.session.ledger import ENDED_SIMULATOR
 from kernelpoint.session.replays import KEPT
 from kernelpoint.session.worker_protocol import Chain, Outcome, Planned, Step
@@ -41,7 +41,7 @@ class Simulations:
         starts, start_seconds, seconds: simulators started, how long that took, and how long they simulated.
     """
 
-    def __init__(self, engine: Engine, work: Work, known: Known, say: Callable[[str], None]) -> None:
+    def __init__(self, engine: Engine, work: Work, known: Known, say: Log) -> None:
         self._engine, self._work, self._say = engine, work, say
         self._known = dict(known)
         self._outcomes: dict[Chain, tuple[Outcome, ...]] = {}

@@ -12,7 +12,7 @@ from typing import Any
 
 from kernelpoint.config import Config, load_config, read_yaml
 from kernelpoint.coordinator.handshake import ask, check, with_option
-from kernelpoint.coordinator.run import OpenEngine, Say, Workers, run_one
+from kernelpoint.coordinator.run import OpenEngine, Workers, run_one
 from kernelpoint.errors import ConfigError, JournalError
 from kernelpoint.estimation.paired import Interval
 from kernelpoint.journal import EstimateRecord, Run, load_run
@@ -20,6 +20,7 @@ from kernelpoint.pages.numbers import ratio
 from kernelpoint.pages.page import Chart, Page
 from kernelpoint.pages.tables import Column, Row, Table
 from kernelpoint.paired import compare_runs
+from kernelpoint.progress import Log
 from kernelpoint.simulators import simulators
 
 MOST_POINTS = 10_000  # configurations of one sweep
@@ -64,7 +65,7 @@ class SweepRow:
 
 
 def run_sweep(
-    command: Sequence[str], sweep: Sequence[str], config_path: str | None, open_engine: OpenEngine, say: Say
+    command: Sequence[str], sweep: Sequence[str], config_path: str | None, open_engine: OpenEngine, say: Log
 ) -> list[SweepRow]:
     """Run every configuration on the same workers; the ranked table.
 

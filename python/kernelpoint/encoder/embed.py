@@ -25,6 +25,7 @@ from kernelpoint.errors import PlanError
 from kernelpoint.graphs import DEFAULT_MAX_NODES, TraceGraph, schema_hash
 from kernelpoint.graphs.build import check_max_nodes
 from kernelpoint.pool import Pool, pieces_of
+from kernelpoint.progress import Log, Progress
 from kernelpoint.traces import ArtefactCache, ScanTable
 from kernelpoint.traces.cache import key_of, opened
 
@@ -77,9 +78,6 @@ class NativeEncoder:
 EMBEDDING = "embedding"  # kind of artefact
 CHUNK = 64  # streams embedded before they are written to the cache
 PIECE = 8  # streams that a worker embeds at once
-
-Log = Callable[[str], None]
-Progress = Callable[[int, int], None]
 
 
 @checked

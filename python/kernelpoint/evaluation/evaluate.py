@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -20,10 +19,9 @@ from kernelpoint.planning.validation_launches import choose, first_number, short
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import Profile
+from kernelpoint.progress import Log
 from kernelpoint.simulators import simulator_of
 from kernelpoint.workload import Available, Need, Population, complete, why_unassisted
-
-Log = Callable[[str], None]
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from kernelpoint.evaluation.workload import Workload
 from kernelpoint.files import append_output, read_regular, write_output
 from kernelpoint.pages.numbers import finite
 from kernelpoint.policies.registry import load_policy
+from kernelpoint.progress import Log
 from kernelpoint.registry import foreign_code
 from kernelpoint.workload import Available, Need
 
@@ -51,7 +52,6 @@ def _library(name: str) -> str:
         return "missing"
 
 
-Log = Callable[[str], None]
 Advance = Callable[[str], None]
 MOST_BYTES = 1 << 30
 

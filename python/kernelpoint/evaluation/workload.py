@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,10 +14,10 @@ from kernelpoint.fast_model import Configuration, configuration_for, predict
 from kernelpoint.fast_model.configuration import configuration_of_host
 from kernelpoint.journal import load_run
 from kernelpoint.profiles import Profile, matched_rows, read_profile
+from kernelpoint.progress import Log
 from kernelpoint.traces import launch_paths, read_trace_list
 from kernelpoint.workload import aligned, fingerprint, named
 
-Log = Callable[[str], None]
 ITSELF = 0.5  # share of launches: between two simulated GPUs hardly any launch has equal cycles
 MODEL_IS_TRUTH = (
     "so rows that plan from it say nothing about real runs; give fast_model= another GPU, such as rtx, or off"

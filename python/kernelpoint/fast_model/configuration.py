@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from kernelpoint import _native
 from kernelpoint.errors import ConfigError, TraceError
 from kernelpoint.files import read_regular
+from kernelpoint.progress import Log
 
-Log = Callable[[str], None]
 Configuration = _native.fast_model.Configuration
 SHIPPED = Path(__file__).resolve().parents[1] / "host_configs"
 BASE = "v100"  # what a simulator's configuration leaves open is as in this one

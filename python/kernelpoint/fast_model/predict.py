@@ -11,13 +11,12 @@ from kernelpoint.archive import archived, from_archived
 from kernelpoint.fast_model.configuration import Configuration
 from kernelpoint.fast_model.predictions import Predictions
 from kernelpoint.pool import Pool
-from kernelpoint.progress import WorkProgress
+from kernelpoint.progress import Log, WorkProgress
 from kernelpoint.simulators import CoreModel, Simulator, simulator
 from kernelpoint.traces.cache import ArtefactCache, key_of, opened
 from kernelpoint.traces.passing import passing
 from kernelpoint.traces.scan_launches import launch_contents
 
-Log = Callable[[str], None]
 Progress = Callable[[int, int, float], None]
 MODEL_VERSION: str = _native.fast_model.MODEL_VERSION
 PREDICTIONS, STATES = "predictions", "states of cores"  # kinds of artefacts

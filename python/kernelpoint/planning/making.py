@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,14 +16,12 @@ from kernelpoint.estimation import AssistedDesign, Design
 from kernelpoint.planning.plan import Plan
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
-from kernelpoint.progress import WorkProgress
+from kernelpoint.progress import Log, WorkProgress
 from kernelpoint.registry import foreign_code
 from kernelpoint.traces import cache_folder, scan_launches
 from kernelpoint.traces.passing import passing
 from kernelpoint.traces.scan_table import ScanTable
 from kernelpoint.workload import Available, Need, Population, check_available, complete
-
-Log = Callable[[str], None]
 
 
 @dataclass(frozen=True)

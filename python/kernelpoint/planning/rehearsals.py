@@ -18,6 +18,7 @@ from kernelpoint.planning.range_targets import check_range_targets, range_sample
 from kernelpoint.planning.validation_launches import first_number, shortest_list
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
+from kernelpoint.progress import silent
 from kernelpoint.randomness import generator
 from kernelpoint.ranges import ranges_for
 from kernelpoint.ratios import RATIOS
@@ -115,7 +116,7 @@ class _PlannedRun:
         config, design, targets = self.config, self.plan.design, targets_of_ranges(self.config)
         if not targets or config.error_budget.further:
             return []
-        ranges = ranges_for(config.ranges, self.population, lambda line: None)
+        ranges = ranges_for(config.ranges, self.population, silent)
         check_range_targets(config, self.policy, ranges)
         drawn = self._rehearse(design, self._budget())
         bound, estimate = self.policy.bound_for(config), self.policy.estimate_for(config)

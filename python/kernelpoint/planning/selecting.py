@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from kernelpoint.planning.plan import Plan
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import Profile
+from kernelpoint.progress import Log
 from kernelpoint.randomness import generator
 from kernelpoint.ranges import Ranges, layers_of, ranges_for
 from kernelpoint.selection import Census, Selection, listed_launches, write_output
@@ -31,7 +31,6 @@ from kernelpoint.workload import (
 )
 from kernelpoint.workload.host_info import HostInfo
 
-Log = Callable[[str], None]
 MOST_EQUAL = 8  # Model: of equal launches in a layer so many are drawn, enough for a variance
 NEXT = "next"  # folder beside a selection for the one that continues it
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from kernelpoint.errors import ProfileError
 from kernelpoint.profiles.names import base_key, full_key
 from kernelpoint.profiles.profile import Launches, Profile
+from kernelpoint.progress import Log
 
 MATCHED_SHARE = 0.5  # of the launches (of the rows where there are fewer) that have to match
 MOST_EDITS = 2000  # launches missing on either side up to which the order is matched; it costs their square
@@ -61,7 +61,7 @@ class Matching:
         return lines
 
 
-def matched_rows(profile: Profile, launches: Launches, log: Callable[[str], None]) -> np.ndarray:
+def matched_rows(profile: Profile, launches: Launches, log: Log) -> np.ndarray:
     """Row of a profile for each launch, int64 [N]; -1 where there is none. `log` gets the sentences on the matching.
 
     Raises:

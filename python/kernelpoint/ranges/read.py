@@ -5,18 +5,16 @@ from __future__ import annotations
 import csv
 import lzma
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 
 from kernelpoint.errors import ConfigError, ProfileError, shown
 from kernelpoint.profiles import Launches
 from kernelpoint.profiles.format import NOT_THIS, beginning_of
+from kernelpoint.progress import Log
 from kernelpoint.ranges.ranges import Ranges
 from kernelpoint.ranges.source import RangeSource
 from kernelpoint.registry import Registry
 from kernelpoint.workload import Population
-
-Log = Callable[[str], None]
 
 SOURCES: Registry[RangeSource] = Registry("ranges", RangeSource, "kernelpoint.ranges.sources", "kernelpoint.ranges")
 

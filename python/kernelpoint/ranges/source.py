@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
 from kernelpoint.errors import ProfileError
 from kernelpoint.profiles import Launches, Profile, matched_rows
 from kernelpoint.profiles.format import NOT_THIS, Beginning
-
-Log = Callable[[str], None]
+from kernelpoint.progress import Log
 
 
 class RangeSource(ABC):

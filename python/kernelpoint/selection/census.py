@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from kernelpoint.errors import ConfigError, ProfileError
 from kernelpoint.profiles import Profile, matched_rows, read_profile
 from kernelpoint.profiles.format import NOT_THIS, beginning_of
+from kernelpoint.progress import Log
 from kernelpoint.simulators import DEFAULT, Tracer, simulators
 
-Log = Callable[[str], None]
 _LISTED = re.compile(r"(kernel-\d+\.trace|Memcpy[HD]to)")  # a line of a kernelslist.g
 
 

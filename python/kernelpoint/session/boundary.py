@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernelpoint.errors import SetupError
+from kernelpoint.progress import Log, silent
 
 try:
     from kernelpoint.config import Config, load_config
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from kernelpoint.session.worker import WorkerSession
 
 
-def open(config_path: str, info: Mapping[str, Any], log: Callable[[str], None]) -> Session | WorkerSession:
+def open(config_path: str, info: Mapping[str, Any], log: Log) -> Session | WorkerSession:
     """Open a run, or take one over from its journal; see kp_open. In a simulator that works for a coordinator, only that.
 
     Raises:
@@ -43,16 +44,12 @@ def open(config_path: str, info: Mapping[str, Any], log: Callable[[str], None]) 
         return WorkerSession(config, info, log, descriptors)
     if journal := os.environ.get(JOURNAL_ENV):
         config = config.model_copy(update={"journal": journal, "resume": "auto"})
-        log = _silent  # the coordinator has said it all
+        log = silent  # the coordinator has said it all
     session = open_run(config, HostInfo.from_mapping(info), log, command=own_command())
     if times := os.environ.get(TIME_ENV):
         full, spent = map(float, times.split())
         session.saved.known = full, spent
     return session
-
-
-def _silent(line: str) -> None:
-    """Ignore a line of text."""
 
 
 def own_command() -> list[str]:
@@ -67,7 +64,7 @@ def own_command() -> list[str]:
 def open_run(
     config: Config,
     host: HostInfo,
-    log: Callable[[str], None],
+    log: Log,
     pool: Pool | None = None,
     command: Sequence[str] = (),
 ) -> Session:

@@ -14,6 +14,7 @@ from kernelpoint.errors import ConfigError, KernelPointError
 from kernelpoint.estimation import OWN_ERROR_SHARE, ErrorBudget
 from kernelpoint.intrakernel import ProgressTrace, Projection, StoppingRule, load_method
 from kernelpoint.journal import ProjectionRecord, ResultRecord
+from kernelpoint.progress import Log
 from kernelpoint.ratios import RATIOS
 from kernelpoint.session.replays import Replays
 from kernelpoint.workload import Population
@@ -209,7 +210,7 @@ class Trajectories:
         log: told once that a launch could not be simulated.
     """
 
-    def __init__(self, host: HostInfo, population: Population, log: Callable[[str], None]) -> None:
+    def __init__(self, host: HostInfo, population: Population, log: Log) -> None:
         self._host, self._population, self._log = host, population, log
         self._replays = Replays(host, MEMORY, lambda text: None)  # the run's own tells of traces that cannot be read
         self._told = False

@@ -21,7 +21,7 @@ from kernelpoint.journal import (
     ResultRecord,
     ValidationRecord,
 )
-from kernelpoint.progress import WorkProgress
+from kernelpoint.progress import Log, WorkProgress
 from kernelpoint.session.verdict import EXACT, width_text
 
 # Records of a journal: outcomes of launches, and steps of the loop. All others are incidents in between.
@@ -48,7 +48,7 @@ class Recorder:
 
     recall: Callable[[Record], None]
 
-    def __init__(self, journal: JournalWriter, log: Callable[[str], None], stops_at_errors: bool) -> None:
+    def __init__(self, journal: JournalWriter, log: Log, stops_at_errors: bool) -> None:
         self.degraded: list[str] = []
         self.progress = Progress(log)
         self._journal = journal
@@ -167,7 +167,7 @@ class Progress:
         log: takes one line.
     """
 
-    def __init__(self, log: Callable[[str], None]) -> None:
+    def __init__(self, log: Log) -> None:
         self._log = log
         self._launches = self._wanted = 0
         self._so_far = ""

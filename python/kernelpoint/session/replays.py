@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from kernelpoint.errors import HostError
 from kernelpoint.fast_model.predict import states_of_cores
+from kernelpoint.progress import Log
 from kernelpoint.simulators import simulator_of
 from kernelpoint.traces import launch_paths
 from kernelpoint.traces.replay import Replay, Replayed, StateInfo
@@ -25,7 +24,7 @@ class Replays:
         log: told of traces that cannot be read.
     """
 
-    def __init__(self, host: HostInfo, memory: int, log: Callable[[str], None], cold: bool = False) -> None:
+    def __init__(self, host: HostInfo, memory: int, log: Log, cold: bool = False) -> None:
         self._host, self._cold = host, cold
         self._log = log
         self._memory = memory // max(host.process_count, 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -12,6 +12,7 @@ from kernelpoint.estimation import AssistedDesign
 from kernelpoint.journal import JournalWriter, RangeRecord, Record, ResultRecord, ResumeRecord, SummaryRecord
 from kernelpoint.journal.text import text_of
 from kernelpoint.planning.forecast import compared
+from kernelpoint.progress import Log
 from kernelpoint.session.abi_summary import Summary
 from kernelpoint.session.earlier_run import check_same_run
 from kernelpoint.session.loop import Loop
@@ -41,7 +42,7 @@ class Session:
         loop: the steps of the run; summary: that of a run that has ended, else None; saved: processor time that the run saves.
     """
 
-    def __init__(self, setup: Setup, journal: JournalWriter, log: Callable[[str], None]) -> None:
+    def __init__(self, setup: Setup, journal: JournalWriter, log: Log) -> None:
         self.setup, self.journal = setup, journal
         self.recorder = Recorder(journal, log, setup.config.on_error == "abort")
         self.recorder.recall = self._recall

@@ -20,6 +20,7 @@ from kernelpoint.planning.selecting import selected
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.pool import Pool
+from kernelpoint.progress import Log
 from kernelpoint.ranges import Ranges, ranges_for
 from kernelpoint.ratios import ACTIVE_CYCLES, RATIOS, check_counter
 from kernelpoint.session.earlier_run import EarlierResults, read_earlier
@@ -28,7 +29,6 @@ from kernelpoint.session.trace_checks import check_architectures
 from kernelpoint.simulators import simulators
 from kernelpoint.workload import population_for
 from kernelpoint.workload.host_info import HostInfo
-from kernelpoint.workload.model import Log
 
 
 @dataclass(frozen=True)

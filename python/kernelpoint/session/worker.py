@@ -17,6 +17,7 @@ from kernelpoint import __version__
 from kernelpoint.config import Config
 from kernelpoint.errors import SessionError
 from kernelpoint.policies.registry import load_policy
+from kernelpoint.progress import Log
 from kernelpoint.session.abi_summary import NO_BOUND, Summary
 from kernelpoint.session.intra_kernel import IntraKernel, Trajectories
 from kernelpoint.session.ledger import ENDED_SIMULATOR
@@ -41,7 +42,7 @@ class WorkerSession:
         descriptors: of the pipes from and to the coordinator, as "3,4".
     """
 
-    def __init__(self, config: Config, info: Mapping[str, Any], log: Callable[[str], None], descriptors: str) -> None:
+    def __init__(self, config: Config, info: Mapping[str, Any], log: Log, descriptors: str) -> None:
         host = HostInfo.from_mapping(info)
         chains, self._answers = map(int, descriptors.split(","))
         self._host, self._confidence = host, config.error_budget.confidence
@@ -154,7 +155,7 @@ class WorkerSession:
             raise SessionError(f"the coordinator is gone: {error.strerror}") from None
 
 
-def inside_of(config: Config, host: HostInfo, log: Callable[[str], None]) -> IntraKernel:
+def inside_of(config: Config, host: HostInfo, log: Log) -> IntraKernel:
     """The rule that stops launches inside, as the session has it."""
     trajectories = None
     if config.intra_kernel != "off":

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from kernelpoint import _native
+from kernelpoint.progress import Log
 
-Log = Callable[[str], None]
 Options = Mapping[str, str]  # of a simulated GPU, as its simulator states them; see options_of
 ConversionProgress = Callable[[str, int, int], None]  # stage, done, of how many
 Counters = Mapping[str, np.ndarray]

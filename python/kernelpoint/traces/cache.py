@@ -23,8 +23,8 @@ from typing import Any, TypeVar
 from zlib import crc32
 
 from kernelpoint.files import require_regular
+from kernelpoint.progress import Log
 
-Log = Callable[[str], None]
 Value = TypeVar("Value")
 VERSION = 5000
 SCHEMA = """

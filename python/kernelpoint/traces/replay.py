@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from kernelpoint import _native
+from kernelpoint.progress import Log
 from kernelpoint.traces.cache import ArtefactCache
 from kernelpoint.traces.footprints import Footprints
 from kernelpoint.traces.trace_list import launch_paths
@@ -72,7 +72,7 @@ class Replay:
         state: StateInfo,
         memory: int = 256 << 20,
         folder: str | os.PathLike[str] | None = None,
-        log: Callable[[str], None] = lambda text: None,
+        log: Log = lambda text: None,
         trained: bytes = b"",
     ) -> None:
         self._footprints = Footprints(

@@ -14,6 +14,7 @@ import numpy as np
 
 from kernelpoint import _native
 from kernelpoint.pool import Pool, pieces_of
+from kernelpoint.progress import Log, Progress
 from kernelpoint.traces.cache import ArtefactCache, key_of, opened
 from kernelpoint.traces.scan import COUNTS, RECORD, LaunchShape, shape_from_native
 from kernelpoint.traces.scan_table import ScanTable
@@ -24,8 +25,6 @@ CHUNK = 1024  # traces read here before what they showed is written to the cache
 MOST_FILES, MOST_BYTES = 256, 32 << 20  # of a piece that one worker reads
 UNCOMPARED = np.iinfo(np.uint64).max  # bytes of text of a trace whose content is not compared
 
-Log = Callable[[str], None]
-Progress = Callable[[int, int], None]
 Scanned = tuple[bytes, LaunchShape]  # of RECORD, and the shape
 _counts = attrgetter(*COUNTS)
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kernelpoint.errors import ConfigError, PolicyError, ProfileError, TraceError
-from kernelpoint.progress import WorkProgress
+from kernelpoint.progress import Log, Progress, WorkProgress
 from kernelpoint.workload.model import model_profile, predicted
 from kernelpoint.workload.population import Population, aligned
 
@@ -16,9 +15,6 @@ if TYPE_CHECKING:
     from kernelpoint.config import Config, EncoderConfig
     from kernelpoint.profiles import Profile
     from kernelpoint.traces import ArtefactCache
-
-Log = Callable[[str], None]
-Progress = Callable[[int, int], None]
 
 
 class Need(enum.Enum):

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError, HostError
 from kernelpoint.pool import Pool
+from kernelpoint.progress import Log
 from kernelpoint.workload.described import with_descriptions
 from kernelpoint.workload.host_info import HostInfo
 from kernelpoint.workload.inputs import with_profile
-from kernelpoint.workload.model import Log, with_model_source
+from kernelpoint.workload.model import with_model_source
 from kernelpoint.workload.population import Population
 
 if TYPE_CHECKING:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernelpoint.progress import Log
 from kernelpoint.workload.host_info import HostInfo
 from kernelpoint.workload.population import Population, named
 
 if TYPE_CHECKING:
     from kernelpoint.fast_model import Configuration
     from kernelpoint.profiles import Profile
-
-Log = Callable[[str], None]
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ import numpy as np
 from kernelpoint.errors import HostError, PolicyError, TraceError
 from kernelpoint.pool import Pool
 from kernelpoint.profiles import Launches, ProfileBuilder, matched_rows
+from kernelpoint.progress import Log
 from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.workload.fingerprint import Fingerprint, fingerprint
 
@@ -270,7 +270,7 @@ def launches_of_traces(paths: tuple[str, ...]) -> Launches:
     return Launches([r[0] for r in rows], np.array([r[1] for r in rows]), np.array([r[2] for r in rows]), paths)
 
 
-def aligned(profile: Profile, paths: tuple[str, ...], log: Callable[[str], None]) -> Profile:
+def aligned(profile: Profile, paths: tuple[str, ...], log: Log) -> Profile:
     """A profile whose row i belongs to the trace `paths[i]`; `log` gets the rows and launches without a counterpart.
 
     A profile without names and shapes (a journal, the output of some simulators) is matched by position and gets them

@@ -6,13 +6,13 @@ fast model knows none. The model of the cores is the one that replay trains pred
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from kernelpoint import _native
 from kernelpoint.fast_model.predictions import OF_TOTAL, REPLAYED, SPREAD
-from kernelpoint.progress import WorkProgress
+from kernelpoint.progress import Log, WorkProgress
 
 CODE_BYTES = 256 << 20  # of instructions that the model keeps
 # Model: relative standard deviations of launches from replayed state (1.7, 2.5 and 4.3 %) and of lists' totals (+0.5, +0.5 and
@@ -27,7 +27,7 @@ COLUMNS = (
 
 
 def predict_cores(
-    paths: Sequence[str], configuration: _native.fast_model.Configuration, log: Callable[[str], None]
+    paths: Sequence[str], configuration: _native.fast_model.Configuration, log: Log
 ) -> tuple[dict[str, np.ndarray], bytes]:
     """Counters of every launch, and the states that launches begin with.
 
