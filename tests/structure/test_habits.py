@@ -76,15 +76,23 @@ def test_every_public_definition_has_a_docstring():
     assert missing == []
 
 
+def offered(path):
+    """Names that the `__init__.py` of a package imports for others: `import Run as Run`."""
+    imports = [node for node in tree(path).body if isinstance(node, ast.ImportFrom)]
+    return [alias.name for node in imports for alias in node.names if alias.asname == alias.name]
+
+
 def test_every_function_that_a_package_offers_has_an_example():
     missing = []
-    for folder in sorted(path.parent for root in (PACKAGE, LAB) for path in root.rglob("__init__.py")):
-        root = PACKAGE if folder.is_relative_to(PACKAGE) else LAB
-        package = importlib.import_module(".".join(folder.relative_to(root.parent).parts))
-        offered = [getattr(package, name) for name in getattr(package, "__all__", ())]
-        functions = [f for f in offered if inspect.isfunction(f)]
-        missing += [f"{package.__name__}: {f.__name__}" for f in functions if ">>>" not in (f.__doc__ or "")]
+    for path in sorted(path for root in (PACKAGE, LAB) for path in root.rglob("__init__.py")):
+        root = PACKAGE if path.is_relative_to(PACKAGE) else LAB
+        package = importlib.import_module(".".join(path.parent.relative_to(root.parent).parts))
+        found = [getattr(package, name) for name in getattr(package, "__all__", offered(path))]
+        missing += [
+            f"{package.__name__}: {f.__name__}" for f in found if inspect.isfunction(f) and ">>>" not in f.__doc__
+        ]
     assert missing == []
+    assert {"Run", "load_run"} <= set(offered(PACKAGE / "journal" / "__init__.py"))
 
 
 def is_for_the_user(node):

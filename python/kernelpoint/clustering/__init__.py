@@ -1,7 +1,5 @@
 """From launch features to clusters. Importing this needs NumPy only; K-Means imports scikit-learn when it is called."""
 
-from kernelpoint.clustering.features import run_features
-from kernelpoint.clustering.kmeans import silhouette_kmeans
-from kernelpoint.clustering.threshold import threshold_clusters
-
-__all__ = ["run_features", "silhouette_kmeans", "threshold_clusters"]
+from kernelpoint.clustering.features import run_features as run_features
+from kernelpoint.clustering.kmeans import silhouette_kmeans as silhouette_kmeans
+from kernelpoint.clustering.threshold import threshold_clusters as threshold_clusters

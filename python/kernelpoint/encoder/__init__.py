@@ -1,6 +1,7 @@
 """From trace graphs to embeddings."""
 
-from kernelpoint.encoder.checkpoint import BUILTIN, Checkpoint, checkpoint_hash, read_checkpoint
-from kernelpoint.encoder.embed import embed_streams
-
-__all__ = ["BUILTIN", "Checkpoint", "checkpoint_hash", "embed_streams", "read_checkpoint"]
+from kernelpoint.encoder.checkpoint import BUILTIN as BUILTIN
+from kernelpoint.encoder.checkpoint import Checkpoint as Checkpoint
+from kernelpoint.encoder.checkpoint import checkpoint_hash as checkpoint_hash
+from kernelpoint.encoder.checkpoint import read_checkpoint as read_checkpoint
+from kernelpoint.encoder.embed import embed_streams as embed_streams

@@ -1,66 +1,36 @@
 """Strata, allocation, totals and bounds: survey sampling of any units. See README.md."""
 
-from kernelpoint.estimation.balance import Balance, Terms
-from kernelpoint.estimation.budget import Assume, Bound, ErrorBudget, Method, Scope
-from kernelpoint.estimation.cells.design import AssistedDesign, Prediction
-from kernelpoint.estimation.cells.sampling import CellSampling
-from kernelpoint.estimation.engine import Engine
-from kernelpoint.estimation.look import Estimate, Look
-from kernelpoint.estimation.nested_totals import Tree, UnitErrors, subtotals
-from kernelpoint.estimation.nonsampling.measurement_error import OWN_ERROR_SHARE
-from kernelpoint.estimation.nonsampling.replay_error import (
-    EXPECTED_CYCLES,
-    Compared,
-    dependence,
-    enough_validations,
-    first_validations,
-    replay_error,
-    trajectory_error,
-)
-from kernelpoint.estimation.nonsampling.systematic_error import SystematicError
-from kernelpoint.estimation.passes import passes
-from kernelpoint.estimation.proportional_total import proportional_total
-from kernelpoint.estimation.sampling import Sampling
-from kernelpoint.estimation.stages.first_phase import TwoPhaseDesign
-from kernelpoint.estimation.stages.layers import LayerSampling
-from kernelpoint.estimation.strata.design import Design
-from kernelpoint.estimation.strata.sampling import StrataSampling
-from kernelpoint.estimation.strata.stratify import stratify
-from kernelpoint.estimation.variance_shares import variance_shares
-
-__all__ = [
-    "EXPECTED_CYCLES",
-    "OWN_ERROR_SHARE",
-    "AssistedDesign",
-    "Assume",
-    "Balance",
-    "Bound",
-    "CellSampling",
-    "Compared",
-    "Design",
-    "Engine",
-    "ErrorBudget",
-    "Estimate",
-    "LayerSampling",
-    "Look",
-    "Method",
-    "Prediction",
-    "Sampling",
-    "Scope",
-    "StrataSampling",
-    "SystematicError",
-    "Terms",
-    "Tree",
-    "TwoPhaseDesign",
-    "UnitErrors",
-    "dependence",
-    "enough_validations",
-    "first_validations",
-    "passes",
-    "proportional_total",
-    "replay_error",
-    "stratify",
-    "subtotals",
-    "trajectory_error",
-    "variance_shares",
-]
+from kernelpoint.estimation.balance import Balance as Balance
+from kernelpoint.estimation.balance import Terms as Terms
+from kernelpoint.estimation.budget import Assume as Assume
+from kernelpoint.estimation.budget import Bound as Bound
+from kernelpoint.estimation.budget import ErrorBudget as ErrorBudget
+from kernelpoint.estimation.budget import Method as Method
+from kernelpoint.estimation.budget import Scope as Scope
+from kernelpoint.estimation.cells.design import AssistedDesign as AssistedDesign
+from kernelpoint.estimation.cells.design import Prediction as Prediction
+from kernelpoint.estimation.cells.sampling import CellSampling as CellSampling
+from kernelpoint.estimation.engine import Engine as Engine
+from kernelpoint.estimation.look import Estimate as Estimate
+from kernelpoint.estimation.look import Look as Look
+from kernelpoint.estimation.nested_totals import Tree as Tree
+from kernelpoint.estimation.nested_totals import UnitErrors as UnitErrors
+from kernelpoint.estimation.nested_totals import subtotals as subtotals
+from kernelpoint.estimation.nonsampling.measurement_error import OWN_ERROR_SHARE as OWN_ERROR_SHARE
+from kernelpoint.estimation.nonsampling.replay_error import EXPECTED_CYCLES as EXPECTED_CYCLES
+from kernelpoint.estimation.nonsampling.replay_error import Compared as Compared
+from kernelpoint.estimation.nonsampling.replay_error import dependence as dependence
+from kernelpoint.estimation.nonsampling.replay_error import enough_validations as enough_validations
+from kernelpoint.estimation.nonsampling.replay_error import first_validations as first_validations
+from kernelpoint.estimation.nonsampling.replay_error import replay_error as replay_error
+from kernelpoint.estimation.nonsampling.replay_error import trajectory_error as trajectory_error
+from kernelpoint.estimation.nonsampling.systematic_error import SystematicError as SystematicError
+from kernelpoint.estimation.passes import passes as passes
+from kernelpoint.estimation.proportional_total import proportional_total as proportional_total
+from kernelpoint.estimation.sampling import Sampling as Sampling
+from kernelpoint.estimation.stages.first_phase import TwoPhaseDesign as TwoPhaseDesign
+from kernelpoint.estimation.stages.layers import LayerSampling as LayerSampling
+from kernelpoint.estimation.strata.design import Design as Design
+from kernelpoint.estimation.strata.sampling import StrataSampling as StrataSampling
+from kernelpoint.estimation.strata.stratify import stratify as stratify
+from kernelpoint.estimation.variance_shares import variance_shares as variance_shares

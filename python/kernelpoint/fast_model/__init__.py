@@ -4,17 +4,11 @@ Its cycles are not validated against hardware. They are auxiliary variables: its
 coverage.
 """
 
-from kernelpoint.fast_model.configuration import Configuration, configuration_for, shipped, stated_by
-from kernelpoint.fast_model.predict import MODEL_VERSION, predict
-from kernelpoint.fast_model.predictions import Predictions, in_terms_of
-
-__all__ = [
-    "MODEL_VERSION",
-    "Configuration",
-    "Predictions",
-    "configuration_for",
-    "in_terms_of",
-    "predict",
-    "shipped",
-    "stated_by",
-]
+from kernelpoint.fast_model.configuration import Configuration as Configuration
+from kernelpoint.fast_model.configuration import configuration_for as configuration_for
+from kernelpoint.fast_model.configuration import shipped as shipped
+from kernelpoint.fast_model.configuration import stated_by as stated_by
+from kernelpoint.fast_model.predict import MODEL_VERSION as MODEL_VERSION
+from kernelpoint.fast_model.predict import predict as predict
+from kernelpoint.fast_model.predictions import Predictions as Predictions
+from kernelpoint.fast_model.predictions import in_terms_of as in_terms_of

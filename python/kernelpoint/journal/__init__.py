@@ -12,65 +12,32 @@ Example:
     ['RunRecord', 'DegradedRecord']
 """
 
-from kernelpoint.journal.launch_estimates import LaunchEstimates
-from kernelpoint.journal.reader import read_records
-from kernelpoint.journal.records import (
-    AbortRecord,
-    DecisionRecord,
-    DegradedRecord,
-    EstimateRecord,
-    FurtherValidationsRecord,
-    HostRecord,
-    KernelRecord,
-    LaunchesRecord,
-    LeftOutRecord,
-    LookRecord,
-    OpenLaunchRecord,
-    PartRecord,
-    PassRecord,
-    PopulationRecord,
-    ProjectionRecord,
-    RangeRecord,
-    Record,
-    ReplayErrorRecord,
-    ResultRecord,
-    ResumeRecord,
-    RunRecord,
-    StrataRecord,
-    SummaryRecord,
-    ValidationRecord,
-)
-from kernelpoint.journal.run import Run, load_run
-from kernelpoint.journal.writer import JournalWriter
-
-__all__ = [
-    "AbortRecord",
-    "DecisionRecord",
-    "DegradedRecord",
-    "EstimateRecord",
-    "FurtherValidationsRecord",
-    "HostRecord",
-    "JournalWriter",
-    "KernelRecord",
-    "LaunchEstimates",
-    "LaunchesRecord",
-    "LeftOutRecord",
-    "LookRecord",
-    "OpenLaunchRecord",
-    "PartRecord",
-    "PassRecord",
-    "PopulationRecord",
-    "ProjectionRecord",
-    "RangeRecord",
-    "Record",
-    "ReplayErrorRecord",
-    "ResultRecord",
-    "ResumeRecord",
-    "Run",
-    "RunRecord",
-    "StrataRecord",
-    "SummaryRecord",
-    "ValidationRecord",
-    "load_run",
-    "read_records",
-]
+from kernelpoint.journal.launch_estimates import LaunchEstimates as LaunchEstimates
+from kernelpoint.journal.reader import read_records as read_records
+from kernelpoint.journal.records import AbortRecord as AbortRecord
+from kernelpoint.journal.records import DecisionRecord as DecisionRecord
+from kernelpoint.journal.records import DegradedRecord as DegradedRecord
+from kernelpoint.journal.records import EstimateRecord as EstimateRecord
+from kernelpoint.journal.records import FurtherValidationsRecord as FurtherValidationsRecord
+from kernelpoint.journal.records import HostRecord as HostRecord
+from kernelpoint.journal.records import KernelRecord as KernelRecord
+from kernelpoint.journal.records import LaunchesRecord as LaunchesRecord
+from kernelpoint.journal.records import LeftOutRecord as LeftOutRecord
+from kernelpoint.journal.records import LookRecord as LookRecord
+from kernelpoint.journal.records import OpenLaunchRecord as OpenLaunchRecord
+from kernelpoint.journal.records import PartRecord as PartRecord
+from kernelpoint.journal.records import PassRecord as PassRecord
+from kernelpoint.journal.records import PopulationRecord as PopulationRecord
+from kernelpoint.journal.records import ProjectionRecord as ProjectionRecord
+from kernelpoint.journal.records import RangeRecord as RangeRecord
+from kernelpoint.journal.records import Record as Record
+from kernelpoint.journal.records import ReplayErrorRecord as ReplayErrorRecord
+from kernelpoint.journal.records import ResultRecord as ResultRecord
+from kernelpoint.journal.records import ResumeRecord as ResumeRecord
+from kernelpoint.journal.records import RunRecord as RunRecord
+from kernelpoint.journal.records import StrataRecord as StrataRecord
+from kernelpoint.journal.records import SummaryRecord as SummaryRecord
+from kernelpoint.journal.records import ValidationRecord as ValidationRecord
+from kernelpoint.journal.run import Run as Run
+from kernelpoint.journal.run import load_run as load_run
+from kernelpoint.journal.writer import JournalWriter as JournalWriter

@@ -1,7 +1,7 @@
 """Comparing two configurations of a simulated GPU by two sampled runs that share list, plan and seed."""
 
-from kernelpoint.paired.compare import compare_runs
-from kernelpoint.paired.comparison import Comparison, CounterRow
-from kernelpoint.paired.sample import DrawnSample, sample_of
-
-__all__ = ["Comparison", "CounterRow", "DrawnSample", "compare_runs", "sample_of"]
+from kernelpoint.paired.compare import compare_runs as compare_runs
+from kernelpoint.paired.comparison import Comparison as Comparison
+from kernelpoint.paired.comparison import CounterRow as CounterRow
+from kernelpoint.paired.sample import DrawnSample as DrawnSample
+from kernelpoint.paired.sample import sample_of as sample_of

@@ -6,7 +6,10 @@ added there, each marked (:mod:`kernelpoint.patching.own_files`), and our own fi
 (:mod:`kernelpoint.patching.tree`). Nothing of the simulator is contained, changed or removed.
 """
 
-from kernelpoint.patching.description import Description, load_description, simulators
-from kernelpoint.patching.tree import Edit, Plan, State, Tree
-
-__all__ = ["Description", "Edit", "Plan", "State", "Tree", "load_description", "simulators"]
+from kernelpoint.patching.description import Description as Description
+from kernelpoint.patching.description import load_description as load_description
+from kernelpoint.patching.description import simulators as simulators
+from kernelpoint.patching.tree import Edit as Edit
+from kernelpoint.patching.tree import Plan as Plan
+from kernelpoint.patching.tree import State as State
+from kernelpoint.patching.tree import Tree as Tree

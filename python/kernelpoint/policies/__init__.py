@@ -1,5 +1,3 @@
 """Sampling methods, one file each, with one contract."""
 
-from kernelpoint.policies.contract import Policy
-
-__all__ = ["Policy"]
+from kernelpoint.policies.contract import Policy as Policy

@@ -9,35 +9,18 @@ launches of one GPU in program order:
   launches like any other; `Profile.without_communication` drops them, and `kernelpoint compare` does so unless told not to.
 """
 
-from kernelpoint.profiles.builder import ProfileBuilder
-from kernelpoint.profiles.format import (
-    NOT_THIS,
-    SIGNATURE,
-    STRUCTURE,
-    WORDS,
-    Beginning,
-    ProfileFormat,
-    TextFormat,
-    open_decompressed,
-)
-from kernelpoint.profiles.matching import Matching, match, matched_rows
-from kernelpoint.profiles.profile import Launches, Profile
-from kernelpoint.profiles.read import read_profile
-
-__all__ = [
-    "NOT_THIS",
-    "SIGNATURE",
-    "STRUCTURE",
-    "WORDS",
-    "Beginning",
-    "Launches",
-    "Matching",
-    "Profile",
-    "ProfileBuilder",
-    "ProfileFormat",
-    "TextFormat",
-    "match",
-    "matched_rows",
-    "open_decompressed",
-    "read_profile",
-]
+from kernelpoint.profiles.builder import ProfileBuilder as ProfileBuilder
+from kernelpoint.profiles.format import NOT_THIS as NOT_THIS
+from kernelpoint.profiles.format import SIGNATURE as SIGNATURE
+from kernelpoint.profiles.format import STRUCTURE as STRUCTURE
+from kernelpoint.profiles.format import WORDS as WORDS
+from kernelpoint.profiles.format import Beginning as Beginning
+from kernelpoint.profiles.format import ProfileFormat as ProfileFormat
+from kernelpoint.profiles.format import TextFormat as TextFormat
+from kernelpoint.profiles.format import open_decompressed as open_decompressed
+from kernelpoint.profiles.matching import Matching as Matching
+from kernelpoint.profiles.matching import match as match
+from kernelpoint.profiles.matching import matched_rows as matched_rows
+from kernelpoint.profiles.profile import Launches as Launches
+from kernelpoint.profiles.profile import Profile as Profile
+from kernelpoint.profiles.read import read_profile as read_profile

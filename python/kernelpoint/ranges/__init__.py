@@ -3,9 +3,9 @@
 A source says in which range each launch lies. Each is a file of `sources`, found by its registry.
 """
 
-from kernelpoint.ranges.layers import layers_of
-from kernelpoint.ranges.ranges import Ranges, matching
-from kernelpoint.ranges.read import ranges_for, read_ranges
-from kernelpoint.ranges.source import RangeSource
-
-__all__ = ["RangeSource", "Ranges", "layers_of", "matching", "ranges_for", "read_ranges"]
+from kernelpoint.ranges.layers import layers_of as layers_of
+from kernelpoint.ranges.ranges import Ranges as Ranges
+from kernelpoint.ranges.ranges import matching as matching
+from kernelpoint.ranges.read import ranges_for as ranges_for
+from kernelpoint.ranges.read import read_ranges as read_ranges
+from kernelpoint.ranges.source import RangeSource as RangeSource

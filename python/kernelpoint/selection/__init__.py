@@ -6,18 +6,10 @@ It fixes the design of the sample; of every stratum the launches that are drawn 
 passes. A run over the traced launches estimates the total of all.
 """
 
-from kernelpoint.selection.census import Census, read_census, tracers
-from kernelpoint.selection.forecast import forecast
-from kernelpoint.selection.listed import listed_launches
-from kernelpoint.selection.output import write_output
-from kernelpoint.selection.selection import Selection
-
-__all__ = [
-    "Census",
-    "Selection",
-    "forecast",
-    "listed_launches",
-    "read_census",
-    "tracers",
-    "write_output",
-]
+from kernelpoint.selection.census import Census as Census
+from kernelpoint.selection.census import read_census as read_census
+from kernelpoint.selection.census import tracers as tracers
+from kernelpoint.selection.forecast import forecast as forecast
+from kernelpoint.selection.listed import listed_launches as listed_launches
+from kernelpoint.selection.output import write_output as write_output
+from kernelpoint.selection.selection import Selection as Selection

@@ -1,26 +1,18 @@
 """Reading traces: trace lists, headers, work and instruction sequences of launches, and the cache of all that."""
 
-from kernelpoint.traces.cache import ArtefactCache, cache_folder
-from kernelpoint.traces.scan import UNITS, LaunchHeader, LaunchShape, Scan, Work, read_header, scan_trace
-from kernelpoint.traces.scan_launches import scan_launches
-from kernelpoint.traces.scan_table import ScanTable
-from kernelpoint.traces.trace_list import TraceList, is_list_name, launch_paths, read_trace_list, trace_formats
-
-__all__ = [
-    "UNITS",
-    "ArtefactCache",
-    "LaunchHeader",
-    "LaunchShape",
-    "Scan",
-    "ScanTable",
-    "TraceList",
-    "Work",
-    "cache_folder",
-    "is_list_name",
-    "launch_paths",
-    "read_header",
-    "read_trace_list",
-    "scan_launches",
-    "scan_trace",
-    "trace_formats",
-]
+from kernelpoint.traces.cache import ArtefactCache as ArtefactCache
+from kernelpoint.traces.cache import cache_folder as cache_folder
+from kernelpoint.traces.scan import UNITS as UNITS
+from kernelpoint.traces.scan import LaunchHeader as LaunchHeader
+from kernelpoint.traces.scan import LaunchShape as LaunchShape
+from kernelpoint.traces.scan import Scan as Scan
+from kernelpoint.traces.scan import Work as Work
+from kernelpoint.traces.scan import read_header as read_header
+from kernelpoint.traces.scan import scan_trace as scan_trace
+from kernelpoint.traces.scan_launches import scan_launches as scan_launches
+from kernelpoint.traces.scan_table import ScanTable as ScanTable
+from kernelpoint.traces.trace_list import TraceList as TraceList
+from kernelpoint.traces.trace_list import is_list_name as is_list_name
+from kernelpoint.traces.trace_list import launch_paths as launch_paths
+from kernelpoint.traces.trace_list import read_trace_list as read_trace_list
+from kernelpoint.traces.trace_list import trace_formats as trace_formats

@@ -1,32 +1,22 @@
 """A workload before it is simulated: its launches, the inputs known for each, and the fingerprint of its trace list."""
 
-from kernelpoint.workload.described import Descriptions, with_descriptions
-from kernelpoint.workload.fingerprint import fingerprint
-from kernelpoint.workload.host_info import HostInfo
-from kernelpoint.workload.inputs import Available, Need, check_available, complete, why_unassisted, with_profile
-from kernelpoint.workload.launch_lists import population_for, population_of
-from kernelpoint.workload.model import ModelSource, model_profile, predicted, usable, with_model_source
-from kernelpoint.workload.population import Population, aligned, named
-
-__all__ = [
-    "Available",
-    "Descriptions",
-    "HostInfo",
-    "ModelSource",
-    "Need",
-    "Population",
-    "aligned",
-    "check_available",
-    "complete",
-    "fingerprint",
-    "model_profile",
-    "named",
-    "population_for",
-    "population_of",
-    "predicted",
-    "usable",
-    "why_unassisted",
-    "with_descriptions",
-    "with_model_source",
-    "with_profile",
-]
+from kernelpoint.workload.described import Descriptions as Descriptions
+from kernelpoint.workload.described import with_descriptions as with_descriptions
+from kernelpoint.workload.fingerprint import fingerprint as fingerprint
+from kernelpoint.workload.host_info import HostInfo as HostInfo
+from kernelpoint.workload.inputs import Available as Available
+from kernelpoint.workload.inputs import Need as Need
+from kernelpoint.workload.inputs import check_available as check_available
+from kernelpoint.workload.inputs import complete as complete
+from kernelpoint.workload.inputs import why_unassisted as why_unassisted
+from kernelpoint.workload.inputs import with_profile as with_profile
+from kernelpoint.workload.launch_lists import population_for as population_for
+from kernelpoint.workload.launch_lists import population_of as population_of
+from kernelpoint.workload.model import ModelSource as ModelSource
+from kernelpoint.workload.model import model_profile as model_profile
+from kernelpoint.workload.model import predicted as predicted
+from kernelpoint.workload.model import usable as usable
+from kernelpoint.workload.model import with_model_source as with_model_source
+from kernelpoint.workload.population import Population as Population
+from kernelpoint.workload.population import aligned as aligned
+from kernelpoint.workload.population import named as named
