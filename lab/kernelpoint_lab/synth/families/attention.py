@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelpoint_lab.synth.families.common import address, blocks, exponential, thread_index, warp_reduce, zero
+from kernelpoint_lab.synth.families.common import address, blocks, exponential, strides, thread_index, warp_reduce, zero
 from kernelpoint_lab.synth.launch import Launch, make_launch
 from kernelpoint_lab.synth.machine import Warps
 from kernelpoint_lab.synth.memory import Tensor
@@ -29,10 +29,8 @@ def attention(
         zero(w, "max", "sum", "v0", "v1")
         w.op("IMAD", "key", "head", "tid")
         trips = np.clip(-(-(np.minimum(length, (w.cta_y + 1) * split) - first) // 16), 0, None)
-        w.op("ISETP.GE.AND", None, "key")
-        with w.branch(trips > 0):
-            for step in w.loop(trips):
-                _attend(w, keys, values, (w.cta_x * capacity + first + 16 * step) * 64 + part)
+        for step in strides(w, trips, "key"):
+            _attend(w, keys, values, (w.cta_x * capacity + first + 16 * step) * 64 + part)
         _merge_warps(w)
         address(w, "o_at", "head")
         with w.predicated(w.thread < 8):
@@ -64,7 +62,6 @@ def _attend(w: Warps, keys: Tensor, values: Tensor, element: np.ndarray) -> None
         w.op("FMUL", name, name, "scale")
         w.op("HFMA2", name, "v", "score", name)
         w.op("HFMA2", name, "v", "score", name)
-    w.op("IADD3", "key", "key", "RZ")
 
 
 def _merge_warps(w: Warps) -> None:

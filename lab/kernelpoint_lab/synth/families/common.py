@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from kernelpoint_lab.synth.machine import Warps
+from kernelpoint_lab.synth.memory import Tensor
 
 LOADS = {1: "LDG.E.U8.SYS", 2: "LDG.E.U16.SYS", 4: "LDG.E.SYS", 8: "LDG.E.64.SYS", 16: "LDG.E.128.SYS"}
 STORES = {1: "STG.E.U8.SYS", 2: "STG.E.U16.SYS", 4: "STG.E.SYS", 8: "STG.E.64.SYS", 16: "STG.E.128.SYS"}
@@ -59,6 +62,27 @@ def address(w: Warps, name: str, index: str) -> None:
     """A 64-bit address: index times element size (a constant) plus base (constant bank)."""
     w.op("MOV", "size", "RZ")
     w.op("IMAD.WIDE", name, index, "size")
+
+
+def fetch(w: Warps, value: str, at: str, index: str, tensor: Tensor, element: np.ndarray) -> None:
+    """Loads elements of a tensor into `value`: register `index` has their number, `at` gets their address."""
+    address(w, at, index)
+    w.load(LOADS[tensor.width], value, at, tensor.at(element))
+
+
+def put(w: Warps, value: str, at: str, index: str, tensor: Tensor, element: np.ndarray) -> None:
+    """Stores `value` into elements of a tensor, as `fetch` loads them."""
+    address(w, at, index)
+    w.store(STORES[tensor.width], at, value, tensor.at(element))
+
+
+def strides(w: Warps, trips: np.ndarray, index: str, *compared: str) -> Iterator[int]:
+    """Iterations of a loop that lanes without trips leave out; `index` (or `compared`) is compared first, `index` counted."""
+    w.op("ISETP.GE.AND", None, *(compared or (index,)))
+    with w.branch(trips > 0):
+        for step in w.loop(trips):
+            yield step
+            w.op("IADD3", index, index, "RZ")
 
 
 def warp_reduce(w: Warps, value: str, opcode: str, lanes: int = 32) -> None:

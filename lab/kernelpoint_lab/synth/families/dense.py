@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kernelpoint_lab.synth.families.common import address, blocks, thread_index, warp_reduce, zero, zero_wide
+from kernelpoint_lab.synth.families.common import address, blocks, strides, thread_index, warp_reduce, zero, zero_wide
 from kernelpoint_lab.synth.launch import Launch, make_launch
 from kernelpoint_lab.synth.machine import Warps
 from kernelpoint_lab.synth.memory import Tensor
@@ -136,17 +136,14 @@ def gemv(weights: Tensor, x: Tensor, y: Tensor, rows: int, columns: int, per_war
         for r in w.loop(np.clip(rows - first, 0, per_warp), "done"):
             zero(w, "sum")
             w.op("IMAD", "index", "row", "tid")
-            w.op("ISETP.GE.AND", None, "index")
-            with w.branch(trips > 0):
-                for step in w.loop(trips):
-                    column = w.lane * 8 + 256 * step
-                    address(w, "w_at", "index")
-                    w.load("LDG.E.128.SYS", "weights", "w_at", weights.at((first + r) * columns + column))
-                    address(w, "x_at", "tid")
-                    w.load("LDG.E.128.SYS", "x", "x_at", x.at(column))
-                    for _ in range(8):
-                        w.op("HFMA2", "sum", "weights", "x", "sum")
-                    w.op("IADD3", "index", "index", "RZ")
+            for step in strides(w, trips, "index"):
+                column = w.lane * 8 + 256 * step
+                address(w, "w_at", "index")
+                w.load("LDG.E.128.SYS", "weights", "w_at", weights.at((first + r) * columns + column))
+                address(w, "x_at", "tid")
+                w.load("LDG.E.128.SYS", "x", "x_at", x.at(column))
+                for _ in range(8):
+                    w.op("HFMA2", "sum", "weights", "x", "sum")
             warp_reduce(w, "sum", "FADD")
             address(w, "y_at", "row")
             with w.predicated(w.lane == 0):

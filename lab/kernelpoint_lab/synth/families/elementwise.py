@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kernelpoint_lab.synth.families.common import LOADS, STORES, TYPES, address, arithmetic, blocks, bounded_index
+from kernelpoint_lab.synth.families.common import LOADS, TYPES, arithmetic, blocks, bounded_index, fetch, put
 from kernelpoint_lab.synth.launch import Launch, make_launch
 from kernelpoint_lab.synth.machine import Warps
 from kernelpoint_lab.synth.memory import Tensor
@@ -34,14 +34,12 @@ def elementwise(kind: str, inputs: Sequence[Tensor], target: Tensor, count: int,
     def program(w: Warps) -> None:
         index = bounded_index(w, count)
         for number, tensor in enumerate(inputs):
-            address(w, f"a{number}", "i")
-            w.load(LOADS[width], f"x{number}", f"a{number}", tensor.at(index))
+            fetch(w, f"x{number}", f"a{number}", "i", tensor, index)
         for opcode, destination, sources in BODIES[kind]:
             if opcode.startswith("@"):
                 opcode = arithmetic(opcode[1:], width)
             w.op(opcode, destination, *sources)
-        address(w, "out", "i")
-        w.store(STORES[width], "out", "x0", target.at(index))
+        put(w, "x0", "out", "i", target, index)
 
     return make_launch(
         "copy" if kind == "copy" else "elementwise", f"{kind}_{TYPES[width]}", program,
@@ -64,8 +62,7 @@ def stencil(source: Tensor, target: Tensor, rows: int, columns: int) -> Launch:
         w.exit_where((x >= columns) | (y >= rows))
         w.op("IMAD", "i", "y", "x")
         here = y * columns + x
-        address(w, "a", "i")
-        w.load(LOADS[width], "centre", "a", source.at(here))
+        fetch(w, "centre", "a", "i", source, here)
         for _ in range(4):
             w.op("ISETP.NE.AND", None, "x", "y")
         inner = (x > 0) & (x < columns - 1) & (y > 0) & (y < rows - 1)
@@ -73,8 +70,7 @@ def stencil(source: Tensor, target: Tensor, rows: int, columns: int) -> Launch:
             for offset in (-columns, -1, 1, columns):
                 w.load(LOADS[width], "neighbour", "a", source.at(here + offset))
                 w.op(arithmetic("FMA", width), "centre", "neighbour", "centre")
-        address(w, "out", "i")
-        w.store(STORES[width], "out", "centre", target.at(here))
+        put(w, "centre", "out", "i", target, here)
 
     return make_launch(
         "stencil", f"stencil5_{TYPES[width]}", program, (blocks(columns, 32), blocks(rows, 8)), (32, 8),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelpoint_lab.synth.families.common import address, blocks, bounded_index, zero
+from kernelpoint_lab.synth.families.common import address, blocks, bounded_index, fetch, put, zero
 from kernelpoint_lab.synth.launch import Launch, make_launch
 from kernelpoint_lab.synth.machine import Warps
 from kernelpoint_lab.synth.memory import Tensor
@@ -46,8 +46,7 @@ def convolution(
                 w.op("FFMA", "sum", "pixel", "weight", "sum")
             w.op("IADD3", "image_index", "image_index", "RZ")
             w.op("IADD3", "weight_index", "weight_index", "RZ")
-        address(w, "o", "i")
-        w.store("STG.E.SYS", "o", "sum", out.at(w.cta_z * outputs * pixels + index))
+        put(w, "sum", "o", "i", out, w.cta_z * outputs * pixels + index)
 
     return make_launch(
         "convolution", "conv3x3_direct_f32", program, (blocks(outputs * pixels, block), 1, batch), (block,),
@@ -64,8 +63,7 @@ def batch_norm(image: Tensor, scale: Tensor, batch: int, channels: int, size: in
         index = bounded_index(w, count)
         channel = index // pixels % channels
         w.op("IMAD.HI.U32", "channel", "i", "RZ")
-        address(w, "p", "i")
-        w.load("LDG.E.SYS", "x", "p", image.at(index))
+        fetch(w, "x", "p", "i", image, index)
         address(w, "s", "channel")
         w.load("LDG.E.CONSTANT.SYS", "gain", "s", scale.at(channel))
         w.load("LDG.E.CONSTANT.SYS", "shift", "s", scale.at(channels + channel))
@@ -95,8 +93,7 @@ def pooling(image: Tensor, out: Tensor, planes: int, size: int, block: int = 256
         for offset in (0, 1, size, size + 1):
             w.load("LDG.E.SYS", "pixel", "p", image.at(corner + offset))
             w.op("FMNMX", "max", "max", "pixel")
-        address(w, "o", "i")
-        w.store("STG.E.SYS", "o", "max", out.at(np.asarray(index)))
+        put(w, "max", "o", "i", out, np.asarray(index))
 
     return make_launch(
         "pooling", "max_pool2x2_f32", program, (blocks(count, block),), (block,), [image, out], planes=planes, size=size

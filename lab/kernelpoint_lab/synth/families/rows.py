@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from kernelpoint_lab.synth.families.common import (
-    LOADS,
     STORES,
     TYPES,
     address,
     arithmetic,
     block_reduce,
     exponential,
+    fetch,
+    strides,
     thread_index,
     warp_reduce,
     zero,
@@ -34,16 +35,12 @@ def reduction(inputs: list[Tensor], target: Tensor, count: int, ctas: int, block
         index = thread_index(w)
         zero(w, "sum")
         trips = -(-(count - index) // (ctas * block))
-        w.op("ISETP.GE.AND", None, "i")
-        with w.branch(trips > 0):
-            for step in w.loop(trips):
-                element = index + step * ctas * block
-                for number, tensor in enumerate(inputs):
-                    address(w, f"a{number}", "i")
-                    w.load(LOADS[width], f"x{number}", f"a{number}", tensor.at(element))
-                operation = "FMA" if len(inputs) == 2 else "ADD"
-                w.op(arithmetic(operation, width), "sum", *(f"x{n}" for n in range(len(inputs))), "sum")
-                w.op("IADD3", "i", "i", "RZ")
+        for step in strides(w, trips, "i"):
+            element = index + step * ctas * block
+            for number, tensor in enumerate(inputs):
+                fetch(w, f"x{number}", f"a{number}", "i", tensor, element)
+            operation = "FMA" if len(inputs) == 2 else "ADD"
+            w.op(arithmetic(operation, width), "sum", *(f"x{n}" for n in range(len(inputs))), "sum")
         block_reduce(w, "sum", add)
         w.op("ISETP.NE.AND", None, "tid", "RZ")
         address(w, "out", "cta")
@@ -62,23 +59,19 @@ def softmax(source: Tensor, target: Tensor, rows: int, columns: int) -> Launch:
     def sweep(w: Warps, row: np.ndarray, tensor: Tensor, body: str) -> None:
         w.op("IMAD", "i", "row", "tid")
         trips = np.where(row < rows, -(-(columns - w.lane) // 32), 0)
-        w.op("ISETP.GE.AND", None, "i")
-        with w.branch(trips > 0):
-            for step in w.loop(trips):
-                element = row * columns + w.lane + 32 * step
-                address(w, "a", "i")
-                w.load(LOADS[source.width], "x", "a", source.at(element))
-                if body == "max":
-                    w.op("FMNMX", "max", "max", "x")
-                else:
-                    w.op("FADD", "x", "x", "max")
-                    exponential(w, "x")
-                if body == "sum":
-                    w.op("FADD", "sum", "sum", "x")
-                if body == "write":
-                    w.op("FMUL", "x", "x", "sum")
-                    w.store(STORES[tensor.width], "a", "x", tensor.at(element))
-                w.op("IADD3", "i", "i", "RZ")
+        for step in strides(w, trips, "i"):
+            element = row * columns + w.lane + 32 * step
+            fetch(w, "x", "a", "i", source, element)
+            if body == "max":
+                w.op("FMNMX", "max", "max", "x")
+            else:
+                w.op("FADD", "x", "x", "max")
+                exponential(w, "x")
+            if body == "sum":
+                w.op("FADD", "sum", "sum", "x")
+            if body == "write":
+                w.op("FMUL", "x", "x", "sum")
+                w.store(STORES[tensor.width], "a", "x", tensor.at(element))
 
     def program(w: Warps) -> None:
         thread_index(w, "row")
@@ -111,26 +104,21 @@ def layer_norm(source: Tensor, weight: Tensor, target: Tensor, rows: int, column
     def sweep(w: Warps, body: str) -> None:
         w.op("IMAD", "i", "cta", "tid")
         trips = -(-(columns - w.thread) // block)
-        w.op("ISETP.GE.AND", None, "tid")
-        with w.branch(trips > 0):
-            for step in w.loop(trips):
-                column = w.thread + block * step
-                address(w, "a", "i")
-                w.load(LOADS[source.width], "x", "a", source.at(w.cta_x * columns + column))
-                if body == "mean":
-                    w.op("FADD", "mean", "mean", "x")
-                else:
-                    w.op("FADD", "x", "x", "mean")
-                if body == "variance":
-                    w.op("FFMA", "variance", "x", "x", "variance")
-                if body == "write":
-                    address(w, "g", "tid")
-                    w.load("LDG.E.SYS", "gain", "g", weight.at(column))
-                    w.load("LDG.E.SYS", "bias", "g", weight.at(columns + column))
-                    w.op("FMUL", "x", "x", "variance")
-                    w.op("FFMA", "x", "x", "gain", "bias")
-                    w.store(STORES[target.width], "a", "x", target.at(w.cta_x * columns + column))
-                w.op("IADD3", "i", "i", "RZ")
+        for step in strides(w, trips, "i", "tid"):
+            column = w.thread + block * step
+            fetch(w, "x", "a", "i", source, w.cta_x * columns + column)
+            if body == "mean":
+                w.op("FADD", "mean", "mean", "x")
+            else:
+                w.op("FADD", "x", "x", "mean")
+            if body == "variance":
+                w.op("FFMA", "variance", "x", "x", "variance")
+            if body == "write":
+                fetch(w, "gain", "g", "tid", weight, column)
+                w.load("LDG.E.SYS", "bias", "g", weight.at(columns + column))
+                w.op("FMUL", "x", "x", "variance")
+                w.op("FFMA", "x", "x", "gain", "bias")
+                w.store(STORES[target.width], "a", "x", target.at(w.cta_x * columns + column))
 
     def program(w: Warps) -> None:
         thread_index(w)

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelpoint_lab.synth.families.common import (
-    LOADS,
-    STORES,
     TYPES,
     address,
     arithmetic,
     blocks,
     bounded_index,
+    fetch,
+    put,
+    strides,
     thread_index,
 )
 from kernelpoint_lab.synth.launch import Launch, make_launch
@@ -52,13 +53,10 @@ def gather(table: Tensor, indices: Tensor, target: Tensor, index: np.ndarray, co
         w.op("IMAD.HI.U32", "row", "i", "RZ")
         w.op("IMAD", "column", "row", "i")
         row = np.minimum(element // columns, len(index) - 1)
-        address(w, "p", "row")
-        w.load("LDG.E.SYS", "index", "p", indices.at(row))
+        fetch(w, "index", "p", "row", indices, row)
         w.op("IMAD", "index", "index", "column")
-        address(w, "a", "index")
-        w.load(LOADS[width], "x", "a", table.at(index[row] * columns + element % columns))
-        address(w, "out", "i")
-        w.store(STORES[width], "out", "x", target.at(element))
+        fetch(w, "x", "a", "index", table, index[row] * columns + element % columns)
+        put(w, "x", "out", "i", target, element)
 
     return make_launch(
         "gather", f"gather_rows_{TYPES[width]}", program, (blocks(count, 256),), (256,), [table, indices, target],
@@ -73,25 +71,17 @@ def spmv(matrix: Rows, entries: Tensor, x: Tensor, y: Tensor, block: int = 128) 
     def program(w: Warps) -> None:
         row = bounded_index(w, matrix.count)
         row = np.minimum(row, matrix.count - 1)
-        address(w, "p", "i")
-        w.load("LDG.E.SYS", "entry", "p", matrix.starts_at.at(row))
+        fetch(w, "entry", "p", "i", matrix.starts_at, row)
         w.load("LDG.E.SYS", "end", "p", matrix.starts_at.at(row + 1))
         w.op("MOV", "sum", "RZ") if width < 8 else w.op("CS2R", "sum")
-        w.op("ISETP.GE.AND", None, "entry", "end")
         trips = matrix.starts[row + 1] - matrix.starts[row]
-        with w.branch(trips > 0):
-            for step in w.loop(trips):
-                entry = np.minimum(matrix.starts[row] + step, len(matrix.columns) - 1)
-                address(w, "a", "entry")
-                w.load("LDG.E.SYS", "column", "a", matrix.columns_at.at(entry))
-                address(w, "v", "entry")
-                w.load(LOADS[width], "value", "v", entries.at(entry))
-                address(w, "b", "column")
-                w.load(LOADS[width], "factor", "b", x.at(matrix.columns[entry]))
-                w.op(arithmetic("FMA", width), "sum", "value", "factor", "sum")
-                w.op("IADD3", "entry", "entry", "RZ")
-        address(w, "out", "i")
-        w.store(STORES[width], "out", "sum", y.at(row))
+        for step in strides(w, trips, "entry", "entry", "end"):
+            entry = np.minimum(matrix.starts[row] + step, len(matrix.columns) - 1)
+            fetch(w, "column", "a", "entry", matrix.columns_at, entry)
+            fetch(w, "value", "v", "entry", entries, entry)
+            fetch(w, "factor", "b", "column", x, matrix.columns[entry])
+            w.op(arithmetic("FMA", width), "sum", "value", "factor", "sum")
+        put(w, "sum", "out", "i", y, row)
 
     return make_launch(
         "spmv", f"spmv_csr_scalar_{TYPES[width]}", program, (blocks(matrix.count, block),), (block,),
@@ -109,32 +99,25 @@ def histogram(source: Tensor, counts: Tensor, bins: np.ndarray, total: int, ctas
     def clear_or_flush(w: Warps, flush: bool) -> None:
         trips = np.clip(-(-(total - w.thread) // block), 0, None)
         w.op("MOV", "bin", "tid")
-        w.op("ISETP.GE.AND", None, "bin")
-        with w.branch(trips > 0):
-            for step in w.loop(trips):
-                entry = w.thread + block * step
-                if flush:
-                    w.load("LDS.U", "value", "bin", 4 * entry)
-                    address(w, "c", "bin")
-                    w.store("RED.E.ADD.STRONG.GPU", "c", "value", counts.at(entry))
-                else:
-                    w.store("STS", "bin", "RZ", 4 * entry)
-                w.op("IADD3", "bin", "bin", "RZ")
+        for step in strides(w, trips, "bin"):
+            entry = w.thread + block * step
+            if flush:
+                w.load("LDS.U", "value", "bin", 4 * entry)
+                address(w, "c", "bin")
+                w.store("RED.E.ADD.STRONG.GPU", "c", "value", counts.at(entry))
+            else:
+                w.store("STS", "bin", "RZ", 4 * entry)
 
     def program(w: Warps) -> None:
         index = thread_index(w)
         clear_or_flush(w, flush=False)
         w.op("BAR.SYNC")
         trips = np.clip(-(-(count - index) // (ctas * block)), 0, None)
-        w.op("ISETP.GE.AND", None, "i")
-        with w.branch(trips > 0):
-            for step in w.loop(trips):
-                element = np.minimum(index + step * ctas * block, count - 1)
-                address(w, "a", "i")
-                w.load("LDG.E.SYS", "x", "a", source.at(element))
-                w.op("SHF.L.U32", "x", "x", "RZ")
-                w.atomic("ATOMS.ADD", "old", ("x", "RZ"), 4 * bins[element])
-                w.op("IADD3", "i", "i", "RZ")
+        for step in strides(w, trips, "i"):
+            element = np.minimum(index + step * ctas * block, count - 1)
+            fetch(w, "x", "a", "i", source, element)
+            w.op("SHF.L.U32", "x", "x", "RZ")
+            w.atomic("ATOMS.ADD", "old", ("x", "RZ"), 4 * bins[element])
         w.op("BAR.SYNC")
         clear_or_flush(w, flush=True)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelpoint_lab.synth.families.common import address, blocks, bounded_index
+from kernelpoint_lab.synth.families.common import address, blocks, bounded_index, fetch, strides
 from kernelpoint_lab.synth.families.sparse import Rows
 from kernelpoint_lab.synth.launch import Launch, make_launch
 from kernelpoint_lab.synth.machine import Warps
@@ -62,17 +62,13 @@ def bfs(graph: Rows, level: Frontier, depth: Tensor, queues: tuple[Tensor, Tenso
     def program(w: Warps) -> None:
         index = bounded_index(w, count)
         vertex = level.vertices[np.minimum(index, count - 1)]
-        address(w, "q", "i")
-        w.load("LDG.E.SYS", "vertex", "q", queue.at(index))
-        address(w, "p", "vertex")
-        w.load("LDG.E.SYS", "edge", "p", graph.starts_at.at(vertex))
+        fetch(w, "vertex", "q", "i", queue, index)
+        fetch(w, "edge", "p", "vertex", graph.starts_at, vertex)
         w.load("LDG.E.SYS", "end", "p", graph.starts_at.at(vertex + 1))
-        w.op("ISETP.GE.AND", None, "edge", "end")
         trips = graph.starts[vertex + 1] - graph.starts[vertex]
-        with w.branch(trips > 0):
-            for step in w.loop(trips):
-                edge = np.minimum(graph.starts[vertex] + step, len(graph.columns) - 1)
-                _visit(w, graph, level, depth, (following, length), edge)
+        for step in strides(w, trips, "edge", "edge", "end"):
+            edge = np.minimum(graph.starts[vertex] + step, len(graph.columns) - 1)
+            _visit(w, graph, level, depth, (following, length), edge)
 
     return make_launch(
         "bfs", "bfs_expand_thread", program, (blocks(count, block),), (block,),
@@ -83,8 +79,7 @@ def bfs(graph: Rows, level: Frontier, depth: Tensor, queues: tuple[Tensor, Tenso
 def _visit(
     w: Warps, graph: Rows, level: Frontier, depth: Tensor, queue: tuple[Tensor, Tensor], edge: np.ndarray
 ) -> None:
-    address(w, "e", "edge")
-    w.load("LDG.E.SYS", "neighbour", "e", graph.columns_at.at(edge))
+    fetch(w, "neighbour", "e", "edge", graph.columns_at, edge)
     address(w, "d", "neighbour")
     at = depth.at(graph.columns[edge])
     w.load("LDG.E.SYS", "depth", "d", at)
@@ -98,4 +93,3 @@ def _visit(
         w.atomic("ATOMG.E.ADD.STRONG.GPU", "place", ("length_at", "deeper"), queue[1].at(0))
         address(w, "next", "place")
         w.store("STG.E.SYS", "next", "neighbour", queue[0].at(place))
-    w.op("IADD3", "edge", "edge", "RZ")
