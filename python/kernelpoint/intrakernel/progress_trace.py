@@ -26,52 +26,50 @@ class ProgressTrace:
     """
 
     def __init__(self) -> None:
-        self._points: list[tuple[int, int, int, int]] = []
-        self._numbers = array("q")  # the same, to be taken as an array
+        self._numbers = array("q")  # t, I, k, c of each point
         self.total = 0
         self.resident = 0
 
     def add(self, cycles: int, instructions: int, issued: int, completed: int, total: int) -> None:
         """Take one point."""
-        self._points.append((cycles, instructions, issued, completed))
-        self._numbers.extend(self._points[-1])
+        self._numbers.extend((cycles, instructions, issued, completed))
         self.total = total
         self.resident = max(self.resident, issued - completed)
 
     def __len__(self) -> int:
-        return len(self._points)
+        return len(self._numbers) // 4
 
     @property
     def cycles(self) -> int:
         """t at the last point."""
-        return self._points[-1][0]
+        return self._numbers[-4]
 
     @property
     def instructions(self) -> int:
         """I at the last point."""
-        return self._points[-1][1]
+        return self._numbers[-3]
 
     @property
     def issued(self) -> int:
         """k at the last point."""
-        return self._points[-1][2]
+        return self._numbers[-2]
 
     @property
     def completed(self) -> int:
         """c at the last point."""
-        return self._points[-1][3]
+        return self._numbers[-1]
 
     @property
     def resolution(self) -> float:
         """Mean cycles between two points."""
-        return (self._points[-1][0] - self._points[0][0]) / max(len(self._points) - 1, 1)
+        return (self.cycles - self._numbers[0]) / max(len(self) - 1, 1)
 
     def window(self, cycles: int) -> Floats:
         """float64 [p, 2]: (t, I) of the last points, back to the first that lies `cycles` or more before the last."""
-        begin = len(self._points) - 1
-        while begin > 0 and self._points[-1][0] - self._points[begin][0] < cycles:
-            begin -= 1
-        return np.array([point[:2] for point in self._points[begin:]], dtype=float)
+        begin = len(self._numbers) - 4
+        while begin > 0 and self.cycles - self._numbers[begin] < cycles:
+            begin -= 4
+        return np.array(self._numbers[begin:], dtype=float).reshape(-1, 4)[:, :2]
 
     def at_issue(self, counts: Floats) -> Floats:
         """float64 [2, m]: t and I when the number of CTAs issued reached each of `counts`, linear between two points."""

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from kernelpoint.arguments import check, checked
-from kernelpoint.errors import ConfigError, JournalError, SetupError, shown
+from kernelpoint.errors import ConfigError, JournalError, shown
+from kernelpoint.extras import needs_extra
 from kernelpoint.journal.launch_estimates import LaunchEstimates, estimates_of_launches
 from kernelpoint.journal.reader import read_records
 from kernelpoint.journal.records import (
@@ -233,12 +234,8 @@ class Run:
         >>> len(table), table["action"].unique().tolist()
         (6, ['simulate'])
         """
-        try:
+        with needs_extra("to_frame"):
             import pandas as pd
-        except ImportError:
-            raise SetupError(
-                "to_frame needs pandas, which is not installed: pip install 'kernelpoint[pandas]'"
-            ) from None
         rows: list[dict[str, Any]] = [
             {"process": process, "launch": launch}
             for process, count in enumerate(self.launches)
