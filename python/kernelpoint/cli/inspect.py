@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,22 +15,14 @@ import typer
 
 from kernelpoint import _native
 from kernelpoint.cli.console import Console
-from kernelpoint.cli.inspect_list import inspect_list, is_list
 from kernelpoint.cli.pack import inspect_pack
+from kernelpoint.errors import TraceError
 from kernelpoint.packs.unpack import is_pack
 from kernelpoint.pages.numbers import number, percent
 from kernelpoint.pages.tables import Column, Row, Table, facts
-from kernelpoint.traces import UNITS, Scan, scan_trace
+from kernelpoint.traces import UNITS, ArtefactCache, is_list_name, read_trace_list, scan_launches, scan_trace
 
-
-@dataclass(frozen=True)
-class Details:
-    """Details that a scan does not keep: opcodes, and which memory is touched (addresses of shared memory left out)."""
-
-    opcodes: dict[str, int]
-    lowest: int
-    highest: int
-    distinct_sectors: int
+SECTOR = 32  # bytes
 
 
 def inspect(
@@ -51,19 +44,76 @@ def inspect(
     if is_pack(trace):
         inspect_pack(trace, as_json)
         return
-    if is_list(trace):
-        inspect_list(trace, as_json)
-        return
-    scan = scan_trace(trace)
-    details = read_details(trace)
+    is_list = trace.is_dir() or is_list_name(trace)
+    record = list_record(trace) if is_list else trace_record(trace)
     if as_json:
-        typer.echo(json.dumps(as_record(scan, details), indent=2))
-        return
-    _show(scan, details, opcodes)
+        typer.echo(json.dumps(record, indent=2))
+    elif is_list:
+        _show_list(trace, record)
+    else:
+        _show_trace(record, opcodes)
 
 
-def read_details(trace: Path) -> Details:
-    """Read the trace with all its addresses, CTA by CTA; memory grows with the sectors touched only."""
+# ---- a list -----------------------------------------------------------------------------------------------------------
+
+
+def list_record(path: Path) -> dict[str, Any]:
+    """Everything that is shown of a list, as plain values for JSON.
+
+    Raises:
+        TraceError: a launch has no usable trace.
+    """
+    launches = read_trace_list(path)
+    with closing(ArtefactCache()) as cache:
+        table = scan_launches(launches.paths, cache)
+    if table.errors:
+        raise TraceError(next(iter(table.errors.values())))
+    numbers = np.unique(launches.numbers[launches.numbers >= 0])
+    record: dict[str, Any] = {
+        "launches": len(table),
+        "traces": len(set(launches.paths)),
+        "streams": len(table.streams),
+        "kernels": len(table.kernel_names),
+        "instructions": int(table.instructions.sum()),
+        "ctas": int(table.ctas.sum()),
+        "bytes": int(table.bytes.sum()),
+    }
+    if len(numbers):
+        record["numbers"] = {"first": int(numbers[0]), "last": int(numbers[-1]), "different": len(numbers)}
+    return record
+
+
+def _show_list(path: Path, record: dict[str, Any]) -> None:
+    rows = [(key, number(value)) for key, value in record.items() if key != "numbers"]
+    if "numbers" in record:
+        first, last, different = record["numbers"].values()
+        rows.append(("tracer's numbers", f"{first} to {last}, {different:,} different"))
+    Console(highlight=False).print(facts(str(path), rows))
+
+
+# ---- a trace ----------------------------------------------------------------------------------------------------------
+
+
+def trace_record(trace: Path) -> dict[str, Any]:
+    """Everything that is shown of a trace, as plain values for JSON."""
+    scan = scan_trace(trace)
+    header, work = asdict(scan.header), asdict(scan.work)
+    work["by_unit"] = dict(zip(UNITS, work["by_unit"], strict=True))
+    return {
+        "stream": scan.stream,
+        "header": {**header.pop("shape"), **header},
+        "work": work,
+        **_addresses_and_opcodes(trace),
+        "unknown_opcodes": scan.unknown_opcodes,
+        "store_data_left_out": scan.store_data_left_out,
+    }
+
+
+def _addresses_and_opcodes(trace: Path) -> dict[str, Any]:
+    """What a scan does not keep: opcodes, and which memory is touched (addresses of shared memory left out).
+
+    The trace is read with all its addresses, CTA by CTA; memory grows with the sectors touched only.
+    """
     ctas = _native.read_ctas(str(trace))
     counts: Counter[int] = Counter()
     sectors = np.empty(0, dtype=np.uint64)
@@ -75,12 +125,15 @@ def read_details(trace: Path) -> Details:
         if len(first):
             lowest.append(int(first.min()))
             highest.append(int(last.max()))
-            pending += [first >> np.uint64(5), last >> np.uint64(5)]
+            pending += [first // np.uint64(SECTOR), last // np.uint64(SECTOR)]
         if sum(map(len, pending)) > len(sectors) + 1_000_000:
             sectors, pending = np.unique(np.concatenate([sectors, *pending])), []
     sectors = np.unique(np.concatenate([sectors, *pending]))
-    opcodes = {ctas.opcodes[opcode]: count for opcode, count in counts.most_common()}
-    return Details(opcodes, min(lowest, default=0), max(highest, default=0), len(sectors))
+    touched = {"lowest": min(lowest, default=0), "highest": max(highest, default=0), "bytes": SECTOR * len(sectors)}
+    return {
+        "footprint": touched,
+        "opcodes": {ctas.opcodes[opcode]: count for opcode, count in counts.most_common()},
+    }
 
 
 def _global_ranges(cta: dict[str, Any], opcodes: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
@@ -93,47 +146,26 @@ def _global_ranges(cta: dict[str, Any], opcodes: tuple[str, ...]) -> tuple[np.nd
     return first, first + np.repeat(instructions["width"], lanes)[wanted].astype(np.uint64) - np.uint64(1)
 
 
-def as_record(scan: Scan, details: Details) -> dict[str, Any]:
-    """Everything that is shown, as plain values for JSON."""
-    header = asdict(scan.header)
-    work = asdict(scan.work)
-    work["by_unit"] = dict(zip(UNITS, work["by_unit"], strict=True))
-    return {
-        "stream": scan.stream,
-        "header": {**header.pop("shape"), **header},
-        "work": work,
-        "footprint": {
-            "lowest": details.lowest,
-            "highest": details.highest,
-            "bytes": 32 * details.distinct_sectors,
-        },
-        "opcodes": details.opcodes,
-        "unknown_opcodes": scan.unknown_opcodes,
-        "store_data_left_out": scan.store_data_left_out,
-    }
-
-
-def _show(scan: Scan, details: Details, opcodes: int) -> None:
-    console = Console(highlight=False)
-    record, total = as_record(scan, details), scan.work.instructions
-    lanes = scan.work.thread_instructions / total
-    sectors = scan.work.sectors / scan.work.global_accesses if scan.work.global_accesses else 0.0
-    work = [(key.replace("_", " "), number(value)) for key, value in record["work"].items() if key != "by_unit"]
-    work += [("active lanes per instruction", number(lanes)), ("sectors per global access", number(sectors))]
-    footprint = [("global memory touched, bytes", number(32 * details.distinct_sectors))]
-    if details.distinct_sectors:
-        footprint += [("lowest address", f"{details.lowest:#x}"), ("highest address", f"{details.highest:#x}")]
-    units = [(unit.replace("_", " "), n) for unit, n in record["work"]["by_unit"].items() if n]
+def _show_trace(record: dict[str, Any], opcodes: int) -> None:
+    console, work, touched = Console(highlight=False), record["work"], record["footprint"]
+    total, units = work["instructions"], work.pop("by_unit")
+    rows = [(key.replace("_", " "), number(value)) for key, value in work.items()]
+    rows.append(("active lanes per instruction", number(work["thread_instructions"] / total)))
+    rows.append(("sectors per global access", number(work["sectors"] / (work["global_accesses"] or 1))))
+    footprint = [("global memory touched, bytes", number(touched["bytes"]))]
+    if touched["bytes"]:
+        footprint += [(f"{end} address", f"{touched[end]:#x}") for end in ("lowest", "highest")]
     header = [(key.replace("_", " "), _text(key, value)) for key, value in record["header"].items()]
-    for title, rows in {"Header": header, "Work": work, "Address footprint": footprint}.items():
-        console.print(facts(title, rows))
-    console.print(_shares("Instructions by unit", sorted(units, key=lambda row: -row[1]), total))
-    console.print(_shares("Opcodes", list(details.opcodes.items())[:opcodes], total))
-    if scan.unknown_opcodes:
-        console.print(_shares("Opcodes that are not known (unit other)", list(scan.unknown_opcodes.items()), total))
-    if scan.store_data_left_out:
-        console.print(f"STORE_DATA fields left out: {scan.store_data_left_out:,} instructions")
-    console.print(f"instruction sequence {scan.stream}")
+    for title, own in {"Header": header, "Work": rows, "Address footprint": footprint}.items():
+        console.print(facts(title, own))
+    issued = [(unit.replace("_", " "), n) for unit, n in units.items() if n]
+    console.print(_shares("Instructions by unit", sorted(issued, key=lambda row: -row[1]), total))
+    console.print(_shares("Opcodes", list(record["opcodes"].items())[:opcodes], total))
+    if record["unknown_opcodes"]:
+        console.print(_shares("Opcodes that are not known (unit other)", [*record["unknown_opcodes"].items()], total))
+    if record["store_data_left_out"]:
+        console.print(f"STORE_DATA fields left out: {record['store_data_left_out']:,} instructions")
+    console.print(f"instruction sequence {record['stream']}")
 
 
 def _text(key: str, value: Any) -> str:
