@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "native/trace/interruption.h"
+
 namespace kernelpoint::fast_model {
 
 Gpu::Gpu(const GpuConfig& config)
@@ -10,11 +12,45 @@ Gpu::Gpu(const GpuConfig& config)
     for (uint32_t id = 0; id < config_.sms; ++id) sms_.emplace_back(config_, id, program_, memory_, counters_);
 }
 
+void Gpu::replay(const kp_touch* touches, uint64_t count) {
+    static_assert(kLineBytes == KP_LINE_BYTES && kSectorBytes == KP_SECTOR_BYTES, "touches are of the model's lines");
+    memory_.empty();
+    for (const kp_touch* touch = touches; touch != touches + count; ++touch) {
+        if (touch->copied) {
+            copy_from_host(touch->line, kLineBytes);
+        } else {
+            memory_.touch({touch->line / kLineBytes, touch->touched}, touch->written);
+        }
+    }
+}
+
+const LaunchResult& Gpu::run(const std::string& trace_path, Cycles interval, const std::function<void()>& at_interval) {
+    constexpr Cycles between_checks = 10000;  // of an interruption
+    try {
+        start(trace_path);
+        Cycles check_at = between_checks, report_at = interval != 0 ? interval : kNever;
+        while (!advance(std::min(check_at, report_at))) {
+            if (cycles() >= report_at) {
+                at_interval();
+                report_at += interval;
+            }
+            if (cycles() >= check_at) {
+                interruption_point();
+                check_at += between_checks;
+            }
+        }
+    } catch (...) {
+        abandon();
+        throw;
+    }
+    return result_;
+}
+
 void Gpu::start(const std::string& trace_path) {
-    auto reader = std::make_unique<TraceReader>(trace_path);
+    auto reader = open_trace(trace_path);
     demand_ = CtaDemand(config_, reader->header());
     const std::string excess = demand_.excess(config_);
-    if (!excess.empty()) throw LaunchError(trace_path + ": a CTA of this launch fits on no SM, " + excess);
+    if (!excess.empty()) throw TraceError(trace_path, 0, "a CTA of this launch fits on no SM, " + excess);
     reader_ = std::move(reader);
     trace_path_ = trace_path;
     program_.start(reader_->header());
@@ -31,6 +67,7 @@ void Gpu::start(const std::string& trace_path) {
     dispatch();
 }
 
+// Simulates up to `cycles` since the start of the launch; true when it is complete.
 bool Gpu::advance(Cycles cycles) {
     const Cycles until = started_at_ + cycles;
     Cycles next = kNever;
@@ -113,8 +150,9 @@ bool Gpu::read_cta() {
         return false;
     }
     if (trace_.warps.size() > demand_.warps) {
-        throw LaunchError(trace_path_ + ": a CTA has " + std::to_string(trace_.warps.size()) +
-                          " warps; allowed by its block: " + std::to_string(demand_.warps));
+        throw TraceError(trace_path_, 0,
+                         "a CTA has " + std::to_string(trace_.warps.size()) +
+                             " warps; allowed by its block: " + std::to_string(demand_.warps));
     }
     program_.decode(trace_, reader_->opcodes(), read_ahead_->decoded);
     return true;
@@ -150,6 +188,7 @@ void Gpu::stop_issuing() {
     if (!exhausted_ && !stopped_) stopped_ = read_cta();
 }
 
+// Drops the launch in flight.
 void Gpu::abandon() {
     for (Sm& sm : sms_) sm.clear();
     memory_.l2().settle();
@@ -160,6 +199,7 @@ void Gpu::abandon() {
 }
 
 void Gpu::forget_launch() {
+    started_at_ = now_;
     reader_.reset();
     read_ahead_.reset();
     if (pool_.size() > sms_.size()) pool_.resize(sms_.size());  // the buffers that small launches use again and again
@@ -170,12 +210,13 @@ void Gpu::report_deadlock() const {
         const ResidentCta* cta = sm.waiting_cta();
         if (cta == nullptr) continue;
         const Dim3& index = cta->decoded.index;
-        throw LaunchError(trace_path_ + ": deadlock in CTA " + std::to_string(index.x) + "," + std::to_string(index.y) +
-                          "," + std::to_string(index.z) + ": " + std::to_string(cta->waiting) +
-                          " warps wait at a barrier that " + std::to_string(cta->never_exit) +
-                          " warps never reach, because their instructions end without EXIT");
+        throw TraceError(trace_path_, 0,
+                         "deadlock in CTA " + std::to_string(index.x) + "," + std::to_string(index.y) + "," +
+                             std::to_string(index.z) + ": " + std::to_string(cta->waiting) +
+                             " warps wait at a barrier that " + std::to_string(cta->never_exit) +
+                             " warps never reach, because their instructions end without EXIT");
     }
-    throw LaunchError(trace_path_ + ": deadlock: CTAs are resident, but nothing can happen");
+    throw TraceError(trace_path_, 0, "deadlock: CTAs are resident, but nothing can happen");
 }
 
 }  // namespace kernelpoint::fast_model

@@ -2,19 +2,15 @@
 // event. Caches and time persist between launches. Deterministic: SMs act in order of time, then of number.
 #pragma once
 
+#include <functional>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "fast_model/sm.h"
+#include "kernelpoint/state.h"
 
 namespace kernelpoint::fast_model {
-
-// A launch that this GPU cannot simulate, though its trace can be read.
-class LaunchError : public std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
 
 struct LaunchResult {
     std::string kernel_name;
@@ -25,31 +21,26 @@ struct LaunchResult {
     bool stopped = false;  // CTAs were left out because of stop_issuing()
 };
 
-constexpr Cycles kCyclesBetweenChecks = 10000;  // of an interruption
-
 class Gpu {
 public:
     explicit Gpu(const GpuConfig& config);
 
+    // Between launches: a copy from the host; and in the place of all that earlier launches left, what these touches
+    // do, oldest first.
     void copy_from_host(uint64_t address, uint64_t bytes) { memory_.copy_from_host(address, bytes); }
-
-    // Between launches: forget what earlier ones left, and replay what one of them did to a line.
-    void empty_state() { memory_.empty(); }
-    void touch(LineAccess touched, uint8_t written) { memory_.touch(touched, written); }
+    void replay(const kp_touch* touches, uint64_t count);
 
     // Between launches: the state that the next one begins with. All of it is in L2 where keeps_l2_only().
     bool keeps_l2_only() const { return memory_.keeps_l2_only(); }
     Cache& l2() { return memory_.l2(); }
 
-    // Opens the trace of a launch; throws TraceError or LaunchError.
-    void start(const std::string& trace_path);
-    // Simulates up to `cycles` since the start of the launch; true when it is complete. Throws TraceError, LaunchError
-    // (a deadlock); the launch must then be abandoned.
-    bool advance(Cycles cycles);
-    // Issues no more CTAs; those on the SMs run to their end.
+    // Simulates a launch, unless it is ended at an interruption point or throws TraceError (its trace, a CTA that fits
+    // on no SM, a deadlock): what it did to the caches remains. `at_interval` is called every `interval` cycles while
+    // it runs, unless `interval` is 0.
+    const LaunchResult& run(const std::string& trace_path, Cycles interval = 0,
+                            const std::function<void()>& at_interval = {});
+    // Issues no more CTAs of the launch in flight; those on the SMs run to their end.
     void stop_issuing();
-    // Drops the launch in flight, if there is one. What it did to the caches remains.
-    void abandon();
     // Of the launch that has completed.
     const LaunchResult& result() const { return result_; }
 
@@ -61,6 +52,9 @@ public:
     uint64_t ctas_completed() const { return ctas_completed_; }
 
 private:
+    void start(const std::string& trace_path);
+    bool advance(Cycles cycles);
+    void abandon();
     Cycles step();
     void retire();
     void dispatch();

@@ -1,15 +1,16 @@
 // kernelpoint-host: a small deterministic trace-driven GPU simulator that carries the KernelPoint plugin. It exists for
 // the demonstration, for tests and for statistics; its cycles are not validated against hardware.
 #include <cinttypes>
+#include <csignal>
 #include <cstdio>
 #include <memory>
 
 #include "fast_model/configuration/derive.h"
 #include "host/arguments.h"
-#include "host/interrupt.h"
 #include "host/run.h"
 #include "kernelpoint/descriptors.h"
 #include "kernelpoint/printable.hpp"
+#include "native/trace/interruption.h"
 
 namespace {
 
@@ -17,6 +18,25 @@ using namespace kernelpoint::host;
 namespace fast_model = kernelpoint::fast_model;
 
 enum ExitCode { kDone = 0, kRefused = 1, kNoBound = 3, kInterrupted = 130 };
+
+volatile std::sig_atomic_t signalled = 0;
+
+void remember(int) {
+    signalled = 1;
+}
+
+void check_interrupt() {
+    if (signalled) throw kernelpoint::Interrupted();
+}
+
+// SIGINT and SIGTERM ask the run to end at the next interruption point. A second signal ends the process at once.
+void catch_signals() {
+    struct sigaction action = {};
+    action.sa_handler = remember;
+    action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
+    sigaction(SIGINT, &action, nullptr);
+    sigaction(SIGTERM, &action, nullptr);
+}
 
 // Options of another simulator's configuration that the model has no counterpart of are named once.
 fast_model::GpuConfig configuration(const Arguments& arguments) {

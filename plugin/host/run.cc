@@ -1,7 +1,7 @@
 #include "host/run.h"
 
-#include "host/interrupt.h"
 #include "kernelpoint/printable.hpp"
+#include "native/trace/interruption.h"
 
 namespace kernelpoint::host {
 
@@ -19,13 +19,16 @@ void Run::all() {
 uint64_t Run::sampled(SamplingHook& hook) {
     std::set<uint64_t> failed;
     const auto trace_of = [this](uint64_t launch) {
-        check_interrupt();
+        interruption_point();
         return walk_.path(launch);
     };
     while (hook.next(trace_of)) {
         const uint64_t launch = hook.launch();
         if (hook.replays()) {
-            replay_state(hook.replay_before());
+            // The launch begins with what all launches before it in the list leave, whatever this process has
+            // simulated.
+            const kp_replay before = hook.replay_before();
+            walk_.gpu().replay(before.touches, before.touch_count);
         } else {
             walk_.keep_state(launch);
         }
@@ -40,7 +43,6 @@ uint64_t Run::sampled(SamplingHook& hook) {
 
 bool Run::simulate_sampled(SamplingHook& hook) {
     const uint64_t launch = hook.launch();
-    std::string reason;
     try {
         simulate(launch, hook.progress_interval(), [&] {
             if (hook.wants_stop(walk_.gpu())) walk_.gpu().stop_issuing();
@@ -48,40 +50,19 @@ bool Run::simulate_sampled(SamplingHook& hook) {
         hook.complete(walk_.gpu().result());
         return true;
     } catch (const TraceError& error) {
-        reason = error.what();
-    } catch (const fast_model::LaunchError& error) {
-        reason = error.what();
+        if (named_.insert(error.what()).second) {
+            std::fprintf(stderr, "kernelpoint-host: launch %llu failed: %s\n", static_cast<unsigned long long>(launch),
+                         printable(error.what()).c_str());
+        }
+        hook.abort(error.what());
+        return false;
     }
-    walk_.gpu().abandon();
-    if (named_.insert(reason).second) {
-        std::fprintf(stderr, "kernelpoint-host: launch %llu failed: %s\n", static_cast<unsigned long long>(launch),
-                     printable(reason).c_str());
-    }
-    hook.abort(reason);
-    return false;
 }
 
 void Run::simulate(uint64_t launch, fast_model::Cycles interval, const std::function<void()>& at_interval) {
-    const fast_model::LaunchResult& result = walk_.simulate(launch, interval, at_interval, [&] {
-        check_interrupt();
-        progress_.show(launch, results_.cycles() + walk_.gpu().cycles());
-    });
-    results_.add(launch, walk_.path(launch), result);
-    progress_.show(launch, results_.cycles());
-    check_interrupt();
-}
-
-// The launch begins with what all launches before it in the list leave, whatever this process has simulated.
-void Run::replay_state(const kp_replay& replay) {
-    fast_model::Gpu& gpu = walk_.gpu();
-    gpu.empty_state();
-    for (const kp_touch* touch = replay.touches; touch != replay.touches + replay.touch_count; ++touch) {
-        if (touch->copied) {
-            gpu.copy_from_host(touch->line, KP_LINE_BYTES);
-        } else {
-            gpu.touch({touch->line / KP_LINE_BYTES, touch->touched}, touch->written);
-        }
-    }
+    const Interruption progress([&] { progress_.show(launch, results_.cycles() + walk_.gpu().cycles()); });
+    results_.add(launch, walk_.path(launch), walk_.simulate(launch, interval, at_interval));
+    interruption_point();
 }
 
 }  // namespace kernelpoint::host

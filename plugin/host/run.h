@@ -16,7 +16,7 @@ class Run {
 public:
     Run(const fast_model::GpuConfig& config, const TraceList& list, Results& results);
 
-    // Simulates every launch. Throws TraceError, LaunchError, Interrupted.
+    // Simulates every launch. Throws TraceError, Interrupted.
     void all();
     // Simulates what the plugin asks for, pass by pass; a launch that cannot be simulated is reported to it. Returns
     // how many launches failed and were not simulated later. Throws PluginError, Interrupted.
@@ -25,7 +25,6 @@ public:
 private:
     void simulate(uint64_t launch_index, fast_model::Cycles interval, const std::function<void()>& at_interval);
     bool simulate_sampled(SamplingHook& hook);
-    void replay_state(const kp_replay& replay);
 
     fast_model::Walk walk_;
     Results& results_;

@@ -11,10 +11,10 @@ namespace {
 const std::string source = "/memory/kernel-1.traceg", folder = "/memory/Kernel0";
 
 uint64_t count_warps(const std::string& path) {
-    kernelpoint::TraceReader reader(path);
+    const auto reader = kernelpoint::open_trace(path);
     kernelpoint::Cta cta;
     uint64_t warps = 0;
-    while (reader.next(cta)) warps += std::max<uint64_t>(cta.warps.size(), 1);
+    while (reader->next(cta)) warps += std::max<uint64_t>(cta.warps.size(), 1);
     return warps;
 }
 

@@ -49,11 +49,11 @@ inline void check(const kernelpoint::TraceReader& reader, const kernelpoint::Cta
 // Reads a launch to its end; false if it is refused, which an error does that names its file.
 inline bool read_launch(const std::string& path, const std::string& folder) {
     try {
-        kernelpoint::TraceReader reader(path, true);
+        const auto reader = kernelpoint::open_trace(path, true);
         kernelpoint::Cta cta;
         uint64_t ctas = 0, instructions = 0;
-        for (; reader.next(cta); ++ctas) {
-            check(reader, cta);
+        for (; reader->next(cta); ++ctas) {
+            check(*reader, cta);
             instructions += cta.instructions.size();
         }
         const kernelpoint::Scan scan = kernelpoint::scan_trace(path);

@@ -10,7 +10,7 @@ namespace {
 
 using namespace kernelpoint;
 
-class CountedSource : public TraceSource {
+class CountedSource : public TraceReader {
 public:
     explicit CountedSource(const std::string& path) : opcodes_{classify_opcode("EXIT")} {
         header_.kernel_name = file_name(path);
@@ -41,7 +41,7 @@ public:
     const char* folder_content() const override { return "files *.counted"; }
 
     Match match_launch(const std::string& path) const override { return match(ends_with(path, ".counted")); }
-    std::unique_ptr<TraceSource> open(const std::string& path, bool) const override {
+    std::unique_ptr<TraceReader> open(const std::string& path, bool) const override {
         return std::make_unique<CountedSource>(path);
     }
 

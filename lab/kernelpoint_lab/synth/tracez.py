@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 
-from kernelpoint import _native
+from kernelpoint.errors import SetupError
 from kernelpoint.files import open_output_bytes
 
 LINES_PER_FRAME = 2048  # as Accel-Sim's post-processing
@@ -42,7 +42,7 @@ class TracezWriter:
     """
 
     def __init__(self, path: Path, header: str, lines: Sequence[str]) -> None:
-        self._dictionary = _native.train_zstd_dictionary(_samples(lines), DICTIONARY_SIZE) if lines else b""
+        self._dictionary, self._compress = _compression(_samples(lines))
         self._file = open_output_bytes(path)
         self._file.write(header.encode("ascii") + b"\0" + struct.pack("<II", len(self._dictionary), LINES_PER_FRAME))
         self._file.write(self._dictionary)
@@ -75,13 +75,26 @@ class TracezWriter:
         self._index += struct.pack(f"<{len(chunks)}I", *map(len, chunks))
         self._file.write(struct.pack("<II", len(lines), len(chunks)))
         for chunk in chunks:
-            frame = _native.compress_zstd("\n".join(chunk).encode("ascii"), self._dictionary, LEVEL)
+            frame = self._compress("\n".join(chunk).encode("ascii"))
             self._file.write(struct.pack("<I", len(frame)) + frame)
 
     def _finish(self) -> None:
         offset = self._file.tell()
         self._file.write(struct.pack("<I", self._ctas) + self._index + struct.pack("<Q", offset))
         self.size = self._file.tell()
+
+
+def _compression(samples: Sequence[bytes]) -> tuple[bytes, Callable[[bytes], bytes]]:
+    """A dictionary, empty where the samples are too few to learn from, and what makes a frame of a text."""
+    try:
+        import zstandard  # of the extra "tracez"
+    except ImportError:
+        raise SetupError("--format tracez needs the package zstandard; pip install 'kernelpoint[tracez]'") from None
+    try:
+        trained = zstandard.train_dictionary(DICTIONARY_SIZE, list(samples))
+    except (zstandard.ZstdError, ValueError):
+        return b"", zstandard.ZstdCompressor(LEVEL).compress
+    return trained.as_bytes(), zstandard.ZstdCompressor(LEVEL, trained).compress
 
 
 def _samples(lines: Sequence[str]) -> list[bytes]:

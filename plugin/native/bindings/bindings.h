@@ -57,16 +57,12 @@ private:
 
 namespace kernelpoint {
 
-// Sets an error of kernelpoint.errors. Bytes of the text that are no UTF-8, which a file may hold, are escaped.
-void set_error(const char* type, const char* text);
-
 void register_traces(pybind11::module_& module);
-void register_scan(pybind11::module_& module);   // after register_traces, which knows launch headers
-void register_graph(pybind11::module_& module);  // graph_bindings.cc
+void register_scan(pybind11::module_& module);  // after register_traces, which knows launch headers
+void register_graph(pybind11::module_& module);
 void register_encoder(pybind11::module_& module);
-void register_replay(pybind11::module_& module);
-void register_fast_model(pybind11::module_& module);  // fast_model_bindings.cc
-void register_walk(pybind11::module_& module);        // walk.cc, part of the fast model
+void register_replay(pybind11::module_& module);  // before register_fast_model, which takes touches
+void register_fast_model(pybind11::module_& module);
 
 // Bindings of one simulator, a submodule of its name: a Registered<SimulatorBindings, ...> in its folder adds them,
 // after all others.
@@ -86,27 +82,13 @@ private:
     const Interruption interruption_;
 };
 
-// Run `work` without the GIL and give it a function to ask Python with, which says whether to go on: it lets signals
-// through, then does what it is given with the GIL held. What Python raises is raised when the work has ended.
-template <typename Work>
-void without_gil(const Work& work) {
-    bool failed = false;  // a Python error is set
-    const auto asks = [&failed](const auto& tell) {
-        const pybind11::gil_scoped_acquire held;
-        try {
-            if (PyErr_CheckSignals() != 0) throw pybind11::error_already_set();
-            tell();
-        } catch (pybind11::error_already_set& error) {
-            error.restore();
-            failed = true;
-        }
-        return !failed;
-    };
-    {
-        const pybind11::gil_scoped_release released;
-        work(asks);
-    }
-    if (failed) throw pybind11::error_already_set();
+// Calls a Python function from work that runs without the GIL, and lets signals through. What Python raises ends the
+// work.
+template <typename... Arguments>
+void tell(const pybind11::object& function, const Arguments&... arguments) {
+    const pybind11::gil_scoped_acquire held;
+    if (PyErr_CheckSignals() != 0) throw pybind11::error_already_set();
+    if (!function.is_none()) function(arguments...);
 }
 
 }  // namespace kernelpoint

@@ -5,28 +5,27 @@
 #include <chrono>
 #include <cstring>
 
+#include "fast_model/config.h"
 #include "native/bindings/bindings.h"
-#include "native/trace/trace.h"
 
 namespace py = pybind11;
 
 namespace {
 
-// A TraceError becomes kernelpoint.errors.TraceError.
-void translate_trace_error(std::exception_ptr pointer) {
+// Sets an error of kernelpoint.errors. Bytes of the text that are no UTF-8, which a file may hold, are escaped.
+void set_error(const char* type, const char* text) {
+    const py::object message = py::reinterpret_steal<py::object>(
+        PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(std::strlen(text)), "backslashreplace"));
+    PyErr_SetObject(py::module_::import("kernelpoint.errors").attr(type).ptr(), message.ptr());
+}
+
+void translate(std::exception_ptr pointer) {
     try {
         if (pointer) std::rethrow_exception(pointer);
     } catch (const kernelpoint::TraceError& error) {
-        kernelpoint::set_error("TraceError", error.what());
-    }
-}
-
-// The exception of a signal handler is set as Python's error.
-void translate_interruption(std::exception_ptr pointer) {
-    try {
-        if (pointer) std::rethrow_exception(pointer);
-    } catch (const kernelpoint::Interrupted&) {
-        if (PyErr_Occurred() == nullptr) PyErr_SetNone(PyExc_KeyboardInterrupt);
+        set_error("TraceError", error.what());
+    } catch (const kernelpoint::fast_model::ConfigError& error) {
+        set_error("ConfigError", error.what());
     }
 }
 
@@ -37,29 +36,21 @@ void check_signals() {
     if (Clock::now() < next) return;
     next = Clock::now() + std::chrono::milliseconds(50);
     const py::gil_scoped_acquire held;
-    if (PyErr_CheckSignals() != 0) throw kernelpoint::Interrupted();
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
 
 }  // namespace
 
-void kernelpoint::set_error(const char* type, const char* text) {
-    const py::object message = py::reinterpret_steal<py::object>(
-        PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(std::strlen(text)), "backslashreplace"));
-    PyErr_SetObject(py::module_::import("kernelpoint.errors").attr(type).ptr(), message.ptr());
-}
-
 kernelpoint::PythonSignals::PythonSignals() : interruption_(check_signals) {}
 
 PYBIND11_MODULE(_native, module) {
-    py::register_exception_translator(translate_trace_error);
-    py::register_exception_translator(translate_interruption);
+    py::register_exception_translator(translate);
     kernelpoint::register_traces(module);
     kernelpoint::register_scan(module);
     kernelpoint::register_graph(module);
     kernelpoint::register_encoder(module);
     kernelpoint::register_replay(module);
     kernelpoint::register_fast_model(module);
-    kernelpoint::register_walk(module);
     for (const auto* bindings : kernelpoint::implementations<kernelpoint::SimulatorBindings>()) {
         py::module_ part = module.def_submodule(bindings->name());
         bindings->add_to(part);

@@ -7,7 +7,6 @@
 
 #include "kernelpoint/abi.h"
 #include "native/bindings/bindings.h"
-#include "native/replay/packing.h"
 
 namespace py = pybind11;
 
@@ -30,17 +29,15 @@ kp_touch exported(const Touch& touch) {
             0};
 }
 
-py::array_t<kp_touch> exported(const std::vector<Touch>& touches) {
-    py::array_t<kp_touch> all(static_cast<py::ssize_t>(touches.size()));
-    kp_touch* to = all.mutable_data();
-    for (const Touch& touch : touches) *to++ = exported(touch);
-    return all;
+kp_grid exported(const Grid& grid) {
+    return {grid.ctas, grid.warps, grid.last_warp};
 }
 
-py::array_t<kp_grid> exported(const std::vector<Grid>& grids) {
-    py::array_t<kp_grid> all(static_cast<py::ssize_t>(grids.size()));
-    kp_grid* to = all.mutable_data();
-    for (const Grid& grid : grids) *to++ = {grid.ctas, grid.warps, grid.last_warp};
+template <typename Value>
+auto exported(const std::vector<Value>& values) {
+    py::array_t<decltype(exported(values[0]))> all(static_cast<py::ssize_t>(values.size()));
+    auto* to = all.mutable_data();
+    for (const Value& value : values) *to++ = exported(value);
     return all;
 }
 
@@ -92,8 +89,7 @@ py::dict replay_before(Replay& self, uint64_t launch) {
 
 // The touches of one launch, and the bytes that its footprint is kept as.
 py::tuple footprint(const std::string& path, const std::array<uint32_t, 5>& residency, bool by_sm) {
-    const Residency capacity = residency_of(residency);
-    const Footprint found = by_sm ? sm_state_provider(path).footprint(path, capacity) : read_footprint(path, capacity);
+    const Footprint found = read_footprint(path, residency_of(residency), by_sm);
     const std::string packed = pack(found);
     Footprint again;
     if (!unpack(packed, again) || again.touches != found.touches || again.grid != found.grid)

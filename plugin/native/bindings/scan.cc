@@ -38,18 +38,25 @@ void bind_scan(py::module_& module) {
         .def_property_readonly("values", [](const Scan& scan) { return scan.values.hex(); });
 }
 
+void check_threads(unsigned threads) {
+    if (threads < 1) throw py::value_error("threads must be at least 1, got 0");
+}
+
+// Calls `progress`, unless it is None, with the number of pieces that are done, from work without the GIL.
+std::function<void(uint64_t)> reports_to(const py::object& progress) {
+    return [&progress](uint64_t done) { tell(progress, done); };
+}
+
 // The results in the order of `paths`: a Scan, or the reason why the trace was refused as text. `progress(done)` is
 // called on this thread; what it raises stops the scan, as Ctrl-C does.
 py::list scan_many(const std::vector<std::string>& paths, unsigned threads, const py::object& progress) {
-    if (threads < 1) throw py::value_error("threads must be at least 1, got 0");
+    check_threads(threads);
     std::vector<ScanResult> results;
-    const auto report = [&](uint64_t done) {
-        if (!progress.is_none()) progress(done);
-    };
-    without_gil([&](const auto& asks) {
-        scan_traces(paths, threads, results, [&](uint64_t done) { return asks([&] { report(done); }); });
-    });
-    report(paths.size());
+    {
+        const py::gil_scoped_release released;
+        results = scan_traces(paths, threads, reports_to(progress));
+    }
+    tell(progress, paths.size());
     py::list list;
     for (ScanResult& result : results) {
         if (result.error.empty())
@@ -63,14 +70,12 @@ py::list scan_many(const std::vector<std::string>& paths, unsigned threads, cons
 // uint64 [n, 3]: hash in two parts and bytes of text; all ones as bytes where a trace has no content. `progress` as
 // above.
 py::array_t<uint64_t> contents(const std::vector<std::string>& paths, unsigned threads, const py::object& progress) {
-    if (threads < 1) throw py::value_error("threads must be at least 1, got 0");
+    check_threads(threads);
     std::vector<std::optional<Content>> found;
-    without_gil([&](const auto& asks) {
-        const auto report = [&](uint64_t done) {
-            if (!progress.is_none()) progress(done);
-        };
-        read_contents(paths, threads, found, [&](uint64_t done) { return asks([&] { report(done); }); });
-    });
+    {
+        const py::gil_scoped_release released;
+        found = read_contents(paths, threads, reports_to(progress));
+    }
     py::array_t<uint64_t> table({static_cast<py::ssize_t>(paths.size()), py::ssize_t{3}});
     auto rows = table.mutable_unchecked<2>();
     for (py::ssize_t i = 0; i < rows.shape(0); ++i) {

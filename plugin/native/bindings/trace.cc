@@ -7,7 +7,6 @@
 #include "native/bindings/bindings.h"
 #include "native/trace/format.h"
 #include "native/trace/trace_list.h"
-#include "native/trace/zstd.h"
 
 namespace py = pybind11;
 
@@ -63,21 +62,21 @@ py::tuple opcode_texts(const std::vector<Opcode>& opcodes) {
 // Iterates over the CTAs of a trace; each is a dict of its index and numpy arrays of its own.
 class CtaIterator {
 public:
-    CtaIterator(const std::string& path, bool keep_values) : reader_(path, keep_values) {}
+    CtaIterator(const std::string& path, bool keep_values) : reader_(open_trace(path, keep_values)) {}
     py::dict next() {
         {
             py::gil_scoped_release unlocked;
             const PythonSignals signals;
-            if (!reader_.next(cta_)) ended_ = true;
+            if (!reader_->next(cta_)) ended_ = true;
         }
         if (ended_) throw py::stop_iteration();
         return cta_to_dict(cta_);
     }
-    const LaunchHeader& header() const { return reader_.header(); }
-    py::tuple opcodes() const { return opcode_texts(reader_.opcodes()); }
+    const LaunchHeader& header() const { return reader_->header(); }
+    py::tuple opcodes() const { return opcode_texts(reader_->opcodes()); }
 
 private:
-    TraceReader reader_;
+    const std::unique_ptr<TraceReader> reader_;
     Cta cta_;
     bool ended_ = false;
 };
@@ -147,16 +146,6 @@ py::tuple list_commands(const std::string& path) {
     return py::make_tuple(paths, to_array(numbers), rows);
 }
 
-py::bytes compress(const py::bytes& text, const py::bytes& dictionary, int level) {
-    const auto text_view = static_cast<std::string_view>(text), known = static_cast<std::string_view>(dictionary);
-    std::string frame;
-    {
-        py::gil_scoped_release unlocked;
-        frame = compress_zstd(text_view, known, level);
-    }
-    return frame;
-}
-
 }  // namespace
 
 void register_traces(py::module_& module) {
@@ -164,16 +153,9 @@ void register_traces(py::module_& module) {
     bind_ctas(module);
     bind_formats(module);
     module.def(
-        "read_header", [](const std::string& path) { return TraceReader(path).header(); }, py::arg("path"),
+        "read_header", [](const std::string& path) { return open_trace(path)->header(); }, py::arg("path"),
         py::call_guard<py::gil_scoped_release, PythonSignals>());
     module.def("read_trace_list", &list_commands, py::arg("path"));
-    module.def("compress_zstd", &compress, py::arg("text"), py::arg("dictionary"), py::arg("level") = 3);
-    module.def(
-        "train_zstd_dictionary",
-        [](const std::vector<std::string>& samples, size_t size) {
-            return py::bytes(train_zstd_dictionary(samples, size));
-        },
-        py::arg("samples"), py::arg("size"));
 }
 
 }  // namespace kernelpoint

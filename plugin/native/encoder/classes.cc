@@ -28,36 +28,33 @@ Classes group(uint64_t nodes, const Hash& hash) {
     return result;
 }
 
-uint64_t bits(const float* values, uint64_t count) {
-    uint32_t halves[2] = {0, 0};
-    std::memcpy(halves, values, count * sizeof(float));
+uint64_t bits(const float* values) {
+    uint32_t halves[2];
+    std::memcpy(halves, values, sizeof halves);
     return uint64_t{halves[0]} << 32 | halves[1];
 }
 
 }  // namespace
 
-Incoming::Incoming(const GraphView& graph, uint32_t relations)
-    : relations_(relations), starts_(graph.nodes * relations + 2), sources_(graph.edges) {
-    const int64_t* targets = graph.edge_index + graph.edges;
+Incoming::Incoming(const TraceGraph& graph, uint32_t relations)
+    : relations_(relations), starts_(graph.node_count() * relations + 2), sources_(graph.edge_count()) {
+    const int64_t* targets = graph.edges.data() + graph.edge_count();
     // Counts stand two places later: after the sums one place later, where writing moves them to their own.
     const auto group_of = [&](uint64_t edge) { return targets[edge] * relations + graph.relations[edge]; };
-    for (uint64_t edge = 0; edge < graph.edges; edge++) starts_[group_of(edge) + 2]++;
+    for (uint64_t edge = 0; edge < graph.edge_count(); edge++) starts_[group_of(edge) + 2]++;
     for (size_t i = 2; i < starts_.size(); i++) starts_[i] += starts_[i - 1];
-    for (uint64_t edge = 0; edge < graph.edges; edge++)
-        sources_[starts_[group_of(edge) + 1]++] = static_cast<uint32_t>(graph.edge_index[edge]);
+    for (uint64_t edge = 0; edge < graph.edge_count(); edge++)
+        sources_[starts_[group_of(edge) + 1]++] = static_cast<uint32_t>(graph.edges[edge]);
 }
 
-Classes input_classes(const GraphView& graph) {
-    return group(graph.nodes, [&](uint64_t node) {
+Classes input_classes(const TraceGraph& graph) {
+    return group(graph.node_count(), [&](uint64_t node) {
         StreamHasher hasher;
-        const int32_t* tokens = graph.tokens + 2 * node;
+        const int32_t* tokens = graph.tokens.data() + 2 * node;
         hasher.add(static_cast<uint32_t>(tokens[0]), static_cast<uint32_t>(tokens[1]));
-        const float* features = graph.features + graph.feature_count * node;
-        for (uint64_t i = 0; i < graph.feature_count; i += 4) {
-            const uint64_t left = graph.feature_count - i;
-            hasher.add(bits(features + i, left < 2 ? left : 2),
-                       left > 2 ? bits(features + i + 2, left < 4 ? 1 : 2) : 0);
-        }
+        const float* features = graph.features.data() + graph::kFeatureCount * node;
+        static_assert(graph::kFeatureCount % 4 == 0, "features are hashed four at a time");
+        for (int i = 0; i < graph::kFeatureCount; i += 4) hasher.add(bits(features + i), bits(features + i + 2));
         return hasher.finish();
     });
 }

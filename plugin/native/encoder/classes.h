@@ -9,24 +9,16 @@
 #include <cstdint>
 #include <vector>
 
+#include "native/graph/graph.h"
+
 namespace kernelpoint::encoder {
 
-// A graph as the encoder needs it; the arrays belong to the caller. Shapes as in native/graph/graph.h.
-struct GraphView {
-    uint64_t nodes = 0, edges = 0, warps = 0, feature_count = 0;
-    const uint8_t* kinds = nullptr;
-    const int32_t* tokens = nullptr;
-    const float* features = nullptr;
-    const int64_t* edge_index = nullptr;
-    const int64_t* relations = nullptr;
-    const int64_t* warp_starts = nullptr;
-    const int64_t* warp_weights = nullptr;
-};
+using graph::TraceGraph;
 
 // The sources of every node's incoming edges, by relation, in the order of the edges.
 class Incoming {
 public:
-    Incoming(const GraphView& graph, uint32_t relations);
+    Incoming(const TraceGraph& graph, uint32_t relations);
 
     uint32_t relations() const { return relations_; }
     const uint32_t* begin(uint64_t node, uint32_t relation) const { return at(node, relation); }
@@ -50,7 +42,7 @@ struct Classes {
     uint64_t count() const { return first_node.size(); }
 };
 
-Classes input_classes(const GraphView& graph);
+Classes input_classes(const TraceGraph& graph);
 Classes refined(const Classes& before, const Incoming& incoming);
 
 }  // namespace kernelpoint::encoder

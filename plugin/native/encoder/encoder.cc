@@ -5,12 +5,11 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "native/graph/schema.h"
-
 namespace kernelpoint::encoder {
 
 namespace {
 
+constexpr uint64_t kFeatures = graph::kFeatureCount;
 constexpr uint64_t kBlock = 128;        // classes whose outputs are computed together
 constexpr double kNormEpsilon = 1e-5;   // of torch's LayerNorm
 constexpr double kLeastLength = 1e-12;  // as torch's normalize
@@ -56,11 +55,12 @@ void scale_to_length_one(std::vector<double>& values) {
 }
 
 // The share of each class in the mean over nodes, then warps.
-std::vector<double> shares(const GraphView& graph, const Classes& classes) {
+std::vector<double> shares(const TraceGraph& graph, const Classes& classes) {
     std::vector<double> result(classes.count());
     double total = 0;
-    for (uint64_t warp = 0; warp < graph.warps; warp++) total += static_cast<double>(graph.warp_weights[warp]);
-    for (uint64_t warp = 0; warp < graph.warps; warp++) {
+    for (uint64_t warp = 0; warp < graph.warp_weights.size(); warp++)
+        total += static_cast<double>(graph.warp_weights[warp]);
+    for (uint64_t warp = 0; warp < graph.warp_weights.size(); warp++) {
         const int64_t first = graph.warp_starts[warp], end = graph.warp_starts[warp + 1];
         const double share = static_cast<double>(graph.warp_weights[warp]) / static_cast<double>(end - first) / total;
         for (int64_t node = first; node < end; node++) result[classes.of_node[node]] += share;
@@ -114,30 +114,30 @@ Encoder::Layer Encoder::read_layer(const Tensors& tensors, const std::string& nu
     return layer;
 }
 
-void Encoder::check(const GraphView& graph) const {
+void Encoder::check(const TraceGraph& graph) const {
     const auto refuse = [](const char* what) { throw std::invalid_argument(std::string("graph: ") + what); };
     const auto outside = [](int64_t value, uint64_t size) { return static_cast<uint64_t>(value) >= size; };
-    if (graph.nodes == 0 || graph.nodes > UINT32_MAX) refuse("it has no node, or 2^32 or more");
-    if (graph.feature_count != input_width() - tokens_.shape[1]) refuse("its features are not those of the encoder");
-    for (uint64_t node = 0; node < graph.nodes; node++)
+    if (graph.node_count() == 0 || graph.node_count() > UINT32_MAX) refuse("it has no node, or 2^32 or more");
+    if (kFeatures != input_width() - tokens_.shape[1]) refuse("its features are not those of the encoder");
+    for (uint64_t node = 0; node < graph.node_count(); node++)
         if (outside(graph.tokens[2 * node],
                     graph.kinds[node] == graph::kInstruction ? opcodes_.shape[0] : tokens_.shape[0]) ||
             outside(graph.tokens[2 * node + 1], modifiers_.shape[0]))
             refuse("a token is in no row of the encoder's tables");
-    for (uint64_t edge = 0; edge < graph.edges; edge++)
-        if (outside(graph.edge_index[edge], graph.nodes) ||
-            outside(graph.edge_index[graph.edges + edge], graph.nodes) ||
+    for (uint64_t edge = 0; edge < graph.edge_count(); edge++)
+        if (outside(graph.edges[edge], graph.node_count()) ||
+            outside(graph.edges[graph.edge_count() + edge], graph.node_count()) ||
             outside(graph.relations[edge], layers_[0].relations.size()))
             refuse("an edge has no such node, or no such relation");
-    if (graph.warps == 0 || graph.warp_starts[0] != 0 ||
-        static_cast<uint64_t>(graph.warp_starts[graph.warps]) != graph.nodes)
+    if (graph.warp_weights.size() == 0 || graph.warp_starts[0] != 0 ||
+        static_cast<uint64_t>(graph.warp_starts[graph.warp_weights.size()]) != graph.node_count())
         refuse("its warps are not all of its nodes");
-    for (uint64_t warp = 0; warp < graph.warps; warp++)
+    for (uint64_t warp = 0; warp < graph.warp_weights.size(); warp++)
         if (graph.warp_starts[warp] >= graph.warp_starts[warp + 1] || graph.warp_weights[warp] < 1)
             refuse("a warp has no node, or a weight below 1");
 }
 
-Encoder::Rows Encoder::inputs(const GraphView& graph, const Classes& classes) const {
+Encoder::Rows Encoder::inputs(const TraceGraph& graph, const Classes& classes) const {
     const uint64_t width = tokens_.shape[1];
     Rows result(classes.count(), input_width());
     for (uint64_t row = 0; row < classes.count(); row++) {
@@ -145,21 +145,19 @@ Encoder::Rows Encoder::inputs(const GraphView& graph, const Classes& classes) co
         const double* token = tokens_.values.data() + width * graph.tokens[2 * node];
         const double* modifier = modifiers_.values.data() + width * graph.tokens[2 * node + 1];
         for (uint64_t i = 0; i < width; i++) result[row][i] = token[i] + modifier[i];
-        for (uint64_t i = 0; i < graph.feature_count; i++)
-            result[row][width + i] = graph.features[graph.feature_count * node + i];
+        for (uint64_t i = 0; i < kFeatures; i++) result[row][width + i] = graph.features[kFeatures * node + i];
     }
     return result;
 }
 
-std::vector<double> Encoder::input_readout(const GraphView& graph) const {
-    std::vector<double> executions(opcodes_.shape[0]), features(graph.feature_count);
-    for (uint64_t warp = 0; warp < graph.warps; warp++) {
+std::vector<double> Encoder::input_readout(const TraceGraph& graph) const {
+    std::vector<double> executions(opcodes_.shape[0]), features(kFeatures);
+    for (uint64_t warp = 0; warp < graph.warp_weights.size(); warp++) {
         const auto weight = static_cast<double>(graph.warp_weights[warp]);
         for (int64_t node = graph.warp_starts[warp]; node < graph.warp_starts[warp + 1]; node++) {
             if (graph.kinds[node] == graph::kInstruction) executions[graph.tokens[2 * node]] += weight;
             if (graph.kinds[node] != graph::kPseudo) continue;
-            for (uint64_t i = 0; i < graph.feature_count; i++)
-                features[i] += weight * graph.features[graph.feature_count * node + i];
+            for (uint64_t i = 0; i < kFeatures; i++) features[i] += weight * graph.features[kFeatures * node + i];
         }
     }
     const double executed = std::max(1.0, std::accumulate(executions.begin(), executions.end(), 0.0));
@@ -206,7 +204,7 @@ Encoder::Rows Encoder::forward(const Layer& layer, const Rows& hidden, const Cla
     return result;
 }
 
-std::vector<double> Encoder::embed(const GraphView& graph) const {
+std::vector<double> Encoder::embed(const TraceGraph& graph) const {
     check(graph);
     const Incoming incoming(graph, static_cast<uint32_t>(layers_[0].relations.size()));
     Classes before = input_classes(graph);

@@ -33,7 +33,7 @@ public:
     explicit Encoder(const Tensors& tensors);
 
     // Throws std::invalid_argument for a graph without nodes, and for numbers that point outside of it.
-    std::vector<double> embed(const GraphView& graph) const;
+    std::vector<double> embed(const TraceGraph& graph) const;
 
     uint64_t embedding_width() const { return layers_.back().root.columns() + opcodes_.shape[1]; }
 
@@ -55,9 +55,9 @@ private:
 
     static Layer read_layer(const Tensors& tensors, const std::string& number);
     uint64_t input_width() const { return layers_.front().root.rows(); }
-    void check(const GraphView& graph) const;
-    std::vector<double> input_readout(const GraphView& graph) const;
-    Rows inputs(const GraphView& graph, const Classes& classes) const;
+    void check(const TraceGraph& graph) const;
+    std::vector<double> input_readout(const TraceGraph& graph) const;
+    Rows inputs(const TraceGraph& graph, const Classes& classes) const;
     Rows forward(const Layer& layer, const Rows& hidden, const Classes& before, const Classes& after,
                  const Incoming& incoming, uint64_t first, uint64_t count) const;
 

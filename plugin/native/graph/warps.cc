@@ -85,11 +85,11 @@ uint64_t spread_key(const LaunchHeader& header, const Cta& cta, const Warp& warp
 class Survey {
 public:
     Survey(const std::string& path, uint64_t max_nodes) : path_(path), max_nodes_(max_nodes) {
-        TraceReader reader(path, true);
+        const auto reader = open_trace(path, true);
         Cta cta;
-        while (reader.next(cta))
-            for (const Warp& warp : cta.warps) add(reader.header(), cta, warp);
-        result_.opcodes = reader.opcodes();
+        while (reader->next(cta))
+            for (const Warp& warp : cta.warps) add(reader->header(), cta, warp);
+        result_.opcodes = reader->opcodes();
     }
 
     ChosenWarps choose() {
@@ -146,14 +146,14 @@ private:
     void read_again() {
         std::unordered_map<uint64_t, uint64_t> wanted;  // signature -> key of the warp whose values stand for all
         for (const Seen& one : seen_) wanted.emplace(one.signature, one.first_key);
-        TraceReader reader(path_, true);
+        const auto reader = open_trace(path_, true);
         Cta cta;
-        while (kept_.size() < wanted.size() && reader.next(cta))
+        while (kept_.size() < wanted.size() && reader->next(cta))
             for (const Warp& warp : cta.warps) {
                 if (warp.instruction_count == 0) continue;
                 steps_.read(cta, warp, scratch_);
                 const auto found = wanted.find(signature(scratch_));
-                if (found == wanted.end() || found->second != spread_key(reader.header(), cta, warp)) continue;
+                if (found == wanted.end() || found->second != spread_key(reader->header(), cta, warp)) continue;
                 kept_[found->first] = {scratch_, values_of_warp(cta, warp)};
             }
     }

@@ -160,10 +160,10 @@ uint64_t Residency::resident_ctas(const LaunchHeader& launch) const {
 }
 
 Footprint read_footprint(const std::string& trace_path, const Residency& residency) {
-    TraceReader reader(trace_path);
-    Builder builder(reader.header(), residency.resident_ctas(reader.header()));
+    const auto reader = open_trace(trace_path);
+    Builder builder(reader->header(), residency.resident_ctas(reader->header()));
     Cta cta;
-    while (reader.next(cta)) builder.add(cta, reader.opcodes());
+    while (reader->next(cta)) builder.add(cta, reader->opcodes());
     return builder.finish();
 }
 

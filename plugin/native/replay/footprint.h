@@ -85,4 +85,12 @@ private:
 // addresses do not say which SM's it is. Throws TraceError.
 Footprint read_footprint(const std::string& trace_path, const Residency& residency);
 
+// Raised whenever equal traces would give other bytes than before.
+constexpr uint32_t kFootprintVersion = 5;
+
+// As bytes, about two for each line: kept in memory and on disk.
+std::string pack(const Footprint& footprint);
+// False where the bytes are not those of a footprint.
+bool unpack(const std::string& bytes, Footprint& footprint);
+
 }  // namespace kernelpoint::replay

@@ -1,9 +1,23 @@
 #include "native/replay/footprint_cache.h"
 
-#include "native/replay/packing.h"
+#include "native/registered.h"
 #include "native/replay/sm_states.h"
+#include "native/trace/format.h"
 
 namespace kernelpoint::replay {
+
+const SmStateProvider& sm_state_provider(const std::string& trace_path) {
+    const char* const format = format_of_launch(trace_path).name();
+    const SmStateProvider* found = implementation<SmStateProvider>(format);
+    if (found == nullptr)
+        throw TraceError(trace_path, 0, std::string("is in the format of ") + format + ", which tells no SMs apart");
+    return *found;
+}
+
+Footprint read_footprint(const std::string& trace_path, const Residency& residency, bool by_sm) {
+    return by_sm ? sm_state_provider(trace_path).footprint(trace_path, residency)
+                 : read_footprint(trace_path, residency);
+}
 
 FootprintCache::FootprintCache(size_t traces, const Residency& residency, bool by_sm, uint64_t memory_bytes,
                                FootprintStore store)
@@ -44,7 +58,7 @@ bool FootprintCache::load(const std::string& path, std::string& packed) {
 
 bool FootprintCache::read(uint32_t trace, const std::string& path, std::string& packed) {
     try {
-        present_ = by_sm_ ? sm_state_provider(path).footprint(path, residency_) : read_footprint(path, residency_);
+        present_ = read_footprint(path, residency_, by_sm_);
     } catch (const TraceError& error) {
         refuse(trace, path, error.what());
         return false;

@@ -18,6 +18,10 @@ struct FootprintStore {
     std::function<void(const std::string& path, const std::string& reason)> refuse;  // once for each trace
 };
 
+// `by_sm`: with the accesses of each SM kept apart, as the SmStateProvider of the trace's format does it. Throws
+// TraceError.
+Footprint read_footprint(const std::string& trace_path, const Residency& residency, bool by_sm);
+
 class FootprintCache {
 public:
     FootprintCache(size_t traces, const Residency& residency, bool by_sm, uint64_t memory_bytes, FootprintStore store);

@@ -6,11 +6,28 @@
 #include <string>
 #include <vector>
 
-#include "native/replay/first_reads.h"
 #include "native/replay/seen_lines.h"
 #include "native/trace/trace_list.h"
 
 namespace kernelpoint::replay {
+
+// First reads of the launches of a list: what they read came from DRAM, and left its rows open. Sources of the list
+// (traces and copies) come in the order of their first events.
+class FirstReads {
+public:
+    size_t sources() const { return ends_.size(); }
+    void add_trace(const std::vector<LineTouch>& touches);
+    void add_copy(uint64_t first_line, uint64_t last_line);
+
+    // Puts the reads of the first `sources`, in their order, before what `touches` holds. A copy from the host comes
+    // with them: the host knows where it copies to.
+    void put_before(uint32_t sources, std::vector<Touch>& touches) const;
+
+private:
+    SeenLines filled_, copied_;
+    std::vector<Touch> reads_;
+    std::vector<size_t> ends_;  // of each source in `reads_`
+};
 
 struct TouchesBefore {
     std::vector<Touch> touches;  // oldest first; an older touch of a line that comes again adds something to the newer

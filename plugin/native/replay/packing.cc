@@ -1,5 +1,4 @@
-#include "native/replay/packing.h"
-
+#include "native/replay/footprint.h"
 #include "native/replay/varint.h"
 
 namespace kernelpoint::replay {

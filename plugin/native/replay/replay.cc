@@ -53,7 +53,7 @@ uint64_t Replay::ctas_before(uint64_t launch) {
         int64_t& ctas = ctas_of_[trace];
         if (ctas < 0) {
             try {
-                ctas = static_cast<int64_t>(TraceReader(history_.path(trace)).header().grid.count());
+                ctas = static_cast<int64_t>(open_trace(history_.path(trace))->header().grid.count());
             } catch (const TraceError&) {
                 ctas = 0;
             }

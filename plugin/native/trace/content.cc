@@ -84,8 +84,6 @@ bool is_text(const std::string& path) {
     return ending == ".traceg" || ending == ".traceg.xz" || ending == ".traceg.zst";
 }
 
-}  // namespace
-
 std::optional<Content> read_content(const std::string& path) {
     if (!is_text(path)) return std::nullopt;
     try {
@@ -95,10 +93,13 @@ std::optional<Content> read_content(const std::string& path) {
     }
 }
 
-bool read_contents(const std::vector<std::string>& paths, unsigned threads,
-                   std::vector<std::optional<Content>>& results, const std::function<bool(uint64_t)>& goes_on) {
-    results.assign(paths.size(), std::nullopt);
-    return in_parallel(paths.size(), threads, [&](uint64_t i) { results[i] = read_content(paths[i]); }, goes_on);
+}  // namespace
+
+std::vector<std::optional<Content>> read_contents(const std::vector<std::string>& paths, unsigned threads,
+                                                  const std::function<void(uint64_t)>& report) {
+    std::vector<std::optional<Content>> results(paths.size());
+    in_parallel(paths.size(), threads, [&](uint64_t i) { results[i] = read_content(paths[i]); }, report);
+    return results;
 }
 
 }  // namespace kernelpoint

@@ -19,12 +19,9 @@ struct Content {
     uint64_t bytes = 0;
 };
 
-// None of a file that is no .traceg, packed or not, or that cannot be read.
-std::optional<Content> read_content(const std::string& path);
-
-// The contents of many traces; `goes_on` is asked with the number of those that are done, see in_parallel. False if it
-// said no: the results are of no use.
-bool read_contents(const std::vector<std::string>& paths, unsigned threads,
-                   std::vector<std::optional<Content>>& results, const std::function<bool(uint64_t)>& goes_on);
+// The contents of many traces: none of a file that is no .traceg, packed or not, or that cannot be read. `report` gets
+// the number of those that are done, see in_parallel.
+std::vector<std::optional<Content>> read_contents(const std::vector<std::string>& paths, unsigned threads,
+                                                  const std::function<void(uint64_t)>& report);
 
 }  // namespace kernelpoint

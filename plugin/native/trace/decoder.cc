@@ -1,6 +1,4 @@
-// Decompression through the system's liblzma and libzstd, loaded when the first compressed trace is met: neither their
-// headers nor the libraries are needed to build or to read plain traces. The declarations below follow their published,
-// stable C interfaces (liblzma 5, libzstd 1).
+// Decompression through the system's liblzma and libzstd, which are loaded when the first compressed trace is met.
 #include <cstring>
 #include <stdexcept>
 
@@ -31,27 +29,16 @@ struct LzmaStream {  // lzma_stream
 
 struct Lzma {
     enum { ok = 0, stream_end = 1, buffer_error = 10, concatenated = 0x08, run = 0, finish = 3 };
-    int (*stream_decoder)(LzmaStream*, uint64_t memory_limit, uint32_t flags);
-    int (*code)(LzmaStream*, int action);
-    void (*end)(LzmaStream*);
 
-    static const Lzma& get() {
-        static const Lzma library;
-        return library;
-    }
-
-private:
-    Lzma() {
-        void* library = load_library("liblzma.so.5", "liblzma5 (xz-libs on Red Hat systems)");
-        bind_symbol(library, "lzma_stream_decoder", stream_decoder);
-        bind_symbol(library, "lzma_code", code);
-        bind_symbol(library, "lzma_end", end);
-    }
+    const Library library{"liblzma.so.5", "liblzma5 (xz-libs on Red Hat systems)"};
+    int (*const stream_decoder)(LzmaStream*, uint64_t memory_limit, uint32_t flags) = library["lzma_stream_decoder"];
+    int (*const code)(LzmaStream*, int action) = library["lzma_code"];
+    void (*const end)(LzmaStream*) = library["lzma_end"];
 };
 
 class XzDecoder : public Decoder {
 public:
-    XzDecoder() : lzma_(Lzma::get()) {
+    XzDecoder() : lzma_(loaded<Lzma>()) {
         if (lzma_.stream_decoder(&stream_, memory_limit, Lzma::concatenated) != Lzma::ok)
             throw std::runtime_error("liblzma could not be started (out of memory)");
     }
@@ -83,7 +70,7 @@ private:
 
 class ZstdDecoder : public Decoder {
 public:
-    ZstdDecoder() : zstd_(Zstd::get()), context_(zstd_.create()) {
+    ZstdDecoder() : zstd_(loaded<Zstd>()), context_(zstd_.create()) {
         if (context_ == nullptr) throw std::runtime_error("libzstd could not be started (out of memory)");
         zstd_.set_parameter(context_, Zstd::window_log_max, 30);  // memory_limit
     }

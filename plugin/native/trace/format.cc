@@ -2,6 +2,21 @@
 
 namespace kernelpoint {
 
+void Cta::clear() {
+    index = {0, 0, 0};
+    cluster = {};
+    warps.clear();
+    instructions.clear();
+    addresses.clear();
+    bulk_copies.clear();
+    operand_values.clear();
+    values.clear();
+}
+
+std::unique_ptr<TraceReader> open_trace(const std::string& path, bool keep_values) {
+    return format_of_launch(path).open(path, keep_values);
+}
+
 std::string TraceFormat::launch_name(const std::string& path) const {
     return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
 }

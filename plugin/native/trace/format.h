@@ -9,7 +9,6 @@
 
 #include "native/registered.h"
 #include "native/trace/lines.h"
-#include "native/trace/source.h"
 #include "native/trace/trace.h"
 #include "native/trace/trace_list.h"
 
@@ -31,8 +30,8 @@ public:
 
     // A launch, by the path that lists name it with; nothing is opened.
     virtual Match match_launch(const std::string& path) const = 0;
-    // Reads the header; throws TraceError. See TraceReader.
-    virtual std::unique_ptr<TraceSource> open(const std::string& path, bool keep_values) const = 0;
+    // Reads the header; throws TraceError. See open_trace.
+    virtual std::unique_ptr<TraceReader> open(const std::string& path, bool keep_values) const = 0;
     // The launch's name within its list: a list that moves keeps the names.
     virtual std::string launch_name(const std::string& path) const;
     // Other files and folders of the launch whose sizes and times tell that it was traced again.

@@ -3,27 +3,33 @@
 #pragma once
 
 #include <functional>
+#include <utility>
 
 namespace kernelpoint {
 
 // Thrown by checks: no std::exception, so that nothing takes it for a trace that cannot be read.
 struct Interrupted {};
 
-// While it lives, `check` is called at every interruption point that this thread passes; it ends the reading by
-// throwing. The innermost one counts.
+// While it lives, `check` is called at every interruption point that this thread passes, before those that lived
+// already; it ends the reading by throwing.
 class Interruption {
 public:
-    explicit Interruption(std::function<void()> check);
-    ~Interruption();
+    explicit Interruption(std::function<void()> check) : check_(std::move(check)), outer_(innermost) {
+        innermost = this;
+    }
+    ~Interruption() { innermost = outer_; }
     Interruption(const Interruption&) = delete;
     Interruption& operator=(const Interruption&) = delete;
 
 private:
-    friend void interruption_point();
+    friend inline void interruption_point();
+    inline static thread_local const Interruption* innermost = nullptr;
     const std::function<void()> check_;
     const Interruption* const outer_;
 };
 
-void interruption_point();
+inline void interruption_point() {
+    for (const Interruption* each = Interruption::innermost; each != nullptr; each = each->outer_) each->check_();
+}
 
 }  // namespace kernelpoint

@@ -1,4 +1,5 @@
-// Libraries of the system that are loaded at run time, so that they need not be there to build.
+// Libraries of the system that are loaded at run time, so that neither they nor their headers need be there to build.
+// What is declared of them follows their published, stable C interfaces.
 #pragma once
 
 #include <dlfcn.h>
@@ -8,19 +9,39 @@
 
 namespace kernelpoint {
 
-// Throws std::runtime_error that names the package where the library is missing.
-inline void* load_library(const char* name, const char* package) {
-    void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr)
-        throw std::runtime_error(std::string("needs ") + name + ", which is not installed; install the package " +
-                                 package);
-    return library;
-}
+class Library {
+public:
+    // A function, to be assigned to a pointer of its type.
+    struct Symbol {
+        void* address;
+        template <typename Function>
+        operator Function*() const {  // NOLINT
+            return reinterpret_cast<Function*>(address);
+        }
+    };
 
-template <typename Function>
-void bind_symbol(void* library, const char* symbol, Function& function) {
-    function = reinterpret_cast<Function>(dlsym(library, symbol));
-    if (function == nullptr) throw std::runtime_error(std::string("needs ") + symbol + ", which the library lacks");
+    // Throws std::runtime_error that names the package where the library is missing.
+    Library(const char* name, const char* package) : library_(dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
+        if (library_ == nullptr)
+            throw std::runtime_error(std::string("needs ") + name + ", which is not installed; install the package " +
+                                     package);
+    }
+    // Throws std::runtime_error where the library has no such function.
+    Symbol operator[](const char* name) const {
+        void* const found = dlsym(library_, name);
+        if (found == nullptr) throw std::runtime_error(std::string("needs ") + name + ", which the library lacks");
+        return {found};
+    }
+
+private:
+    void* const library_;
+};
+
+// The functions of a library, looked up when they are first needed.
+template <typename Functions>
+const Functions& loaded() {
+    static const Functions functions;
+    return functions;
 }
 
 }  // namespace kernelpoint

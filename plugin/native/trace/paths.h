@@ -1,6 +1,8 @@
 // Paths of trace lists.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <string>
 #include <string_view>
 
@@ -25,9 +27,19 @@ inline std::string file_name(const std::string& path) {
 
 // True if a name that a list gives lies in or below the list's folder. A list may come from anywhere, and the files
 // that it names are opened and, where they are no traces, quoted; links in the folder are its owner's.
-bool is_inside(std::string_view name);
+inline bool is_inside(std::string_view name) {
+    return ("/" + std::string(name) + "/").find("/../") == std::string::npos;
+}
 constexpr const char* lies_outside = " lies outside the list's folder; put it, or a link to it, beside the list";
-bool is_file(const std::string& path);
-bool is_folder(const std::string& path);
+
+inline bool is_file(const std::string& path) {
+    struct stat status{};
+    return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+inline bool is_folder(const std::string& path) {
+    struct stat status{};
+    return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
 
 }  // namespace kernelpoint

@@ -47,16 +47,9 @@ RegularFile::~RegularFile() {
 }
 
 size_t RegularFile::read(void* to, size_t size) {
-    interruption_point();
-    size_t total = 0;
-    while (total < size) {
-        const ssize_t got = ::read(descriptor_, static_cast<char*>(to) + total, size - total);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) fail(path_, "cannot be read: ", errno);
-        if (got == 0) break;
-        total += static_cast<size_t>(got);
-    }
-    return total;
+    const size_t got = read_at(at_, to, size);
+    at_ += got;
+    return got;
 }
 
 size_t RegularFile::read_at(uint64_t offset, void* to, size_t size) const {

@@ -24,7 +24,7 @@ public:
 private:
     const std::string path_;
     int descriptor_ = -1;
-    uint64_t size_ = 0;
+    uint64_t size_ = 0, at_ = 0;
 };
 
 }  // namespace kernelpoint

@@ -183,24 +183,24 @@ std::string StreamHash::hex() const {
 }
 
 Scan scan_trace(const std::string& path) {
-    TraceReader reader(path, true);
-    Scanner scanner(reader.header());
+    const auto reader = open_trace(path, true);
+    Scanner scanner(reader->header());
     Cta cta;
-    while (reader.next(cta)) {
+    while (reader->next(cta)) {
         interruption_point();
-        scanner.add(cta, reader.opcodes());
+        scanner.add(cta, reader->opcodes());
     }
-    return {reader.header(),
+    return {reader->header(),
             scanner.stream(),
             scanner.values(),
             scanner.work,
-            scanner.unknown_opcodes(reader.opcodes()),
-            reader.store_data_left_out()};
+            scanner.unknown_opcodes(reader->opcodes()),
+            reader->store_data_left_out()};
 }
 
-bool scan_traces(const std::vector<std::string>& paths, unsigned threads, std::vector<ScanResult>& results,
-                 const std::function<bool(uint64_t)>& goes_on) {
-    results.assign(paths.size(), {});
+std::vector<ScanResult> scan_traces(const std::vector<std::string>& paths, unsigned threads,
+                                    const std::function<void(uint64_t)>& report) {
+    std::vector<ScanResult> results(paths.size());
     const auto scan_one = [&](uint64_t i) {
         try {
             results[i].scan = scan_trace(paths[i]);
@@ -208,7 +208,8 @@ bool scan_traces(const std::vector<std::string>& paths, unsigned threads, std::v
             results[i].error = error.what();
         }
     };
-    return in_parallel(paths.size(), threads, scan_one, goes_on);
+    in_parallel(paths.size(), threads, scan_one, report);
+    return results;
 }
 
 }  // namespace kernelpoint

@@ -65,9 +65,8 @@ struct ScanResult {
     std::string error;
 };
 
-// Scans many traces; `goes_on` is asked with the number of those that are done, see in_parallel. False if it said no:
-// the results are of no use.
-bool scan_traces(const std::vector<std::string>& paths, unsigned threads, std::vector<ScanResult>& results,
-                 const std::function<bool(uint64_t)>& goes_on);
+// Scans many traces; `report` gets the number of those that are done, see in_parallel.
+std::vector<ScanResult> scan_traces(const std::vector<std::string>& paths, unsigned threads,
+                                    const std::function<void(uint64_t)>& report);
 
 }  // namespace kernelpoint

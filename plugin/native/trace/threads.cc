@@ -30,18 +30,20 @@ public:
         running_ = 1;
         run();
     }
-    // True if all was done.
-    bool wait(const std::function<bool(uint64_t)>& goes_on) {
+    void wait(const std::function<void(uint64_t)>& report) {
         std::unique_lock<std::mutex> held(mutex_);
-        while (!ended_.wait_for(held, kBetweenCalls, [this] { return running_ == 0; })) {
+        while (!ended_.wait_for(held, kBetweenReports, [this] { return running_ == 0; })) {
             held.unlock();
-            if (!stopped_ && !goes_on(done_)) stopped_ = true;
+            try {
+                if (!stopped_) report(done_);
+            } catch (...) {
+                stop();
+            }
             held.lock();
         }
         held.unlock();
         for (std::thread& thread : threads_) thread.join();
         if (error_) std::rethrow_exception(error_);
-        return !stopped_;
     }
 
 private:
@@ -51,13 +53,17 @@ private:
         });
         try {
             for (uint64_t i = next_++; i < count_ && !stopped_; i = next_++, ++done_) work_(i);
-        } catch (const Interrupted&) {
         } catch (...) {
-            const std::lock_guard<std::mutex> held(mutex_);
-            if (!error_) error_ = std::current_exception();
-            next_ = count_;
+            stop();
         }
         leave(1);
+    }
+
+    // Because of the exception that is being handled: the first one counts.
+    void stop() {
+        const std::lock_guard<std::mutex> held(mutex_);
+        if (!error_) error_ = std::current_exception();
+        stopped_ = true;
     }
 
     void leave(size_t threads) {
@@ -79,11 +85,11 @@ private:
 
 }  // namespace
 
-bool in_parallel(uint64_t count, unsigned threads, const std::function<void(uint64_t)>& work,
-                 const std::function<bool(uint64_t)>& goes_on) {
+void in_parallel(uint64_t count, unsigned threads, const std::function<void(uint64_t)>& work,
+                 const std::function<void(uint64_t)>& report) {
     Pool pool(count, work);
     pool.start(static_cast<unsigned>(std::min<uint64_t>(std::max(threads, 1u), std::max<uint64_t>(count, 1))));
-    return pool.wait(goes_on);
+    pool.wait(report);
 }
 
 }  // namespace kernelpoint

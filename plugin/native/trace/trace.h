@@ -101,28 +101,23 @@ struct Cta {
     void clear();
 };
 
-class TraceSource;
+constexpr uint64_t most_instructions = uint64_t{1} << 31;  // of one CTA
 
-// Streams one launch, in the format that recognises its path (format.h).
+// Streams one launch: one implementation for each kind of file.
 class TraceReader {
 public:
-    // Reads the header; throws TraceError. Operand values are checked always, and kept only where that is asked for:
-    // they may be 20 times as many as addresses.
-    explicit TraceReader(const std::string& path, bool keep_values = false);
-    ~TraceReader();
-    TraceReader(const TraceReader&) = delete;
-    TraceReader& operator=(const TraceReader&) = delete;
-
-    const LaunchHeader& header() const;
+    virtual ~TraceReader() = default;
+    virtual const LaunchHeader& header() const = 0;
     // Every opcode text met so far, once; grows while CTAs are read.
-    const std::vector<Opcode>& opcodes() const;
-    // Instructions so far whose STORE_DATA fields, which one fork's tracer writes, were left out.
-    uint64_t store_data_left_out() const;
+    virtual const std::vector<Opcode>& opcodes() const = 0;
     // Fills `cta` with the next CTA of the file; false at the end. Throws TraceError: a CTA is either whole or refused.
-    bool next(Cta& cta);
-
-private:
-    std::unique_ptr<TraceSource> source_;
+    virtual bool next(Cta& cta) = 0;
+    // Instructions so far whose STORE_DATA fields, which one fork's tracer writes, were left out.
+    virtual uint64_t store_data_left_out() const { return 0; }
 };
+
+// Reads the header, in the format that recognises the path (format.h); throws TraceError. Operand values are checked
+// always, and kept only where that is asked for: they may be 20 times as many as addresses.
+std::unique_ptr<TraceReader> open_trace(const std::string& path, bool keep_values = false);
 
 }  // namespace kernelpoint

@@ -1,9 +1,10 @@
-// The system's zlib, loaded when the first gzip file is met: neither its headers nor the library are needed to build.
-// The declarations follow zlib's published, stable C interface (zlib 1.2 and later).
+// The system's zlib (1.2 and later), for gzip files.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+
+#include "native/trace/library.h"
 
 namespace kernelpoint {
 
@@ -25,21 +26,18 @@ struct ZlibStream {  // z_stream
 
 struct Zlib {
     enum { ok = 0, stream_end = 1, buffer_error = -5, no_flush = 0, finish = 4, deflated = 8, gzip = 16, window = 15 };
-    int (*inflate_init)(ZlibStream*, int window_bits, const char* version, int stream_size);
-    int (*inflate)(ZlibStream*, int flush);
-    int (*inflate_reset)(ZlibStream*);
-    int (*inflate_end)(ZlibStream*);
-    int (*deflate_init)(ZlibStream*, int level, int method, int window_bits, int memory_level, int strategy,
-                        const char* version, int stream_size);
-    int (*deflate)(ZlibStream*, int flush);
-    int (*deflate_reset)(ZlibStream*);
-    int (*deflate_end)(ZlibStream*);
-
-    static const Zlib& get();  // throws std::runtime_error that names the package where zlib is missing
     static constexpr const char* version = "1.2.0";  // zlib checks the first digit only
 
-private:
-    Zlib();
+    const Library library{"libz.so.1", "zlib1g (zlib on Red Hat systems)"};
+    int (*const inflate_init)(ZlibStream*, int window_bits, const char* version, int size) = library["inflateInit2_"];
+    int (*const inflate)(ZlibStream*, int flush) = library["inflate"];
+    int (*const inflate_reset)(ZlibStream*) = library["inflateReset"];
+    int (*const inflate_end)(ZlibStream*) = library["inflateEnd"];
+    int (*const deflate_init)(ZlibStream*, int level, int method, int window_bits, int memory_level, int strategy,
+                              const char* version, int size) = library["deflateInit2_"];
+    int (*const deflate)(ZlibStream*, int flush) = library["deflate"];
+    int (*const deflate_reset)(ZlibStream*) = library["deflateReset"];
+    int (*const deflate_end)(ZlibStream*) = library["deflateEnd"];
 };
 
 }  // namespace kernelpoint

@@ -1,12 +1,9 @@
-// The system's libzstd, loaded when it is first needed: neither its headers nor the library are needed to build or to
-// read plain traces. The declarations follow its published, stable C interface (libzstd 1.4 and later).
+// The system's libzstd (1.4 and later).
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
+
+#include "native/trace/library.h"
 
 namespace kernelpoint {
 
@@ -22,28 +19,19 @@ struct ZstdOut {  // ZSTD_outBuffer
 struct Zstd {
     enum { window_log_max = 100, reset_session = 1 };
     static constexpr unsigned long long unknown_size = 0ULL - 1, not_a_frame = 0ULL - 2;
-    void* (*create)();
-    size_t (*destroy)(void*);
-    size_t (*set_parameter)(void*, int parameter, int value);
-    size_t (*reset)(void*, int what);
-    size_t (*use_dictionary)(void*, const void* dictionary);
-    void* (*create_dictionary)(const void* bytes, size_t size);
-    size_t (*destroy_dictionary)(void*);
-    size_t (*decompress)(void*, ZstdOut*, ZstdIn*);
-    unsigned long long (*content_size)(const void* bytes, size_t size);
-    unsigned (*is_error)(size_t);
-    const char* (*error_name)(size_t);
 
-    // Throws std::runtime_error that names the package where the library is missing.
-    static const Zstd& get();
-
-private:
-    Zstd();
+    const Library library{"libzstd.so.1", "libzstd1 (libzstd on Red Hat systems)"};
+    void* (*const create)() = library["ZSTD_createDCtx"];
+    size_t (*const destroy)(void*) = library["ZSTD_freeDCtx"];
+    size_t (*const set_parameter)(void*, int parameter, int value) = library["ZSTD_DCtx_setParameter"];
+    size_t (*const reset)(void*, int what) = library["ZSTD_DCtx_reset"];
+    size_t (*const use_dictionary)(void*, const void* dictionary) = library["ZSTD_DCtx_refDDict"];
+    void* (*const create_dictionary)(const void* bytes, size_t size) = library["ZSTD_createDDict"];
+    size_t (*const destroy_dictionary)(void*) = library["ZSTD_freeDDict"];
+    size_t (*const decompress)(void*, ZstdOut*, ZstdIn*) = library["ZSTD_decompressStream"];
+    unsigned long long (*const content_size)(const void* bytes, size_t size) = library["ZSTD_getFrameContentSize"];
+    unsigned (*const is_error)(size_t) = library["ZSTD_isError"];
+    const char* (*const error_name)(size_t) = library["ZSTD_getErrorName"];
 };
-
-// One frame of `text`, with its content size in its header; `dictionary` may be empty. Throws std::runtime_error.
-std::string compress_zstd(std::string_view text, std::string_view dictionary, int level);
-// A dictionary of at most `size` bytes for texts like the samples; empty where there are too few to learn from.
-std::string train_zstd_dictionary(const std::vector<std::string>& samples, size_t size);
 
 }  // namespace kernelpoint

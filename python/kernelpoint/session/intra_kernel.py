@@ -22,7 +22,6 @@ from kernelpoint.workload.host_info import HostInfo
 
 INTERVAL = 25  # cycles between two points of a trajectory
 MEMORY = 64 << 20  # bytes of footprints
-NOTHING = np.zeros((0, 4), dtype=np.uint64)
 PROJECTED = ("cycles", "instructions")  # all others are scaled with the CTAs
 FULL_RUN_SHARE = (
     0.95  # of the error budget, for projections where every launch is simulated: none of it goes to sampling
@@ -233,12 +232,10 @@ class Trajectories:
             trace.add(cycles, instructions, issued, completed, int(points[-1, 2]))
         return trace
 
-    def _touches(self, unit: int) -> np.ndarray:
-        """uint64 [n, 4]: address, sectors touched, sectors written, whether copied; none where nothing can be replayed."""
+    def _touches(self, unit: int) -> np.ndarray | None:
+        """As a replay gives them; None where nothing can be replayed."""
         if not self._host.can_replay or self._population.listed is not None:
-            return NOTHING
+            return None
         offsets = self._population.offsets
         process = int(np.searchsorted(offsets, unit, side="right")) - 1
-        touches = self._replays.before(process, unit - int(offsets[process])).touches
-        fields = [touches[name].astype(np.uint64) for name in ("line", "touched", "written", "copied")]
-        return np.stack(fields, axis=1)
+        return self._replays.before(process, unit - int(offsets[process])).touches

@@ -8,9 +8,7 @@
 
 #include "native/trace/numbers.h"
 #include "native/trace/paths.h"
-#include "simulators/accelsim/trace/text_source.h"
-#include "simulators/accelsim/trace/tracez.h"
-#include "simulators/accelsim/trace/tracez_source.h"
+#include "simulators/accelsim/trace/readers.h"
 
 namespace kernelpoint {
 
@@ -141,7 +139,7 @@ public:
     }
 
     Match match_launch(const std::string&) const override { return Match::possible; }
-    std::unique_ptr<TraceSource> open(const std::string& path, bool keep_values) const override {
+    std::unique_ptr<TraceReader> open(const std::string& path, bool keep_values) const override {
         return is_tracez(path) ? open_tracez(path, keep_values) : open_text(path, keep_values);
     }
 

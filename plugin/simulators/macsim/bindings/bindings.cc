@@ -1,10 +1,12 @@
 // MacSim's parts for Python: the conversion of Accel-Sim traces to its layout, and the model of its cores.
+#include "native/bindings/bindings.h"
+
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
 #include <cmath>
 
-#include "native/bindings/fast_model.h"
+#include "fast_model/configuration/derive.h"
 #include "simulators/macsim/convert/convert.h"
 #include "simulators/macsim/cores/predict.h"
 
@@ -54,13 +56,14 @@ py::tuple run_cores(const std::vector<std::string>& paths, const fast_model::Der
                     uint64_t memory_bytes, const py::function& progress) {
     if (!configuration.cores) throw py::value_error("these cores have no model of their own");
     replay::macsim::Predicted found;
-    without_gil([&](const auto& asks) {
+    {
+        const py::gil_scoped_release released;
         const PythonSignals signals;
         const uint64_t all = replay::macsim::kReplications * paths.size();
         found = replay::macsim::predict_launches(paths, *configuration.cores, memory_bytes, [&](uint64_t launch) {
-            return launch % 64 != 0 || asks([&] { progress(launch, all); });
+            if (launch % 64 == 0) tell(progress, launch, all);
         });
-    });
+    }
     py::array_t<double> table({static_cast<py::ssize_t>(found.launches.size()), py::ssize_t{11}});
     double* out = table.mutable_data();
     for (const replay::macsim::Prediction& one : found.launches)

@@ -121,7 +121,7 @@ void write_file(const std::string& path, const std::string& text) {
 // Bytes as one gzip member, always the same for the same bytes and level.
 class Gzip {
 public:
-    explicit Gzip(int level) : zlib_(Zlib::get()) {
+    explicit Gzip(int level) : zlib_(loaded<Zlib>()) {
         if (zlib_.deflate_init(&stream_, level, Zlib::deflated, Zlib::window + Zlib::gzip, 8, 0, Zlib::version,
                                sizeof stream_) != Zlib::ok)
             throw std::runtime_error("zlib could not be started (out of memory)");
@@ -196,13 +196,13 @@ void write_lists(const std::string& folder, const LaunchHeader& header, std::vec
 }  // namespace
 
 Digest digest(const std::string& trace, const std::atomic<bool>& stop) {
-    TraceReader reader(trace);
-    Recorder recorder(reader.header(), 0);
+    const auto reader = open_trace(trace);
+    Recorder recorder(reader->header(), 0);
     Digest result;
     StreamHasher hasher;
     CodeTable code;
-    hash_launch(hasher, reader.header());
-    for_each_warp(reader, trace, recorder, stop, [&](uint32_t id, const std::vector<Record>& records) {
+    hash_launch(hasher, reader->header());
+    for_each_warp(*reader, trace, recorder, stop, [&](uint32_t id, const std::vector<Record>& records) {
         ++result.warps;
         result.records += records.size();
         hasher.add(id, records.size());
@@ -213,7 +213,7 @@ Digest digest(const std::string& trace, const std::atomic<bool>& stop) {
             code.add(record);
         }
     });
-    result.header = reader.header();
+    result.header = reader->header();
     result.ctas_per_core = ctas_per_core(result.header);
     result.content = hasher.finish();
     result.without_lanes = recorder.without_lanes();
@@ -225,19 +225,19 @@ Digest digest(const std::string& trace, const std::atomic<bool>& stop) {
 
 uint64_t write(const std::string& trace, const std::string& folder, uint64_t code_base, int level,
                const std::atomic<bool>& stop) {
-    TraceReader reader(trace);
-    Recorder recorder(reader.header(), code_base);
+    const auto reader = open_trace(trace);
+    Recorder recorder(reader->header(), code_base);
     Gzip gzip = start_gzip(folder, level);
     std::vector<WarpEntry> warps;
     uint64_t bytes = 0;
-    for_each_warp(reader, trace, recorder, stop, [&](uint32_t id, const std::vector<Record>& records) {
+    for_each_warp(*reader, trace, recorder, stop, [&](uint32_t id, const std::vector<Record>& records) {
         const auto& packed =
             gzip.pack(reinterpret_cast<const uint8_t*>(records.data()), records.size() * sizeof(Record));
         write_file(folder + "/trace_" + std::to_string(id) + ".raw", packed.data(), gzip.size());
         warps.push_back({id, records.size()});
         bytes += gzip.size();
     });
-    write_lists(folder, reader.header(), warps);
+    write_lists(folder, reader->header(), warps);
     return bytes;
 }
 

@@ -60,7 +60,7 @@ void spread(const std::vector<double>& squares, const std::vector<double>& total
 }  // namespace
 
 Predicted predict_launches(const std::vector<std::string>& paths, const SmInfo& cores, uint64_t memory_bytes,
-                           const std::function<bool(uint64_t launch)>& goes_on) {
+                           const std::function<void(uint64_t launch)>& report) {
     const Traces traces(paths);
     CodeCache codes(memory_bytes);
     const auto trace_of = [&](uint64_t at) { return traces.of_launch[at]; };
@@ -76,7 +76,7 @@ Predicted predict_launches(const std::vector<std::string>& paths, const SmInfo& 
     for (uint64_t trajectory = 0; trajectory < kReplications; ++trajectory) {
         Training training(cores.predictor, cores.residency, 0, trajectory);
         for (uint64_t launch = 0; launch < paths.size(); ++launch) {
-            if (!goes_on(trajectory * paths.size() + launch)) return {};
+            report(trajectory * paths.size() + launch);
             const std::vector<SmState>& after = training.before(launch + 1, traces.paths.size(), trace_of, code_of);
             if (trajectory == 0) recorder.add(after, training.last_level());
             const Outcome outcome = training.last_outcome(trace_of(launch));

@@ -31,9 +31,9 @@ struct Predicted {
 
 // For each path, in program order: zeros where it is empty or cannot be read. The list is run kReplications times: what
 // a launch takes depends on single cycles of what was before, in MacSim as in the model. Launches that teach the
-// predictors nothing are not run again (see Training); they have the outcome of the same trace's last run. `goes_on` is
-// called before each launch, of all trajectories; where it says no, nothing is returned.
+// predictors nothing are not run again (see Training); they have the outcome of the same trace's last run. `report` is
+// called before each launch, of all trajectories.
 Predicted predict_launches(const std::vector<std::string>& paths, const SmInfo& cores, uint64_t memory_bytes,
-                           const std::function<bool(uint64_t launch)>& goes_on);
+                           const std::function<void(uint64_t launch)>& report);
 
 }  // namespace kernelpoint::replay::macsim

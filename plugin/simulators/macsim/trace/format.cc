@@ -6,7 +6,6 @@
 
 #include "native/trace/paths.h"
 #include "simulators/macsim/trace/launch.h"
-#include "simulators/macsim/trace/source.h"
 
 namespace kernelpoint::macsim {
 
@@ -72,7 +71,7 @@ public:
     Match match_launch(const std::string& path) const override {
         return is_launch(path) ? Match::certain : Match::none;
     }
-    std::unique_ptr<TraceSource> open(const std::string& path, bool) const override { return open_launch(path); }
+    std::unique_ptr<TraceReader> open(const std::string& path, bool) const override { return open_launch(path); }
     // "Kernel7/trace.txt"
     std::string launch_name(const std::string& path) const override {
         std::string folder = folder_of(path);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct LaunchFiles {
 
 // `path` is the launch's trace.txt. Throws TraceError.
 LaunchFiles read_launch(const std::string& path);
+
+// A reader of its records.
+std::unique_ptr<TraceReader> open_launch(const std::string& path);
 
 // N of a folder Kernel<N>, from the path of a file in it; false where the folder is not called so.
 bool launch_number(const std::string& path, uint64_t& number);

@@ -15,7 +15,7 @@ constexpr size_t record_block = 1024 * sizeof(Record);
 }  // namespace
 
 struct RecordFile::Unpacker {
-    Unpacker() : zlib(Zlib::get()) {
+    Unpacker() : zlib(loaded<Zlib>()) {
         if (zlib.inflate_init(&stream, Zlib::window + Zlib::gzip, Zlib::version, sizeof stream) != Zlib::ok)
             throw std::runtime_error("zlib could not be started (out of memory)");
     }

@@ -1,5 +1,4 @@
-#include "simulators/accelsim/trace/text_source.h"
-
+// The text of an Accel-Sim trace (.traceg, plain, .xz or .zst, recognised by content).
 #include <optional>
 
 #include "native/trace/lines.h"
@@ -7,14 +6,15 @@
 #include "native/trace/paths.h"
 #include "simulators/accelsim/trace/header.h"
 #include "simulators/accelsim/trace/instruction.h"
+#include "simulators/accelsim/trace/readers.h"
 
 namespace kernelpoint {
 
 namespace {
 
-class TextSource : public TraceSource {
+class TextReader : public TraceReader {
 public:
-    TextSource(const std::string& path, bool keep_values)
+    TextReader(const std::string& path, bool keep_values)
         : lines(path),
           launch_header(read_header_lines(lines)),
           parser(lines, launch_header, keep_values),
@@ -63,7 +63,7 @@ private:
     bool ended = false;
 };
 
-bool TextSource::next(Cta& cta) {
+bool TextReader::next(Cta& cta) {
     cta.clear();
     if (ended) return false;
     skip_empty_lines();
@@ -97,7 +97,7 @@ bool TextSource::next(Cta& cta) {
 
 // Model: a launch has exactly the CTAs of its grid, as in every trace measured (the 1,232 real launches of simpletorch
 // and simpletorch3): simulators issue as many as the header says, so a file with fewer was cut off between two CTAs.
-void TextSource::end_of_trace() {
+void TextReader::end_of_trace() {
     const uint64_t count = header().grid.count();
     if (ctas_left != 0)
         lines.fail_expected(std::to_string(count) + " CTAs as the grid says (the file has " +
@@ -107,7 +107,7 @@ void TextSource::end_of_trace() {
 }
 
 // True if the line is "<key> x,y,z".
-bool TextSource::read_triple(std::string_view key, Dim3& triple) {
+bool TextReader::read_triple(std::string_view key, Dim3& triple) {
     std::string text(lines.text());
     if (!starts_with(text, key)) return false;
     text = text.substr(key.size()) + '\n';
@@ -119,7 +119,7 @@ bool TextSource::read_triple(std::string_view key, Dim3& triple) {
            *p == '\n';
 }
 
-void TextSource::read_index(Dim3& index) {
+void TextReader::read_index(Dim3& index) {
     const Dim3& grid = header().grid;
     const bool well_formed = read_triple("thread block =", index);
     if (!well_formed || index.x >= grid.x || index.y >= grid.y || index.z >= grid.z)
@@ -129,7 +129,7 @@ void TextSource::read_index(Dim3& index) {
 }
 
 // "cluster id = x,y,z", "cluster cta = x,y,z" and "cluster rank = n", as far as they are there.
-void TextSource::read_cluster(Cluster& cluster) {
+void TextReader::read_cluster(Cluster& cluster) {
     for (;; lines.consume_text()) {
         skip_empty_lines();
         const std::string_view text = lines.text();
@@ -143,7 +143,7 @@ void TextSource::read_cluster(Cluster& cluster) {
     }
 }
 
-void TextSource::read_warp(Cta& cta) {
+void TextReader::read_warp(Cta& cta) {
     Warp warp;
     warp.id = static_cast<uint32_t>(read_count("warp =", header().warps_per_cta() - 1, "a warp of the CTA"));
     const uint32_t bit = uint32_t{1} << warp.id;
@@ -167,8 +167,8 @@ void TextSource::read_warp(Cta& cta) {
 
 }  // namespace
 
-std::unique_ptr<TraceSource> open_text(const std::string& path, bool keep_values) {
-    return std::make_unique<TextSource>(path, keep_values);
+std::unique_ptr<TraceReader> open_text(const std::string& path, bool keep_values) {
+    return std::make_unique<TextReader>(path, keep_values);
 }
 
 }  // namespace kernelpoint

@@ -11,8 +11,6 @@
 //    side within a sector. That gives contiguous accesses exactly and the others with the same sectors; what cannot be
 //    told apart are accesses that touch the same sectors (a broadcast and a contiguous one);
 //  - atomics, and constant loads without an address, have no addresses; instructions without an active lane are absent.
-#include "simulators/macsim/trace/source.h"
-
 #include <algorithm>
 #include <array>
 
@@ -39,9 +37,9 @@ struct OpcodeFacts {
     bool is_memory = false, is_constant = false, has_sectors = false;
 };
 
-class MacsimSource : public TraceSource {
+class MacsimReader : public TraceReader {
 public:
-    explicit MacsimSource(const std::string& path) : files_(read_launch(path)) {
+    explicit MacsimReader(const std::string& path) : files_(read_launch(path)) {
         if (files_.header.kernel_name.empty()) name_by_code();
     }
     const LaunchHeader& header() const override { return files_.header; }
@@ -69,7 +67,7 @@ private:
     std::vector<uint64_t> sectors_;  // empty while there is none
 };
 
-void MacsimSource::name_by_code() {
+void MacsimReader::name_by_code() {
     RecordFile file(path_of(files_.warps.front()));
     Record record;
     char name[40] = "kernel";
@@ -77,7 +75,7 @@ void MacsimSource::name_by_code() {
     files_.header.kernel_name = name;
 }
 
-bool MacsimSource::next(Cta& cta) {
+bool MacsimReader::next(Cta& cta) {
     cta.clear();
     const Dim3& grid = files_.header.grid;
     if (next_warp_ == files_.warps.size()) {
@@ -98,7 +96,7 @@ bool MacsimSource::next(Cta& cta) {
     return true;
 }
 
-void MacsimSource::read_warp(const WarpEntry& entry, Cta& cta) {
+void MacsimReader::read_warp(const WarpEntry& entry, Cta& cta) {
     Warp warp;
     warp.id = entry.id % warps_per_cta_id;
     warp.first_instruction = static_cast<uint32_t>(cta.instructions.size());
@@ -121,7 +119,7 @@ void MacsimSource::read_warp(const WarpEntry& entry, Cta& cta) {
     cta.warps.push_back(warp);
 }
 
-OpcodeFacts& MacsimSource::learn(RecordFile& file, uint8_t number) {
+OpcodeFacts& MacsimReader::learn(RecordFile& file, uint8_t number) {
     OpcodeFacts& facts = facts_[number];
     if (facts.index != 0) return facts;
     std::string text(opcode_name(number));
@@ -138,7 +136,7 @@ OpcodeFacts& MacsimSource::learn(RecordFile& file, uint8_t number) {
     return facts;
 }
 
-void MacsimSource::add(RecordFile& file, const Record& record, Cta& cta) {
+void MacsimReader::add(RecordFile& file, const Record& record, Cta& cta) {
     const OpcodeFacts& facts = learn(file, record.opcode);
     if (facts.has_sectors && record.is_fp != 0) {
         if (sectors_.empty() || access_.opcode != record.opcode || access_.pc != record.pc)
@@ -172,7 +170,7 @@ void MacsimSource::add(RecordFile& file, const Record& record, Cta& cta) {
     }
 }
 
-void MacsimSource::make_access(Instruction& instruction, uint8_t size) {
+void MacsimReader::make_access(Instruction& instruction, uint8_t size) {
     instruction.width = std::max<uint16_t>(size, 1);
     std::copy_backward(instruction.sources, instruction.sources + instruction.source_count,
                        instruction.sources + instruction.source_count + 1);
@@ -181,7 +179,7 @@ void MacsimSource::make_access(Instruction& instruction, uint8_t size) {
 }
 
 // Gives the access its addresses, once all its sectors are known.
-void MacsimSource::end_access(RecordFile& file, Cta& cta) {
+void MacsimReader::end_access(RecordFile& file, Cta& cta) {
     if (sectors_.empty()) return;
     const bool has_address = !facts_[access_.opcode].is_constant || sectors_.size() > 1 || sectors_[0] != 0;
     if (has_address) {
@@ -203,8 +201,8 @@ void MacsimSource::end_access(RecordFile& file, Cta& cta) {
 
 }  // namespace
 
-std::unique_ptr<TraceSource> open_launch(const std::string& path) {
-    return std::make_unique<MacsimSource>(path);
+std::unique_ptr<TraceReader> open_launch(const std::string& path) {
+    return std::make_unique<MacsimReader>(path);
 }
 
 }  // namespace kernelpoint::macsim

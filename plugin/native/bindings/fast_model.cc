@@ -1,0 +1,257 @@
+// The fast model for Python: kernelpoint._native.fast_model.
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <array>
+#include <cmath>
+#include <optional>
+#include <unordered_map>
+
+#include "fast_model/configuration/derive.h"
+#include "fast_model/gpu.h"
+#include "fast_model/list/run.h"
+#include "fast_model/list/walk.h"
+#include "native/bindings/bindings.h"
+
+namespace py = pybind11;
+
+namespace kernelpoint {
+namespace {
+
+using fast_model::Derived;
+using fast_model::LaunchResult;
+using fast_model::ListResult;
+using Table = py::array_t<uint64_t, py::array::c_style | py::array::forcecast>;
+using Touches = py::array_t<kp_touch, py::array::c_style>;  // of the launches before, as a replay gives them
+
+// `copies`: [n, 3], each copy's position among all commands, address and bytes, as read_trace_list gives them.
+TraceList list_of(const py::list& paths, const Table& copies) {
+    TraceList list;
+    std::unordered_map<PyObject*, SharedText> known;  // texts that Python has once
+    const auto rows = copies.unchecked<2>();
+    py::ssize_t copy = 0;
+    const auto add_copies = [&] {
+        for (; copy < rows.shape(0) && rows(copy, 0) == list.commands.size(); ++copy)
+            list.commands.push_back({TraceList::Kind::memcpy, {}, rows(copy, 1), rows(copy, 2), -1});
+    };
+    for (const py::handle path : paths) {
+        add_copies();
+        const auto [shared, added] = known.try_emplace(path.ptr());
+        if (added) shared->second = path.cast<std::string>();
+        list.commands.push_back({TraceList::Kind::launch, shared->second, 0, 0, -1});
+        ++list.launches;
+    }
+    return list;
+}
+
+// Each column as numpy has it: nan where a launch was not simulated.
+py::dict columns_of(const ListResult& result) {
+    const auto column = [&](const auto& value) {
+        py::array_t<double> values(static_cast<py::ssize_t>(result.of_launch.size()));
+        double* out = values.mutable_data();
+        for (const uint32_t number : result.of_launch)
+            *out++ = number == fast_model::kNoNumbers ? NAN : static_cast<double>(value(result.numbers[number]));
+        return values;
+    };
+    using Numbers = ListResult::Numbers;
+    py::dict columns;
+    columns["cycles"] = column([](const Numbers& n) { return n.cycles; });
+    columns["instructions"] = column([](const Numbers& n) { return n.instructions; });
+    for (const fast_model::CounterField& field : fast_model::kCounterFields)
+        columns[field.name] = column([&](const Numbers& n) { return n.counters.*field.value; });
+    return columns;
+}
+
+std::vector<Content> contents_of(const std::optional<Table>& table, size_t launches) {
+    std::vector<Content> found;
+    if (!table) return found;
+    const auto rows = table->unchecked<2>();
+    if (rows.shape(0) != static_cast<py::ssize_t>(launches) || rows.shape(1) != 3)
+        throw py::value_error("contents: expected a row of three numbers for each launch");
+    for (py::ssize_t i = 0; i < rows.shape(0); ++i) found.push_back({{rows(i, 0), rows(i, 1)}, rows(i, 2)});
+    return found;
+}
+
+py::tuple run(const py::list& paths, const Table& copies, const Derived& configuration, const py::function& progress,
+              uint64_t memory_bytes, const std::optional<Table>& contents) {
+    const TraceList list = list_of(paths, copies);
+    const fast_model::Effort effort{memory_bytes, contents_of(contents, list.launches)};
+    ListResult result;
+    {
+        const py::gil_scoped_release released;
+        const auto report = [&](uint64_t launches, double share) { tell(progress, launches, share); };
+        result = fast_model::run_list(configuration.config, list, effort, report);
+    }
+    return py::make_tuple(columns_of(result), result.failures, result.simulated);
+}
+
+py::dict values_of(const Derived& derived) {
+    py::dict values;
+    for (const auto& [key, value] : derived.config.values()) values[py::str(key)] = value;
+    return values;
+}
+
+Derived derive(const std::vector<std::pair<std::string, std::string>>& texts, const std::string& base) {
+    std::vector<fast_model::ConfigurationText> sources;
+    for (const auto& [where, text] : texts) sources.push_back({text, where});
+    return fast_model::derive_configuration(sources, base);
+}
+
+// (residency, predictor) of SMs that have a model of their own, as a StateInfo has them; else None.
+py::object cores_of(const Derived& derived) {
+    if (!derived.cores) return py::none();
+    const replay::Residency& held = derived.cores->residency;
+    const replay::PredictorInfo& predictor = derived.cores->predictor;
+    return py::make_tuple(
+        py::make_tuple(held.sms, held.ctas_per_sm, held.warps_per_sm, held.registers_per_sm, held.shared_memory_per_sm),
+        py::make_tuple(predictor.history_bits, predictor.counter_bits));
+}
+
+// A run of one launch on a GPU of its own, without the GIL.
+LaunchResult run_alone(fast_model::Gpu& gpu, const std::string& path, uint64_t interval,
+                       const std::function<void()>& at_interval) {
+    const py::gil_scoped_release released;
+    const PythonSignals signals;
+    return gpu.run(path, interval, at_interval);
+}
+
+py::array_t<uint64_t> course(const std::string& path, const Derived& configuration,
+                             const std::optional<Touches>& touches, uint64_t interval) {
+    fast_model::Gpu gpu(configuration.config);
+    if (touches) gpu.replay(touches->data(), static_cast<uint64_t>(touches->size()));
+    std::vector<std::array<uint64_t, 4>> points;
+    const LaunchResult result = run_alone(gpu, path, interval, [&] {
+        points.push_back({gpu.cycles(), gpu.instructions(), gpu.ctas_issued(), gpu.ctas_completed()});
+    });
+    points.push_back({result.cycles, result.instructions, result.counters.ctas, result.counters.ctas});
+    return py::array_t<uint64_t>({points.size(), size_t{4}}, points.front().data());
+}
+
+py::dict alone(const std::string& path, const Derived& configuration) {
+    fast_model::Gpu gpu(configuration.config);
+    const LaunchResult result = run_alone(gpu, path, 0, {});
+    py::dict found;
+    found["cycles"] = result.cycles;
+    found["instructions"] = result.instructions;
+    for (const fast_model::CounterField& field : fast_model::kCounterFields)
+        found[field.name] = result.counters.*field.value;
+    for (const fast_model::StallField& field : fast_model::kStallFields)
+        found[field.name] = result.waited[static_cast<size_t>(field.wait)];
+    return found;
+}
+
+// The list lives as long as the walk over it.
+class ListWalk {
+public:
+    ListWalk(const std::string& list, const fast_model::Derived& configuration)
+        : list_(read_trace_list(list)), walk_(configuration.config, list_), hash_(configuration.config.hash()) {}
+
+    const std::string& config_hash() const { return hash_; }
+    uint64_t launches() const { return walk_.launches(); }
+    const std::string& path(uint64_t launch) const { return walk_.path(checked(launch)); }
+
+    // `touches`: none where the state is kept. `stops` is called with (cycles, instructions, CTAs issued, CTAs
+    // completed, all CTAs), and is true where the launch is to be stopped.
+    py::tuple simulate(uint64_t launch, const std::optional<Touches>& touches, uint64_t interval,
+                       const py::function& stops) {
+        checked(launch);
+        if (touches)
+            walk_.gpu().replay(touches->data(), static_cast<uint64_t>(touches->size()));
+        else
+            walk_.keep_state(launch);
+        run(launch, interval, stops);
+        const LaunchResult& result = walk_.gpu().result();
+        std::vector<uint64_t> counters;
+        for (const fast_model::CounterField& field : fast_model::kCounterFields)
+            counters.push_back(result.counters.*field.value);
+        return py::make_tuple(result.cycles, result.instructions, py::tuple(py::cast(counters)), result.stopped);
+    }
+
+private:
+    uint64_t checked(uint64_t launch) const {
+        if (launch >= launches()) throw py::index_error("launch " + std::to_string(launch) + " is not in the list");
+        return launch;
+    }
+
+    void run(uint64_t launch, uint64_t interval, const py::function& stops) {
+        const py::gil_scoped_release released;
+        const PythonSignals signals;
+        fast_model::Gpu& gpu = walk_.gpu();
+        walk_.simulate(launch, interval, [&] {
+            const py::gil_scoped_acquire held;
+            const py::object answer = stops(gpu.cycles(), gpu.instructions(), gpu.ctas_issued(), gpu.ctas_completed(),
+                                            gpu.header().grid.count());
+            if (answer.cast<bool>()) gpu.stop_issuing();
+        });
+    }
+
+    const TraceList list_;
+    fast_model::Walk walk_;
+    const std::string hash_;
+};
+
+py::tuple counter_names() {
+    std::vector<std::string> names;
+    for (const fast_model::CounterField& field : fast_model::kCounterFields) names.emplace_back(field.name);
+    return py::tuple(py::cast(names));
+}
+
+void register_run(py::module_& part) {
+    part.def(
+        "run", &run, py::arg("paths"), py::arg("copies"), py::arg("configuration"), py::arg("progress"),
+        py::arg("memory_bytes") = fast_model::Effort{}.memory_bytes, py::arg("contents") = py::none(),
+        "Simulate launches in order: (counter -> float64 [launches], nan where a launch has no result, [(launch "
+        "index, reason of a failure), ...], how many launches had to be simulated). `progress` is called with the "
+        "launches that are done and a share of the work, about ten times a second; what it raises ends the run. "
+        "The result does not depend on `memory_bytes` for outcomes that may come again, nor on `contents`: of each "
+        "launch, as `_native.contents` gives them; launches of equal contents are simulated once.");
+}
+
+void register_launches(py::module_& part) {
+    part.def(
+        "alone", &alone, py::arg("path"), py::arg("configuration"),
+        "Simulate one launch with empty caches: its cycles, instructions, counters, and *_stalls, the cycles of warp "
+        "schedulers in which what issues next waited for memory, for another result, at a barrier, for its unit.");
+    part.def("course", &course, py::arg("path"), py::arg("configuration"), py::arg("touches"), py::arg("interval"),
+             "Simulate one launch behind touches of earlier ones, as a replay gives them, or None: uint64 [points, 4], "
+             "cycles, "
+             "thread instructions, CTAs issued and completed, `interval` cycles apart and at the end.");
+}
+
+void register_walk(py::module_& part) {
+    part.attr("COUNTERS") = counter_names();
+    py::class_<ListWalk>(part, "Walk", "Launches of a list on one simulated GPU, in whatever order they are asked for.")
+        .def(py::init<const std::string&, const fast_model::Derived&>(), py::arg("list"), py::arg("configuration"))
+        .def_property_readonly("config_hash", &ListWalk::config_hash)
+        .def_property_readonly("launches", &ListWalk::launches)
+        .def("path", &ListWalk::path, py::arg("launch"))
+        .def("simulate", &ListWalk::simulate, py::arg("launch"), py::arg("touches"), py::arg("interval"),
+             py::arg("stops"),
+             "Simulate a launch: (cycles, instructions, values of COUNTERS, whether it was stopped inside). `touches`: "
+             "of the launches before it, as a replay gives them, which it begins with; None: it begins with what the "
+             "GPU holds. `stops` is called every `interval` cycles, unless that is 0, with cycles, thread "
+             "instructions, CTAs issued, completed and in all; where it is true no more CTAs are issued.");
+}
+
+}  // namespace
+
+void register_fast_model(py::module_& module) {
+    py::module_ part = module.def_submodule("fast_model", "The fast model of a GPU; see kernelpoint.fast_model.");
+    part.attr("MODEL_VERSION") = fast_model::kModelVersion;
+    py::class_<Derived>(part, "Configuration", "A simulated GPU, in the model's terms.")
+        .def_property_readonly("name", [](const Derived& d) { return d.config.name; })
+        .def_property_readonly("hash", [](const Derived& d) { return d.hash(); })
+        .def_property_readonly("values", &values_of)
+        .def_property_readonly("text", [](const Derived& d) { return d.config.text(); })
+        .def_readonly("simulator", &Derived::simulator)
+        .def_property_readonly("cores", &cores_of)
+        .def_property_readonly("notes", &fast_model::notes);
+    part.def(
+        "derive", &derive, py::arg("texts"), py::arg("base"),
+        "A Configuration from [(where, text), ...] of one simulator; what they leave open is as in the file `base`.");
+    register_run(part);
+    register_launches(part);
+    register_walk(part);
+}
+
+}  // namespace kernelpoint
