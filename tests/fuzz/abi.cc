@@ -1,9 +1,7 @@
 // The ABI's call sequences before the shim: a double stands in the embedding's place, answers what the input says, and
 // checks what the shim promises it. Needs no Python.
 #include "abi_calls.h"
-#include "runtime/embedding/embedding.h"
-#include "runtime/shim/error.h"
-#include "runtime/shim/load.h"
+#include "runtime/shim/shim.h"
 
 struct kp_session {};
 

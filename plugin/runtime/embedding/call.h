@@ -8,12 +8,15 @@
 #include <mutex>
 #include <string>
 
+#include "runtime/embedding/embedding.h"
 #include "runtime/embedding/failure.h"
 #include "runtime/embedding/host_state.h"
 #include "runtime/embedding/interpreter.h"
 #include "runtime/embedding/session.h"
 
 namespace kernelpoint::embedding {
+
+extern kp_set_error_fn g_set_error;
 
 // Set the reason that kp_last_error() gives on this thread, and pass the status on.
 kp_status report(const Failure& failure);
@@ -87,15 +90,25 @@ kp_status call(kp_session* session, Body body) {
     return in_python(KP_EFAILED, body);
 }
 
-// session.<method>(arguments...); `method` is an interned string.
+// session.<method>(arguments...)
 template <typename... Arguments>
-pybind11::object invoke(kp_session* session, PyObject* method, const Arguments&... arguments) {
+pybind11::object invoke(kp_session* session, const char* method, const Arguments&... arguments) {
+    const auto name = pybind11::reinterpret_steal<pybind11::object>(PyUnicode_InternFromString(method));
     PyObject* vector[] = {session->object.ptr(), arguments.ptr()...};
-    PyObject* result =
-        PyObject_VectorcallMethod(method, vector, (1 + sizeof...(arguments)) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+    PyObject* result = PyObject_VectorcallMethod(name.ptr(), vector,
+                                                 (1 + sizeof...(arguments)) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
     if (result == nullptr) throw pybind11::error_already_set();
     return pybind11::reinterpret_steal<pybind11::object>(result);
 }
+
+// Description of the host, as session.host_info takes it.
+pybind11::dict host_dictionary(const kp_host_info& info);
+
+// Results of a session that has finished: taken from the summary that session.finish() returned, whose attributes have
+// the names of kp_summary's fields, then looked up without Python.
+void take_summary(kp_session& session, const pybind11::object& found, kp_summary* summary);
+kp_status process_summary(kp_session* session, uint32_t process, kp_process* counts);
+kp_status estimate_at(kp_session* session, uint32_t process, uint32_t index, kp_estimate* estimate);
 
 // Values for Python.
 pybind11::object number(uint64_t value);

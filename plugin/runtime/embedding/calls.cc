@@ -1,52 +1,16 @@
 // Each function of abi.h as a call of kernelpoint.session.boundary.
 #include <pybind11/stl.h>
 #include <signal.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <tuple>
 
 #include "kernelpoint/printable.hpp"
 #include "runtime/embedding/call.h"
-#include "runtime/embedding/embedding.h"
-#include "runtime/embedding/host_info.h"
-#include "runtime/embedding/results.h"
-#include "runtime/embedding/stack.h"
 
 namespace py = pybind11;
 
 namespace kernelpoint::embedding {
 namespace {
-
-kp_set_error_fn g_set_error = nullptr;
-std::atomic<int> g_inside{0};
-std::atomic<pid_t> g_process{0};  // that counts g_inside
-
-// True in a process that was forked while a call was inside.
-bool was_forked_inside() {
-    const pid_t process = getpid();
-    if (g_process != 0 && g_process != process && g_inside > 0) return true;
-    g_process = process;
-    return false;
-}
-
-// Names of the session's methods, made once.
-struct Methods {
-    PyObject* on_launch = PyUnicode_InternFromString("on_launch");
-    PyObject* replay_before = PyUnicode_InternFromString("replay_before");
-    PyObject* next = PyUnicode_InternFromString("next");
-    PyObject* on_progress = PyUnicode_InternFromString("on_progress");
-    PyObject* on_complete = PyUnicode_InternFromString("on_complete");
-    PyObject* on_abort = PyUnicode_InternFromString("on_abort");
-    PyObject* launch_estimate = PyUnicode_InternFromString("launch_estimate");
-    PyObject* launch_name = PyUnicode_InternFromString("launch_name");
-    PyObject* finish = PyUnicode_InternFromString("finish");
-};
-
-const Methods& methods() {
-    static const Methods* names = new Methods;
-    return *names;
-}
 
 py::object log_of(const kp_session* session) {
     return py::cpp_function([session](py::object line) { write_lines(session, utf8(py::str(line))); });
@@ -99,8 +63,8 @@ kp_status open(const char* config_path, const kp_host_info* info, kp_session** o
 
 kp_status on_launch(kp_session* session, const kp_launch* launch, kp_decision* decision) {
     return call(session, [&] {
-        const py::object returned = invoke(session, methods().on_launch, number(launch->process), number(launch->index),
-                                           path(launch->trace_path));
+        const py::object returned =
+            invoke(session, "on_launch", number(launch->process), number(launch->index), path(launch->trace_path));
         const auto [action, pass, interval, state, uncounted, latency] = integers<6>("on_launch", returned);
         *decision = {sizeof(kp_decision),           static_cast<uint32_t>(action),
                      static_cast<uint32_t>(pass),   static_cast<uint32_t>(interval),
@@ -125,7 +89,7 @@ void set_predictors(kp_session* session, const py::object& replayed, kp_replay* 
 
 kp_status replay_before(kp_session* session, uint32_t process, uint64_t index, kp_replay* replay) {
     return call(session, [&] {
-        const py::object replayed = invoke(session, methods().replay_before, number(process), number(index));
+        const py::object replayed = invoke(session, "replay_before", number(process), number(index));
         session->touches = replayed.attr("touches");
         const py::buffer_info touches = py::buffer(session->touches).request();
         replay->flags = replayed.attr("covered").cast<bool>() ? KP_REPLAY_COVERED : 0;
@@ -151,7 +115,7 @@ py::object position(uint64_t after) {
 kp_status next(kp_session* session, uint32_t process, uint64_t after, uint64_t* index) {
     long long answer = KP_OK;
     const kp_status status = call(session, [&] {
-        const py::object returned = invoke(session, methods().next, number(process), position(after));
+        const py::object returned = invoke(session, "next", number(process), position(after));
         const auto [state, launch] = integers<2>("next", returned);
         answer = state;
         if (state == KP_OK) *index = static_cast<uint64_t>(launch);
@@ -162,9 +126,9 @@ kp_status next(kp_session* session, uint32_t process, uint64_t after, uint64_t* 
 kp_status on_progress(kp_session* session, const kp_progress* progress, uint32_t* action) {
     return call(session, [&] {
         const py::object returned =
-            invoke(session, methods().on_progress, number(progress->process), number(progress->index),
-                   number(progress->cycles), number(progress->instructions), number(progress->ctas_issued),
-                   number(progress->ctas_completed), number(progress->ctas_total));
+            invoke(session, "on_progress", number(progress->process), number(progress->index), number(progress->cycles),
+                   number(progress->instructions), number(progress->ctas_issued), number(progress->ctas_completed),
+                   number(progress->ctas_total));
         *action = returned.cast<uint32_t>();
     });
 }
@@ -191,19 +155,19 @@ kp_status on_complete(kp_session* session, const kp_result* result) {
         if (!same_names(*session, *result)) remember_names(*session, *result);
         py::tuple values(result->counter_count);
         for (uint32_t i = 0; i < result->counter_count; ++i) values[i] = py::float_(result->counters[i].value);
-        invoke(session, methods().on_complete, number(result->process), number(result->index),
+        invoke(session, "on_complete", number(result->process), number(result->index),
                py::bool_((result->flags & KP_RESULT_STOPPED) != 0), number(result->cycles),
                number(result->instructions), session->counter_tuple, values);
     });
 }
 
 kp_status on_abort(kp_session* session, uint32_t process, uint64_t index, const char* reason) {
-    return call(session, [&] { invoke(session, methods().on_abort, number(process), number(index), text(reason)); });
+    return call(session, [&] { invoke(session, "on_abort", number(process), number(index), text(reason)); });
 }
 
 kp_status launch_estimate(kp_session* session, uint32_t process, uint64_t index, kp_cost* cost) {
     return call(session, [&] {
-        const py::object returned = invoke(session, methods().launch_estimate, number(process), number(index));
+        const py::object returned = invoke(session, "launch_estimate", number(process), number(index));
         const auto [cycles, instructions, simulated, counters] =
             returned.cast<std::tuple<double, double, bool, std::vector<double>>>();
         session->launch_counters = counters;
@@ -218,7 +182,7 @@ kp_status launch_estimate(kp_session* session, uint32_t process, uint64_t index,
 
 kp_status launch_name(kp_session* session, uint32_t process, uint64_t index, const char** name) {
     return call(session, [&] {
-        const py::object returned = invoke(session, methods().launch_name, number(process), number(index));
+        const py::object returned = invoke(session, "launch_name", number(process), number(index));
         if (returned.is_none()) return;
         *name = session->keep(printable(utf8(returned)));
     });
@@ -233,7 +197,7 @@ void flush_streams() {
 kp_status finish(kp_session* session, kp_summary* summary) {
     HostSignals signals;
     return call(session, [&] {
-        take_summary(*session, invoke(session, methods().finish), summary);
+        take_summary(*session, invoke(session, "finish"), summary);
         flush_streams();
     });
 }
@@ -243,34 +207,6 @@ const kp_embedding kFunctions = {open,        on_launch,       next,        on_p
                                  estimate_at, replay_before};
 
 }  // namespace
-
-kp_status report(const Failure& failure) {
-    g_set_error(failure.what());
-    return failure.status;
-}
-
-Inside::Inside() {
-    ++g_inside;
-}
-
-Inside::~Inside() {
-    --g_inside;
-}
-
-kp_status check_caller() {
-    if (t_current_session != nullptr)
-        return report(Failure(KP_EINVAL, "the plugin was called from inside the host's log function"));
-    if (was_forked_inside())
-        return report(Failure(KP_EINVAL,
-                              "this process was forked while a call of the plugin was inside: only its parent can go "
-                              "on with the session"));
-    try {
-        check_stack();
-        return KP_OK;
-    } catch (const Failure& failure) {
-        return report(failure);
-    }
-}
 
 }  // namespace kernelpoint::embedding
 

@@ -1,5 +1,3 @@
-#include "runtime/embedding/host_info.h"
-
 #include <algorithm>
 #include <cstring>
 #include <vector>

@@ -1,5 +1,3 @@
-#include "runtime/embedding/results.h"
-
 #include <pybind11/stl.h>
 
 #include <string>

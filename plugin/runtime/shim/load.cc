@@ -1,5 +1,3 @@
-#include "runtime/shim/load.h"
-
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -9,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "runtime/shim/error.h"
+#include "runtime/shim/shim.h"
 
 namespace kernelpoint::shim {
 namespace {

@@ -2,8 +2,6 @@
 #include <string>
 
 #include "kernelpoint/printable.hpp"
-#include "runtime/shim/error.h"
-#include "runtime/shim/load.h"
 #include "runtime/shim/versioned.h"
 
 static_assert(sizeof(void*) == 8, "struct sizes are those of 64-bit hosts");
@@ -161,12 +159,8 @@ kp_status kp_on_launch(kp_session* session, const kp_launch* launch, kp_decision
 }
 
 kp_status kp_replay_before(kp_session* session, uint32_t process, uint64_t index, kp_replay* replay) {
-    if (const kp_status status = check_session(session)) return status;
-    if (const kp_status status = check_size("replay", replay)) return status;
-    kp_replay full{};
-    const kp_status status = loaded_embedding()->replay_before(session, process, index, &full);
-    copy_out(full, replay);
-    return status;
+    return fill("replay", session, replay,
+                [&](kp_replay* full) { return loaded_embedding()->replay_before(session, process, index, full); });
 }
 
 kp_status kp_next(kp_session* session, uint32_t process, uint64_t after, uint64_t* next) {

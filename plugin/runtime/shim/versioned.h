@@ -5,8 +5,7 @@
 #include <cstring>
 #include <string>
 
-#include "runtime/abi_exported.h"
-#include "runtime/shim/error.h"
+#include "runtime/shim/shim.h"
 
 namespace kernelpoint::shim {
 

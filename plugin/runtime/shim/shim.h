@@ -1,0 +1,24 @@
+// Parts of the shim: the text behind kp_last_error(), and the embedding library.
+#pragma once
+
+#include <string>
+
+// The C ABI, whose functions the plugin exports: the first declaration of a function says whether it is hidden.
+#pragma GCC visibility push(default)
+#include "kernelpoint/abi.h"
+#pragma GCC visibility pop
+#include "runtime/embedding/embedding.h"
+
+namespace kernelpoint::shim {
+
+// Remembers for this thread why a call fails, and returns its status.
+kp_status fail(kp_status status, const std::string& reason);
+
+// The embedding, which brings Python into the process, opened by the first successful call; NULL with fail() set when
+// it cannot be opened.
+const kp_embedding* load_embedding();
+
+// The embedding, or NULL while no session was opened.
+const kp_embedding* loaded_embedding();
+
+}  // namespace kernelpoint::shim
