@@ -9,13 +9,117 @@
 #include <algorithm>
 #include <vector>
 
-#include "crossbar_state.h"
+#include "abi.h"
 #include "draws.hpp"
 #include "members.h"
 #include "statistics_reader.h"
-#include "warp_arbiters.h"
+
+extern LocalInterconnect* g_localicnt_interface;
 
 namespace kernelpoint {
+
+// Shape of the GPU.
+struct SmShape {
+    unsigned clusters, cores, warps, schedulers;  // cores of a cluster, warps and schedulers of a core
+};
+
+// Of one core, by its warps' numbers there; -1: none.
+struct LastWarps {
+    int fetched;
+    std::vector<int> issued;  // by scheduler
+};
+
+// Model: CTAs go to the clusters in turn, and in a cluster to the cores; those that a core holds at a time take its
+// warps from the first on. The warp that the trace says ends last in a CTA is the last to be fetched and issued. What a
+// trace does not say is drawn evenly: the CTA of a core that ends last, and the last warps of the other schedulers.
+class WarpArbiters {
+public:
+    WarpArbiters(const SmShape& shape, const kp_replay& before) : m_shape(shape), m_before(before) {}
+
+    LastWarps of(unsigned cluster, unsigned core, Draws& draws) const {
+        LastWarps turn = {-1, std::vector<int>(m_shape.schedulers, -1)};
+        uint64_t ctas_before = m_before.earlier_ctas;
+        for (uint64_t i = 0; i < m_before.grid_count && !is_known(turn); ++i) {
+            const kp_grid& grid = m_before.grids[i];
+            ctas_before -= grid.ctas;
+            const uint64_t held = ctas_of(grid, ctas_before, cluster, core);
+            if (held > 0) add(grid, draws.below(at_a_time(grid, held)) * grid.warps, draws, &turn);
+        }
+        return turn;
+    }
+
+private:
+    static bool is_known(const LastWarps& turn) {
+        return std::find(turn.issued.begin(), turn.issued.end(), -1) == turn.issued.end();
+    }
+
+    // CTAs of a launch that this core gets.
+    uint64_t ctas_of(const kp_grid& grid, uint64_t ctas_before, unsigned cluster, unsigned core) const {
+        const uint64_t clusters = m_shape.clusters;
+        const uint64_t first = (cluster + clusters - ctas_before % clusters) % clusters + clusters * core;
+        return grid.ctas > first ? (grid.ctas - 1 - first) / (clusters * m_shape.cores) + 1 : 0;
+    }
+
+    unsigned at_a_time(const kp_grid& grid, uint64_t held) const {
+        const uint64_t most = m_shape.warps / std::max(grid.warps, 1u);
+        return static_cast<unsigned>(std::max<uint64_t>(std::min(held, most), 1));
+    }
+
+    // A CTA with its warps from `first` on, older than those added before.
+    void add(const kp_grid& grid, unsigned first, Draws& draws, LastWarps* turn) const {
+        const unsigned last = first + grid.last_warp, schedulers = m_shape.schedulers;
+        if (turn->fetched < 0) turn->fetched = static_cast<int>(last % m_shape.warps);
+        for (unsigned i = 0; i < schedulers; ++i) {
+            const unsigned own = first + (i + schedulers - first % schedulers) % schedulers;  // its first warp
+            if (turn->issued[i] >= 0 || own >= first + grid.warps) continue;
+            const unsigned warps = (first + grid.warps - 1 - own) / schedulers + 1;
+            const unsigned issued = last % schedulers == i ? last : own + schedulers * draws.below(warps);
+            turn->issued[i] = static_cast<int>(issued % m_shape.warps);
+        }
+    }
+
+    SmShape m_shape;
+    const kp_replay& m_before;
+};
+
+// Model: which of them was served last hangs on the cycles before, so it is drawn, for each output by itself. A slice
+// of the L2 was asked last by a cluster that holds a CTA of the newest launch; a cluster that has run a CTA was
+// answered last by any slice. Outputs that all begin with the same input make the launch favour it, always to the same
+// side.
+class CrossbarState {
+public:
+    CrossbarState(unsigned clusters, const kp_replay& before) : m_clusters(clusters), m_before(before) {}
+
+    // Inputs and outputs of each router are the clusters, then the slices.
+    void set(Draws& draws) const {
+        if (g_localicnt_interface == NULL) return;
+        std::vector<xbar_router*>& routers = g_localicnt_interface->*reach(Routers());
+        for (size_t i = 0; i < routers.size(); ++i) {
+            std::vector<unsigned>& next = routers[i]->*reach(NextInputs());
+            const unsigned nodes = static_cast<unsigned>(next.size());
+            for (unsigned to = 0; to < nodes; ++to)
+                next[to] = to < m_clusters ? slice(to, nodes, draws) : cluster(draws);
+            routers[i]->*reach(NextInput()) = m_before.earlier_ctas > 0 ? draws.below(nodes) : 0;
+        }
+    }
+
+private:
+    unsigned slice(unsigned cluster, unsigned nodes, Draws& draws) const {
+        return m_before.earlier_ctas > cluster ? m_clusters + draws.below(nodes - m_clusters) : 0;
+    }
+
+    unsigned cluster(Draws& draws) const {
+        if (m_before.earlier_ctas == 0) return 0;
+        uint64_t newest = 0;
+        for (uint64_t i = 0; i < m_before.grid_count && newest == 0; ++i) newest = m_before.grids[i].ctas;
+        if (newest == 0 || newest > m_clusters) newest = m_clusters;
+        const uint64_t back = 1 + draws.below(static_cast<unsigned>(newest));
+        return static_cast<unsigned>((m_before.earlier_ctas + m_clusters - back) % m_clusters + 1);
+    }
+
+    unsigned m_clusters;
+    const kp_replay& m_before;
+};
 
 // Model: CTAs go to the clusters in turn, so the cluster that comes next follows from the CTAs of all launches before,
 // and so do the warps that each core has fetched and issued last (WarpArbiters). A core cycles while it holds a CTA,

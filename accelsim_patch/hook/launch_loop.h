@@ -7,24 +7,80 @@
 #ifndef KERNELPOINT_ACCELSIM_LAUNCH_LOOP_H
 #define KERNELPOINT_ACCELSIM_LAUNCH_LOOP_H
 
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <iostream>
 #include <string>
 #include <vector>
 
 #include "architectures.h"
 #include "client.hpp"
-#include "hidden_output.h"
 #include "hook.h"
-#include "not_replayed.h"
+#include "options.h"
 #include "output.h"
 #include "power_report.h"
 #include "replay.h"
 #include "statistics_reader.h"
-#include "trace_file.h"
 
 namespace kernelpoint {
+
+// The kernel's name from the header of a plain trace; the file's own name where that cannot be read cheaply.
+inline std::string kernel_name_of(const std::string& path) {
+    struct stat status;
+    const char key[] = "-kernel name = ";
+    const size_t slash = path.rfind('/');
+    std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
+    const bool is_file = stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);  // opening a FIFO would wait
+    FILE* file = is_file ? fopen(path.c_str(), "rb") : NULL;
+    if (file == NULL) return name;
+    char line[4096];
+    for (int i = 0; i < 4 && fgets(line, sizeof(line), file) != NULL; ++i)
+        if (strncmp(line, key, sizeof(key) - 1) == 0)
+            name.assign(line + sizeof(key) - 1, strcspn(line + sizeof(key) - 1, "\r\n"));
+    fclose(file);
+    return name;
+}
+
+// Output of launches whose results are no part of the sample, left out: scripts would add their rows to the total.
+// Standard output goes nowhere between begin and end; standard error stays. Where it cannot be turned away, it is
+// shown.
+class HiddenOutput {
+public:
+    HiddenOutput() : m_shown(-1) {}
+
+    void begin(uint64_t launch) {
+        printf("kernelpoint: launch %llu is simulated for validation or to warm up; its output is left out\n",
+               static_cast<unsigned long long>(launch));
+        flush();
+        const int nowhere = open("/dev/null", O_WRONLY);
+        if (nowhere < 0) return;
+        m_shown = dup(STDOUT_FILENO);
+        if (m_shown >= 0) dup2(nowhere, STDOUT_FILENO);
+        close(nowhere);
+    }
+
+    void end() {
+        if (m_shown < 0) return;
+        flush();
+        dup2(m_shown, STDOUT_FILENO);
+        close(m_shown);
+        m_shown = -1;
+    }
+
+private:
+    static void flush() {
+        fflush(stdout);
+        std::cout.flush();
+    }
+
+    int m_shown;  // where standard output goes otherwise; -1: it is not hidden
+};
 
 class LaunchLoop {
 public:
@@ -92,22 +148,16 @@ private:
     }
 
     // Finds the next launch to simulate and puts it into the list; false at the end of the run. A launch whose trace
-    // cannot be simulated is given up, and the run goes on with the next one: the plugin decides what that costs.
+    // cannot be read to its end is not asked for: the plugin has looked (KP_HOST_NEEDS_WHOLE_TRACES).
     bool advance(std::vector<trace_command>& list) {
-        for (;;) {
-            const kp_status status = m_client.next_to_simulate(
-                &m_at, [this](uint64_t launch) { return m_commands[m_launches[launch]].command_string; });
-            if (status == KP_PENDING) stop_run("the plugin waits for a launch, but none is in flight");
-            if (status == KP_DONE) {
-                finish();
-                return false;
-            }
-            const std::string problem = trace_problem(m_commands[m_launches[m_at.launch]].command_string);
-            if (problem.empty()) break;
-            m_client.abort(m_at, problem);
-        }
-        hand_over(list);
-        return true;
+        const kp_status status = m_client.next_to_simulate(
+            &m_at, [this](uint64_t launch) { return m_commands[m_launches[launch]].command_string; });
+        if (status == KP_PENDING) stop_run("the plugin waits for a launch, but none is in flight");
+        if (status == KP_OK)
+            hand_over(list);
+        else
+            finish();
+        return status == KP_OK;
     }
 
     void hand_over(std::vector<trace_command>& list) {

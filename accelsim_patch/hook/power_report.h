@@ -2,6 +2,7 @@
 #ifndef KERNELPOINT_ACCELSIM_POWER_REPORT_H
 #define KERNELPOINT_ACCELSIM_POWER_REPORT_H
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,46 +20,30 @@
 
 namespace kernelpoint {
 
-// The report's name of a part's mean power, and the counter of its energy.
-struct PowerPart {
-    const char* label;
-    const char* counter;
-};
-
-const PowerPart kPowerParts[] = {{"IBP,", "energy_ibp"},
-                                 {"ICP,", "energy_icp"},
-                                 {"DCP,", "energy_dcp"},
-                                 {"TCP,", "energy_tcp"},
-                                 {"CCP,", "energy_ccp"},
-                                 {"SHRDP,", "energy_shrdp"},
-                                 {"RFP,", "energy_rfp"},
-                                 {"INTP,", "energy_intp"},
-                                 {"FPUP,", "energy_fpup"},
-                                 {"DPUP,", "energy_dpup"},
-                                 {"INT_MUL24P,", "energy_int_mul24p"},
-                                 {"INT_MUL32P,", "energy_int_mul32p"},
-                                 {"INT_MULP,", "energy_int_mulp"},
-                                 {"INT_DIVP,", "energy_int_divp"},
-                                 {"FP_MULP,", "energy_fp_mulp"},
-                                 {"FP_DIVP,", "energy_fp_divp"},
-                                 {"FP_SQRTP,", "energy_fp_sqrtp"},
-                                 {"FP_LGP,", "energy_fp_lgp"},
-                                 {"FP_SINP,", "energy_fp_sinp"},
-                                 {"FP_EXP,", "energy_fp_exp"},
-                                 {"DP_MULP,", "energy_dp_mulp"},
-                                 {"DP_DIVP,", "energy_dp_divp"},
-                                 {"TENSORP,", "energy_tensorp"},
-                                 {"TEXP,", "energy_texp"},
-                                 {"SCHEDP,", "energy_schedp"},
-                                 {"L2CP,", "energy_l2cp"},
-                                 {"MCP,", "energy_mcp"},
-                                 {"NOCP,", "energy_nocp"},
-                                 {"DRAMP,", "energy_dramp"},
-                                 {"PIPEP,", "energy_pipep"},
-                                 {"IDLE_COREP,", "energy_idle_corep"},
-                                 {"CONSTP", "energy_constp"},
-                                 {"STATICP", "energy_staticp"}};
+// The report's names of the parts' mean powers.
+const char* const kPowerParts[] = {"IBP,",        "ICP,",      "DCP,",     "TCP,",     "CCP,",        "SHRDP,",
+                                   "RFP,",        "INTP,",     "FPUP,",    "DPUP,",    "INT_MUL24P,", "INT_MUL32P,",
+                                   "INT_MULP,",   "INT_DIVP,", "FP_MULP,", "FP_DIVP,", "FP_SQRTP,",   "FP_LGP,",
+                                   "FP_SINP,",    "FP_EXP,",   "DP_MULP,", "DP_DIVP,", "TENSORP,",    "TEXP,",
+                                   "SCHEDP,",     "L2CP,",     "MCP,",     "NOCP,",    "DRAMP,",      "PIPEP,",
+                                   "IDLE_COREP,", "CONSTP",    "STATICP"};
 const size_t kPowerPartCount = sizeof(kPowerParts) / sizeof(kPowerParts[0]);
+
+inline std::string power_label(size_t part) {
+    const std::string label = kPowerParts[part];
+    return label.substr(0, label.find(','));
+}
+
+// The counter of a part's energy: its name in small letters.
+inline const char* energy_counter(size_t part) {
+    static std::vector<std::string> names;
+    while (names.size() < kPowerPartCount) {
+        std::string name = "energy_" + power_label(names.size());
+        for (size_t i = 0; i < name.size(); ++i) name[i] = static_cast<char>(tolower(name[i]));
+        names.push_back(name);
+    }
+    return names[part].c_str();
+}
 
 // Joules since the begin, of the GPU and of each part. AccelWattch resets its numbers before we are asked, so the mean
 // power of a launch is read from its report: the mean of samples, one each -gpgpu_runtime_stat cycles.
@@ -124,7 +109,7 @@ private:
 
     static void set(std::vector<double>* watts, const char* label, double value) {
         for (size_t i = 0; i < kPowerPartCount; ++i)
-            if (strcmp(kPowerParts[i].label, label) == 0) (*watts)[1 + i] = value;
+            if (strcmp(kPowerParts[i], label) == 0) (*watts)[1 + i] = value;
     }
 
     std::string m_path;
@@ -159,14 +144,13 @@ public:
         fprintf(file, "gpu_tot_avg_power = %.6g\nkernel_avg_power = %.6g\n", power, power);
         std::string wide, unmet;
         for (size_t i = 0; i < kPowerPartCount; ++i) {
-            const kp_estimate* part = find(kPowerParts[i].counter);
+            const kp_estimate* part = find(energy_counter(i));
             if (part == NULL) continue;
-            std::string label = kPowerParts[i].label;
-            if (label[label.size() - 1] == ',') label.resize(label.size() - 1);
+            const std::string label = power_label(i);
             const double watts = part->estimate / seconds;
             const bool is_known = is_known_amount(*part);
             if (!is_known) (part->simulated > 0 ? wide : unmet) += " " + label;
-            fprintf(file, "gpu_avg_%s = %.6g\n", kPowerParts[i].label, is_known ? watts : NAN);
+            fprintf(file, "gpu_avg_%s = %.6g\n", kPowerParts[i], is_known ? watts : NAN);
             fprintf(file, "kernelpoint_avg_%s_half_width = %.6g\n", label.c_str(),
                     (part->half_width + std::fabs(watts) * late) / seconds);
         }

@@ -167,7 +167,7 @@ private:
             m_power.add(watts, launch_cycles / config.get_core_freq());
         }
         add(all, "energy", NULL, m_power.energy());
-        for (size_t i = 0; i < kPowerPartCount; ++i) add(all, kPowerParts[i].counter, NULL, m_power.energy_of(i));
+        for (size_t i = 0; i < kPowerPartCount; ++i) add(all, energy_counter(i), NULL, m_power.energy_of(i));
     }
 
     static void add(std::vector<Amount>* all, const char* name, const char* native, double value) {

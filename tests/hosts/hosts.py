@@ -60,12 +60,15 @@ class HostUnderTest:
             "execute" (launches that are not simulated run functionally; it states the total `memory` of what they wrote).
         process_prefix: what a process' totals are named with, before its number.
         closed: standard streams that its program is started without.
+        reads_no_broken_trace: True where the plugin reads traces to their end (KP_HOST_NEEDS_WHOLE_TRACES), so that the host is
+            asked for no launch that it cannot simulate.
         issues_at_once: True where no launch of its workload has a CTA left to issue at cycle 40, where the suite stops one.
     """
 
     name = ""
     can: frozenset[str] = frozenset()
     process_prefix = "process"
+    reads_no_broken_trace = False
     issues_at_once = False
 
     def __init__(self, plugin: Path, build: Path) -> None:
@@ -160,6 +163,7 @@ class AccelSim(HostUnderTest):
 
     name = "accelsim miniature"
     can = frozenset({"stop"})
+    reads_no_broken_trace = True
 
     def __init__(self, plugin: Path, build: Path) -> None:
         super().__init__(plugin, build)
@@ -170,8 +174,6 @@ class AccelSim(HostUnderTest):
 
     def run(self, folder: Path, script: str, processes: int = 1, broken: int | None = None, in_flight: int = 1) -> Run:
         workload = self.miniature.write_workload(folder / "workload")
-        if broken is not None:
-            workload.with_name(f"kernel-{broken + 1}.traceg").write_text("garbage\n")
         config = workload.with_name("script.txt")
         config.write_text(script)
         command = [str(self.program), "-trace", str(workload), "-kernel_sampling", str(config)]

@@ -184,6 +184,8 @@ def test_a_plugin_that_waits_for_nothing_is_an_error_and_no_hang(host, tmp_path)
 
 
 def test_a_launch_that_cannot_be_simulated_is_reported_with_its_reason(host, tmp_path):
+    if host.reads_no_broken_trace:
+        pytest.skip(f"{host.name}: the plugin reads its traces to their end")
     run = host.run(tmp_path, "pass 0 1 2", broken=1)
     assert run.calls("abort")[0][0] == "0:1" and len(run.calls("abort")[0]) > 1
     assert "0:1" not in run.units("complete")
