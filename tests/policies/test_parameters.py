@@ -58,8 +58,11 @@ def test_no_more_clusters_are_made_than_allowed(name):
     ("choice", "message"),
     [
         ({"name": "stem", "epsilon": 2.0}, r"policy.epsilon: got 2.0; input should be less than 1"),
-        ({"name": "stem", "eps": 0.1}, r"policy.eps: unknown parameter \(value 0.1\); allowed: epsilon"),
-        ({"name": "all", "epsilon": 0.1}, r"policy.epsilon: unknown parameter \(value 0.1\); allowed: no parameters"),
+        (
+            {"name": "stem", "eps": 0.1},
+            r"policy.eps: unknown key \(did you mean epsilon\?\) \(value 0.1\); allowed here: epsilon",
+        ),
+        ({"name": "all", "epsilon": 0.1}, r"policy.epsilon: unknown key \(value 0.1\); allowed here: none"),
         ({"name": "random", "first_sample": True}, r"policy.first_sample: got True; input should be a valid integer"),
         ({"epsilon": 0.1}, r"policy.name: this key is required"),
         (["stem"], r"policy: got \['stem'\]; input should be a policy's name, or a mapping"),

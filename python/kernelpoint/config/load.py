@@ -119,11 +119,7 @@ def parse_config(content: Any, source: str = "configuration") -> Config:
     try:
         return Config.model_validate(_nested(content, source))
     except ValidationError as error:
-        details = error.errors()
-        lines = [_complaint(detail) for detail in details[:MOST_COMPLAINTS]]
-        if len(details) > len(lines):
-            lines.append(f"{len(details) - len(lines):,} more keys are refused")
-        raise ConfigError("\n".join(f"{source}: {line}" for line in lines)) from None
+        raise ConfigError("\n".join(f"{source}: {line}" for line in _complaints(error, Config))) from None
 
 
 def check_section(model: type[S], content: dict[str, Any], key: str) -> S:
@@ -142,14 +138,7 @@ def check_section(model: type[S], content: dict[str, Any], key: str) -> S:
     try:
         return model.model_validate(content)
     except ValidationError as error:
-        lines = []
-        for detail in error.errors():
-            allowed = ", ".join(model.model_fields) or "no parameters"
-            unknown = f"unknown parameter (value {shown(detail['input'])}); allowed: {allowed}"
-            name = ".".join(map(str, detail["loc"]))[:80]
-            is_unknown = detail["type"] == "extra_forbidden"
-            lines.append(f"{key}.{name}: {unknown if is_unknown else _complaint(detail).partition(': ')[2]}")
-        raise ConfigError("\n".join(lines)) from None
+        raise ConfigError("\n".join(f"{key}.{line}" for line in _complaints(error, model))) from None
 
 
 def _nested(content: dict[Any, Any], source: str) -> dict[Any, Any]:
@@ -176,16 +165,23 @@ def _yaml_complaint(error: Exception) -> str:
     return f"line {mark.line + 1}, column {mark.column + 1}: {problem[:300]}"
 
 
-def _complaint(detail: Any) -> str:
+def _complaints(error: ValidationError, model: type[Section]) -> list[str]:
+    """A line for each refused key."""
+    details = error.errors()
+    lines = [_complaint(detail, model) for detail in details[:MOST_COMPLAINTS]]
+    return lines if len(details) == len(lines) else [*lines, f"{len(details) - len(lines):,} more keys are refused"]
+
+
+def _complaint(detail: Any, model: type[Section]) -> str:
     """One refused key: its name, the value, the allowed values."""
     key = ".".join(map(str, detail["loc"]))[:80]
     message = detail["msg"][0].lower() + detail["msg"][1:]
     if detail["type"] == "missing":
         return f"{key}: this key is required"
     if detail["type"] == "extra_forbidden":
-        section = sections().get(str(detail["loc"][0]), Config)
-        near = did_you_mean(key.rpartition(".")[2], section.model_fields)
-        return f"{key}: unknown key{near} (value {shown(detail['input'])}); allowed here: {', '.join(section.model_fields)}"
+        fields = (sections().get(str(detail["loc"][0]), model) if model is Config else model).model_fields
+        near = did_you_mean(key.rpartition(".")[2], fields)
+        return f"{key}: unknown key{near} (value {shown(detail['input'])}); allowed here: {', '.join(fields) or 'none'}"
     if detail["type"] == "model_type":
         message = f"input should be a mapping of {', '.join(sections()[key].model_fields)}"
     if key.endswith("relative_error") and detail["type"] == "less_than" and detail["input"] < 100:

@@ -32,7 +32,7 @@ class Population:
         scan: header, work and stream of every launch, where the policy asked for traces; rows in unit order.
         paths: trace file of every unit, where a list is on disk; empty text for a launch that was not traced.
         copies: copies from host to device of each process, where its list was read (traces.TraceList).
-        listed: int64 [n], the units that the host's list holds, in its order, where only some launches were traced; None: all,
+        listed: int64 [n], the units that the host's list holds, ascending, where only some launches were traced; None: all,
             in program order.
         embeddings: float32 [streams, 256], where the policy asked for them; rows as in scan.stream_ids.
         profile: times and counters known from elsewhere, where the user named a profile; rows in unit order, nan for
@@ -193,11 +193,7 @@ class Population:
 
     def place_of(self, launch: int) -> int:
         """The place of a launch in the host's list; negative numbers as they are."""
-        return launch if self.listed is None or launch < 0 else self._places[launch]
-
-    @cached_property
-    def _places(self) -> dict[int, int]:
-        return {} if self.listed is None else {launch: place for place, launch in enumerate(self.listed.tolist())}
+        return launch if self.listed is None or launch < 0 else int(np.searchsorted(self.listed, launch))
 
     @cached_property
     def u(self) -> np.ndarray:
