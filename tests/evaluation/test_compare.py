@@ -111,7 +111,7 @@ def test_every_edit_changes_the_version_of_the_code(tmp_path, file):
     [
         (["--policies", "simpoint"], "allowed: all"),
         (["--budgets", "0.05,2"], "between 0 and 1"),
-        (["-w", "absent.csv"], "absent.csv: cannot be read"),
+        (["-w", "absent.csv"], "absent.csv cannot be read"),
         (["-o", __file__], "allowed: a folder that can be made"),
     ],
 )

@@ -104,7 +104,7 @@ def test_damage_is_refused_with_its_line(tmp_path, text, message):
 
 
 def test_a_missing_file_is_refused_by_name(tmp_path):
-    with pytest.raises(ProfileError, match=r"absent\.csv: cannot be read: No such file"):
+    with pytest.raises(ProfileError, match=r"absent\.csv cannot be read: No such file"):
         read_profile(tmp_path / "absent.csv")
 
 

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from functools import cache
 from importlib import metadata
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import kernelpoint
 from kernelpoint.encoder import checkpoint_hash
@@ -94,13 +96,9 @@ class ResultsFile:
         append_output(self._path, json.dumps({"key": key, "row": finite(asdict(row))}) + "\n")
 
 
-def cells(policies: Sequence[str], budgets: Sequence[float], seeds: int, confidence: float, scope: str,
-          bound: str | None) -> Iterator[Cell]:  # fmt: skip
-    """Every policy at every budget with every seed."""
-    for policy in policies:
-        for budget in budgets:
-            for seed in range(seeds):
-                yield Cell(policy, budget, seed, confidence, scope, bound)
+def cells(policies: Sequence[str], budgets: Sequence[float], seeds: int, *settings: Any) -> Iterator[Cell]:
+    """Every policy at every budget with every seed; settings: confidence, scope and bound of each."""
+    return (Cell(*place, *settings) for place in product(policies, budgets, range(seeds)))
 
 
 def compare(

@@ -17,7 +17,7 @@ from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import Profile
 from kernelpoint.progress import Log
 from kernelpoint.randomness import generator
-from kernelpoint.ranges import Ranges, layers_of, ranges_for
+from kernelpoint.ranges import Ranges, ranges_for
 from kernelpoint.selection import Census, Selection, listed_launches, write_output
 from kernelpoint.selection.listed import check_drawn
 from kernelpoint.workload import (
@@ -86,7 +86,7 @@ def _layers(planning: Planning, ranges: Ranges, log: Log) -> Design:
     assert launches is not None
     keys = launches.signature
     inner = np.where(np.isin(ranges.of_launch, ranges.parents), 0, ranges.of_launch)
-    layers, kinds = layers_of(replace(ranges, of_launch=inner), keys)
+    layers, kinds = replace(ranges, of_launch=inner).layers(keys)
     alone = np.flatnonzero(layers < 0)
     layers[alone] = len(kinds) + np.arange(len(alone))
     kinds = np.concatenate([kinds, int(kinds.max(initial=-1)) + 1 + np.unique(keys[alone], return_inverse=True)[1]])

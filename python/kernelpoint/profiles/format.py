@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import lzma
+import zlib
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, ClassVar, TextIO
 
+from kernelpoint.errors import ProfileError
 from kernelpoint.files import open_regular
 from kernelpoint.profiles.profile import Profile
 
@@ -75,9 +80,7 @@ class TextFormat(ProfileFormat):
 
     def read(self, path: Path, device: int | None) -> Profile:
         """Opens the file as text for `read_text`."""
-        with open_decompressed(path) as raw, io.TextIOWrapper(
-            raw, encoding="utf-8", errors="replace", newline=""
-        ) as file:  # fmt: skip
+        with open_text(path) as file:
             return self.read_text(file, str(path), device)
 
     @abstractmethod
@@ -101,6 +104,31 @@ def open_decompressed(path: Path) -> BinaryIO:
     if magic.startswith(b"\xfd7zXZ"):
         return lzma.open(file, "rb")  # type: ignore[return-value]
     return file
+
+
+@contextmanager
+def open_text(path: Path) -> Iterator[TextIO]:
+    """A file as text, line ends as they are; decompressed if it is gzip or xz."""
+    with open_decompressed(path) as raw, io.TextIOWrapper(raw, encoding="utf-8", errors="replace", newline="") as text:
+        yield text
+
+
+@contextmanager
+def told_of(file: str) -> Iterator[None]:
+    """Errors of reading a file as ProfileError; `file` names it in the message.
+
+    >>> with told_of("times.csv"):
+    ...     int("a few")
+    Traceback (most recent call last):
+    ...
+    kernelpoint.errors.ProfileError: times.csv contains an impossible value: invalid literal for int() with base 10: 'a few'
+    """
+    try:
+        yield
+    except (OSError, EOFError, lzma.LZMAError, zlib.error, csv.Error) as error:
+        raise ProfileError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    except (TypeError, OverflowError, ValueError, RecursionError) as error:  # numbers that no clock or counter shows
+        raise ProfileError(f"{file} contains an impossible value: {' '.join(str(error).split())[:200]}") from None
 
 
 def beginning_of(path: Path) -> Beginning:

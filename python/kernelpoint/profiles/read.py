@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import lzma
-import zlib
 from pathlib import Path
 
 from kernelpoint.errors import ProfileError
-from kernelpoint.profiles.format import NOT_THIS, ProfileFormat, beginning_of
+from kernelpoint.profiles.format import NOT_THIS, ProfileFormat, beginning_of, told_of
 from kernelpoint.profiles.profile import Profile
 from kernelpoint.registry import Registry
 from kernelpoint.simulators import simulators
@@ -39,15 +36,11 @@ def read_profile(path: str | Path, device: int | None = None) -> Profile:
     (1, ('gemm',))
     """
     path = Path(path)
-    try:
+    with told_of(str(path)):
         beginning = beginning_of(path)
         formats = [*(kind for one in simulators() for kind in one.profile_formats), *FORMATS.load_all()]
         found = max(formats, key=lambda kind: kind.certainty(beginning))
         if found.certainty(beginning) > NOT_THIS:
             return found().read(path, device)
-    except (OSError, EOFError, lzma.LZMAError, zlib.error, csv.Error) as error:
-        raise ProfileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    except (OverflowError, ValueError, RecursionError) as error:  # numbers that no clock or counter shows
-        raise ProfileError(f"{path}: contains an impossible value: {' '.join(str(error).split())[:200]}") from None
     allowed = ", ".join(kind.description for kind in formats)
     raise ProfileError(f"{path}: no known profile (it begins {beginning.first_line[:60]!r}); allowed: {allowed}")

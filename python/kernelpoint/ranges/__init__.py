@@ -3,7 +3,6 @@
 A source says in which range each launch lies. Each is a file of `sources`, found by its registry.
 """
 
-from kernelpoint.ranges.layers import layers_of as layers_of
 from kernelpoint.ranges.ranges import Ranges as Ranges
 from kernelpoint.ranges.ranges import matching as matching
 from kernelpoint.ranges.read import ranges_for as ranges_for

@@ -84,6 +84,27 @@ class Ranges:
             sums[self.parents[number]] += sums[number]
         return sums
 
+    def layers(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Innermost ranges, and which of them run the same kernels.
+
+        Args:
+            keys: int64 [N], equal for launches of one kernel and shape.
+
+        Returns:
+            Layer of each launch, int64 [N], -1 in no range; kind of each layer, int64 [layers]: equal where its kernels are.
+
+        >>> layers, kinds = Ranges.of(["", "a", "a", "b", "b"], "an example").layers(np.array([9, 1, 2, 1, 2]))
+        >>> layers.tolist(), kinds.tolist()
+        ([-1, 0, 0, 1, 1], [0, 0])
+        """
+        layers, kinds, known = np.full(len(keys), -1, np.int64), list[int](), dict[bytes, int]()
+        order = np.argsort(self.of_launch, kind="stable")
+        for own in np.split(order, np.flatnonzero(np.diff(self.of_launch[order])) + 1):
+            if len(own) and self.of_launch[own[0]] > 0:
+                layers[own] = len(kinds)
+                kinds.append(known.setdefault(keys[own].tobytes(), len(known)))
+        return layers, np.array(kinds, dtype=np.int64)
+
 
 def matching(pattern: str, paths: Sequence[str]) -> list[str]:
     """Paths of ranges that a pattern of the error budget names; `*` stands for any text of one part.

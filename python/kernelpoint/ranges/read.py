@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import lzma
-import zlib
 from pathlib import Path
 
 from kernelpoint.errors import ConfigError, ProfileError, shown
 from kernelpoint.profiles import Launches
-from kernelpoint.profiles.format import NOT_THIS, beginning_of
+from kernelpoint.profiles.format import NOT_THIS, beginning_of, told_of
 from kernelpoint.progress import Log
 from kernelpoint.ranges.ranges import Ranges
 from kernelpoint.ranges.source import RangeSource
@@ -37,7 +34,7 @@ def read_ranges(value: str, launches: Launches, log: Log) -> Ranges:
     """
     sources = SOURCES.load_all()
     source = next((one for one in sources if one.word and one.word == value), None)
-    try:
+    with told_of(f"ranges: {value}"):
         if source is None:
             beginning = beginning_of(Path(value))
             source = max((one for one in sources if not one.word), key=lambda one: one.certainty(beginning))
@@ -47,12 +44,6 @@ def read_ranges(value: str, launches: Launches, log: Log) -> Ranges:
                     f"ranges: {value} is no known file of ranges (it begins {beginning.first_line[:60]!r}); allowed: {allowed}"
                 )
         paths = source().paths(Path(value), launches, log)
-    except (OSError, EOFError, lzma.LZMAError, zlib.error, csv.Error) as error:
-        raise ProfileError(f"ranges: {value} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    except (TypeError, OverflowError, ValueError, RecursionError) as error:  # numbers that no clock or counter shows
-        raise ProfileError(
-            f"ranges: {value} contains impossible values: {' '.join(str(error).split())[:200]}"
-        ) from None
     if not any(paths):
         raise ConfigError(f"ranges: {shown(value)} names no range that contains a launch of this run")
     return Ranges.of(paths, value)

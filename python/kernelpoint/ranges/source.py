@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from kernelpoint.errors import ProfileError
 from kernelpoint.profiles import Launches, Profile, matched_rows
-from kernelpoint.profiles.format import NOT_THIS, Beginning
+from kernelpoint.profiles.format import NOT_THIS, Beginning, ProfileFormat
 from kernelpoint.progress import Log
 
 
@@ -40,6 +40,30 @@ class RangeSource(ABC):
         Raises:
             ProfileError: the file is damaged, or is of other launches; the message says where.
         """
+
+
+class ProfileSource(RangeSource):
+    """A source in a file that a profile format reads too: its kernels are those of the profile.
+
+    Class attributes:
+        format: that format.
+    """
+
+    format: ClassVar[type[ProfileFormat]]
+
+    @classmethod
+    def certainty(cls, beginning: Beginning) -> int:
+        """That of the profile format."""
+        return cls.format.certainty(beginning)
+
+    def paths(self, file: Path, launches: Launches, log: Log) -> list[str]:
+        """See RangeSource."""
+        profile = self.format().read(file, None)
+        return matched(self.paths_of_kernels(file), profile, launches, log)
+
+    @abstractmethod
+    def paths_of_kernels(self, file: Path) -> list[str]:
+        """The path of each kernel of the profile, in its order."""
 
 
 def matched(paths: Sequence[str], profile: Profile, launches: Launches, log: Log) -> list[str]:

@@ -6,9 +6,6 @@ is off by more than half a microsecond.
 
 from __future__ import annotations
 
-import io
-import lzma
-import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +29,7 @@ from kernelpoint.profiles.chakra import (
     set_value,
     write_trace,
 )
-from kernelpoint.profiles.format import beginning_of, open_decompressed
+from kernelpoint.profiles.format import beginning_of, open_text, told_of
 from kernelpoint.profiles.formats import kineto
 from kernelpoint.report.sentences import sentences
 from kernelpoint.report.system_times import SystemTimes
@@ -79,13 +76,11 @@ def write_chakra(run: Run, times: SystemTimes, path: Path, like: Path | None) ->
     if like is None:
         nodes = _chain((name or "kernel", 0.0, {}) for name in times.names)
     else:
-        try:
+        with told_of(f"--like: {like}"):
             if is_chakra(beginning_of(like).raw):
                 metadata, nodes = read_trace(like)
             else:
                 nodes = _chain(_events(like))
-        except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-            raise ProfileError(f"--like: {like} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     kernels = sorted(filter(is_kernel, nodes), key=lambda node: node.id)
     rows = _matched(kernels, times, like)
     _fill(kernels, rows, times)
@@ -147,7 +142,7 @@ def _chain(launches: Iterable[tuple[str, float, dict[str, Any]]]) -> list[Any]:
 def _events(file: Path) -> list[tuple[str, float, dict[str, Any]]]:
     """Kernels of PyTorch profiler JSON in the order of their launches."""
     found = []
-    with open_decompressed(file) as raw, io.TextIOWrapper(raw, encoding="utf-8", errors="replace") as text:
+    with open_text(file) as text:
         for event in kineto.events(text, str(file)):
             if str(event.get("cat", "")).lower() != "kernel":
                 continue

@@ -11,7 +11,7 @@ from kernelpoint.config import Section
 from kernelpoint.estimation import Bound, Design, Method
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.labels import numbered
-from kernelpoint.ranges import Ranges, layers_of
+from kernelpoint.ranges import Ranges
 from kernelpoint.ranges.sources.detected import repeats
 from kernelpoint.workload import Available, Need, Population
 
@@ -66,7 +66,7 @@ def equal_layers(keys: np.ndarray) -> np.ndarray:
     >>> equal_layers(np.array([9, 1, 2, 3, 1, 2, 3, 8])).tolist()
     [-1, 0, 1, 2, 0, 1, 2, -1]
     """
-    layers, kinds = layers_of(Ranges.of(repeats(keys), "detected"), keys)
+    layers, kinds = Ranges.of(repeats(keys), "detected").layers(keys)
     positions, begins, used = np.full(len(keys), -1, dtype=np.int64), dict[int, int](), 0
     order = np.argsort(layers, kind="stable")[np.count_nonzero(layers < 0) :]
     for kind, own in zip(kinds.tolist(), np.split(order, np.flatnonzero(np.diff(layers[order])) + 1), strict=False):

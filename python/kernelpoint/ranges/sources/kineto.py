@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import Any
 
 from kernelpoint.errors import ProfileError
-from kernelpoint.profiles import Launches
-from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, Beginning, open_decompressed
+from kernelpoint.profiles.format import open_text
 from kernelpoint.profiles.formats import kineto
 from kernelpoint.ranges.enclosing import OPERATOR, enclosing, with_one_operator
-from kernelpoint.ranges.source import Log, RangeSource, matched
+from kernelpoint.ranges.source import ProfileSource
 
 MODULE = "nn.Module: "
 CALLS = ("cuda_runtime", "cuda_driver")
@@ -19,7 +17,7 @@ CALLS = ("cuda_runtime", "cuda_driver")
 Thread = tuple[Any, Any]
 
 
-class Kineto(RangeSource):
+class Kineto(ProfileSource):
     """`record_function` events, `nn.Module` calls and operators of the thread that launched a kernel, at the time of its call.
 
     Categories user_annotation, python_function (modules only; `with_modules` or `with_stack` of the profiler writes them) and
@@ -29,16 +27,12 @@ class Kineto(RangeSource):
 
     description = "PyTorch profiler JSON with modules, annotations or operators"
 
-    @classmethod
-    def certainty(cls, beginning: Beginning) -> int:
-        """See RangeSource."""
-        return STRUCTURE if beginning.text.startswith(("{", "[")) else NOT_THIS
+    format = kineto.Kineto
 
-    def paths(self, file: Path, launches: Launches, log: Log) -> list[str]:
-        """See RangeSource."""
-        profile = kineto.Kineto().read(file, None)
+    def paths_of_kernels(self, file: Path) -> list[str]:
+        """See ProfileSource."""
         found = _Events()
-        with open_decompressed(file) as raw, io.TextIOWrapper(raw, encoding="utf-8", errors="replace") as text:
+        with open_text(file) as text:
             for event in kineto.events(text, str(file)):
                 found.take(event)
         if not found.ranges:
@@ -46,7 +40,7 @@ class Kineto(RangeSource):
                 f"{file}: no modules, annotations or operators beside its kernels; profile with activities CPU and CUDA, and "
                 "with_modules=True"
             )
-        return matched(found.paths(), profile, launches, log)
+        return found.paths()
 
 
 class _Events:

@@ -6,11 +6,9 @@ import sqlite3
 from pathlib import Path
 
 from kernelpoint.errors import ProfileError
-from kernelpoint.profiles import Launches
-from kernelpoint.profiles.format import NOT_THIS, SIGNATURE, Beginning
 from kernelpoint.profiles.formats.nsight_systems_sqlite import KERNELS, NsightSystemsSqlite, from_database
 from kernelpoint.ranges.enclosing import enclosing
-from kernelpoint.ranges.source import Log, RangeSource, matched
+from kernelpoint.ranges.source import ProfileSource
 
 CALLS, RANGES = "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS"
 THREAD_BITS = 24  # of a global thread's number, below those of its process
@@ -18,7 +16,7 @@ THREAD_BITS = 24  # of a global thread's number, below those of its process
 Call = tuple[int, float]  # thread, time
 
 
-class NsightSystems(RangeSource):
+class NsightSystems(ProfileSource):
     """NVTX ranges (push and pop, start and end) of the thread that launched a kernel, at the time of its CUDA call.
 
     Table NVTX_EVENTS has the ranges, CUPTI_ACTIVITY_KIND_RUNTIME the call of each kernel, by its correlation.
@@ -26,15 +24,11 @@ class NsightSystems(RangeSource):
 
     description = "an nsys SQLite export with NVTX ranges"
 
-    @classmethod
-    def certainty(cls, beginning: Beginning) -> int:
-        """See RangeSource."""
-        return SIGNATURE if beginning.raw.startswith(b"SQLite format 3\x00") else NOT_THIS
+    format = NsightSystemsSqlite
 
-    def paths(self, file: Path, launches: Launches, log: Log) -> list[str]:
-        """See RangeSource."""
-        profile = NsightSystemsSqlite().read(file, None)
-        return matched(from_database(file, _paths), profile, launches, log)
+    def paths_of_kernels(self, file: Path) -> list[str]:
+        """See ProfileSource."""
+        return from_database(file, _paths)
 
 
 def _paths(connection: sqlite3.Connection, source: str) -> list[str]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 from kernelpoint.errors import ProfileError, shown
 from kernelpoint.profiles import Launches
-from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, Beginning, open_decompressed
+from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, Beginning, open_text
 from kernelpoint.profiles.tables import rows_of
 from kernelpoint.ranges.source import Log, RangeSource
 
@@ -28,7 +27,7 @@ class Table(RangeSource):
     def paths(self, file: Path, launches: Launches, log: Log) -> list[str]:
         """See RangeSource."""
         found: dict[int, str] = {}
-        with open_decompressed(file) as raw, io.TextIOWrapper(raw, encoding="utf-8", newline="") as text:
+        with open_text(file) as text:
             for line, row in rows_of(text, str(file)):
                 value = row["launch"].strip()
                 launch = int(value) if value.isascii() and value.isdigit() else -1
