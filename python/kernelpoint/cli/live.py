@@ -13,7 +13,7 @@ from kernelpoint.journal import Run, load_run
 from kernelpoint.pages.numbers import half_width
 from kernelpoint.pages.page import Chart, Page, Text, Verdict
 from kernelpoint.pages.tables import Column, Row, Table
-from kernelpoint.progress import Log, duration
+from kernelpoint.progress import Log
 from kernelpoint.report.charts import passes_chart
 from kernelpoint.report.view import pass_ends
 
@@ -36,7 +36,7 @@ def serve(journal: Path, finished: Callable[[Run], str], say: Log, port: int = 0
 def server(journal: Path, finished: Callable[[Run], str], port: int = 0) -> ThreadingHTTPServer:
     """The server, bound to 127.0.0.1; it answers requests for its own address only."""
 
-    class Page(BaseHTTPRequestHandler):
+    class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             """The page, made from the journal as it is now."""
             known = self.headers.get("Host", "").rpartition(":")[0] in ("127.0.0.1", "localhost")
@@ -49,7 +49,7 @@ def server(journal: Path, finished: Callable[[Run], str], port: int = 0) -> Thre
         def log_message(self, *words: object) -> None:
             """Nothing."""
 
-    return ThreadingHTTPServer(("127.0.0.1", port), Page)
+    return ThreadingHTTPServer(("127.0.0.1", port), Handler)
 
 
 def live_page(journal: Path, finished: Callable[[Run], str]) -> str:
@@ -62,11 +62,8 @@ def live_page(journal: Path, finished: Callable[[Run], str]) -> str:
     if run.summary is not None:
         return finished(run)
     found = status_of(run, is_locked(journal), time.time())
-    left = "" if found.left is None else f"; about {duration(found.left)} left in the pass"
-    done = f"{found.simulated:,} of {found.launches:,} launches simulated"
-    claim, progress = f"{found.state}; {found.pass_text}{left}", (found.simulated, found.launches)
-    blocks = [Verdict(found.estimate, claim, [done], progress=progress), *_passes(run)]
-    return Page(title, blocks, reload=SECONDS).html()
+    verdict = Verdict(found.estimate, found.place, [found.progress], progress=(found.simulated, found.launches))
+    return Page(title, [verdict, *_passes(run)], reload=SECONDS).html()
 
 
 def _passes(run: Run) -> list[Chart | Table | Text]:

@@ -37,6 +37,17 @@ class Status:
     estimate: str
     left: float | None = None
 
+    @property
+    def place(self) -> str:
+        """State and pass, with the time left in it."""
+        left = "" if self.left is None else f"; about {duration(self.left)} left in the pass"
+        return f"{self.state}; {self.pass_text}{left}"
+
+    @property
+    def progress(self) -> str:
+        """Launches that are simulated."""
+        return f"{self.simulated:,} of {self.launches:,} launches simulated"
+
 
 def status(
     place: Annotated[
@@ -80,11 +91,7 @@ def _all_lines(place: Path) -> list[str]:
 
 def _lines(path: Path) -> list[str]:
     found = status_of(load_run(path), is_locked(path), time.time())
-    left = "" if found.left is None else f"; about {duration(found.left)} left in the pass"
-    return [
-        f"{path}: {found.state}; {found.pass_text}{left}",
-        f"  {found.simulated:,} of {found.launches:,} launches simulated; {found.estimate}",
-    ]
+    return [f"{path}: {found.place}", f"  {found.progress}; {found.estimate}"]
 
 
 def status_of(run: Run, locked: bool | None, now: float) -> Status:

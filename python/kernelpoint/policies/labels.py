@@ -8,6 +8,9 @@ from kernelpoint.errors import PolicyError
 from kernelpoint.estimation.numbering import number_labels
 from kernelpoint.profiles import Profile
 
+TIME_STEP = 0.1  # Model: times within a tenth of each other are alike on any GPU
+TIME_NOISE = 0.2  # Model: times of launches between equal neighbours differ by noise if their CoV is below this
+
 
 def first_of_each(strata: np.ndarray) -> np.ndarray:
     """int64 [H]: the first launch of every stratum, in the order of the strata; -1 marks launches in none.
@@ -85,12 +88,6 @@ def varying_context(label: np.ndarray, kernel: np.ndarray, signature: np.ndarray
         told = np.where(is_there, own.number[at].astype(np.int64) + 1, 0)
         found = number_labels(found * (len(own.first) + 1) + told).number.astype(np.int64)
     return found
-
-
-TIME_STEP = 0.1  # Model: times within a tenth of each other are alike on any GPU
-
-
-TIME_NOISE = 0.2  # Model: times of launches between equal neighbours differ by noise if their CoV is below this
 
 
 def averaged(times: np.ndarray, group: np.ndarray) -> np.ndarray:

@@ -50,8 +50,7 @@ class Pka(Policy):
     Twelve counters of each launch are scaled to unit variance, reduced by PCA and clustered by K-Means with K = 1, 2,
     ..., 20. The principal kernels are the first launch of each cluster, weighted with its size. The smallest K is taken
     with which they project the total within the error budget (the paper's target: 5 %). That total is of the profile's
-    times, or of the
-    instructions where no times are known. The total of the evaluated run is never used. If no K is
+    times, or of the instructions where no times are known. The total of the evaluated run is never used. If no K is
     within the target, the K with the least error on the known amounts is taken.
 
     Words: principal kernel = representative. No bound is stated: nothing is drawn at random.

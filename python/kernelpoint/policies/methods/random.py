@@ -19,9 +19,8 @@ PILOT_SIZE = 30
 class Random(Policy):
     """Simple random sampling without replacement (Cochran, Sampling Techniques, section 2).
 
-    One stratum contains the whole population. A pilot of 30 launches gives the variance; passes then add launches
-    until the
-    bound meets the budget. It reads no trace; the number of launches suffices.
+    One stratum contains the whole population. A pilot of 30 launches gives the variance; passes then add launches until
+    the bound meets the budget. It reads no trace; the number of launches suffices.
     """
 
     class Parameters(Section):
