@@ -87,24 +87,6 @@ def test_a_full_sample_gives_the_exact_total(estimator):
     assert estimator(Y, sample_of(np.arange(len(Y)))).totals.sum() == pytest.approx(Y.sum())
 
 
-values = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30)
-
-
-@given(values, st.data())
-def test_moments_merge_in_any_order_to_those_of_the_whole(data, draw):
-    y = np.array(data)
-    strata = np.array(draw.draw(st.lists(st.integers(0, 2), min_size=len(y), max_size=len(y))))
-    cut = draw.draw(st.integers(0, len(y)))
-    order = np.array(draw.draw(st.permutations(range(len(y)))))
-    whole = Moments.of(strata, y, 3)
-    a, b = (Moments.of(strata[part], y[part], 3) for part in (order[:cut], order[cut:]))
-    for merged in (a.merge(b), b.merge(a)):
-        assert merged.n.tolist() == whole.n.tolist()
-        np.testing.assert_allclose(merged.mean, whole.mean, rtol=1e-9, atol=1e-6)
-        np.testing.assert_allclose(merged.m2, whole.m2, rtol=1e-6, atol=1e-3)
-        assert (merged.m2 >= 0.0).all()
-
-
 @settings(max_examples=40)
 @given(
     st.lists(

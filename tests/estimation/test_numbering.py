@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelpoint.estimation.numbering import in_order, number_labels
+from kernelpoint.estimation.numbering import in_order, number_labels, rank_in
 
 
 @given(st.lists(st.integers(-5, 40)) | st.lists(st.integers(-(2**60), 2**60)))
@@ -21,6 +21,9 @@ def test_units_are_ordered_by_label_then_number_then_place(pairs):
     u = np.array([number for _, number in pairs], dtype=float) / (2.0**20 + 1.0)
     assert in_order(labels, u).tolist() == np.lexsort((u, labels)).tolist()
     assert in_order(labels).tolist() == np.argsort(labels, kind="stable").tolist()
+    places = np.lexsort((u, labels)).tolist()
+    before = [sum(labels[other] == labels[unit] for other in places[:at]) for at, unit in enumerate(places)]
+    assert rank_in(labels, u)[places].tolist() == before
 
 
 def test_numbers_that_agree_in_their_leading_bits_are_ordered_too():

@@ -3,7 +3,6 @@
 import numpy as np
 
 from kernelpoint.estimation import Design, Engine, ErrorBudget, passes, stratify
-from kernelpoint.estimation.constants import LEAST_RATE
 from kernelpoint.estimation.strata.allocation import cheapest
 from kernelpoint.estimation.strata.variance import SlowDraws
 from kernelpoint.estimation.unseen import unseen_rate
@@ -95,7 +94,7 @@ def test_first_draws_hold_one_slow_unit_of_so_many_with_95_percent():
     tight = (
         stratify([signature], ErrorBudget(0.001), spreads=(0.05,), allowance=0.0, slow_excess=4.0).design(u).first_sizes
     )
-    assert unseen_rate(tight, 0.05, LEAST_RATE) == 0.0, "rarer ones are not looked for"
+    assert unseen_rate(tight, 0.05) == 0.0, "rarer ones are not looked for"
 
 
 def test_draws_that_look_for_slow_units_are_cheap_ones():

@@ -1,4 +1,4 @@
-"""Number, mean and sum of squared deviations of every stratum: streaming and mergeable."""
+"""Number, mean and sum of squared deviations of every stratum."""
 
 from __future__ import annotations
 
@@ -16,13 +16,10 @@ class Moments:
     """Sufficient statistics of a value within each of H strata.
 
     Symbols: n_h draws, mean ybar_h, m2_h = sum over draws of (y_i - ybar_h)^2. Strata without draws have mean 0.
-    Two of them merge exactly, in any order (Chan, Golub, LeVeque 1979), so threads or runs can count apart:
-    n = n_a + n_b, d = ybar_b - ybar_a, ybar = ybar_a + d n_b / n, m2 = m2_a + m2_b + d^2 n_a n_b / n.
 
-    >>> a = Moments.of(np.array([0, 0, 1]), np.array([1.0, 3.0, 5.0]), 2)
-    >>> b = Moments.of(np.array([0, 1]), np.array([5.0, 7.0]), 2)
-    >>> a.merge(b).mean.tolist(), a.merge(b).variance.tolist()
-    ([3.0, 6.0], [4.0, 2.0])
+    >>> moments = Moments.of(np.array([0, 0, 0, 1]), np.array([1.0, 3.0, 5.0, 7.0]), 2)
+    >>> moments.mean.tolist(), moments.variance.tolist()
+    ([3.0, 7.0], [4.0, 0.0])
     """
 
     n: Ints
@@ -58,14 +55,6 @@ class Moments:
         same = h[1:] == h[:-1]
         m2 = np.bincount(h[1:][same], weights=0.5 * (v[1:] - v[:-1])[same] ** 2, minlength=count)
         return cls(plain.n, plain.mean, np.maximum(m2, 0.25 * plain.m2))
-
-    def merge(self, other: Moments) -> Moments:
-        """The moments of both samples together."""
-        n = self.n + other.n
-        some = np.maximum(n, 1)
-        difference = np.where(self.n == 0, 0.0, np.where(other.n == 0, 0.0, other.mean - self.mean))
-        mean = np.where(self.n == 0, other.mean, self.mean + difference * other.n / some)
-        return Moments(n, mean, self.m2 + other.m2 + difference * difference * self.n * other.n / some)
 
     @property
     def variance(self) -> Floats:

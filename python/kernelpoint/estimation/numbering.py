@@ -75,6 +75,19 @@ def in_order(labels: NDArray[np.integer], u: NDArray[np.float64] | None = None) 
     return order
 
 
+def rank_in(labels: NDArray[np.integer], u: NDArray[np.float64] | None = None) -> NDArray[np.int64]:
+    """Number of units with the label of a unit that stand before it in `in_order`, int64 [N].
+
+    >>> rank_in(np.array([3, 1, 3, 3, 1])).tolist()
+    [0, 0, 1, 2, 1]
+    """
+    order = in_order(labels, u)
+    starts = np.flatnonzero(np.diff(labels[order], prepend=labels[order[:1]] - 1))
+    rank = np.empty(len(labels), dtype=np.int64)
+    rank[order] = np.arange(len(labels)) - np.repeat(starts, np.diff(starts, append=len(labels)))
+    return rank
+
+
 def _resolve(order: NDArray[np.integer], found: NDArray[np.int64], u: NDArray[np.float64]) -> None:
     """Sort units whose packed numbers `found` are equal by u, in place."""
     same = found[1:] == found[:-1]

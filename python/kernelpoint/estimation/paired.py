@@ -16,8 +16,8 @@ from kernelpoint.estimation.bounds import Kind, error_probability
 from kernelpoint.estimation.budget import Bound, Method
 from kernelpoint.estimation.moments import Floats, Moments
 from kernelpoint.estimation.quantiles import two_sided
-from kernelpoint.estimation.strata.estimators import Fit, Sample, estimate_totals
-from kernelpoint.estimation.strata.variance import pooled_spread, scales, variance_and_degrees
+from kernelpoint.estimation.strata.estimators import ESTIMATORS, Fit, Sample
+from kernelpoint.estimation.strata.variance import pooled_spread, sampling_factors, scales, variance_and_degrees
 
 PRIOR_DEGREES_OF_CHANGE = (
     2.0  # Model: degrees of freedom that "a stratum spreads by as much as it moved" counts for, before the draws
@@ -98,7 +98,7 @@ def paired_totals(
     >>> pair.ratio.value, pair.ratio.half_width < 0.02, pair.difference.half_width > 1.0
     (2.0, True, True)
     """
-    fits = [estimate_totals(method, np.ascontiguousarray(values[:, k]), sample) for k in (0, 1)]
+    fits = [ESTIMATORS[method](np.ascontiguousarray(values[:, k]), sample) for k in (0, 1)]
     first, second = (float(fits[k].totals.sum() + exact[:, k].sum()) for k in (0, 1))
     ratio = math.nan if first == 0.0 else second / first
     moved = values[:, 1] - (0.0 if first == 0.0 else ratio) * values[:, 0]
@@ -160,10 +160,9 @@ def _collapsed(sample: Sample, residuals: Floats, scale: Floats) -> tuple[float,
 
     A_h = N_h^2 (1 - n_h / N_h) / n_h; degrees of freedom as in variance.variance_and_degrees, clusters in place of strata.
     """
-    N, n, cluster = sample.N.astype(float), sample.n, sample.clusters
+    n, cluster = sample.n, sample.clusters
     count = int(cluster.max(initial=0)) + 1
-    factor = np.where(n < N, N * N * (1.0 - n / np.maximum(N, 1.0)) / np.maximum(n, 1), 0.0)
-    weight = np.bincount(cluster, weights=factor * scale * scale, minlength=count)
+    weight = np.bincount(cluster, weights=sampling_factors(sample.N, n) * scale * scale, minlength=count)
     if not weight.any():
         return 0.0, math.inf
     relative = np.where(scale[sample.strata] > 0.0, residuals / np.maximum(scale[sample.strata], 1e-300), 0.0)
@@ -188,10 +187,9 @@ def _alone(sample: Sample, residuals: Floats, moved: Floats) -> tuple[float, flo
     d_h^2, 1) / sum_h w_h and nu = (sum_h w_h)^2 / sum_h (w_h^2 / nu_h) over strata with two or more draws, w_h = A_h d_h^2.
     Degrees of freedom V^2 / sum_h (V_h^2 / (n_h + 2)) - 2 (Welch 1947), at least 1: few where few strata make up V.
     """
-    N, n = sample.N.astype(float), sample.n
-    A = np.where(n < N, N * N * (1.0 - n / np.maximum(N, 1.0)) / np.maximum(n, 1), 0.0)
-    own = Moments.of(sample.strata, residuals, len(N)).variance
-    shift2 = Moments.of(sample.strata, moved, len(N)).mean ** 2
+    n, A = sample.n, sampling_factors(sample.N, sample.n)
+    own = Moments.of(sample.strata, residuals, len(n)).variance
+    shift2 = Moments.of(sample.strata, moved, len(n)).mean ** 2
     nu = np.maximum(n - 1, 1)
     w = np.where(n > 1, A * shift2, 0.0)
     k = 1.0

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kernelpoint.errors import HostError, shown
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from kernelpoint.estimation.moments import Floats, Ints
 
 
 class Results:

@@ -7,12 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kernelpoint.estimation import constants
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from kernelpoint.estimation.moments import Floats, Ints
 
 
 def unseen_share(shares: Floats, alpha: float) -> float:
@@ -38,27 +35,27 @@ def unseen_share(shares: Floats, alpha: float) -> float:
     return float((t[: k + 1] - mu[k]).sum())
 
 
-def unseen_rate(n: Ints, alpha: float, least: float) -> float:
+def unseen_rate(n: Ints, alpha: float) -> float:
     """Rate of slow units of which, with a probability of alpha, none is among the compared draws, those of strata with two or
-    more; 0 where that is no more than `least`, so rare that nothing is promised of it.
+    more; 0 where that is no more than LEAST_RATE, so rare that nothing is promised of it.
 
     Args:
         n: int64 [H], draws of each stratum.
 
-    >>> round(unseen_rate(np.full(10, 10), 0.05, 0.0025), 4), unseen_rate(np.full(10, 120), 0.05, 0.0025)
+    >>> round(unseen_rate(np.full(10, 10), 0.05), 4), unseen_rate(np.full(10, 120), 0.05)
     (0.0295, 0.0)
     """
     rate = 1.0 - alpha ** (1.0 / max(int(n[n > 1].sum()), 1))
-    return float(rate) if rate > least else 0.0
+    return float(rate) if rate > constants.LEAST_RATE else 0.0
 
 
-def unseen_slow(N: Ints, n: Ints, size: Floats, alpha: float, least: float) -> float:
+def unseen_slow(N: Ints, n: Ints, size: Floats, alpha: float) -> float:
     """Amount of undrawn units that may be slow: unseen_rate of sum_h T_h (1 - n_h / N_h), T_h = size float64 [H].
 
-    >>> round(unseen_slow(np.full(10, 20), np.full(10, 10), np.full(10, 2.0), 0.05, 0.0025), 4)
+    >>> round(unseen_slow(np.full(10, 20), np.full(10, 10), np.full(10, 2.0), 0.05), 4)
     0.2951
     """
-    return unseen_rate(n, alpha, least) * float((size * np.where(n < N, 1.0 - n / np.maximum(N, 1), 0.0)).sum())
+    return unseen_rate(n, alpha) * float((size * np.where(n < N, 1.0 - n / np.maximum(N, 1), 0.0)).sum())
 
 
 @dataclass(frozen=True)
@@ -110,19 +107,6 @@ class Draws:
         return unseen_share(self.units[nothing] / hidden, alpha) * hidden * usual
 
 
-def of_kind(shares: Floats, alpha: float, counter: str) -> str:
-    """Sentence on a kind of units that a sample could miss; see unseen_share.
-
-    >>> of_kind(np.full(100, 0.01), 0.05, "cycles")[:82]
-    'at 95 % confidence, kinds of units that were never sampled make up at most 3 % of '
-    """
-    share = 100.0 * unseen_share(shares, alpha)
-    return (
-        f"at {100.0 * (1.0 - alpha):.4g} % confidence, kinds of units that were never sampled make up at most "
-        f"{share:.2g} % of {counter}; if they took twice the prediction, the total would be {share:.2g} % larger"
-    )
-
-
 @dataclass(frozen=True)
 class OpenUnit:
     """The undrawn unit of which the smallest multiple breaks the error budget.
@@ -159,7 +143,13 @@ def sentences(shares: Floats, undrawn: int, alpha: float, counter: str) -> list[
 
     >>> sentences(np.zeros(5), 0, 0.05, "cycles")
     []
+    >>> sentences(np.full(100, 0.01), 900, 0.05, "cycles")[0][:82]
+    'at 95 % confidence, kinds of units that were never sampled make up at most 3 % of '
     """
     if not undrawn or not bool((shares > 0.0).any()):
         return []
-    return [of_kind(shares, alpha, counter)]
+    share = 100.0 * unseen_share(shares, alpha)
+    return [
+        f"at {100.0 * (1.0 - alpha):.4g} % confidence, kinds of units that were never sampled make up at most "
+        f"{share:.2g} % of {counter}; if they took twice the prediction, the total would be {share:.2g} % larger"
+    ]

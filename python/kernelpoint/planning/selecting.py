@@ -10,6 +10,7 @@ import numpy as np
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, StrataSampling, TwoPhaseDesign
+from kernelpoint.estimation.numbering import rank_in
 from kernelpoint.planning.making import Planning, check_origin
 from kernelpoint.planning.plan import Plan
 from kernelpoint.policies.contract import Policy
@@ -121,12 +122,9 @@ def in_layer(layers: np.ndarray, kernels: np.ndarray, u: np.ndarray) -> np.ndarr
     [1.0, 1.125, 1.125, 1.125, 1.125, 1.125, 1.125, 1.125, 1.125, 0.0]
     """
     group = np.unique(np.stack([layers, kernels]), axis=1, return_inverse=True)[1].reshape(-1)
-    order = np.lexsort((u, group))
     counts = np.bincount(group)
-    rank = np.empty(len(u), np.int64)
-    rank[order] = np.arange(len(u)) - np.repeat(np.cumsum(counts) - counts, counts)
     drawn = np.minimum(counts, MOST_EQUAL)[group]
-    return np.where(rank < drawn, counts[group] / drawn, 0.0)
+    return np.where(rank_in(group, u) < drawn, counts[group] / drawn, 0.0)
 
 
 def selected(config: Config, policy: type[Policy], host: HostInfo, log: Log) -> tuple[Population, Plan]:

@@ -15,11 +15,9 @@ from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import constants
 from kernelpoint.estimation.budget import Assume, check_assume
 from kernelpoint.estimation.cells.part import Part
-from kernelpoint.estimation.cells.tree import BLOCK, Cells
-from kernelpoint.estimation.numbering import in_order
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from kernelpoint.estimation.cells.tree import Cells
+from kernelpoint.estimation.moments import Floats, Ints
+from kernelpoint.estimation.numbering import rank_in
 
 Combination = Sequence[tuple[float, str]]  # weights of counters: one counter, or a linearised ratio
 
@@ -123,8 +121,8 @@ class AssistedDesign:
             if not np.isfinite(told).all() or bool((told < 0.0).any()):
                 raise ConfigError(f"design.{name} must be finite and not negative")
         check_assume(self.assume)
-        if self.lines is not None and len(self.lines) < self.group_count:
-            raise ConfigError(f"design.lines has length {len(self.lines)}; {self.group_count} groups need as many")
+        if self.lines is not None and len(self.lines) < self.label_count:
+            raise ConfigError(f"design.lines has length {len(self.lines)}; {self.label_count} groups need as many")
 
     def without(self, units: Ints) -> AssistedDesign:
         """The same design with some units in no group."""
@@ -163,8 +161,8 @@ class AssistedDesign:
 
     @property
     def label_count(self) -> int:
-        """The number of groups."""
-        return self.group_count
+        """The number of groups: they are numbered 0 ... this - 1."""
+        return int(self.free_groups.max(initial=-1)) + 1
 
     @property
     def clusters(self) -> NDArray[np.integer] | None:
@@ -206,15 +204,10 @@ class AssistedDesign:
         return values if len(self.free) == len(values) else values[self.free]
 
     @property
-    def group_count(self) -> int:
-        """Groups are numbered 0 ... this - 1."""
-        return int(self.free_groups.max(initial=-1)) + 1
-
-    @property
     def free_clusters(self) -> tuple[NDArray[np.integer], int]:
         """Clusters of the free units, int [free], and how many there are: groups of one line are one."""
         if self.lines is None:
-            return self.free_groups, self.group_count
+            return self.free_groups, self.label_count
         return np.asarray(self.lines)[self.free_groups], int(np.max(self.lines, initial=-1)) + 1
 
     def predicted_by(self, counter: str, instead: str) -> str:
@@ -328,7 +321,7 @@ class AssistedDesign:
         """Places in `free` of the units of each part, none of them empty but the first: rest; beginning, with early units of
         groups before all others; first units. As much of it as is no more than MAX_BEGIN_SHARE of the total.
         """
-        place, rank = np.arange(len(self.free)), ranks(self.free_groups, constants.EARLY_UNITS)
+        place, rank = np.arange(len(self.free)), rank_in(self.free_groups)
         begin, most = place < constants.EARLY * len(place), constants.MAX_BEGIN_SHARE * float(size.sum())
         for early in (constants.EARLY_UNITS, 1):
             soon = rank < early
@@ -337,35 +330,6 @@ class AssistedDesign:
                 ordered = np.concatenate((np.flatnonzero(soon & ~first), np.flatnonzero(begin & ~soon)))
                 return [np.flatnonzero(~begin & ~soon), ordered, np.flatnonzero(first)]
         return [place]
-
-
-def rank_in(labels: NDArray[np.integer]) -> Ints:
-    """Number of units with the label of a unit before it, int64 [n].
-
-    >>> rank_in(np.array([3, 1, 3, 3, 1])).tolist()
-    [0, 0, 1, 2, 1]
-    """
-    order = in_order(labels)
-    starts = np.flatnonzero(np.diff(labels[order], prepend=labels[order[:1]] - 1))
-    rank = np.empty(len(labels), dtype=np.int64)
-    rank[order] = np.arange(len(labels)) - np.repeat(starts, np.diff(starts, append=len(labels)))
-    return rank
-
-
-def ranks(labels: NDArray[np.integer], most: int) -> NDArray[np.int8]:
-    """`rank_in` of units (labels from 0), or `most` where it is larger: units whose labels were seen so often are not sorted.
-
-    >>> ranks(np.array([3, 1, 3, 3, 1, 3]), 2).tolist()
-    [0, 0, 1, 2, 1, 2]
-    """
-    rank = np.full(len(labels), most, np.int8)
-    seen = np.zeros(int(labels.max(initial=-1)) + 1, np.int64)
-    for start in range(0, len(labels), BLOCK):
-        block = labels[start : start + BLOCK]
-        few = np.flatnonzero(seen[block] < most)
-        rank[start + few] = np.minimum(rank_in(block[few]) + seen[block[few]], most)
-        seen += np.bincount(block[few], minlength=len(seen))
-    return rank
 
 
 def draws_to_see(some: int, count: int) -> int:

@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from kernelpoint.estimation import constants
 from kernelpoint.estimation.cells.sample import CellSample
+from kernelpoint.estimation.moments import Floats
 from kernelpoint.estimation.quantiles import quantile
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -131,12 +129,6 @@ class AssistedFit:
         expected = np.where(self.seen[s.group], least, max(least, _far(self.common**2)))
         off = np.abs(y - s.x) / s.size
         return float(np.where(off > expected, off, 0.0).max(initial=0.0))
-
-    def half_width(self, alpha: float, mixes: bool) -> float:
-        """t SE; where predictions are doubted at a smaller error probability, and none while cells mix groups (`mixes`)."""
-        if self.doubted and mixes:
-            return math.inf
-        return quantile(self.spent(alpha), self.spread.nu) * self.error
 
     def spent(self, alpha: float) -> float:
         """Error probability that a look spends of alpha."""

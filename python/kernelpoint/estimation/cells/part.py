@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from kernelpoint.estimation.cells.sample import CellSample
 from kernelpoint.estimation.cells.tree import Cells, Correction, Leaves
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from kernelpoint.estimation.moments import Floats, Ints
 
 MAX_CELLS = 50_000  # cells; a sample that needs more takes every unit
 

@@ -50,11 +50,7 @@ class Parts:
     """
 
     def __init__(self, design: AssistedDesign, targets: Mapping[str, float]) -> None:
-        self._groups, self._allowance, self._draws_if_apart = (
-            design.free_groups,
-            design.care.allowance,
-            design.care.draws,
-        )
+        self._groups, self._allowance = design.free_groups, design.care.allowance
         self._parts, self._shared_lines = design.parts(targets), design.lines
         self.rest, *self._begin = self._parts
         self._targets = targets

@@ -364,7 +364,7 @@ class CellSampling(Sampling):
         Raises:
             JournalError: fewer cells than before, or more than units.
         """
-        cells, apart = state.get("cells"), state.get("apart", state.get("odd"))  # the name in older journals
+        cells, apart = state.get("cells"), state.get("apart")
         limits = list(zip(self.cells, self._parts.counts, strict=True))
         fits = isinstance(cells, list) and len(cells) == len(limits) and isinstance(apart, bool)
         if not fits or not all(

@@ -38,8 +38,8 @@ class TotalFit:
     known: Auxiliary
     allowance: float
     alike: bool
-    draws: Draws | None = None
-    of_budget: bool = True
+    draws: Draws
+    of_budget: bool
 
     @property
     def estimate(self) -> float:
@@ -94,16 +94,14 @@ class TotalFit:
         hold no draw of a kernel that makes up much of another counter, and its predictions are not tested then.
         """
         guard = max(self.guards({part: part.n for part in self.parts}, self.known))
-        if self.draws is None:
-            return guard
         if self.of_budget:
             return max(guard, self.unseen_counts(alpha))
         outlier = max(constants.OUTLIER_IN_OTHERS, *(fit.outlier_size(self.allowance) for fit in self.fits))
         return max(guard, outlier * self.draws.largest, self.unseen_counts(alpha))
 
     def unseen_counts(self, alpha: float) -> float:
-        """See Draws; 0 where there are none."""
-        return 0.0 if self.draws is None else self.draws.unseen_counts(alpha)
+        """See Draws."""
+        return self.draws.unseen_counts(alpha)
 
     def guards(self, cells: Mapping[Part, int], known: Auxiliary) -> list[float]:
         """Change of the total by an outlier of each part among the units that one draw stands for, with so many cells."""

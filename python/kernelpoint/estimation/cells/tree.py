@@ -13,15 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.estimation import constants
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
+from kernelpoint.estimation.moments import Floats, Ints
 
 Correction = Callable[[Floats, NDArray[np.integer]], Floats]  # of values, by groups
 
 BLOCK = 1 << 20  # units that are summed at a time
-MANY, RUN = 1 << 14, 16  # units, and those of a group in a row on average, that are counted by runs
 LEAVES_KEPT = 256  # numbers of leaves of which the leaves are kept
 
 NEVER = np.iinfo(np.int64).max  # `split` of a leaf
@@ -130,7 +126,7 @@ class Cells:
         x, groups, N = self.sizes(start, end), self.groups[start:end], end - start
         mean, square = float(np.add.reduce(x)) / N, float(x @ x) / N
         spread = max(square - mean * mean, 0.0)
-        share = counts(groups) / N
+        share = np.bincount(groups - groups.min()) / N
         mixed = max(1.0 - float(share @ share), 0.0) if N > 1 else 0.0
         mixed = 0.0 if mixed < 1e-12 else mixed
         a, b, c = (
@@ -217,18 +213,3 @@ class Cells:
                 return found
             leaves.means[name] = found
         return leaves.means[name]
-
-
-def counts(groups: NDArray[np.integer]) -> NDArray[np.number]:
-    """Units of each group from the least to the largest that there is.
-
-    Numerics: of many units from runs of a group, where these are long: a tenth of the time.
-
-    >>> counts(np.array([3, 1, 3])).tolist(), counts(np.repeat([4, 2, 4], 9999)).tolist()
-    ([1, 0, 2], [9999.0, 0.0, 19998.0])
-    """
-    least = groups.min()
-    if len(groups) < MANY or RUN * np.count_nonzero(differ := groups[1:] != groups[:-1]) > len(groups):
-        return np.bincount(groups - least)
-    ends = np.append(np.flatnonzero(differ), len(groups) - 1)
-    return np.bincount(groups[ends] - least, weights=np.diff(ends, prepend=-1))

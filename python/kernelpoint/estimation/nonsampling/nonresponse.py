@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from kernelpoint.estimation.bounds import relative
 from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.look import Estimate, Look
-
-Floats = NDArray[np.float64]
+from kernelpoint.estimation.moments import Floats
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from kernelpoint.estimation.moments import Floats, Ints
 
 
 def variance_of_total(N: Ints, S2: Floats, n: NDArray[np.number]) -> float:

@@ -29,7 +29,7 @@ class Design:
         clusters: int [H] or None, cluster of each stratum (0 ... C - 1): scope "cluster", regression lines, reports.
         chosen: int [..] or None, a purposive sample: exactly these units represent their strata. Nothing is drawn at
             random, so no bound can be stated, and the sample never grows.
-        balanced: whether samples are spread over the run (balance.spread_over_run of u), and variances taken from neighbours.
+        balanced: whether samples are spread over the run (spread_over_run.py), and variances taken from neighbours.
         allowance: outlier allowance, how far off an undrawn unit may be, relative to its value, without breaking the budget;
             slow_excess: the same of slow units, of which as many may be undrawn as draws of strata with two or more let expect
             (unseen.unseen_rate); 0: there are none.

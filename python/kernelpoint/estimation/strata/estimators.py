@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.estimation import constants
-from kernelpoint.estimation.budget import Method
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 
 
@@ -171,8 +170,3 @@ ESTIMATORS = {
     "ratio": ratio_total,
     "separate_ratio": separate_ratio_total,
 }
-
-
-def estimate_totals(method: Method, y: Floats, sample: Sample) -> Fit:
-    """The estimator of that name applied to values y (float64 [n]) of a sample."""
-    return ESTIMATORS[method](y, sample)

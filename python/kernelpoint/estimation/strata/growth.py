@@ -14,6 +14,7 @@ from kernelpoint.estimation.strata.allocation import cheapest, neyman
 from kernelpoint.estimation.strata.inference import Inference
 from kernelpoint.estimation.strata.influence import outlier_allowances
 from kernelpoint.estimation.strata.stratify import least_draws
+from kernelpoint.estimation.strata.variance import sampling_factors
 from kernelpoint.estimation.unseen import unseen_slow
 
 
@@ -23,8 +24,7 @@ def draw_cost(look: Inference, prior: Floats | None) -> Floats:
     Strata without a draw take the prior scaled to the others, or their mean.
     """
     names = look.targets.counters
-    wanted = look.targets.budget.counter
-    index = names.index("cycles") if "cycles" in names else names.index(look.targets.ratios.get(wanted, (wanted,))[0])
+    index = names.index("cycles" if "cycles" in names else look.targets.counted)
     mean = np.abs(Moments.of(look.sample.strata, look.values[:, index], len(look.sample.N)).mean)
     seen = mean > 0.0
     if not seen.any():
@@ -41,8 +41,8 @@ def expected_means(look: Inference) -> Floats:
     Formula: xbar_h exp((sum_g l_g + lbar) / (k + 1)), l_g = log(ybar_g / xbar_g) over the k other strata of the cluster that
     have draws, lbar the mean of l over all other strata; xbar is 1 without a covariate.
     """
-    sample, names, budget = look.sample, look.targets.counters, look.targets.budget
-    y = np.abs(look.values[:, names.index(look.targets.ratios.get(budget.counter, (budget.counter,))[0])])
+    sample, targets = look.sample, look.targets
+    y = np.abs(look.values[:, targets.counters.index(targets.counted)])
     mean = Moments.of(sample.strata, y, len(sample.N)).mean
     x = np.ones(len(sample.N)) if sample.X is None else sample.X / np.maximum(sample.N, 1)
     positive = x[x > 0.0]
@@ -63,8 +63,7 @@ def expected_degrees(look: Inference, S2: Floats, n: Ints, part: Ints) -> float:
     """
     N = look.sample.N
     S2 = np.where(np.isin(np.arange(len(N)), part), S2, 0.0)
-    A = np.where(n < N, N.astype(float) ** 2 * (1.0 - n / np.maximum(N, 1)) / np.maximum(n, 1), 0.0)
-    v = A * S2
+    v = sampling_factors(N, n) * S2
     below = (v * v / (constants.PRIOR_DEGREES + n - 1.0)).sum()
     return float(v.sum() ** 2 / below) if below > 0.0 else np.inf
 
@@ -119,9 +118,8 @@ def minimum_sizes(look: Inference, cost: Floats) -> Ints:
     Args:
         cost: float64 [H], cost of one draw.
     """
-    names, budget = look.targets.counters, look.targets.budget
-    name = look.targets.ratios.get(budget.counter, (budget.counter,))[0]
-    index, groups = names.index(name), look.target_groups
+    budget, groups = look.targets.budget, look.target_groups
+    index = look.targets.counters.index(look.targets.counted)
     whole = np.bincount(groups.of_stratum, weights=np.abs(look.fits[index].totals), minlength=groups.count)
     keep = groups.of_exact >= 0
     whole += np.bincount(groups.of_exact[keep], weights=np.abs(look.exact[keep, index]), minlength=groups.count)
@@ -135,7 +133,7 @@ def minimum_sizes(look: Inference, cost: Floats) -> Ints:
         low.astype(float),
         N,
         cost,
-        lambda n: unseen_slow(N, n, share, alpha, constants.LEAST_RATE) <= allowed,
+        lambda n: unseen_slow(N, n, share, alpha) <= allowed,
         power=1.0,
     )
 

@@ -14,7 +14,7 @@ from kernelpoint.estimation import constants
 from kernelpoint.estimation.bounds import relative, stated
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats, Ints, Moments
-from kernelpoint.estimation.strata.estimators import Fit, Sample, estimate_totals
+from kernelpoint.estimation.strata.estimators import ESTIMATORS, Fit, Sample
 from kernelpoint.estimation.strata.influence import borrowed_totals, outlier_allowances, outlier_effects
 from kernelpoint.estimation.strata.targets import Groups, Targets
 from kernelpoint.estimation.strata.variance import (
@@ -285,10 +285,8 @@ class Inference:
         ]
 
     def budgeted_totals(self) -> tuple[str, Floats, float] | None:
-        """The counter that the budget is about (of a ratio the one above), its total in each stratum, float64 [H], and in all;
-        None where it has no results.
-        """
-        name = self.targets.ratios.get(self.targets.budget.counter, (self.targets.budget.counter,))[0]
+        """`Targets.counted`, its total in each stratum, float64 [H], and in all; None where it has no results."""
+        name = self.targets.counted
         if name not in self.targets.counters:
             return None
         index = self.targets.counters.index(name)
@@ -337,7 +335,7 @@ def infer(
     H = len(sample.N)
     for index in range(len(targets.counters)):
         y = np.ascontiguousarray(values[:, index])
-        fit = estimate_totals(targets.method, y, sample)
+        fit = ESTIMATORS[targets.method](y, sample)
         fits.append(fit)
         scale = scales(Moments.of(sample.strata, y, H).mean, sample.n)
         moments = Moments.of_neighbours if sample.balanced else Moments.of

@@ -6,7 +6,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.estimation import constants
 from kernelpoint.estimation.budget import Method
 from kernelpoint.estimation.moments import Floats, Moments
 from kernelpoint.estimation.strata.estimators import Sample
@@ -119,5 +118,5 @@ def outlier_effects(
     np.maximum.at(most, groups, allowance * rest / np.maximum(n, 1))
     if not sample.slow_excess:
         return most
-    slow = sample.slow_excess * unseen_rate(n, alpha, constants.LEAST_RATE)
+    slow = sample.slow_excess * unseen_rate(n, alpha)
     return np.maximum(most, slow * np.bincount(groups, weights=rest, minlength=count))

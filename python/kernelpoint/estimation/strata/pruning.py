@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.estimation.budget import ErrorBudget
+from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.numbering import number_labels
 from kernelpoint.estimation.quantiles import two_sided
 from kernelpoint.estimation.strata.allocation import bisect
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

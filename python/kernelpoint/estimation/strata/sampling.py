@@ -16,12 +16,12 @@ from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.nested_totals import Spreads
 from kernelpoint.estimation.numbering import in_order
 from kernelpoint.estimation.sampling import Frame, Ratios, Sampling
-from kernelpoint.estimation.strata.balance import spread_over_run
 from kernelpoint.estimation.strata.design import Design
 from kernelpoint.estimation.strata.estimators import ESTIMATORS, Sample
 from kernelpoint.estimation.strata.growth import next_sizes
 from kernelpoint.estimation.strata.inference import Inference, infer
 from kernelpoint.estimation.strata.influence import influences
+from kernelpoint.estimation.strata.spread_over_run import spread_over_run
 from kernelpoint.estimation.strata.targets import Groups, Targets
 from kernelpoint.estimation.unseen import OpenUnit, breaking
 
@@ -98,11 +98,6 @@ class StrataSampling(Sampling):
         if not len(self._order):
             return np.full(len(self.sizes), -1.0)
         return np.where(self.sizes > 0, self.u[self._order[np.minimum(last, len(self._order) - 1)]], -1.0)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays that grow with the number of units, beyond those of the design."""
-        return int(self._order.nbytes + self.results.rows.nbytes + self._certain.nbytes)
 
     def _prefixes(self, sizes: Ints) -> Ints:
         """The first units of every stratum, so many of each."""

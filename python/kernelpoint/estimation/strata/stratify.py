@@ -11,14 +11,12 @@ from numpy.typing import NDArray
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import constants
 from kernelpoint.estimation.budget import ErrorBudget
+from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.strata.allocation import cheapest
 from kernelpoint.estimation.strata.design import Design
 from kernelpoint.estimation.strata.pruning import Pruned, nested_cells, prune_to_budget, sized_for
 from kernelpoint.estimation.unseen import unseen_slow
 from kernelpoint.randomness import generator
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def least_draws(share: Floats, relative_error: float, allowance: Floats | float) -> Floats:
@@ -59,7 +57,7 @@ def first_sizes(
             wanted,
             N,
             pruned.total / np.maximum(N, 1),
-            lambda n: unseen_slow(N, n, share, alpha, constants.LEAST_RATE) <= allowed,
+            lambda n: unseen_slow(N, n, share, alpha) <= allowed,
         ),
         rounding=generator(seed, "second draws").random(len(wanted)),
     )

@@ -38,6 +38,11 @@ class Targets:
     counters: tuple[str, ...]
     looks: tuple[Kind, ...]
 
+    @property
+    def counted(self) -> str:
+        """The counter that the budget is about, of a ratio the one above."""
+        return self.ratios.get(self.budget.counter, (self.budget.counter,))[0]
+
     def quantile(self, degrees: float) -> float:
         """Quantile of this look's share of the error probability; nan without a bound, infinite without knowledge."""
         if not self.looks:

@@ -151,12 +151,21 @@ def pooled_spread(
     return Spread(scale2 * shrunk, scale2, own, expected, degrees, weight, population.uncertainty)
 
 
+def sampling_factors(N: Ints, n: Ints) -> Floats:
+    """A_h = N_h^2 (1 - n_h / N_h) / n_h, float64 [H]: A_h S_h^2 is the variance of a stratum's estimated total.
+
+    >>> sampling_factors(np.array([10, 4]), np.array([5, 4])).tolist()
+    [10.0, 0.0]
+    """
+    return np.where(n < N, N.astype(float) ** 2 * (1.0 - n / np.maximum(N, 1)) / np.maximum(n, 1), 0.0)
+
+
 def variance_and_degrees(
     N: Ints, n: Ints, spread: Spread, groups: NDArray[np.integer], count: int
 ) -> tuple[Floats, Floats]:
     """Estimated variance of the total of every group of strata, and its degrees of freedom: two float64 [count].
 
-    Formula: V = sum_h A_h S_h^2, A_h = N_h^2 (1 - n_h / N_h) / n_h. Of each term the share w_h is the stratum's own, with
+    Formula: V = sum_h A_h S_h^2 (sampling_factors). Of each term the share w_h is the stratum's own, with
     relative variance 2 / nu_h, and the rest is borrowed, with one relative variance L for all. Satterthwaite (1946):
     nu = 2 V^2 / (sum_h (w_h A_h S_h^2)^2 2 / nu_h + (sum_h (1 - w_h) A_h S_h^2)^2 L), where L is the variance of the
     estimated mu of the population of log c_h^2. nu is infinite where V is 0, 0 where nothing is known.
@@ -167,7 +176,7 @@ def variance_and_degrees(
     >>> bool(V[0] > 22020.0), bool(0.0 < nu[0] < 9.0)
     (True, True)
     """
-    A = np.where(n < N, N.astype(float) ** 2 * (1.0 - n / np.maximum(N, 1)) / np.maximum(n, 1), 0.0)
+    A = sampling_factors(N, n)
     terms = A * spread.S2
     V = np.bincount(groups, weights=terms, minlength=count).astype(float)
     if math.isinf(spread.uncertainty):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelpoint.estimation.moments import Floats
 from kernelpoint.estimation.numbering import in_order
 
-Floats = NDArray[np.float64]
 Ints16 = NDArray[np.int16]
 
 LEVELS = 10  # a stratum is halved this often; samples of 2^LEVELS and more are spread as finely as that
