@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelpoint.counters.identities import AT_MOST, IDENTITIES, with_identities
-from kernelpoint.estimation import Balance, Design, Engine, ErrorBudget
+from kernelpoint.counters.identities import AT_MOST, IDENTITIES, Balance, with_identities
+from kernelpoint.estimation import Design, Engine, ErrorBudget
 
 READS, WRITES, ALL = "l2_global_reads", "l2_global_writes", "l2_accesses"
 SUM = {READS: 1.0, WRITES: 1.0, ALL: -1.0}
@@ -41,7 +41,7 @@ def test_an_identity_that_one_launch_contradicts_is_none():
 
 
 def test_a_counter_of_which_nothing_is_known_is_taken_from_the_others():
-    balance = Balance({READS: 5.0, WRITES: 40.0, ALL: 100.0}, {READS: math.inf, WRITES: 2.0, ALL: 1.0}, {})
+    balance = Balance({READS: 5.0, WRITES: 40.0, ALL: 100.0}, {READS: math.inf, WRITES: 2.0, ALL: 1.0}, {}, {})
     balance.derive(SUM)
     assert (balance.values[READS], balance.half_widths[READS]) == (60.0, 3.0)
 
@@ -61,7 +61,7 @@ def test_no_value_is_impossible_and_an_interval_that_held_still_does(pairs):
     truth = dict(zip(names, (60.0, 40.0, 100.0, 30.0), strict=True))
     values = {name: value for name, (value, _) in zip(names, pairs, strict=True)}
     widths = {name: abs(values[name] - truth[name]) + more for name, (_, more) in zip(names, pairs, strict=True)}
-    balance = Balance(dict(values), dict(widths), {"l2_global_read_hits": 5.0})
+    balance = Balance(dict(values), dict(widths), {"l2_global_read_hits": 5.0}, {})
     balance.project([SUM], [HITS])
     found, tolerance = balance.values, 1e-3 * max(1.0, *values.values())
     assert found[READS] + found[WRITES] == pytest.approx(found[ALL], abs=tolerance)

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from kernelpoint.counters.proportional import with_proportional
-from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, passes, proportional_total
+from kernelpoint.counters.proportional import proportional_total, with_proportional
+from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, passes
 from kernelpoint.planning.plan import Plan
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -86,13 +86,19 @@ def with_exact(look: Look, values: Mapping[str, np.ndarray], offsets: np.ndarray
     """
     if not values:
         return look
+    found = _with_estimates(look, offsets, lambda estimates, units: _exact(estimates, values, units))
+    ratios = {name: _ratio(name, ratio, found.estimates, values) for name, ratio in look.ratios.items()}
+    return replace(found, ratios=ratios)
+
+
+def _with_estimates(
+    look: Look, offsets: np.ndarray, of: Callable[[Mapping[str, Estimate], slice], dict[str, Estimate]]
+) -> Look:
+    """A look with other estimates: `of` makes them from those of the run and of each process, and their units."""
     domains = [
-        {**part, "estimates": _exact(part["estimates"], values, slice(*offsets[part["domain"] :][:2]))}
-        for part in look.domains
+        {**part, "estimates": of(part["estimates"], slice(*offsets[part["domain"] :][:2]))} for part in look.domains
     ]
-    estimates = _exact(look.estimates, values, slice(None))
-    ratios = {name: _ratio(name, ratio, estimates, values) for name, ratio in look.ratios.items()}
-    return replace(look, estimates=estimates, ratios=ratios, domains=domains)
+    return replace(look, estimates=of(look.estimates, slice(None)), domains=domains)
 
 
 def with_grids(look: Look, plan: Plan, has_result: np.ndarray, offsets: np.ndarray) -> Look:
@@ -107,19 +113,12 @@ def with_grids(look: Look, plan: Plan, has_result: np.ndarray, offsets: np.ndarr
         return look
     confidence = look.estimates["cycles"].confidence
 
-    def of(units: slice) -> dict[str, Estimate]:
-        return {
-            name: Estimate(
-                name, values[units].sum(), 0.0, 0.0, 0.0, np.inf, confidence, values[units] @ has_result[units], 0.0
-            )
-            for name, values in known.items()
-        }
+    def with_counts(estimates: Mapping[str, Estimate], units: slice) -> dict[str, Estimate]:
+        sums = {name: (values[units].sum(), values[units] @ has_result[units]) for name, values in known.items()}
+        exact = {n: Estimate(n, all_, 0.0, 0.0, 0.0, np.inf, confidence, own, 0.0) for n, (all_, own) in sums.items()}
+        return {**estimates, **exact}
 
-    domains = [
-        {**part, "estimates": {**part["estimates"], **of(slice(*offsets[part["domain"] :][:2]))}}
-        for part in look.domains
-    ]
-    return replace(look, estimates={**look.estimates, **of(slice(None))}, domains=domains)
+    return _with_estimates(look, offsets, with_counts)
 
 
 def _exact(estimates: Mapping[str, Estimate], values: Mapping[str, np.ndarray], units: slice) -> dict[str, Estimate]:

@@ -1,7 +1,5 @@
 """Strata, allocation, totals and bounds: survey sampling of any units. See README.md."""
 
-from kernelpoint.estimation.balance import Balance as Balance
-from kernelpoint.estimation.balance import Terms as Terms
 from kernelpoint.estimation.budget import Assume as Assume
 from kernelpoint.estimation.budget import Bound as Bound
 from kernelpoint.estimation.budget import ErrorBudget as ErrorBudget
@@ -26,11 +24,9 @@ from kernelpoint.estimation.nonsampling.replay_error import replay_error as repl
 from kernelpoint.estimation.nonsampling.replay_error import trajectory_error as trajectory_error
 from kernelpoint.estimation.nonsampling.systematic_error import SystematicError as SystematicError
 from kernelpoint.estimation.passes import passes as passes
-from kernelpoint.estimation.proportional_total import proportional_total as proportional_total
 from kernelpoint.estimation.sampling import Sampling as Sampling
 from kernelpoint.estimation.stages.first_phase import TwoPhaseDesign as TwoPhaseDesign
 from kernelpoint.estimation.stages.layers import LayerSampling as LayerSampling
 from kernelpoint.estimation.strata.design import Design as Design
 from kernelpoint.estimation.strata.sampling import StrataSampling as StrataSampling
 from kernelpoint.estimation.strata.stratify import stratify as stratify
-from kernelpoint.estimation.variance_shares import variance_shares as variance_shares

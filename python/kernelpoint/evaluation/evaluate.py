@@ -11,10 +11,8 @@ import numpy as np
 
 from kernelpoint.config import Config, parse_config
 from kernelpoint.errors import KernelPointError
-from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, Look, passes
+from kernelpoint.estimation import AssistedDesign, Design, Engine, Look, passes
 from kernelpoint.evaluation.workload import Workload
-from kernelpoint.planning.frame import SamplingFrame
-from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.validation_launches import choose, first_number, shortest_list
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
@@ -179,11 +177,9 @@ class LookedUp(NamedTuple):
 
 def replay(design: Design | AssistedDesign, config: Config, policy: type[Policy], workload: Workload) -> LookedUp:
     """The passes of a run whose results are looked up instead of simulated, and its validation launches."""
-    wanted = config.error_budget
-    bound = policy.bound_for(config)
-    budget = ErrorBudget(wanted.relative_error, wanted.confidence, workload.counter, wanted.scope, bound)
+    budget = policy.budget_for(config, workload.counter)
     engine = Engine(design, budget, policy.estimate_for(config))
-    validation = _validation_launches(design, config, bound, workload, engine)
+    validation = _validation_launches(design, config, budget.bound, workload, engine)
     *_, look = passes(engine, (workload.counter,), workload.results)
     return LookedUp(engine, look, validation)
 
@@ -199,9 +195,8 @@ def _validation_launches(
     full_run = len(engine.wanted()) == workload.size
     if bound == "none" or full_run or not replayed or workload.size < shortest_list(config.replay):
         return np.zeros(0, np.int64)
-    frame = SamplingFrame(Population((workload.size,), config.seed), Plan(design, {}), None, {})
     wanted = config.error_budget
-    chains = choose(config, frame, engine, first_number(config.replay, wanted.relative_error, wanted.confidence))
+    chains = choose(config.seed, design, engine, first_number(config.replay, wanted.relative_error, wanted.confidence))
     return np.concatenate([np.zeros(0, np.int64), *(np.asarray(chain.launches) for chain in chains)])
 
 

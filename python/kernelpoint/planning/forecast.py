@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 LEAST_SPEEDUP = 2.0  # below that sampling hardly pays
 CHEAP_SHARE = 0.9  # of the time of a full run; a sampled run that takes more, planning included, saves nothing
@@ -49,11 +48,6 @@ class Forecast:
     def budget(self) -> str:
         """The error budget as text."""
         return f"{100 * self.relative_error:g} %" + (f" with {self.further}" if self.further else "")
-
-    @classmethod
-    def of(cls, record: Mapping[str, Any]) -> Forecast:
-        """Content of a plan."""
-        return cls(**{name: record[name] for name in cls.__dataclass_fields__ if name in record})
 
 
 def sentences(found: Sequence[Forecast], launches: int, planning_seconds: float = 0.0) -> list[str]:

@@ -141,9 +141,8 @@ def plan_for(
         return planning.make(log), None
     if (kept := planning.kept(log)) is not None:
         return kept, str(planning.cache_path)
-    cached = planning.cache_path  # of the files as they are before they are read
     plan = planning.make(log)
-    return plan, _keep(plan, cached, log)
+    return plan, keep_plan(plan, log)
 
 
 def _say_which_inputs(policy: type[Policy], available: Available, is_described: bool, config: Config, log: Log) -> None:
@@ -173,15 +172,11 @@ def _warn_of_unread(path: str, plan: Plan, log: Log) -> None:
         )
 
 
-def keep_plan(plan: Plan, log: Log) -> None:
-    """Put a plan into the cache, where a run of the same origin finds it."""
-    _keep(plan, cache_path(plan.origin, plan.files), log)
-
-
-def _keep(plan: Plan, cached: Path, log: Log) -> str | None:
-    """The file in which a plan is kept; None where it cannot be. Other runs do not find one that lacks traces which another
-    try may read; the run that began with it does, by this path.
+def keep_plan(plan: Plan, log: Log) -> str | None:
+    """Put a plan into the cache, where a run of the same origin finds it: its file there; None where it cannot be kept. Other
+    runs do not find one that lacks traces which another try may read; the run that began with it does, by this path.
     """
+    cached = cache_path(plan.origin, plan.files)
     if plan.unread:
         log(
             f"kernelpoint: {len(plan.unread):,} traces could not be opened or read; the next run tries them again. "

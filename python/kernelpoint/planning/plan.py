@@ -174,7 +174,7 @@ class Plan:
             broken=broken,
             stream_hashes=hashes,
             stream_names=names,
-            forecast=[Forecast.of(one) for one in about.get("forecast", [])],
+            forecast=[Forecast(**one) for one in about["forecast"]],
             **streams,
         )
 

@@ -128,8 +128,7 @@ class _PlannedRun:
 
     def _budget(self, further: Mapping[str, float] | None = None) -> ErrorBudget:
         """The error budget of the run, with some of its further targets."""
-        wanted, bound = self.config.error_budget, self.policy.bound_for(self.config)
-        return ErrorBudget(wanted.relative_error, wanted.confidence, "cycles", wanted.scope, bound, further or {})
+        return replace(self.policy.budget_for(self.config, "cycles"), further=further or {})
 
     def _rehearse(
         self,

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError
-from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, StrataSampling, TwoPhaseDesign
+from kernelpoint.estimation import Design, Engine, ErrorBudget, StrataSampling, TwoPhaseDesign
 from kernelpoint.estimation.numbering import rank_in
 from kernelpoint.planning.making import Planning, check_origin
 from kernelpoint.planning.plan import Plan
@@ -242,10 +242,7 @@ def _population(census: Census, seed: int) -> Population:
     return Population(counts=(census.size,), seed=seed, profile=census.launches, to_trace=True)
 
 
-def _engine(design: Design | AssistedDesign, config: Config) -> Engine:
+def _engine(design: Design, config: Config) -> Engine:
     """The engine of a design, for the order of its draws."""
-    if isinstance(design, AssistedDesign):
-        raise ConfigError("selection: a design with predictions needs the traces of all launches")
     budget = config.error_budget
-    wanted = ErrorBudget(budget.relative_error, budget.confidence)
-    return Engine(design, wanted, "mean")
+    return Engine(design, ErrorBudget(budget.relative_error, budget.confidence), "mean")

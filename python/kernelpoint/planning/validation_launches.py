@@ -5,18 +5,17 @@ A validation launch is a launch of the sample that is simulated directly after t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.config import Config
 from kernelpoint.config.schema import ReplayConfig
-from kernelpoint.estimation import Engine, dependence, first_validations
-from kernelpoint.planning.frame import SamplingFrame
+from kernelpoint.estimation import AssistedDesign, Design, Engine, dependence, first_validations
 from kernelpoint.randomness import generator
 
-LEAST_SHARE = 30  # launches that a list needs for each validation launch
+LAUNCHES_PER_VALIDATION = 30  # launches that a list needs for each validation launch
 MOST_VALIDATED = 12  # where the configuration leaves their number open
 AUTO_VALIDATED = 3  # that the list has to be long enough for, there
 READS = "dram_reads"  # counter used as a proxy for dependence on earlier state
@@ -32,7 +31,7 @@ def first_number(config: ReplayConfig, relative_error: float, confidence: float)
 
 def shortest_list(config: ReplayConfig) -> int:
     """Launches that a list needs for validation launches."""
-    return LEAST_SHARE * (AUTO_VALIDATED if config.validation == "auto" else config.validation)
+    return LAUNCHES_PER_VALIDATION * (AUTO_VALIDATED if config.validation == "auto" else config.validation)
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class Chain:
     chance: float
 
 
-def choose(config: Config, frame: SamplingFrame, engine: Engine, most: int, least: int = 1) -> list[Chain]:
+def choose(seed: int, design: Design | AssistedDesign, engine: Engine, most: int, least: int = 1) -> list[Chain]:
     """At most as many chains as given, in the order in which they are made, each ending in a launch of the first pass.
 
     One launch is chosen after the other, in proportion to its expected part of the estimate times how far launches like it
@@ -52,22 +51,26 @@ def choose(config: Config, frame: SamplingFrame, engine: Engine, most: int, leas
     """
     drawn = engine.wanted()
     last = drawn[drawn >= 1]
-    cost = np.maximum(frame.expected_costs(np.arange(frame.population.size)), np.finfo(float).tiny)
-    value = engine.expansions(last) * cost[last] * expected_dependence(frame, last)
+    expected = np.ones(len(design.u)) if design.expected is None else np.asarray(design.expected, dtype=float)
+    cost = np.maximum(expected, np.finfo(float).tiny)
+    predictions = {name: np.asarray(mean, dtype=float)[last] for name, mean in design.means.items()}
+    value = engine.expansions(last) * cost[last] * dependence_of(predictions, len(last))
     sizes = value / np.sqrt(cost[last] + cost[last - 1])
     chances = sizes / sizes.sum() if len(sizes) else sizes
-    order = successive(chances, generator(config.seed, "run-ups").random(len(last)))[:most]
+    order = successive(chances, generator(seed, "run-ups").random(len(last)))[:most]
     chosen = [(int(last[i]), float(chances[i])) for i in order]
     return [Chain(range(unit - depth(cost, unit, least), unit + 1), chance) for unit, chance in chosen]
 
 
-def expected_dependence(frame: SamplingFrame, units: NDArray[np.int64]) -> NDArray[np.float64]:
-    """float64 [units]: estimation.dependence by the predictions; 1 without any."""
-    predictions = frame.design.means
-    if READS not in predictions or "cycles" not in predictions:
-        return np.ones(len(units))
-    reads, cycles = (np.asarray(predictions[name], dtype=float)[units] for name in (READS, "cycles"))
-    return dependence(reads, cycles)
+def dependence_of(counters: Mapping[str, NDArray[np.float64]], count: int) -> NDArray[np.float64]:
+    """Dependence of launches on earlier ones (estimation.dependence), float64 [count]; 1 where DRAM reads are not known.
+
+    Args:
+        counters: results or predictions of the launches, by name.
+    """
+    if READS not in counters or "cycles" not in counters:
+        return np.ones(count)
+    return dependence(counters[READS], counters["cycles"])
 
 
 def depth(cost: NDArray[np.float64], unit: int, least: int) -> int:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from kernelpoint.config import Config, PolicyChoice, Section, check_section
 from kernelpoint.errors import ConfigError
-from kernelpoint.estimation import AssistedDesign, Bound, Design, Method
+from kernelpoint.estimation import AssistedDesign, Bound, Design, ErrorBudget, Method
 from kernelpoint.workload import Available, Need, Population
 
 
@@ -79,6 +79,16 @@ class Policy(ABC):
                 f"error_budget.bound: got {budget.bound!r}; policy {config.policy} allows: {', '.join(cls.bounds)}"
             )
         return budget.bound
+
+    @classmethod
+    def budget_for(cls, config: Config, counter: str) -> ErrorBudget:
+        """The error budget of a run, with the bound of `bound_for` and without further targets.
+
+        Args:
+            counter: its first target.
+        """
+        wanted = config.error_budget
+        return ErrorBudget(wanted.relative_error, wanted.confidence, counter, wanted.scope, cls.bound_for(config))
 
     @classmethod
     def estimate_for(cls, config: Config) -> Method:

@@ -69,7 +69,7 @@ def page_of(run: Run, full_run: Run | None = None) -> str:
     """The HTML report of a finished run; arguments and errors as write_page."""
     plan, note = plan_of(run)
     s = run.ended()
-    expected = compared(plan.forecast, s.relative_error, s.simulated, s.cycle_speedup)
+    expected = compared(plan.forecast, s.relative_error, s.simulated, s.cycle_speedup, s.further)
     return html_page(run, view_run(run, plan, full_run), note or expected or "")
 
 

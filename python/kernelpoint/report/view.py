@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from kernelpoint.errors import PlanError
-from kernelpoint.estimation import Design, variance_shares
+from kernelpoint.estimation import Design
 from kernelpoint.journal import Run
 from kernelpoint.pages.numbers import Amount
 from kernelpoint.planning.plan import Plan
@@ -237,7 +237,27 @@ def _variances(run: Run, kernel: np.ndarray, count: int) -> np.ndarray | None:
     inside = known.strata >= 0
     simulated = np.zeros(len(kernel), dtype=bool)
     simulated[list(run.results)] = True
-    return variance_shares(known.strata[inside], simulated[inside], known.cycles[inside], kernel[inside], count)
+    return _variance_shares(known.strata[inside], simulated[inside], known.cycles[inside], kernel[inside], count)
+
+
+def _variance_shares(
+    strata: np.ndarray, simulated: np.ndarray, values: np.ndarray, groups: np.ndarray, count: int
+) -> np.ndarray | None:
+    """Share of each group in the variance of the estimated total, float64 [count], of sum 1; None where there is no variance.
+
+    A unit of stratum h counts (N_h - n_h) / n_h times the squared mean of the stratum. Model: relative errors of
+    predictions are equally large in every stratum, as the pooled variance of the estimate takes them to be.
+
+    Args:
+        strata: int [n], 0 ... H - 1; simulated: bool [n]; values: float64 [n], estimated amount of each unit, nan where there
+            is none; groups: int [n], 0 ... count - 1. Units of no stratum are left out.
+    """
+    sizes = np.bincount(strata)
+    drawn = np.bincount(strata, weights=simulated, minlength=len(sizes))
+    means = np.bincount(strata, weights=np.nan_to_num(values)) / np.maximum(sizes, 1)
+    each = (sizes - drawn) / np.maximum(drawn, 1.0) * means**2
+    parts = np.bincount(groups, weights=each[strata], minlength=count)
+    return parts / parts.sum() if parts.sum() > 0.0 else None
 
 
 def _results(run: Run, count: int) -> tuple[np.ndarray, np.ndarray, str]:

@@ -134,15 +134,11 @@ def _line(key: str, before: Any, after: Any) -> str:
 def _options(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """Changed options of the simulated GPU if the simulator states its options, else its hash."""
     old, new = (options_of(values.get(_CONFIGURATION) or "") for values in (before, after))
-    changed = [key for key in sorted(old.keys() | new.keys(), key=_name_first) if old.get(key) != new.get(key)]
+    names = sorted(old.keys() | new.keys(), key=lambda key: (key != "name", key))  # the name of a GPU first
+    changed = [key for key in names if old.get(key) != new.get(key)]
     if not old or not new or not changed:
         return [_line(_CONFIG_HASH, before.get(_CONFIG_HASH), after.get(_CONFIG_HASH))]
     return [_line(f"simulated GPU: {key}", old.get(key, "nothing"), new.get(key, "nothing")) for key in changed]
-
-
-def _name_first(key: str) -> tuple[bool, str]:
-    """Sorts the name of a GPU before its other options."""
-    return key != "name", key
 
 
 # ---- results ----------------------------------------------------------------------------------------------------------

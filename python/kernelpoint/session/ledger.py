@@ -49,13 +49,9 @@ class Ledger:
             raise HostError(f"launch index of process {process}: got {index}; the list has {count} launches")
         return unit
 
-    def is_wanted(self, unit: int) -> bool:
-        """True if this pass simulates the unit: not yet done with in this pass."""
-        return bool(self._wanted[unit])
-
     def action(self, unit: int) -> Literal["simulate", "skip"]:
-        """Action of this pass for the unit."""
-        return "simulate" if self.is_wanted(unit) else "skip"
+        """Action of this pass for the unit: it is simulated unless the pass is done with it."""
+        return "simulate" if self._wanted[unit] else "skip"
 
     def start(self, unit: int) -> None:
         """The host received the request to simulate the unit."""
@@ -100,10 +96,6 @@ class Ledger:
         """Process and launch index of a unit."""
         process = int(np.searchsorted(self._offsets, unit, side="right")) - 1
         return process, unit - int(self._offsets[process])
-
-    def has_open(self) -> bool:
-        """True if a unit of this pass still awaits its result."""
-        return self.open_count > 0
 
     def give_up(self, launches: Sequence[tuple[int, int]]) -> list[int]:
         """Forget launches that failed, each (process, launch index): the run goes on without them. Their units."""

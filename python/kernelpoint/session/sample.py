@@ -42,7 +42,7 @@ class Sample:
 
     def __init__(self, setup: Setup, frame: SamplingFrame) -> None:
         self._setup, self._frame, self._design = setup, frame, frame.design
-        self.engine: Engine = make_engine(setup, frame)
+        self.engine = Engine(frame.plan.first_phase or frame.design, setup.budget, setup.estimate, RATIOS)
         self.look: Look | None = None
         self.results = 0
         self.further = ""
@@ -299,8 +299,3 @@ class Sample:
             return {}
         known = np.isfinite(rows[:, 0])
         return dict(zip(wanted[known].tolist(), rows[known, 0].tolist(), strict=True))
-
-
-def make_engine(setup: Setup, frame: SamplingFrame) -> Engine:
-    """The engine of a run."""
-    return Engine(frame.plan.first_phase or frame.design, setup.budget, setup.estimate, RATIOS)

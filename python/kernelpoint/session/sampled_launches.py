@@ -74,7 +74,7 @@ class SampledLaunches(Queue):
             return OK, found
         if (found := self.ledger.next_after(process, BEFORE_FIRST)) is not None:
             return OK, found
-        return (PENDING if self.ledger.has_open() else DONE), -1
+        return (PENDING if self.ledger.open_count else DONE), -1
 
     def pending_chains(self) -> list[Planned]:
         """See Queue: each launch by itself."""

@@ -195,14 +195,7 @@ def budget_of(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudg
             "launches is not the simulator's total; allowed: a counter that adds up, or a host that runs launches one after "
             "another"
         )
-    return ErrorBudget(
-        relative_error=wanted.relative_error,
-        confidence=wanted.confidence,
-        counter=wanted.counter,
-        scope=wanted.scope,
-        bound=policy.bound_for(config),
-        further=wanted.further,
-    )
+    return replace(policy.budget_for(config, wanted.counter), further=wanted.further)
 
 
 # ---- sampled runs whose first pass draws every launch: they are full runs -------------------------------------------

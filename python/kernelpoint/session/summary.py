@@ -12,7 +12,7 @@ from kernelpoint.planning.range_targets import targets_of_ranges
 from kernelpoint.session.records import estimate_records, kernel_records, number
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.validation import ReplayCheck
-from kernelpoint.session.verdict import SAMPLING_ERROR, coverage_of_bound, verdict
+from kernelpoint.session.verdict import EXACT, NOTHING, SAMPLING_ERROR, TOTAL_ERROR, verdict
 
 if TYPE_CHECKING:
     from kernelpoint.session.sample import Sample
@@ -96,11 +96,21 @@ def _books(sampled: SampledLaunches) -> dict[str, Any]:
 
 
 def _bound_scope(setup: Setup, checked: ReplayCheck, bounded: bool, estimated: int) -> str:
-    """Name of the error that the bound bound_scope; estimated: launches without a whole result of their own."""
+    """Name of the error that the half-width bounds.
+
+    Args:
+        checked: its errors are part of the half-width.
+        bounded: True if a half-width is stated.
+        estimated: launches without a whole result of their own.
+    """
+    if not bounded:
+        return NOTHING
     empty = setup.config.replay.state == "empty"
-    replays = setup.host.restores_state and not setup.is_full_run and not empty
     begins_alike = (setup.host.stateless or empty) and estimated > 0  # each launch begins as in the full run
-    return coverage_of_bound(bounded, estimated, replays, bool(checked.errors) or begins_alike)
+    if checked.errors or begins_alike:
+        return TOTAL_ERROR
+    replays = setup.host.restores_state and not setup.is_full_run and not empty
+    return SAMPLING_ERROR if estimated or replays else EXACT
 
 
 def _sentences(

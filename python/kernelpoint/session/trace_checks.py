@@ -73,10 +73,8 @@ class TraceIntegrity:
             if self._whole.get(path) != version:
                 scan_trace(path)
                 self._whole[path] = version
-        except (TraceError, OSError) as error:
-            return _reason(path, error)
+        except TraceError as error:
+            return str(error)
+        except OSError as error:
+            return f"{path}: cannot be opened: {error.strerror}"
         return ""
-
-
-def _reason(path: str, error: Exception) -> str:
-    return f"{path}: cannot be opened: {error.strerror}" if isinstance(error, OSError) else str(error)

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kernelpoint.errors import HostError
 from kernelpoint.estimation import (
@@ -21,7 +20,6 @@ from kernelpoint.estimation import (
     Engine,
     ErrorBudget,
     SystematicError,
-    dependence,
     enough_validations,
     replay_error,
     trajectory_error,
@@ -29,7 +27,14 @@ from kernelpoint.estimation import (
 from kernelpoint.fast_model.predictions import OF_TOTAL
 from kernelpoint.journal import AbortRecord, FurtherValidationsRecord, ValidationRecord
 from kernelpoint.planning.frame import SamplingFrame
-from kernelpoint.planning.validation_launches import DEEPEST, MOST_VALIDATED, READS, choose, first_number, shortest_list
+from kernelpoint.planning.validation_launches import (
+    DEEPEST,
+    MOST_VALIDATED,
+    choose,
+    dependence_of,
+    first_number,
+    shortest_list,
+)
 from kernelpoint.ratios import ACTIVE_CYCLES, RATIOS
 from kernelpoint.session.queue import (
     DONE,
@@ -133,7 +138,7 @@ class Validation(Queue):
         replay, budget = setup.config.replay, setup.budget
         first = first_number(replay, min(budget.targets.values()), budget.confidence)
         most, least = MOST_VALIDATED if replay.validation == "auto" else first, DEEPEST if setup.host.restores else 1
-        self.chains = choose(setup.config, frame, engine, most, least)
+        self.chains = choose(setup.config.seed, frame.design, engine, most, least)
         self.count = min(first, len(self.chains))
         self._extensions = self._position = 0
         self._in_flight = False
@@ -325,18 +330,19 @@ def check_of(
         return ReplayCheck(cycles=cycles, reason="too few validation launches could be simulated")
     engine, drawn = sample.engine, sample.engine.drawn()
     weights, replayed = engine.expansions(units), engine.predict(units)
-    of_drawn = engine.expansions(drawn)
-    cycles_of_drawn = of_drawn * np.maximum(_cycles(engine, drawn), 1.0)
-    mean = float(np.average(_dependence(engine, drawn), weights=cycles_of_drawn))
+    of_drawn, values = engine.expansions(drawn), np.nan_to_num(engine.predict(drawn))
+    by_name = dict(zip(engine.counters, values.T, strict=True))
+    mean = float(np.average(dependence_of(by_name, len(drawn)), weights=of_drawn * np.maximum(by_name["cycles"], 1.0)))
+    own = dependence_of(dict(zip(engine.counters, np.nan_to_num(replayed).T, strict=True)), len(units))
     errors = {}
     for column, name in enumerate(engine.counters):
         of_cycles = float(name in ("cycles", ACTIVE_CYCLES))
-        amounts = of_drawn * np.maximum(np.nan_to_num(engine.predict(drawn)[:, column]), 1.0)
+        amounts = of_drawn * np.maximum(values[:, column], 1.0)
         compared = Compared(
             weights * np.array([kept[unit].get(name, 0.0) for unit in units.tolist()]),
             weights * replayed[:, column],
             np.array([chances[unit] for unit in units.tolist()]),
-            _dependence(engine, units),
+            own,
             mean,
             len(drawn),
             weights * EXPECTED_CYCLES * of_cycles,
@@ -359,15 +365,3 @@ def check_without_validation(setup: Setup) -> ReplayCheck:
         predictions["cycles"], predictions[OF_TOTAL], model.replications, setup.budget.confidence, of_mean
     )
     return ReplayCheck({"cycles": error}, assumption=OF_MEAN if of_mean else OF_TRAJECTORIES)
-
-
-def _dependence(engine: Engine, units: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Dependence of simulated units on earlier launches, from predicted DRAM reads; 1 if these are not counted."""
-    if READS not in engine.counters:
-        return np.ones(len(units))
-    reads = engine.predict(units)[:, engine.counters.index(READS)]
-    return dependence(np.nan_to_num(reads), _cycles(engine, units))
-
-
-def _cycles(engine: Engine, units: NDArray[np.int64]) -> NDArray[np.float64]:
-    return np.nan_to_num(engine.predict(units)[:, engine.counters.index("cycles")])

@@ -8,30 +8,6 @@ from kernelpoint.ranges import matching
 
 EXACT, TOTAL_ERROR, SAMPLING_ERROR, NOTHING = "exact", "total error", "sampling error", "nothing"
 
-
-def coverage_of_bound(bounded: bool, left_out: int, replays: bool, checked: bool) -> str:
-    """Name the error that the stated half-width bounds.
-
-    Args:
-        bounded: True if a half-width is stated.
-        left_out: launches that were not simulated, or not to their end.
-        replays: True if launches began with replayed state, not with what the launch before them left.
-        checked: True if the half-width holds the error of that, as it was estimated in the run.
-
-    >>> coverage_of_bound(bounded=True, left_out=10, replays=True, checked=True)
-    'total error'
-    >>> coverage_of_bound(bounded=True, left_out=10, replays=False, checked=False)
-    'sampling error'
-    >>> coverage_of_bound(bounded=True, left_out=0, replays=False, checked=False)
-    'exact'
-    """
-    if not bounded:
-        return NOTHING
-    if checked:
-        return TOTAL_ERROR
-    return SAMPLING_ERROR if left_out or replays else EXACT
-
-
 # Assumption of a run whose bound is on the mean of all equally likely full runs (`replay.total: mean`).
 OF_MEAN = (
     "the mean of the model's replications is that of all equally likely full runs; a single one differs from it by more"
@@ -51,9 +27,8 @@ def verdict(summary: SummaryRecord) -> str:
 def _stated(summary: SummaryRecord) -> str:
     scope, width = summary.bound_scope, summary.relative_half_width
     if scope == EXACT and summary.restarts:
-        return (
-            f"every launch was simulated; the run was resumed {_times(len(summary.restarts))}, which may move the total"
-        )
+        times = "once" if len(summary.restarts) == 1 else f"{len(summary.restarts)} times"
+        return f"every launch was simulated; the run was resumed {times}, which may move the total"
     if scope == EXACT:
         every = "every launch was simulated" if not summary.skipped else "one launch of each content was simulated"
         return f"exact: {every}"
@@ -113,8 +88,3 @@ def width_text(width: float, budget: float) -> str:
     allowed = f"{100 * budget:.3g}"
     texts = [f"{100 * width:.{digits}g}" for digits in range(3, 10)]
     return texts[0] if is_equal else next((text for text in texts if text != allowed), texts[-1])
-
-
-def _times(n: int) -> str:
-    """A count of events: "once" or "3 times"."""
-    return "once" if n == 1 else f"{n} times"
