@@ -13,7 +13,7 @@ from kernelpoint.coordinator.simulations import Simulations
 from kernelpoint.coordinator.task import Batch, Report, Work
 from kernelpoint.session.boundary import open_run
 from kernelpoint.session.session import Session
-from kernelpoint.session.worker_protocol import Chain, Outcome, Step
+from kernelpoint.session.worker_protocol import Chain, Step, StepResult
 from kernelpoint.workload.host_info import HostInfo
 
 TRACE = """-kernel name = k
@@ -63,10 +63,10 @@ class Gpu:
         )
         return open_run(load_config(config), host, lambda line: None)
 
-    def simulate(self, step: Step) -> Outcome:
+    def simulate(self, step: Step) -> StepResult:
         self.simulated.append(step)
         cycles = 5000 + 37 * step.launch % 400 - (100 if step.state == 0 else 0)
-        return Outcome((("cycles", float(cycles)), ("instructions", 640.0), ("reads", step.launch / 3)))
+        return StepResult((("cycles", float(cycles)), ("instructions", 640.0), ("reads", step.launch / 3)))
 
     def alone(self, yaml: str) -> bytes:
         """The journal of a run in one process."""
@@ -124,7 +124,7 @@ class FakeEngine:
 
     def next_report(self, seconds: float | None = None) -> tuple[int, Report] | None:
         handle = self._random.choice(sorted(self._waiting))
-        outcomes: dict[Chain, tuple[Outcome, ...]] = {}
+        outcomes: dict[Chain, tuple[StepResult, ...]] = {}
         for chain in self._waiting.pop(handle).chains:
             if self._random.randrange(1000) < self.killed:
                 return handle, Report(outcomes, "was ended by SIGKILL", was_killed=True, node="here")

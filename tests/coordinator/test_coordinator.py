@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kernelpoint.coordinator.simulations import MOST, batches
 from kernelpoint.coordinator.task import OutcomeFile, Report, prepare_folder, read_all
 from kernelpoint.errors import SessionError
-from kernelpoint.session.worker_protocol import Outcome, Planned, Step
+from kernelpoint.session.worker_protocol import Planned, Step, StepResult
 
 RANDOM = "policy: random\nerror_budget: {relative_error: 0.002}"
 FURTHER = (
@@ -145,7 +145,7 @@ def test_no_worker_waits_longer_for_the_last_one_than_a_batch_may_cost(costs, wo
 
 
 CHAIN = (Step(0, 3, 1), Step(0, 4, 0))
-OUTCOMES = (Outcome((("cycles", 0.1),)), Outcome((("cycles", 7.0),), True, ((1, 2, 3, 4, 5),)))
+OUTCOMES = (StepResult((("cycles", 0.1),)), StepResult((("cycles", 7.0),), True, ((1, 2, 3, 4, 5),)))
 
 
 @given(st.data())
@@ -189,7 +189,7 @@ def test_a_flipped_bit_of_the_outcomes_gives_the_outcomes_or_none(tmp_path):
 
 def test_failed_launches_are_not_kept_on_disk(tmp_path):
     file = OutcomeFile(tmp_path, "batch")
-    file.add(CHAIN, (OUTCOMES[0], Outcome(reason="no trace")))
+    file.add(CHAIN, (OUTCOMES[0], StepResult(reason="no trace")))
     file.close()
     assert read_all(tmp_path) == {}
 

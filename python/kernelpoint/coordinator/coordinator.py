@@ -13,7 +13,7 @@ from kernelpoint.fast_model import Configuration
 from kernelpoint.session.queue import BEFORE_FIRST, DONE, PENDING, SIMULATE
 from kernelpoint.session.replays import REPLAYED
 from kernelpoint.session.session import Session
-from kernelpoint.session.worker_protocol import Outcome, Planned, Step
+from kernelpoint.session.worker_protocol import Planned, Step, StepResult
 from kernelpoint.workload.host_info import HostInfo
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _next(session: Session, after: int) -> int | None:
     raise HostError("the session waits for a launch in flight, but there is none")
 
 
-def hand_over(session: Session, launch: int, outcome: Outcome) -> None:
+def hand_over(session: Session, launch: int, outcome: StepResult) -> None:
     """Tell the session the outcome of the launch that it decided to simulate."""
     if outcome.reason is not None:
         session.on_abort(0, launch, outcome.reason)
@@ -118,7 +118,7 @@ class InProcess:
         """Trace of a launch."""
         return self._walk.path(launch)
 
-    def outcome(self, step: Step) -> Outcome:
+    def outcome(self, step: Step) -> StepResult:
         """Simulate a launch now."""
         touches = None
         if step.state == REPLAYED:
@@ -131,6 +131,6 @@ class InProcess:
         try:
             cycles, instructions, values, stopped = self._walk.simulate(step.launch, touches, step.interval, stops)
         except TraceError as error:
-            return Outcome(reason=str(error))
+            return StepResult(reason=str(error))
         counters = zip(self.host.counters or (), map(float, (cycles, instructions, *values)), strict=True)
-        return Outcome(tuple(counters), stopped, processor_seconds=time.process_time() - begun)
+        return StepResult(tuple(counters), stopped, processor_seconds=time.process_time() - begun)

@@ -11,7 +11,7 @@ from kernelpoint.errors import HostError, SessionError
 from kernelpoint.progress import Log, WorkProgress
 from kernelpoint.session.ledger import ENDED_SIMULATOR
 from kernelpoint.session.replays import KEPT
-from kernelpoint.session.worker_protocol import Chain, Outcome, Planned, Step
+from kernelpoint.session.worker_protocol import Chain, Planned, Step, StepResult
 
 if TYPE_CHECKING:
     from kernelpoint.coordinator.engine import Engine
@@ -44,7 +44,7 @@ class Simulations:
     def __init__(self, engine: Engine, work: Work, known: Known, say: Log) -> None:
         self._engine, self._work, self._say = engine, work, say
         self._known = dict(known)
-        self._outcomes: dict[Chain, tuple[Outcome, ...]] = {}
+        self._outcomes: dict[Chain, tuple[StepResult, ...]] = {}
         self._chain_of: dict[Step, Chain] = {}
         self._launches: set[tuple[int, int]] = set()
         self._batches: dict[Any, Batch] = {}  # begun and not back, in this order
@@ -86,8 +86,8 @@ class Simulations:
         """Nothing: all launches of such a run are known before it begins."""
         return None
 
-    def outcome(self, step: Step) -> Outcome:
-        """Outcome of a launch; waits for it.
+    def outcome(self, step: Step) -> StepResult:
+        """StepResult of a launch; waits for it.
 
         Raises:
             SessionError: it cannot be had: a machine is not fit for the run, or the scheduler is lost.
@@ -181,7 +181,7 @@ class Simulations:
         attempts[report.was_killed] += 1
         if attempts[False] >= ATTEMPTS or attempts[True] >= ATTEMPTS_KILLED:
             self._say("\n  ".join([f"{what}, {sum(attempts)} times; its output ended:", *report.tail]))
-            self._outcomes[chain] = tuple(Outcome(reason=_why(attempts, report)) for _ in chain)
+            self._outcomes[chain] = tuple(StepResult(reason=_why(attempts, report)) for _ in chain)
             del self._attempts[chain], self._costs[chain]
         else:
             self._say(f"{what}; it is simulated again")

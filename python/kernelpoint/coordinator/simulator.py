@@ -14,7 +14,14 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 
 from kernelpoint.files import above_streams
-from kernelpoint.session.worker_protocol import WORKER_PIPES_ENV, Chain, Hello, Outcome, decode_outcomes, encode_chain
+from kernelpoint.session.worker_protocol import (
+    WORKER_PIPES_ENV,
+    Chain,
+    Hello,
+    StepResult,
+    decode_outcomes,
+    encode_chain,
+)
 
 SECONDS_TO_BEGIN = 300.0
 LINES_KEPT = 20
@@ -110,7 +117,7 @@ class Simulator:
         """Number of the simulator's own process, which a wrapper script may have started."""
         return self.hello.pid
 
-    def simulate(self, chain: Chain) -> tuple[Outcome, ...]:
+    def simulate(self, chain: Chain) -> tuple[StepResult, ...]:
         """Simulate a chain of launches.
 
         Raises:

@@ -35,14 +35,16 @@ def shortest_list(config: ReplayConfig) -> int:
 
 
 @dataclass(frozen=True)
-class Chain:
+class ValidationChain:
     """Consecutive launches. The last is the validation launch; `chance` is the probability that it is the first chosen."""
 
     launches: range
     chance: float
 
 
-def choose(seed: int, design: Design | AssistedDesign, engine: Engine, most: int, least: int = 1) -> list[Chain]:
+def choose(
+    seed: int, design: Design | AssistedDesign, engine: Engine, most: int, least: int = 1
+) -> list[ValidationChain]:
     """At most as many chains as given, in the order in which they are made, each ending in a launch of the first pass.
 
     One launch is chosen after the other, in proportion to its expected part of the estimate times how far launches like it
@@ -59,7 +61,7 @@ def choose(seed: int, design: Design | AssistedDesign, engine: Engine, most: int
     chances = sizes / sizes.sum() if len(sizes) else sizes
     order = successive(chances, generator(seed, "run-ups").random(len(last)))[:most]
     chosen = [(int(last[i]), float(chances[i])) for i in order]
-    return [Chain(range(unit - depth(cost, unit, least), unit + 1), chance) for unit, chance in chosen]
+    return [ValidationChain(range(unit - depth(cost, unit, least), unit + 1), chance) for unit, chance in chosen]
 
 
 def dependence_of(counters: Mapping[str, NDArray[np.float64]], count: int) -> NDArray[np.float64]:

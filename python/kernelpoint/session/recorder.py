@@ -27,7 +27,7 @@ from kernelpoint.session.verdict import EXACT, width_text
 # Records of a journal: outcomes of launches, and steps of the loop. All others are incidents in between.
 OUTCOMES = (ResultRecord, ValidationRecord, AbortRecord)
 STEPS = (PassRecord, LookRecord, FurtherValidationsRecord, PopulationRecord)
-Step = TypeVar("Step", PassRecord, LookRecord, FurtherValidationsRecord, PopulationRecord)
+LoopStep = TypeVar("LoopStep", PassRecord, LookRecord, FurtherValidationsRecord, PopulationRecord)
 
 
 class Recorder:
@@ -87,13 +87,13 @@ class Recorder:
         self.progress.is_muted = bool(self._past)
         return record
 
-    def recalled(self, step: type[Step]) -> Step | None:
+    def recalled(self, step: type[LoopStep]) -> LoopStep | None:
         """The step that the journal contains at this place; None if there is none, or another."""
         if not self.awaits(step):
             return None
-        return cast(Step, self.pop())
+        return cast(LoopStep, self.pop())
 
-    def awaits(self, step: type[Step]) -> bool:
+    def awaits(self, step: type[LoopStep]) -> bool:
         """True if this step comes next in the journal."""
         while self._past and not isinstance(self.head, OUTCOMES + STEPS):
             self.recall(self.pop())

@@ -25,7 +25,7 @@ from kernelpoint.session.queue import DONE, OK, SIMULATE, SKIP, Answer, HostResu
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import budget_of, latency_of
 from kernelpoint.session.trace_checks import TraceIntegrity
-from kernelpoint.session.worker_protocol import Chain, Outcome, Step, decode_chain, encode_outcomes
+from kernelpoint.session.worker_protocol import Chain, Step, StepResult, decode_chain, encode_outcomes
 from kernelpoint.traces.replay import Replayed
 from kernelpoint.workload import population_of, with_model_source
 from kernelpoint.workload.host_info import HostInfo
@@ -51,7 +51,7 @@ class WorkerSession:
         self._inside = inside_of(config, host, log)
         self._latency = latency_of(config)
         self._chain: Chain = ()
-        self._outcomes: list[Outcome] = []
+        self._outcomes: list[StepResult] = []
         self._points: list[tuple[int, ...]] = []
         self._begun = self._processor_begun = 0.0
         self._simulated: set[tuple[int, int]] = set()
@@ -102,14 +102,14 @@ class WorkerSession:
         told, processor = HostResult(*result), time.process_time() - self._processor_begun
         self._simulated.add((process, index))
         points = tuple(self._points) if told.stopped else ()
-        self._end_step(index, Outcome(told.amounts, told.stopped, points, None, self._seconds(), processor))
+        self._end_step(index, StepResult(told.amounts, told.stopped, points, None, self._seconds(), processor))
 
     def on_abort(self, process: int, index: int, reason: str | None = None) -> None:
         """Take that the launch in flight could not be simulated."""
         self._in_flight(process, index)
         if (reason or "").startswith(ENDED_SIMULATOR):
             return  # the coordinator sees the process end, and has the launch simulated once more
-        self._end_step(index, Outcome(reason=reason or "no reason given", seconds=self._seconds()))
+        self._end_step(index, StepResult(reason=reason or "no reason given", seconds=self._seconds()))
 
     def finish(self) -> Summary:
         """Counts of this simulator; it states no estimate."""
@@ -140,7 +140,7 @@ class WorkerSession:
     def _seconds(self) -> float:
         return time.monotonic() - self._begun
 
-    def _end_step(self, index: int, outcome: Outcome) -> None:
+    def _end_step(self, index: int, outcome: StepResult) -> None:
         self._inside.forget(index)
         self._outcomes.append(outcome)
         if self._step() is None:

@@ -44,7 +44,7 @@ class Planned(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class StepResult:
     """Result of a step: counters by name, cycles and instructions first, as the host reported them.
 
     Attributes:
@@ -92,19 +92,19 @@ def decode_chain(steps: Sequence[Sequence[int]]) -> Chain:
     return tuple(Step(*map(int, step)) for step in steps)
 
 
-def encode_outcomes(chain: Chain, outcomes: Sequence[Outcome]) -> str:
+def encode_outcomes(chain: Chain, outcomes: Sequence[StepResult]) -> str:
     """A chain and its outcomes as one line; numbers keep every bit."""
     return json.dumps({"chain": chain, "outcomes": [asdict(outcome) for outcome in outcomes]}, separators=(",", ":"))
 
 
-def decode_outcomes(line: str | bytes) -> tuple[Chain, tuple[Outcome, ...]]:
+def decode_outcomes(line: str | bytes) -> tuple[Chain, tuple[StepResult, ...]]:
     """A chain and its outcomes, from a line.
 
     Raises:
         ValueError: the line is none that encode_outcomes made.
 
     >>> chain = (Step(0, 7, 1),)
-    >>> decode_outcomes(encode_outcomes(chain, [Outcome((("cycles", 0.1),))]))[1][0].counters
+    >>> decode_outcomes(encode_outcomes(chain, [StepResult((("cycles", 0.1),))]))[1][0].counters
     (('cycles', 0.1),)
     """
     found = _adapter().validate_json(line)
@@ -114,7 +114,7 @@ def decode_outcomes(line: str | bytes) -> tuple[Chain, tuple[Outcome, ...]]:
 @dataclass(frozen=True)
 class _Answer:
     chain: Chain
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[StepResult, ...]
 
 
 @cache
