@@ -7,8 +7,9 @@ import inspect
 import os
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, Literal, TypeVar, Union
 
 import numpy as np
@@ -16,7 +17,10 @@ import numpy as np
 from kernelpoint.errors import ConfigError, shown
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false", type(None): "None"}
+WORDS: dict[Any, str] = {
+    **{str: "text", int: "a whole number", float: "a number", bool: "true or false", type(None): "None"},
+    **{os.PathLike: "a path", Path: "a path", np.ndarray: "an array", Callable: "a function"},
+}
 
 
 def checked(function: Function) -> Function:
@@ -68,17 +72,17 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
 
 def _fits(value: Any, hint: Any) -> bool:
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
-    if hint is Any or isinstance(hint, TypeVar):
+    if hint is Any:
         return True
     if origin in (Union, types.UnionType):
         return any(_fits(value, part) for part in parts)
     if origin is Literal:
         return isinstance(value, str) and value in parts
-    if origin is Sequence or origin is Iterable:
+    if origin is Sequence:
         return _is_sequence(value) and all(_fits(item, parts[0]) for item in value)
     if origin is Mapping:
         return isinstance(value, Mapping) and all(_fits(k, parts[0]) and _fits(v, parts[1]) for k, v in value.items())
-    if origin is Callable or hint is Callable:
+    if origin is Callable:
         return callable(value)
     return _is_one(value, origin or hint)
 
@@ -91,7 +95,7 @@ def _is_one(value: Any, kind: Any) -> bool:
         return isinstance(value, (bool, np.bool_))
     if isinstance(value, str):
         return kind is str and "\0" not in value
-    if kind is os.PathLike or (isinstance(kind, type) and issubclass(kind, os.PathLike)):
+    if issubclass(kind, os.PathLike):
         return isinstance(value, kind) and isinstance(value.__fspath__(), str)
     return isinstance(value, kind)
 
@@ -107,14 +111,8 @@ def _described(hint: Any) -> str:
         return " or ".join(dict.fromkeys(_described(part) for part in parts))
     if origin is Literal:
         return f"one of {', '.join(parts)}"
-    if origin is Sequence or origin is Iterable:
+    if origin is Sequence:
         return f"a list of which each is {_described(parts[0])}"
-    if origin is Callable or hint is Callable:
-        return "a function"
-    kind = origin or hint
-    if kind is np.ndarray:
-        return "an array"
-    if kind is Mapping:
-        return f"a mapping of names to {_described(parts[1])}" if parts else "a mapping"
-    is_path = isinstance(kind, type) and (kind is os.PathLike or issubclass(kind, os.PathLike))
-    return "a path" if is_path else WORDS.get(kind) or f"a {kind.__name__}"
+    if origin is Mapping:
+        return f"a mapping of names to {_described(parts[1])}"
+    return WORDS.get(origin or hint) or f"a {hint.__name__}"
