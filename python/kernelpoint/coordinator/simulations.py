@@ -87,7 +87,7 @@ class Simulations:
         return None
 
     def outcome(self, step: Step) -> StepResult:
-        """StepResult of a launch; waits for it.
+        """Result of a launch; waits for it.
 
         Raises:
             SessionError: it cannot be had: a machine is not fit for the run, or the scheduler is lost.
