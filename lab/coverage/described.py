@@ -23,8 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-from runs import Numbers, mean, most, print_table, share
+from runs import Numbers, largest, mean, most, print_table, share
 
 import kernelpoint as kp
 
@@ -168,10 +167,6 @@ def rows(names: Sequence[str], seeds: int) -> Iterator[tuple[Sequence[object], N
                 held = error <= run.half_width + 1e-9 * total
                 found.append((run.simulated, run.simulated, error / total, run.half_width / total, held))
         yield (name,), found
-
-
-def largest(values: np.ndarray) -> str:
-    return f"{100 * values.max():.3f} %"
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 from full_runs import GPUS, full_run, list_of
-from runs import Numbers, arguments, print_table, share, speedup, text_of
+from runs import Numbers, arguments, largest, print_table, share, speedup, text_of
 
 import kernelpoint as kp
 
@@ -46,10 +46,6 @@ def rows(options: Namespace) -> Iterator[tuple[Sequence[object], Numbers]]:
 
 def each(values: np.ndarray) -> str:
     return ", ".join(f"{100 * value:+.3f} %" for value in values)
-
-
-def largest(values: np.ndarray) -> str:
-    return f"{100 * max(values, key=abs):+.4f} %"
 
 
 def main() -> None:

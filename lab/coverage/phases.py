@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from runs import largest, percent, print_table, share
+
 from kernelpoint.journal import Run, load_run
 from kernelpoint_lab.synth.families.attention import attention
 from kernelpoint_lab.synth.families.dense import gemm, gemv
@@ -52,18 +54,17 @@ def write(folder: Path) -> None:
 
 def compare(run: Run, full: Run) -> None:
     """Print the subtotals of each depth, and how many of the stated intervals hold the full run's."""
-    print("| Depth | ranges | held | largest error | half-width, mean | largest |\n|---|---|---|---|---|---|")
-    found: dict[int, list[tuple[bool, float, float]]] = {}
+    found: dict[int, list[tuple[bool, float, float, float]]] = {}
     for path, part in run.ranges.items():
         stated, truth = part.estimates["cycles"], full.ranges[path].estimates["cycles"].estimate
-        off = abs(stated.estimate - truth)
-        row = off <= stated.half_width + 0.5, off / truth, stated.half_width / stated.estimate
-        found.setdefault(path.count("/") + bool(path), []).append(row)
-    for depth, rows in sorted(found.items()):
-        held, errors, widths = zip(*rows, strict=True)
-        mean = sum(widths) / len(widths)
-        cells = (max(errors), mean, max(widths))
-        print(f"| {depth} | {len(rows)} | {sum(held)} |" + "".join(f" {100 * one:.2f} % |" for one in cells))
+        off, width = abs(stated.estimate - truth), stated.half_width / stated.estimate
+        found.setdefault(path.count("/") + bool(path), []).append(
+            (off <= stated.half_width + 0.5, off / truth, width, width)
+        )
+    rows = (((depth, len(numbers)), numbers) for depth, numbers in sorted(found.items()))
+    print_table(
+        ["depth", "ranges"], {"held": share, "largest error": largest, "half-width": percent, "largest": largest}, rows
+    )
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ RESULTS is the journal of a run that simulated every launch; SAMPLED that of a r
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,15 +16,14 @@ import numpy as np
 
 from kernelpoint.estimation import AssistedDesign
 from kernelpoint.journal import load_run
+from kernelpoint.pages.tables import write_csv
 from kernelpoint.planning.plan import Plan
 
 
 def write(path: str, names: list[str | None], columns: Mapping[str, np.ndarray]) -> None:
     """A row for each launch: its index, no trace, its kernel, its counters."""
-    with Path(path).open("w", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(["launch_index", "trace", "kernel_name", *columns])
-        rows.writerows([i, "", name, *row] for i, (name, *row) in enumerate(zip(names, *columns.values(), strict=True)))
+    rows = ((i, "", name, *row) for i, (name, *row) in enumerate(zip(names, *columns.values(), strict=True)))
+    write_csv(Path(path), ["launch_index", "trace", "kernel_name", *columns], rows)
 
 
 def main() -> None:

@@ -40,6 +40,11 @@ def percent(values: np.ndarray) -> str:
     return f"{100 * values.mean():.3f} %"
 
 
+def largest(values: np.ndarray) -> str:
+    """Of relative errors."""
+    return f"{100 * np.abs(values).max():.3f} %"
+
+
 def median_percent(values: np.ndarray) -> str:
     return f"{100 * np.nanmedian(values):.3g} %" if np.isfinite(values).any() else "-"
 

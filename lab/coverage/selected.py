@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from runs import arguments, bias, mean, percent, print_table, share, text_of
+from runs import arguments, bias, largest, mean, percent, print_table, share, text_of
 
 from kernelpoint.config import parse_config
 from kernelpoint.estimation import ErrorBudget
@@ -128,10 +128,6 @@ def one(
 
 def root_mean_square(values: np.ndarray) -> str:
     return f"{100 * np.sqrt((values**2).mean()):.3f} %"
-
-
-def largest(values: np.ndarray) -> str:
-    return f"{100 * np.abs(values).max():.3f} %"
 
 
 COLUMNS = {

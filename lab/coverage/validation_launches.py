@@ -39,7 +39,7 @@ SHORT = 60  # launches of a list of which the same may be drawn more than once: 
 
 
 @dataclass(frozen=True)
-class Launches:
+class Replayed:
     """Cycles from real and from replayed state, and reads from DRAM; float64 [N] each."""
 
     kept: np.ndarray
@@ -47,7 +47,7 @@ class Launches:
     reads: np.ndarray
 
     @classmethod
-    def recorded(cls, journal: Path, output: Path) -> Launches:
+    def recorded(cls, journal: Path, output: Path) -> Replayed:
         """A list, read from its results file and the simulator's output of the full run."""
         lines = output.read_text(errors="replace").splitlines()
         full = [float(line.rpartition("=")[2].split()[-1]) for line in lines if line.startswith("gpu_sim_cycle")]
@@ -56,7 +56,7 @@ class Launches:
         return cls(*rows.T)
 
 
-def synthetic(count: int = 300) -> dict[str, Launches]:
+def synthetic(count: int = 300) -> dict[str, Replayed]:
     """Populations whose replay errors are known; three launches of ten read from DRAM."""
     numbers = generator(1, "run-ups coverage")
     cycles = numbers.uniform(5000.0, 9000.0, count)
@@ -70,7 +70,7 @@ def synthetic(count: int = 300) -> dict[str, Launches]:
         "in proportion to reads, one sign, mean 2 %": busy * numbers.exponential(0.02, count),
         "10 % on a kernel of 5 %": 0.1 * kernel,
     }
-    found = {name: Launches(cycles, cycles * (1.0 + error), 3.0 * busy * cycles) for name, error in errors.items()}
+    found = {name: Replayed(cycles, cycles * (1.0 + error), 3.0 * busy * cycles) for name, error in errors.items()}
     short = np.where(numbers.random(count) < 0.9, 900.0, 90000.0)
     for name, lengths, cycles_off, part in (
         ("+- 30 cycles, nine of ten launches of 900, others of 90,000", short, 30.0, 0.0),
@@ -80,11 +80,11 @@ def synthetic(count: int = 300) -> dict[str, Launches]:
         ("+- 30 cycles and 2 %, all of 900", np.full(count, 900.0), 30.0, 0.02),
     ):
         off = cycles_off * numbers.standard_normal(count) + part * lengths
-        found[name] = Launches(lengths, lengths + off, np.zeros(count))
+        found[name] = Replayed(lengths, lengths + off, np.zeros(count))
     return found
 
 
-def one_run(launches: Launches, count: int, eps: float, seed: int) -> tuple[float, float, int]:
+def one_run(launches: Replayed, count: int, eps: float, seed: int) -> tuple[float, float, int]:
     """Replay error of the drawn launches, what validation launches state of it, and how many there are."""
     numbers = generator(seed, "run-ups coverage", count)
     total = len(launches.kept)
@@ -115,7 +115,7 @@ def rows(options: Namespace) -> Iterator[tuple[Sequence[object], Numbers]]:
     populations = {}
     for text in options.recorded:
         name, _, files = text.partition("=")
-        populations[name] = Launches.recorded(*(Path(file) for file in files.split(",")))
+        populations[name] = Replayed.recorded(*(Path(file) for file in files.split(",")))
     for name, launches in {**populations, **synthetic()}.items():
         of_list = launches.replayed.sum() / launches.kept.sum() - 1.0
         for eps in options.budgets:
