@@ -28,15 +28,7 @@ def compare_apart(first: Run, second: Run) -> Comparison:
         "runs launches are paired"
     )
     common = len(first.results.keys() & second.results.keys())
-    return Comparison(
-        tuple(rows),
-        first.ended().launches,
-        common,
-        len(first.results),
-        len(second.results),
-        confidence,
-        (note, *notes(first, second, rows)),
-    )
+    return Comparison.of(first, second, rows, common, confidence, [note, *notes(first, second, rows)])
 
 
 def _row_apart(first: Run, second: Run, counter: str) -> CounterRow:

@@ -46,15 +46,8 @@ def compare_runs(first: Run, second: Run) -> Comparison:
         columns = a.values[own, a.counters.index(name)], b.values[other, b.counters.index(name)]
         pair = _pair(a, own, np.column_stack(columns), alpha)
         rows.append(_row(first, second, name, pair))
-    return Comparison(
-        tuple(rows),
-        first.ended().launches,
-        len(units),
-        len(a.units),
-        len(b.units),
-        confidence,
-        (*notes(first, second, rows), *assumptions(a, own)),
-    )
+    told = [*notes(first, second, rows), *assumptions(a, own)]
+    return Comparison.of(first, second, rows, len(units), confidence, told)
 
 
 def _compare_predicted(first: Run, second: Run) -> Comparison:
@@ -79,15 +72,8 @@ def _compare_predicted(first: Run, second: Run) -> Comparison:
         f"assumed: a launch that was not drawn changes by no more than {100 * joint.design.care.allowance:g} % of its "
         "prediction otherwise than the drawn ones do"
     )
-    return Comparison(
-        tuple(rows),
-        first.ended().launches,
-        len(drawn),
-        len(first.results),
-        len(second.results),
-        confidence,
-        (*notes(first, second, rows), *([assumed] if joint.largest_share > 0.0 else [])),
-    )
+    told = [*notes(first, second, rows), *([assumed] if joint.largest_share > 0.0 else [])]
+    return Comparison.of(first, second, rows, len(drawn), confidence, told)
 
 
 def _row(first: Run, second: Run, counter: str, pair: PairedTotals) -> CounterRow:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -153,6 +154,14 @@ class Comparison:
     second_drawn: int
     confidence: float
     notes: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, first: Run, second: Run, rows: Sequence[CounterRow], common: int, confidence: float, notes: Sequence[str]
+    ) -> Comparison:
+        """The comparison of two finished runs over one list."""
+        launches, drawn = first.ended().launches, (len(first.results), len(second.results))
+        return cls(tuple(rows), launches, common, *drawn, confidence, tuple(notes))
 
     def record(self) -> dict[str, Any]:
         """The comparison as a JSON object."""
