@@ -1,5 +1,7 @@
 """Model-assisted sampling: cells from predictions alone, an estimate that no prediction can bias, few passes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -27,7 +29,7 @@ def example(seed: int = 0, units: int = 600, noise: float = 0.02) -> tuple[Assis
 def seeded(design: AssistedDesign, seed: int) -> AssistedDesign:
     """The same design and cells with other permanent random numbers."""
     u = permanent_random_numbers(seed, 0, design.size)
-    return AssistedDesign(design.predictions, design.groups, u, design.assume, design._trees)
+    return replace(design, u=u)
 
 
 def wrong(name: str, design: AssistedDesign) -> AssistedDesign:

@@ -116,8 +116,8 @@ def test_targets_of_ranges_are_held_as_often_as_stated(host, table):
 
 def test_a_range_shares_the_replay_error_of_the_run_as_the_same_fraction_of_its_own_total():
     design = Design(np.zeros(40, int), np.array([40]), np.linspace(0.0, 0.9, 40)).within(np.arange(4))
-    sample = RangeSample("decode", "cycles", np.arange(4), Engine(design, ErrorBudget(0.02)), share=0.1)
+    sample = RangeSample("decode", "cycles", np.arange(4), Engine(design, ErrorBudget(0.02)))
     for unit in sample.engine.wanted():
         sample.engine.record(int(unit), ("cycles",), [100.0])
-    sample.set_systematic_errors({"cycles": SystematicError(0.01, 0.005)})
+    sample.engine.set_systematic_errors({"cycles": SystematicError(0.01, 0.005)})
     assert sample.look().estimates["cycles"].half_width == pytest.approx(0.015 * 400.0)

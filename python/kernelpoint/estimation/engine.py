@@ -16,7 +16,7 @@ from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.nested_totals import UnitErrors
 from kernelpoint.estimation.nonsampling.measurement_error import MeasurementErrors, Reach, check_half_widths
-from kernelpoint.estimation.nonsampling.nonresponse import Nonresponse, Range, part_added, with_nonresponse
+from kernelpoint.estimation.nonsampling.nonresponse import Range, part_added, ranges_of, with_nonresponse
 from kernelpoint.estimation.nonsampling.systematic_error import SystematicError
 from kernelpoint.estimation.sampling import Ratios, Sampling
 from kernelpoint.estimation.stages.first_phase import TwoPhaseDesign
@@ -74,7 +74,7 @@ class Engine:
         self.sampling, self.budget, self.ratios = sampling, sampling.budget, sampling.ratios
         self._results = sampling.results
         self._errors = MeasurementErrors(self.budget, self.ratios)
-        self._nonresponse = Nonresponse()
+        self._lacking: dict[int, int] = {}  # units that can have no result, and the stratum of each, or -1
         self._wants_exact = False
         self._left = self.budget  # of the last look: what errors of the results leave for the sampling design
         self._last: Look | None = None  # of the sampling design; None if results were missing, or the sample grew since
@@ -103,7 +103,7 @@ class Engine:
     def wanted(self) -> Ints:
         """Drawn units without a result, int64, ascending: what this pass (or its retry) still has to simulate."""
         drawn = self.drawn()
-        return np.setdiff1d(drawn[self._results.rows[drawn] < 0], self._nonresponse.units, assume_unique=True)
+        return np.setdiff1d(drawn[self._results.rows[drawn] < 0], sorted(self._lacking), assume_unique=True)
 
     def grow(self) -> bool:
         """Sizes the sample of the next pass from the last look.
@@ -181,19 +181,19 @@ class Engine:
         other.take_over(self)
         other.sampling.looks, other._wants_exact = self.looks, self._wants_exact
         strata = np.asarray(self.sampling.frame.strata)
-        other._nonresponse.strata |= self._nonresponse.strata | {unit: int(strata[unit]) for unit in units}
+        other._lacking = self._lacking | {unit: int(strata[unit]) for unit in units}
         return other
 
     def nonresponse(self) -> dict[int, Range]:
         """Range of each unit that can have no result, in the order of `counters`; {} while there are no results."""
         units = self._results.units
-        if not self._nonresponse.strata or not len(units):
+        if not self._lacking or not len(units):
             return {}
         frame = self.sampling.frame
         x = frame.x
-        own = {} if x is None else {unit: float(x[unit]) for unit in self._nonresponse.units}
+        own = {} if x is None else {unit: float(x[unit]) for unit in self._lacking}
         known = None if x is None else np.asarray(x, dtype=float)[units]
-        return self._nonresponse.ranges(self._results.of(units), np.asarray(frame.strata)[units], known, own)
+        return ranges_of(self._lacking, self._results.of(units), np.asarray(frame.strata)[units], known, own)
 
     def set_systematic_errors(self, errors: Mapping[str, SystematicError]) -> None:
         """Errors that all results share (replay), by counter, from the next look on; they replace those set before."""
@@ -207,7 +207,7 @@ class Engine:
     @property
     def has_bias(self) -> bool:
         """True if results may all err to one side, or units have none: no part is known better than the whole."""
-        return self._errors.known or bool(self._nonresponse.strata)
+        return self._errors.known or bool(self._lacking)
 
     def records(self) -> Iterator[tuple[int, Floats]]:
         """Every result so far: (unit, float64 [counters]), by unit."""

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.unseen import OpenUnit
 
 
@@ -62,6 +59,7 @@ class Look:
         warnings: sentences.
         open_unit: the undrawn unit that breaks the budget first, None where there is none.
 
+    >>> import numpy as np
     >>> from kernelpoint.estimation import Design, Engine, ErrorBudget, passes
     >>> engine = Engine(Design(np.zeros(9, int), np.array([2]), np.linspace(0, 0.9, 9)), ErrorBudget(0.05))
     >>> *_, look = passes(engine, ("cycles",), np.full(9, 7.0))
@@ -86,37 +84,7 @@ class Look:
         parts = self.clusters if scope == "cluster" else self.domains
         return [part["estimates"][counter] for part in parts] or [self.estimates[counter]]
 
-
-def unbounded_parts(
-    groups: NDArray[np.integer],
-    count: int,
-    counters: Sequence[str],
-    values: NDArray[np.float64],
-    simulated: NDArray[np.bool_],
-    level: float,
-) -> list[dict[str, Any]]:
-    """Clusters of a look without bounds of their own.
-
-    Args:
-        groups: int [n], the cluster of each unit, 0 ... count - 1; values: float64 [n, counters], result or prediction.
-        simulated: bool [n], which are results; level: the stated confidence.
-
-    >>> unbounded_parts(np.array([0, 0]), 1, ("cycles",), np.array([[3.0], [4.0]]), np.array([True, False]), 0.9)[0]["units"]
-    2
-    """
-    units, drawn = np.bincount(groups, minlength=count), np.bincount(groups[simulated], minlength=count)
-    sums = [np.bincount(groups, weights=column, minlength=count) for column in values.T]
-    known = [np.bincount(groups[simulated], weights=column[simulated], minlength=count) for column in values.T]
-    nan = math.nan
-    return [
-        {
-            "cluster": g,
-            "units": int(units[g]),
-            "simulated": int(drawn[g]),
-            "estimates": {
-                name: Estimate(name, float(sums[k][g]), nan, nan, nan, 0.0, level, float(known[k][g]))
-                for k, name in enumerate(counters)
-            },
-        }
-        for g in range(count)
-    ]
+    def meets(self, budget: ErrorBudget) -> bool:
+        """True if it meets the budget of one target, but for rounding."""
+        wanted = self.budgeted(budget.counter, budget.scope)
+        return all(e.half_width <= budget.relative_error * abs(e.estimate) * (1.0 + 1e-9) for e in wanted)

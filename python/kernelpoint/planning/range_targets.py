@@ -11,7 +11,7 @@ stratum); the sample of the run is as large as without ranges.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError, did_you_mean
-from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, Estimate, Look, Method, SystematicError
+from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, Estimate, Look, Method
 from kernelpoint.policies.contract import Policy
 from kernelpoint.ranges import Ranges, matching
 from kernelpoint.ratios import RATIOS
@@ -33,12 +33,11 @@ class RangeSample:
     counter: the bounded counter.
     units: int64 [n], launches of the range, ascending.
     engine: draws from these launches and estimates their total.
-    share: expected share of the range in the run's total.
     estimate: result of the last interim analysis.
 
     >>> design = Design(np.zeros(6, int), np.array([2]), np.linspace(0.0, 0.9, 6))
     >>> engine = Engine(design.within(np.array([2, 3, 5])), ErrorBudget(0.02))
-    >>> RangeSample("decode", "cycles", np.array([2, 3, 5]), engine, 0.5).wanted().tolist()
+    >>> RangeSample("decode", "cycles", np.array([2, 3, 5]), engine).wanted().tolist()
     [2, 3]
     """
 
@@ -46,7 +45,6 @@ class RangeSample:
     counter: str
     units: NDArray[np.int64]
     engine: Engine
-    share: float
     estimate: Estimate | None = None
 
     @property
@@ -68,10 +66,6 @@ class RangeSample:
         self.estimate = replace(look.estimates[self.counter], counter=self.name)
         return look
 
-    def set_systematic_errors(self, errors: Mapping[str, SystematicError]) -> None:
-        """The replay errors of the run: the same fraction of the range's total, or its share of an amount."""
-        self.engine.set_systematic_errors({name: error.of_part(self.share) for name, error in errors.items()})
-
 
 def range_samples(
     config: Config, ranges: Ranges | None, design: Design | AssistedDesign, bound: str, estimate: Method
@@ -83,9 +77,7 @@ def range_samples(
         units = ranges.launches(path)
         budget = ErrorBudget(error, config.error_budget.confidence, counter, bound=bound)  # type: ignore[arg-type]
         engine = Engine(design.within(units), budget, estimate, RATIOS)
-        size = design.expected
-        size = np.ones(len(design.u)) if size is None else size
-        found.append(RangeSample(path, counter, units, engine, float(size[units].sum() / (size.sum() or 1.0))))
+        found.append(RangeSample(path, counter, units, engine))
     return found
 
 

@@ -158,7 +158,7 @@ class Sample:
         """Errors that all results share (replay), by counter."""
         self.engine.set_systematic_errors(errors)
         for one in self.ranges:
-            one.set_systematic_errors(errors)
+            one.engine.set_systematic_errors(errors)
 
     @property
     def wants_exact_results(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -101,8 +101,8 @@ class AssistedDesign:
     groups: NDArray[np.integer]
     u: Floats
     assume: Assume = "ordinary"
-    _trees: dict[str, list[tuple[Ints, Cells]]] = field(default_factory=dict, repr=False, compare=False)
     lines: NDArray[np.integer] | None = None
+    _trees: dict[str, list[tuple[Ints, Cells]]] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.predictions:
@@ -128,7 +128,7 @@ class AssistedDesign:
         """The same design with some units in no group."""
         groups = np.array(self.groups)
         groups[units] = -1
-        return AssistedDesign(self.predictions, groups, self.u, self.assume, lines=self.lines)
+        return replace(self, groups=groups, _trees={})
 
     def within(self, units: NDArray[np.integer]) -> AssistedDesign:
         """The design of some units (ascending) as a population by itself."""
@@ -137,7 +137,7 @@ class AssistedDesign:
         numbers = np.where(groups >= 0, np.searchsorted(kept, groups), -1)
         lines = None if self.lines is None else np.asarray(self.lines)[kept]
         predictions = {name: one.of(units) for name, one in self.known.items()}
-        return AssistedDesign(predictions, numbers, self.u[units], self.assume, lines=lines)
+        return replace(self, predictions=predictions, groups=numbers, u=self.u[units], lines=lines, _trees={})
 
     @property
     def size(self) -> int:

@@ -21,7 +21,7 @@ from kernelpoint.estimation.cells.part import Auxiliary
 from kernelpoint.estimation.cells.parts import Parts
 from kernelpoint.estimation.cells.sample import CellSample
 from kernelpoint.estimation.cells.total import Demand, TotalFit
-from kernelpoint.estimation.look import Estimate, Look, unbounded_parts
+from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.nested_totals import Spreads
 from kernelpoint.estimation.sampling import Frame, Ratios, Sampling
@@ -40,6 +40,9 @@ class CellSampling(Sampling):
         design: predictions, groups, permanent random numbers; budget: of scope "workload".
         ratios: name -> (counter above, counter below).
 
+    Attributes:
+        target: the counter of the first target, of a ratio the one above.
+
     Raises:
         ConfigError: the budget is on clusters.
 
@@ -56,7 +59,7 @@ class CellSampling(Sampling):
             raise ConfigError(f"error_budget.scope: {budget.scope!r} is not allowed with predictions; give workload")
         super().__init__(design.size, budget, ratios)
         self.design = design
-        self._target = self._counted(budget.counter)
+        self.target = self._counted(budget.counter)
         self._free = design.free
         self._certain = np.flatnonzero(np.asarray(design.groups) < 0)
         self.u = np.asarray(design.u, dtype=float)
@@ -75,16 +78,11 @@ class CellSampling(Sampling):
         """Counters with predictions that cells are made for, with the least relative error that a target asks of each."""
         found: dict[str, float] = {}
         for name, error in self.budget.targets.items():
-            key = self.design.predicted_by(self._counted(name), self._target)
+            key = self.design.predicted_by(self._counted(name), self.target)
             found[key] = min(error, found.get(key, 1.0))
         return found
 
     # ---- which units ------------------------------------------------------------------------------------------------
-
-    @property
-    def target(self) -> str:
-        """The counter of the first target, of a ratio the one above."""
-        return self._target
 
     @property
     def cells(self) -> list[int]:
@@ -127,12 +125,12 @@ class CellSampling(Sampling):
 
     def known(self, counter: str) -> Auxiliary:
         """Auxiliary variables for a counter."""
-        scale, name = self._scales.get(counter, 1.0), self.design.predicted_by(counter, self._target)
+        scale, name = self._scales.get(counter, 1.0), self.design.predicted_by(counter, self.target)
         return Auxiliary(*self._prediction(counter), self._has, name if scale == 1.0 else "")
 
     def _prediction(self, counter: str) -> tuple[Floats, Floats]:
         """Prediction and size of a counter, float64 [free]; of one that has none of its own, in proportion to another's."""
-        x, size = self.design.prediction(counter, self._target)
+        x, size = self.design.prediction(counter, self.target)
         scale = self._scales.get(counter, 1.0)
         return (x, size) if scale == 1.0 else (scale * x, (scale or 1.0) * size)  # errors are relative to some size
 
@@ -144,10 +142,10 @@ class CellSampling(Sampling):
         self._scales = {}
         if not names or self._parts.whole:
             return
-        weights = np.where(self._has, self._parts.of_draws(lambda sample: sample.N, self.known(self._target)), 0.0)
+        weights = np.where(self._has, self._parts.of_draws(lambda sample: sample.N, self.known(self.target)), 0.0)
         drawn = np.flatnonzero(weights)
         for name in names:
-            predicted = float(weights[drawn] @ self.design.prediction(name, self._target)[0][drawn])
+            predicted = float(weights[drawn] @ self.design.prediction(name, self.target)[0][drawn])
             found = float(weights[drawn] @ self._results_of([(1.0, name)], self._free[drawn]))
             if predicted > 0.0 and found >= 0.0:
                 self._scales[name] = found / predicted
@@ -219,7 +217,7 @@ class CellSampling(Sampling):
         assumptions = self._assumptions() if states else []
         warnings = [f"{missing} sampled units have no result: no bound is stated"] if missing else []
         whole = not states or self._parts.whole
-        open_unit = None if whole else self._open_unit(predicted, estimates[self._target].estimate)
+        open_unit = None if whole else self._open_unit(predicted, estimates[self.target].estimate)
         index = self.looks if states else 0
         self._last = Look(index, estimates, clusters, ratios, met, [], assumptions, warnings, open_unit)
         return self._last
@@ -242,7 +240,8 @@ class CellSampling(Sampling):
         """A ratio of totals R = A / B by linearisation (Sarndal et al., section 5.6): error of the total of (a - R b) / B."""
         above, below = (estimates[counter] for counter in self.ratios[name])
         if below.estimate == 0.0:
-            return replace(above, counter=name, estimate=math.nan, half_width=math.nan, relative_half_width=math.nan)
+            nan = math.nan
+            return Estimate(name, nan, nan, nan, nan, 0.0, budget.confidence, nan)
         R = above.estimate / below.estimate
         pair = ((1.0 / below.estimate, above.counter), (-R / below.estimate, below.counter))
         found = self._estimate(name, pair, budget, states)
@@ -259,16 +258,31 @@ class CellSampling(Sampling):
     def _groups(self, values: Floats) -> list[dict[str, Any]]:
         """Units, draws and estimates of each group from `predict`; corrected as a whole, so without bounds of their own."""
         groups, count = self.design.free_clusters
-        return unbounded_parts(groups, count, self.counters, values, self._has, self.budget.confidence)
+        has, level, nan = self._has, self.budget.confidence, math.nan
+        units, drawn = np.bincount(groups, minlength=count), np.bincount(groups[has], minlength=count)
+        sums = [np.bincount(groups, column, count) for column in values.T]
+        simulated = [np.bincount(groups[has], column[has], count) for column in values.T]
+        return [
+            {
+                "cluster": g,
+                "units": int(units[g]),
+                "simulated": int(drawn[g]),
+                "estimates": {
+                    name: Estimate(name, float(sums[k][g]), nan, nan, nan, 0.0, level, float(simulated[k][g]))
+                    for k, name in enumerate(self.counters)
+                },
+            }
+            for g in range(count)
+        ]
 
     def _assumptions(self) -> list[str]:
         """Sentences on what the statement rests on, and what a sample of this size cannot see."""
-        fit = self._fits.get(self._target)
-        return [] if fit is None else self._parts.assumptions(fit, 1.0 - self.budget.confidence, self._target)
+        fit = self._fits.get(self.target)
+        return [] if fit is None else self._parts.assumptions(fit, 1.0 - self.budget.confidence, self.target)
 
     def _open_unit(self, predicted: Floats, total: float) -> OpenUnit | None:
         """The unit without a result of which most is expected, by `predict` of all free units; see breaking."""
-        expected = np.where(self.results.rows[self._free] < 0, predicted[:, self.counters.index(self._target)], 0.0)
+        expected = np.where(self.results.rows[self._free] < 0, predicted[:, self.counters.index(self.target)], 0.0)
         place = int(np.argmax(expected))
         unit, eps = int(self._free[place]), self.budget.relative_error
         return breaking(unit, float(expected[place]), total, eps, self._parts.probability(place))
@@ -300,7 +314,7 @@ class CellSampling(Sampling):
         """The half-width and the outlier allowance that a target leaves, in the unit of the predictions that serve for it."""
         counter, eps = self._counted(target), self._allowed(target)
         fit, total = self._fits[counter], abs(look.estimates[counter].estimate)
-        name, scale = self.design.predicted_by(counter, self._target), self._scales.get(counter, 1.0) or 1.0
+        name, scale = self.design.predicted_by(counter, self.target), self._scales.get(counter, 1.0) or 1.0
         half = eps * total / scale
         if target in self.ratios:
             ratio = look.ratios[target]
@@ -323,7 +337,7 @@ class CellSampling(Sampling):
         if not len(units) or self._parts.whole:
             return np.ones(len(units))
         result = np.ones(self.design.size)
-        result[self._free] = self._parts.of_draws(values, self.known(self._target))
+        result[self._free] = self._parts.of_draws(values, self.known(self.target))
         return result[units]
 
     def _anew(self, units: Ints) -> CellSampling:
@@ -344,7 +358,7 @@ class CellSampling(Sampling):
     @property
     def frame(self) -> Frame:
         """See Sampling."""
-        return Frame(self.design.groups, self.design.means[self.design.predicted_by(self._target, self._target)])
+        return Frame(self.design.groups, self.design.means[self.design.predicted_by(self.target, self.target)])
 
     def expanded_totals(self) -> dict[str, float]:
         """See Sampling."""

@@ -115,7 +115,7 @@ class MeasurementErrors:
 
     def _left_for_sampling(self, wanted: ErrorBudget, reach: Reach, totals: Mapping[str, float]) -> ErrorBudget:
         """The budget of one target without the part of these errors."""
-        bias, random = self._systematic_part(wanted.counter, totals)
+        bias, random = self._systematic_part(wanted.counter)
         own = self._own_part(wanted.counter, reach, totals)
         if not self.known or not bias + random + own < math.inf or bias + random >= wanted.relative_error:
             return wanted  # nothing to give away, or no sample can meet it
@@ -141,7 +141,7 @@ class MeasurementErrors:
         """
         smaller = []
         for left, wanted in zip(budget.each(), self._budget.each(), strict=True):
-            if not self._meets(look, wanted):
+            if not look.meets(wanted):
                 error = self._smaller(left.relative_error, wanted, reach, totals, added[wanted.counter])
                 if error is None:
                     return None
@@ -158,7 +158,7 @@ class MeasurementErrors:
             smaller = most
         helps = (
             added < wanted.relative_error
-            and sum(self._systematic_part(wanted.counter, totals)) < wanted.relative_error
+            and sum(self._systematic_part(wanted.counter)) < wanted.relative_error
             and self._own_part(wanted.counter, reach, totals) < math.inf
             and smaller >= LEAST_BUDGET * wanted.relative_error
         )
@@ -169,12 +169,12 @@ class MeasurementErrors:
         if not self.known:
             return look
         everywhere = np.ones(len(reach.weights), dtype=bool)
-        estimates = self._wider(look.estimates, look.estimates, reach, everywhere)
+        estimates = self._wider(look.estimates, reach, everywhere)
         ratios = {name: self._wider_ratio(e, look.estimates, reach) for name, e in look.ratios.items()}
-        clusters = [self._wider_part(part, "cluster", look.estimates, reach) for part in look.clusters]
-        domains = [self._wider_part(part, "domain", look.estimates, reach) for part in look.domains]
+        clusters = [self._wider_part(part, "cluster", reach) for part in look.clusters]
+        domains = [self._wider_part(part, "domain", reach) for part in look.domains]
         widened = replace(look, estimates=estimates, ratios=ratios, clusters=clusters, domains=domains)
-        met = look.met and all(self._meets(widened, one) for one in self._budget.each())
+        met = look.met and all(widened.meets(one) for one in self._budget.each())
         warnings = [*look.warnings, *self._warnings(look.met and not met)]
         return replace(widened, met=met, warnings=warnings, assumptions=[*look.assumptions, *self._assumptions()])
 
@@ -200,51 +200,45 @@ class MeasurementErrors:
         known = [name for name in self._counters(target) if totals.get(name)]
         return sum(self._own_half_width(name, reach, everywhere) / totals[name] for name in known)
 
-    def _systematic_part(self, target: str, totals: Mapping[str, float]) -> tuple[float, float]:
-        """b and v over the total of a target."""
-        parts = [self._systematic_of(name, totals.get(name, 0.0)) for name in self._counters(target)]
+    def _systematic_part(self, target: str) -> tuple[float, float]:
+        """|b| and v over the total of a target."""
+        parts = [self._systematic_of(name) for name in self._counters(target)]
         return sum(b for b, _ in parts), sum(v for _, v in parts)
 
-    def _systematic_of(self, name: str, total: float) -> tuple[float, float]:
+    def _systematic_of(self, name: str) -> tuple[float, float]:
         error = self.systematic.get(name)
-        return (0.0, 0.0) if error is None else error.of_total(total)
+        return (0.0, 0.0) if error is None else (abs(error.error), error.half_width)
 
     # ---- half-widths ------------------------------------------------------------------------------------------------
 
-    def _wider_part(
-        self, part: dict[str, Any], kind: str, whole: Mapping[str, Estimate], reach: Reach
-    ) -> dict[str, Any]:
+    def _wider_part(self, part: dict[str, Any], kind: str, reach: Reach) -> dict[str, Any]:
         inside = reach.inside(kind, part[kind])
         if not inside.any() and not self.systematic:
             return part
-        return {**part, "estimates": self._wider(part["estimates"], whole, reach, inside)}
+        return {**part, "estimates": self._wider(part["estimates"], reach, inside)}
 
     def _wider(
         self,
         estimates: Mapping[str, Estimate],
-        whole: Mapping[str, Estimate],
         reach: Reach,
         inside: NDArray[np.bool_],
     ) -> dict[str, Estimate]:
         """Estimates of a part of the population, whose results with own errors are those `inside`."""
         wider = {}
         for name, estimate in estimates.items():
-            bias, random = (
-                fraction * abs(estimate.estimate) for fraction in self._systematic_of(name, whole[name].estimate)
-            )
+            bias, random = (fraction * abs(estimate.estimate) for fraction in self._systematic_of(name))
             wider[name] = self._with_half_width(estimate, self._own_half_width(name, reach, inside), bias, random)
         return wider
 
     def _wider_ratio(self, ratio: Estimate, totals: Mapping[str, Estimate], reach: Reach) -> Estimate:
         """A ratio of totals is off by at most the sum of both relative errors."""
         everywhere = np.ones(len(reach.weights), dtype=bool)
-        own = bias = random = 0.0
+        own = 0.0
+        bias, random = self._systematic_part(ratio.counter)
         for name in self._ratios[ratio.counter]:
             total = totals[name].estimate
             if total:
                 own += self._own_half_width(name, reach, everywhere) / abs(total)
-            b, v = self._systematic_of(name, total)
-            bias, random = bias + b, random + v
         size = abs(ratio.estimate)
         return self._with_half_width(ratio, size * own, size * bias, size * random)
 
@@ -256,12 +250,6 @@ class MeasurementErrors:
             half = scale  # Numerics: what is left of the budget and what is added make up the budget, but for rounding
         relative = half / abs(estimate.estimate) if estimate.estimate else half and math.inf
         return replace(estimate, half_width=half, relative_half_width=relative, computed=computed)
-
-    @staticmethod
-    def _meets(look: Look, budget: ErrorBudget) -> bool:
-        """True if a look meets the budget of one target, but for rounding."""
-        wanted = look.budgeted(budget.counter, budget.scope)
-        return all(e.half_width <= budget.relative_error * abs(e.estimate) * (1.0 + 1e-9) for e in wanted)
 
     # ---- sentences --------------------------------------------------------------------------------------------------
 

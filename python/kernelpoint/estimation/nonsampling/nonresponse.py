@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,42 +36,31 @@ class Range:
         return cls(np.sum([r.middle for r in ranges], axis=0), np.sum([r.half for r in ranges], axis=0))
 
 
-@dataclass
-class Nonresponse:
-    """Units without a result for good. strata: by unit, that which it was drawn from, or -1.
+def ranges_of(
+    lacking: Mapping[int, int], y: Floats, strata: NDArray[np.integer], x: Floats | None, own: Mapping[int, float]
+) -> dict[int, Range]:
+    """Range of each unit without a result.
 
-    >>> found = Nonresponse({7: 0}).ranges(np.array([[4.0], [8.0]]), np.array([0, 0]), np.array([1.0, 2.0]), {7: 3.0})
+    Args:
+        lacking: by unit, the stratum that it was drawn from, or -1.
+        y: float64 [n, counters], all results, n >= 1; strata: int [n], of each; x: float64 [n], their covariate, or None.
+        own: covariate of each unit here, as far as there is one above 0.
+
+    >>> found = ranges_of({7: 0}, np.array([[4.0], [8.0]]), np.array([0, 0]), np.array([1.0, 2.0]), {7: 3.0})
     >>> found[7].middle.tolist(), found[7].half.tolist()
     ([12.0], [12.0])
     """
+    return {unit: _range(stratum, y, strata, x, own.get(unit)) for unit, stratum in lacking.items()}
 
-    strata: dict[int, int] = field(default_factory=dict)
 
-    @property
-    def units(self) -> list[int]:
-        """The units, ascending."""
-        return sorted(self.strata)
-
-    def ranges(
-        self, y: Floats, strata: NDArray[np.integer], x: Floats | None, own: Mapping[int, float]
-    ) -> dict[int, Range]:
-        """Range of each unit.
-
-        Args:
-            y: float64 [n, counters], all results, n >= 1; strata: int [n], of each; x: float64 [n], their covariate, or None.
-            own: covariate of each unit here, as far as there is one above 0.
-        """
-        return {unit: self._range(stratum, y, strata, x, own.get(unit)) for unit, stratum in self.strata.items()}
-
-    @staticmethod
-    def _range(stratum: int, y: Floats, strata: NDArray[np.integer], x: Floats | None, own: float | None) -> Range:
-        peers = (strata == stratum) if stratum >= 0 and bool((strata == stratum).any()) else np.ones(len(y), dtype=bool)
-        scale = 1.0
-        if x is not None and own and bool((peers & (x > 0.0)).any()):
-            peers = peers & (x > 0.0)
-            y, scale = y / np.where(x > 0.0, x, 1.0)[:, None], own
-        mean, most = y[peers].mean(axis=0), y[peers].max(axis=0)
-        return Range(scale * mean, scale * np.maximum(most - mean, mean))
+def _range(stratum: int, y: Floats, strata: NDArray[np.integer], x: Floats | None, own: float | None) -> Range:
+    peers = (strata == stratum) if stratum >= 0 and bool((strata == stratum).any()) else np.ones(len(y), dtype=bool)
+    scale = 1.0
+    if x is not None and own and bool((peers & (x > 0.0)).any()):
+        peers = peers & (x > 0.0)
+        y, scale = y / np.where(x > 0.0, x, 1.0)[:, None], own
+    mean, most = y[peers].mean(axis=0), y[peers].max(axis=0)
+    return Range(scale * mean, scale * np.maximum(most - mean, mean))
 
 
 def with_nonresponse(
@@ -96,11 +85,7 @@ def with_nonresponse(
         domains=domains,
         ratios={name: _ratio(ratio, look.estimates, estimates, ratios[name]) for name, ratio in look.ratios.items()},
     )
-    met = look.met and all(
-        e.half_width <= one.relative_error * abs(e.estimate) * (1.0 + 1e-9)
-        for one in budget.each()
-        for e in wider.budgeted(one.counter, one.scope)
-    )
+    met = look.met and all(wider.meets(one) for one in budget.each())
     return replace(wider, met=met, warnings=[*look.warnings, _sentence(len(ranges), part_added(look, wider, budget))])
 
 

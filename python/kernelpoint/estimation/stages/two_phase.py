@@ -74,7 +74,7 @@ class TwoPhaseSampling(CellSampling):
         m = np.bincount(h, minlength=len(N))
         A = np.where(m < N, N * (N - m) / np.maximum(m, 1), 0.0)
         D = np.bincount(h, weights=(copies - (N / np.maximum(m, 1))[h]) ** 2, minlength=len(N))
-        size = np.asarray(self.design.means[self.design.predicted_by(self._target, self._target)])
+        size = np.asarray(self.design.means[self.design.predicted_by(self.target, self.target)])
         mean2 = (np.bincount(h, weights=size[inside], minlength=len(N)) / np.maximum(m, 1)) ** 2
         added = float((D * mean2).sum()) / max(float((A * mean2).sum()), 1e-300)
         return A + D, 1.0 + added
@@ -200,10 +200,10 @@ class TwoPhaseSampling(CellSampling):
 
     def _assumptions(self) -> list[str]:
         found = super()._assumptions()
-        total = self._of_first(self._target)
+        total = self._of_first(self.target)
         share = 100.0 * math.sqrt(self._weights[1]) * total.std_error / max(abs(total.estimate), 1e-300)
         counts = f"{int(self._sample.sum()):,} of {len(self._sample):,} units are observed"
-        return [f"{counts}, which leaves a standard error of {share:.2g} % of {self._target}", *found]
+        return [f"{counts}, which leaves a standard error of {share:.2g} % of {self.target}", *found]
 
     # ---- growth -----------------------------------------------------------------------------------------------------
 
@@ -220,8 +220,8 @@ class TwoPhaseSampling(CellSampling):
 
     def _error_of_first(self) -> float:
         """Relative half-width that the first sample alone leaves."""
-        first = self._of_first(self._target)
-        V = sum(self._variances_of_first(self._target, [(1.0, self._target)]))
+        first = self._of_first(self.target)
+        V = sum(self._variances_of_first(self.target, [(1.0, self.target)]))
         half = quantile(self._first_alpha, max(first.degrees_of_freedom, 1.0)) * math.sqrt(V)
         return half / max(abs(first.estimate), 1e-300)
 
@@ -231,11 +231,11 @@ class TwoPhaseSampling(CellSampling):
         """
         if self._parts.whole:
             return True
-        told, scatter = self._variances_of_first(self._target, [(1.0, self._target)])
-        if self._fits[self._target].fits[0].doubted or scatter > constants.MOST_SCATTER * told:
+        told, scatter = self._variances_of_first(self.target, [(1.0, self.target)])
+        if self._fits[self.target].fits[0].doubted or scatter > constants.MOST_SCATTER * told:
             return False
-        eps, total = self.budget.relative_error, abs(self._of_first(self._target).estimate)
-        return self._error_of_first() > eps or self._first_guard(self._target) > eps * total
+        eps, total = self.budget.relative_error, abs(self._of_first(self.target).estimate)
+        return self._error_of_first() > eps or self._first_guard(self.target) > eps * total
 
     def grow(self, left: ErrorBudget) -> bool:
         """More cells, or, where the first sample leaves too much, more of that; see `drawn`."""
