@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -109,15 +110,8 @@ class Sieve(Policy):
             for part, representative in _strata_of(units, counts[units], threads[units], self.parameters.theta):
                 strata[part] = len(chosen)
                 chosen.append(representative)
-        order = numbered(strata)
-        return Design(
-            strata=order,
-            first_sizes=np.ones(len(chosen), dtype=np.int64),
-            u=population.u,
-            x=np.where(np.isfinite(counts), counts, 0.0),
-            clusters=np.arange(len(chosen)),
-            chosen=np.array(sorted(chosen), dtype=np.int64),
-        )
+        design = Design.purposive(numbered(strata), population.u, np.array(chosen, dtype=np.int64))
+        return replace(design, x=np.where(np.isfinite(counts), counts, 0.0))
 
 
 def _strata_of(
