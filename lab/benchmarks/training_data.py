@@ -31,14 +31,14 @@ def draw_sizes(family: Family, random: np.random.Generator) -> dict[str, int]:
     sizes = {}
     for name, (small, medium, _) in family.parameters.items():
         if name == "number":
-            sizes[name] = int(random.integers(1, family.limits(name)[1]))
+            sizes[name] = int(random.integers(1, family.size(name).high))
         elif name == "width":
             sizes[name] = int(random.choice([w for w in family.widths if w <= 8]))
         elif name == "block":
             sizes[name] = int(random.choice([64, 128, 256]))
         else:
             value = int(np.exp(random.uniform(np.log(max(2, small / 4)), np.log(2 * medium))))
-            multiple = family.multiples.get(name, 1)
+            multiple = family.size(name).multiple
             sizes[name] = max(multiple, value // multiple * multiple)
     return sizes
 

@@ -131,7 +131,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"name": "copy", "sizes": {"block": [33]}}, "block=33: allowed: 32 to 1024, a multiple of 32"),
     ({"name": "copy", "sizes": {"n": [1, 2]}}, "2 numbers given; allowed: 1"),
     ({"name": "reduction", "sizes": {"block": [32]}}, "block=32: allowed: 64 to 1024"),
-    ({"name": "gemm", "sizes": {"width": [8]}}, "width=8: allowed for gemm: 2, 4"),
+    ({"name": "gemm", "sizes": {"width": [8]}}, "width=8: allowed: 2, 4"),
     ({"name": "gemm", "sizes": {"m": [1 << 20], "k": [1 << 20]}}, "below 4 GiB"),
     ({"name": "spmv", "sizes": {"rows": [0]}}, "rows=0: allowed: 1 to"),
     ({"name": "iterative-solver", "sizes": {"rows": [16]}}, "rows=16: allowed: 64 to"),

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from kernelpoint.errors import ConfigError, did_you_mean
 from kernelpoint.randomness import generator
-from kernelpoint_lab.synth.families import FAMILIES, SCALES, Family
+from kernelpoint_lab.synth.families import FAMILIES, SCALES
 from kernelpoint_lab.synth.launch import Launch
 from kernelpoint_lab.synth.lists import DESCRIPTION, LIST, HostCopy
 from kernelpoint_lab.synth.memory import Memory
-from kernelpoint_lab.synth.sizes import Given, Size, sizes_of, with_sizes
+from kernelpoint_lab.synth.sizes import Given, checked, sizes_of, with_sizes
 from kernelpoint_lab.synth.workloads import DEFAULT_LAUNCHES, LAUNCHES, WORKLOADS
 from kernelpoint_lab.synth.writer import TRACER_VERSIONS
 
@@ -56,29 +56,15 @@ def compose(
     if launches is not None:
         _within("--launches", launches, *LAUNCHES)
     if name in FAMILIES:
-        parameters = family_parameters(FAMILIES[name], scale, sizes)
-        launch = FAMILIES[name].build(Memory(), generator(seed, "synth"), parameters)
+        family = FAMILIES[name]
+        given = checked(name, {size: family.size(size) for size in family.parameters}, sizes)
+        parameters = family.defaults(scale) | {size: number for size, (number,) in given.items()}
+        launch = family.build(Memory(), generator(seed, "synth"), parameters)
         description = {"name": name, "parameters": {"scale": scale, **parameters}, "seed": seed}
         return Request(repeat(launch), launches or 1, description)
     shape = with_sizes(name, WORKLOADS[name].shapes[scale], sizes)
     description = {"name": name, "parameters": {"scale": scale, **sizes_of(shape)}, "seed": seed}
     return Request(WORKLOADS[name].sequence(shape, seed), launches or DEFAULT_LAUNCHES, description)
-
-
-def family_parameters(family: Family, scale: str, sizes: Given) -> dict[str, int]:
-    """The family's defaults at `scale` with `sizes` in their place. Raises ConfigError for a size that cannot be."""
-    parameters = family.defaults(scale)
-    for name, values in sizes.items():
-        if name not in parameters:
-            near = did_you_mean(name, parameters)
-            raise ConfigError(f"--set {name}: {family.name} has no size {name}{near}; allowed: {', '.join(parameters)}")
-        low, high = family.limits(name)
-        (value,) = Size(name, low, high, family.multiples.get(name, 1)).check(name, values)
-        if name == "width" and value not in family.widths:
-            widths = ", ".join(map(str, family.widths))
-            raise ConfigError(f"--set width={value}: allowed for {family.name}: {widths} (bytes)")
-        parameters[name] = value
-    return parameters
 
 
 def prepare(directory: Path, force: bool, version: int, ending: str = "traceg") -> None:

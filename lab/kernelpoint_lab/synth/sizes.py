@@ -23,6 +23,7 @@ class Size:
         multiple: what each number must be a multiple of.
         count: how few and how many numbers are allowed.
         rising: True if each must be larger than the one before it.
+        among: the only numbers allowed; empty: all from low to high.
     """
 
     what: str
@@ -31,6 +32,7 @@ class Size:
     multiple: int = 1
     count: tuple[int, int] = (1, 1)
     rising: bool = False
+    among: tuple[int, ...] = ()
 
     def check(self, name: str, numbers: Sequence[int]) -> Numbers:
         """The numbers as a tuple. Raises ConfigError where one of them is not allowed.
@@ -45,6 +47,8 @@ class Size:
                 f"{option}: {len(numbers)} numbers given; allowed: {fewest} to {most}, separated by commas"
             )
         for number in numbers:
+            if self.among and number not in self.among:
+                raise ConfigError(f"{option}: allowed: {', '.join(map(str, self.among))}")
             if not self.low <= number <= self.high or number % self.multiple:
                 of = "" if self.multiple == 1 else f", a multiple of {self.multiple}"
                 raise ConfigError(f"{option}: allowed: {self.low} to {self.high}{of}")
@@ -77,22 +81,25 @@ def sizes_of(shape: Any) -> dict[str, Numbers]:
     return {name: value if isinstance(value, tuple) else (value,) for name, value in values.items()}
 
 
+def checked(owner: str, sizes: Mapping[str, Size], given: Given) -> dict[str, Numbers]:
+    """The given numbers by size. Raises ConfigError where there is no such size, or a number is not allowed."""
+    for name in given:
+        if name not in sizes:
+            raise ConfigError(
+                f"--set {name}: {owner} has no size {name}{did_you_mean(name, sizes)}; allowed: {', '.join(sizes)}"
+            )
+    return {name: sizes[name].check(name, numbers) for name, numbers in given.items()}
+
+
 def with_sizes(owner: str, shape: Shape, given: Given) -> Shape:
     """The shape with the given sizes in place of its own.
 
     Raises:
         ConfigError: the shape has no such size, or the value is not allowed.
     """
-    known = {f.name: f for f in fields(shape)}  # type: ignore[arg-type]  # every shape is a dataclass
-    changes: dict[str, Any] = {}
-    for name, values in given.items():
-        if name not in known:
-            raise ConfigError(
-                f"--set {name}: {owner} has no size {name}{did_you_mean(name, known)}; allowed: {', '.join(known)}"
-            )
-        metadata = known[name].metadata
-        checked = metadata["size"].check(name, values)
-        changes[name] = checked[0] if metadata["single"] else checked
+    known = {f.name: f.metadata for f in fields(shape)}  # type: ignore[arg-type]  # every shape is a dataclass
+    found = checked(owner, {name: about["size"] for name, about in known.items()}, given)
+    changes = {name: numbers[0] if known[name]["single"] else numbers for name, numbers in found.items()}
     return replace(shape, **changes)  # type: ignore[type-var]
 
 

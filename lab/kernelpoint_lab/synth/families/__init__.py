@@ -11,6 +11,7 @@ from kernelpoint_lab.synth.families import attention, dense, elementwise, images
 from kernelpoint_lab.synth.families.graphs import power_law_graph, sparse_matrix
 from kernelpoint_lab.synth.launch import Launch
 from kernelpoint_lab.synth.memory import Memory
+from kernelpoint_lab.synth.sizes import Size
 
 SCALES = ("small", "medium", "large")
 Sizes = Mapping[str, int]
@@ -36,10 +37,11 @@ class Family:
     multiples: Mapping[str, int]
     widths: tuple[int, ...] = (4,)
 
-    def limits(self, parameter: str) -> tuple[int, int]:
-        """The smallest and largest value; where memory runs out first, that is refused when the tensors are made."""
-        low, high = LIMITS.get(parameter, OTHER_LIMITS)
-        return max(low, self.multiples.get(parameter, 1)), high
+    def size(self, parameter: str) -> Size:
+        """The numbers allowed; where memory runs out first, that is refused when the tensors are made."""
+        (low, high), multiple = LIMITS.get(parameter, OTHER_LIMITS), self.multiples.get(parameter, 1)
+        among = self.widths if parameter == "width" else ()
+        return Size(parameter, max(low, multiple), high, multiple, among=among)
 
     def defaults(self, scale: str) -> dict[str, int]:
         """The parameters at a scale.
