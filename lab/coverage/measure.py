@@ -20,26 +20,30 @@ run of one configuration, and predictions are those of the other. `--show` names
     single    the open unit that breaks the budget first: medians of its multiple and of that of a unit of mean size; mean
               probability of being drawn; share of runs that draw it, or whose interval leaves the total out, where it takes
               twice the multiple
+    forecasts share of runs that take what `kernelpoint plan` forecasts, launches and speedup, in the 80 % range; what they take
+              over what the rehearsal of a run as predicted takes (without the margin), 10th, 50th and 90th percentile
+    groups    correction lines shared by alike kernels (groups.py), of workloads with `--lists`
+    paired    the ratio of the two full runs (paired.py), of workloads with `--lists`
 """
 
 from __future__ import annotations
 
 import re
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from itertools import pairwise
-from typing import NamedTuple
+from pathlib import Path
 
 import numpy as np
 from full_runs import RUNS, SHARED_DATA
+from groups import GROUPS
 from made_up import MADE_UP
 from populations import PROFILES, Population, full_runs, population
 from runs import (
+    Experiment,
     Numbers,
-    Show,
-    add_folder,
     arguments,
     bias,
     mean,
@@ -47,16 +51,19 @@ from runs import (
     most,
     percent,
     print_table,
+    quantiles,
     share,
     speedup,
     text_of,
     times,
 )
-from trouble import GROUPS
+from trouble import GROUPS as TROUBLES
 
 from kernelpoint.estimation import ErrorBudget, Look
+from kernelpoint.planning.rehearsals import ranged, rehearse
 from kernelpoint.randomness import generator
 from kernelpoint.report.counters import WEAK
+from paired import PAIRED
 
 RATES = tuple(1.0 / n for n in (5, 10, 20, 30, 40, 60, 80, 120, 200))
 SLOW = 3.0
@@ -90,7 +97,7 @@ def populations(options: Namespace) -> Iterator[Population]:
     for people in full_runs(options):
         if options.wrong:
             yield from wrong_models(people, options.counter)
-        for trouble in GROUPS.get(options.trouble, filter(None, options.trouble.split(","))):
+        for trouble in TROUBLES.get(options.trouble, filter(None, options.trouble.split(","))):
             yield people.with_trouble(trouble, f"{trouble} {people.name}")
         if not (options.wrong or options.trouble):
             yield people
@@ -188,12 +195,20 @@ def single(people: Population, eps: float, options: Namespace) -> Rows:
     yield (), filter(None, map(one, range(options.seeds)))
 
 
-class Experiment(NamedTuple):
-    """The rows of a population at a budget, their columns, and the heading of a further label."""
+def forecasts(people: Population, eps: float, options: Namespace) -> Rows:
+    people, budget = replace(people, predictions={"cycles": people.predictions["cycles"]}), ErrorBudget(eps)
+    predicted = people.predictions["cycles"]
 
-    rows: Callable[[Population, float, Namespace], Rows]
-    columns: Mapping[str, Show]
-    label: str = ""
+    def one(seed: int) -> Sequence[float]:
+        run = people.run(budget, seed)
+        rehearsed = rehearse(people.design(budget, seed), budget, "regression", predicted, seed)
+        launches = [float(len(units)) for units in (*rehearsed, run.engine.drawn())]
+        cost = [float(predicted[units].sum() / predicted.sum()) for units in rehearsed] + [run.spent]
+        ranges = [ranged(first, max(first, second)) for first, second, _ in (launches, cost)]
+        within = [low <= taken <= high for (low, high), (*_, taken) in zip(ranges, (launches, cost), strict=True)]
+        return *within, launches[2] / launches[0], cost[2] / cost[0]
+
+    yield (), map(one, range(options.seeds))
 
 
 EXPERIMENTS = {
@@ -204,23 +219,32 @@ EXPERIMENTS = {
     "counters": Experiment(
         counters,
         {"draws": mean, "held": share, "of those known": share, "known": share, "half-width": median_percent, "no zeros": mean},
-        "counter",
+        ("counter",),
     ),
-    "unseen": Experiment(unseen, {"sentence wrong": share, "stated": percent}, "slow"),
+    "unseen": Experiment(unseen, {"sentence wrong": share, "stated": percent}, ("slow",)),
     "planted": Experiment(
         planted,
         {"held": share, "with the sentence": share, "sentence wrong": share, "slow share": percent, "stated": percent},
-        "planted",
+        ("planted",),
     ),
     "single": Experiment(
         single, {"multiple": times, "of a mean unit": times, "probability": share, "drawn or out": share}
     ),
+    "forecasts": Experiment(
+        forecasts,
+        {"launches in range": share, "speedup in range": share, "launches, times": quantiles, "cost, times": quantiles},
+    ),
+    "groups": GROUPS,
+    "paired": PAIRED,
 }  # fmt: skip
 
 
 def main() -> None:
     parser = arguments(__doc__, 60, "0.05,0.01,0.005")
-    add_folder(parser, is_optional=True)
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--truth", default="v100")
+    parser.add_argument("--model", default="rtx")
+    parser.add_argument("--lists", nargs="*", default=[], metavar="NAME=LIST", help="traces of workloads of FOLDER")
     real = (*RUNS, "simpletorch accelsim", *PROFILES) if SHARED_DATA.is_dir() else RUNS
     parser.add_argument("--populations", default=",".join((*real, *MADE_UP)))
     parser.add_argument("--show", choices=EXPERIMENTS, default="held")
@@ -228,11 +252,12 @@ def main() -> None:
     parser.add_argument("--counter", default="cycles", help="of the budget")
     parser.add_argument("--further", default="", help="further targets: dram_reads=0.05,l2_accesses=0.05")
     parser.add_argument("--wrong", action="store_true", help="models made wrong on purpose instead of the model")
-    parser.add_argument("--trouble", default="", help=f"names of trouble.py, or one of {', '.join(GROUPS)}")
+    parser.add_argument("--trouble", default="", help=f"names of trouble.py, or one of {', '.join(TROUBLES)}")
     options = parser.parse_args()
+    options.lists = dict(text.split("=", 1) for text in options.lists)
     shown = EXPERIMENTS[options.show]
     print_table(
-        ["population", "budget", *filter(None, [shown.label])],
+        ["population", "budget", *shown.labels],
         shown.columns,
         (
             ((people.name, text_of(eps), *label), numbers)

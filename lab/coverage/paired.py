@@ -1,23 +1,20 @@
 """Coverage of the bound of `kernelpoint compare` on the ratio of two full runs, and how much tighter it is than two bounds.
 
-    kernelpoint-host -trace LIST -config GPU -results FOLDER/NAME-GPU.csv    # once for each workload and GPU
-    python lab/coverage/paired.py FOLDER NAME=LIST ... --truth v100 --model rtx --seeds 50
-
 Policy `kernelpoint` without predictions, on both GPUs: share of seeds whose paired interval holds the ratio of the full runs'
 cycles; its half-width, and that of the ratio from both runs' own bounds, relative to the ratio; median over seeds of one over
-the other; mean error; launches drawn in both runs.
+the other; mean error; launches drawn in both runs. `--lists NAME=LIST` names the traces of workloads.
 """
 
 from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from full_runs import known_from_traces
-from populations import Population, full_runs, with_traces
-from runs import Numbers, add_folder, arguments, mean, percent, print_table, share, text_of, times
+from populations import Population, with_traces
+from runs import Experiment, Numbers, mean, percent, share, times
 
 from kernelpoint.estimation import ErrorBudget
 from kernelpoint.estimation.paired import joint_error_probability, paired_totals
@@ -47,26 +44,28 @@ def one(people: Population, second: np.ndarray, eps: float, seed: int) -> Sequen
     return pair.ratio.contains(truth), paired, separate, separate / max(paired, 1e-12), error, len(drawn)
 
 
-def rows(options: Namespace) -> Iterator[tuple[Sequence[object], Numbers]]:
-    """Each workload that has a list, at each budget."""
-    lists = dict(workload.split("=", 1) for workload in options.workloads)
-    for run in (run for run in full_runs(options) if run.name in lists):
-        people = with_traces(run.name, run.y, known_from_traces(launch_paths(lists[run.name])))
-        second = run.predictions["cycles"]
-        for eps in options.budgets:
-            numbers = map(partial(one, people, second, eps), range(options.seeds))
-            yield (run.name, f"{second.sum() / run.y.sum():.4f}", text_of(eps)), numbers
+@cache
+def with_list(people: Population, trace_list: str) -> Population:
+    """The population without predictions, known by its traces."""
+    return with_traces(people.name, people.y, known_from_traces(launch_paths(trace_list)))
 
 
-def main() -> None:
-    parser = arguments(__doc__, 50, "0.05,0.01")
-    add_folder(parser)
-    parser.add_argument("workloads", nargs="+", help="NAME=LIST")
-    columns = {
-        "held": share, "paired": percent, "separate": percent, "tighter": times, "error": percent, "common launches": mean,
-    }  # fmt: skip
-    print_table(["workload", "ratio", "budget"], columns, rows(parser.parse_args()))
+def rows(people: Population, eps: float, options: Namespace) -> Iterator[tuple[Sequence[object], Numbers]]:
+    if people.name in options.lists:
+        second = people.predictions["cycles"]
+        numbers = map(partial(one, with_list(people, options.lists[people.name]), second, eps), range(options.seeds))
+        yield (f"{second.sum() / people.y.sum():.4f}",), numbers
 
 
-if __name__ == "__main__":
-    main()
+PAIRED = Experiment(
+    rows,
+    {
+        "held": share,
+        "paired": percent,
+        "separate": percent,
+        "tighter": times,
+        "error": percent,
+        "common launches": mean,
+    },
+    ("ratio",),
+)

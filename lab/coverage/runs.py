@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import binom
@@ -45,6 +45,11 @@ def largest(values: np.ndarray) -> str:
     return f"{100 * np.abs(values).max():.3f} %"
 
 
+def quantiles(values: np.ndarray) -> str:
+    """10th, 50th and 90th percentile."""
+    return ", ".join(f"{q:.2f}" for q in np.quantile(values, (0.1, 0.5, 0.9)))
+
+
 def median_percent(values: np.ndarray) -> str:
     return f"{100 * np.nanmedian(values):.3g} %" if np.isfinite(values).any() else "-"
 
@@ -52,6 +57,20 @@ def median_percent(values: np.ndarray) -> str:
 def times(values: np.ndarray) -> str:
     """Median of factors."""
     return f"{np.median(values):.3g}x"
+
+
+class Experiment(NamedTuple):
+    """What `measure.py --show` tells.
+
+    Attributes:
+        rows: of a population (populations.py) at a budget: further labels, and the numbers of the runs.
+        columns: their headings, and how each is shown.
+        labels: headings of the further labels.
+    """
+
+    rows: Callable[[Any, float, Namespace], Iterator[tuple[Sequence[object], Numbers]]]
+    columns: Mapping[str, Show]
+    labels: Sequence[str] = ()
 
 
 def print_table(
@@ -82,13 +101,6 @@ def arguments(about: str | None, seeds: int, budgets: str) -> ArgumentParser:
     parser.add_argument("--seeds", type=int, default=seeds)
     parser.add_argument("--budgets", type=lambda text: [float(part) for part in text.split(",")], default=budgets)
     return parser
-
-
-def add_folder(parser: ArgumentParser, is_optional: bool = False) -> None:
-    """Options of populations.full_runs."""
-    parser.add_argument("folder", type=Path, nargs="?" if is_optional else None)
-    parser.add_argument("--truth", default="v100")
-    parser.add_argument("--model", default="rtx")
 
 
 def too_seldom(held: int, runs: int, confidence: float = 0.95) -> bool:

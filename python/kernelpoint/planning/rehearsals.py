@@ -34,8 +34,8 @@ LINE_ERROR, PREDICTION_ERROR, LAUNCH_ERROR = 0.03, 0.003, 0.003
 # In a run that is less like what is known: how far the first launch of each stratum is off, and how far launches of equal
 # predictions are, as a part of the coefficient of variation of the predictions in their stratum
 FIRST_LAUNCH_EXCESS, VARIATION_SHARE = 0.2, 0.05
-# Of recorded runs (lab/coverage/forecasts.py), nine of ten take no less than the first rehearsal divided by MARGIN, and nine of
-# ten no more than lies this part of the way, in logarithms, from the first rehearsal to the second.
+# Of recorded runs (lab/coverage/measure.py --show forecasts), nine of ten take no less than the first rehearsal divided by
+# MARGIN, and nine of ten no more than lies this part of the way, in logarithms, from the first rehearsal to the second.
 MARGIN, PART_OF_WAY = 1.1, 0.75
 
 
