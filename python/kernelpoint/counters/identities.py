@@ -126,7 +126,7 @@ def _moved(e: Estimate, balance: Balance) -> Estimate:
     value = balance.values[e.counter]
     half = math.nan if math.isnan(e.half_width) else balance.half_widths[e.counter]
     computed = min(e.computed + abs(value - e.estimate), half) if math.isfinite(e.computed) else half
-    return replace(e, estimate=value, half_width=half, relative_half_width=_relative(half, value), computed=computed)
+    return e.moved(value, half, computed=computed)
 
 
 def _ratio(name: str, ratio: Estimate, estimates: Mapping[str, Estimate]) -> Estimate:
@@ -137,14 +137,7 @@ def _ratio(name: str, ratio: Estimate, estimates: Mapping[str, Estimate]) -> Est
     value = above.estimate / below.estimate
     own = ratio.half_width + abs(value - ratio.estimate)
     half = min(own, (above.half_width + value * below.half_width) / below.estimate)
-    computed = min(ratio.computed + abs(value - ratio.estimate), half)
-    return replace(
-        ratio, estimate=value, half_width=half, relative_half_width=_relative(half, value), computed=computed
-    )
-
-
-def _relative(half: float, value: float) -> float:
-    return half / abs(value) if value else (0.0 if half == 0.0 else half * math.inf)
+    return ratio.moved(value, half, computed=min(ratio.computed + abs(value - ratio.estimate), half))
 
 
 # ---- least squares ---------------------------------------------------------------------------------------------------

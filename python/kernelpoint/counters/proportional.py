@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kernelpoint.estimation import Engine, Estimate, Look, constants
+from kernelpoint.estimation import Engine, Look, constants
 from kernelpoint.estimation.quantiles import two_sided
 from kernelpoint.planning.plan import Plan
 from kernelpoint.simulators import simulators
@@ -58,23 +58,19 @@ def with_proportional(look: Look, engine: Engine, plan: Plan, stay: Iterable[str
         if event in PREDICTED:
             total = float(x[free].sum()) + others
             if total > 0.0:
-                estimates[name] = replace(_stated(old, total, z * PREDICTED[event] * total), simulated=math.nan)
+                estimates[name] = old.moved(total, z * PREDICTED[event] * total, simulated=math.nan)
             continue
         total, half = proportional_total(values, x[at], groups[at], x[free], groups[free], old.confidence)
         total += others
         off = look.estimates["cycles"].relative_half_width if of_cycles else 0.0
         half = math.hypot(half, z * _not_restored(name, event) * total, off * total)
         if half < math.inf and not half >= old.half_width:
-            estimates[name] = _stated(old, total, half)
+            estimates[name] = old.moved(total, half)
     return replace(look, estimates=estimates)
 
 
 def _not_restored(name: str, event: str) -> float:
     return REPLAY.get(name, REPLAY.get(event, 0.0)) if name in EVENTS else OF_ITSELF
-
-
-def _stated(e: Estimate, total: float, half: float) -> Estimate:
-    return replace(e, estimate=total, half_width=half, relative_half_width=half / total)
 
 
 def proportional_total(

@@ -38,21 +38,18 @@ def error_probability(bound: Bound, alpha: float, kinds: Sequence[Kind]) -> floa
     return max(alpha * constants.SHARES[kind] * share, 1e-12)  # Numerics: a quantile must exist
 
 
-def stated(computed: float, estimate: float, relative_error: float, influence: float = 0.0) -> float:
-    """The half-width that is stated: max(t SE, eps |that|, influence), 0 where nothing is left to chance.
+def stated(computed: float, estimate: float, relative_error: float) -> float:
+    """The half-width that is stated: max(t SE, eps |that|), 0 where nothing is left to chance.
 
     A run stops because its estimated variance is small, and of the small ones the too small ones are the ones that stop it.
     So a run claims its budget, +- eps, as in fixed-width sequential estimation (Chow and Robbins 1965), not the smaller
     figure by which it seems to beat it: measured, t SE alone holds the truth too seldom on populations with rare slow
     launches, while the budget holds. t SE follows from `std_error` and `degrees_of_freedom`, which are reported as they are.
 
-    influence: how far the total moves if the draw that stands for most of it is off by Design.allowance: an outlier
-    that was not sampled is not in the estimated variance.
-
-    >>> stated(3.0, 1000.0, 0.01), stated(30.0, 1000.0, 0.01), stated(0.0, 1000.0, 0.01), stated(3.0, 1000.0, 0.01, 25.0)
-    (10.0, 30.0, 0.0, 25.0)
+    >>> stated(3.0, 1000.0, 0.01), stated(30.0, 1000.0, 0.01), stated(0.0, 1000.0, 0.01)
+    (10.0, 30.0, 0.0)
     """
-    return computed if computed == 0.0 else max(computed, relative_error * abs(estimate), influence)
+    return computed if computed == 0.0 else max(computed, relative_error * abs(estimate))
 
 
 def relative(half_width: float, estimate: float, relative_error: float) -> float:

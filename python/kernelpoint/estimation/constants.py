@@ -59,5 +59,5 @@ APART = 0.05  # groups with a larger share of the total have a first leaf each, 
 
 # A sample in two phases
 FIRST_SHARE = 0.7  # part of the budget that a larger first sample is sized for
-LEAST_SHARE = 0.1  # part of it that the second sample is sized for at least
+LEAST_SECOND_SHARE = 0.1  # part of it that the second sample is sized for at least
 MOST_SCATTER = 0.5  # of its variance, by which predictions may scatter where traces are asked for on their word

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kernelpoint.estimation.bounds import relative, stated
 from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.unseen import OpenUnit
 
@@ -38,6 +39,50 @@ class Estimate:
     confidence: float
     simulated: float
     computed: float = math.nan
+
+    @classmethod
+    def bounded(
+        cls,
+        counter: str,
+        estimate: float,
+        computed: float,
+        guard: float,
+        error: float,
+        degrees: float,
+        simulated: float,
+        budget: ErrorBudget,
+    ) -> Estimate:
+        """An estimate whose half-width is no less than t SE, the error budget and what outliers may change.
+
+        Args:
+            computed: t SE; nan where no bound is stated.
+            guard: change of the total by outliers, which are in no estimated variance if none is drawn.
+            error, degrees: standard error, and degrees of freedom of its square.
+
+        >>> Estimate.bounded("cycles", 1000.0, 3.0, 25.0, 1.5, 9.0, 50.0, ErrorBudget(0.01)).half_width
+        25.0
+        """
+        allowed, half = budget.allowed(counter), computed
+        if not math.isnan(computed):
+            half = max(stated(computed, estimate, allowed), guard)
+        part = relative(half, estimate, allowed)
+        known = max(computed, guard)
+        return cls(counter, estimate, half, part, error, degrees, budget.confidence, simulated, known)
+
+    @classmethod
+    def unknown(cls, counter: str, confidence: float) -> Estimate:
+        """A ratio over a total of 0."""
+        nan = math.nan
+        return cls(counter, nan, nan, nan, nan, 0.0, confidence, nan)
+
+    def moved(self, estimate: float, half_width: float, **more: Any) -> Estimate:
+        """The same with another value and half-width, and `more` fields.
+
+        >>> Estimate("cycles", 200.0, 4.0, 0.02, 2.0, 9.0, 0.95, 50.0).moved(400.0, 10.0).relative_half_width
+        0.025
+        """
+        part = relative(half_width, estimate, 0.0)
+        return replace(self, estimate=estimate, half_width=half_width, relative_half_width=part, **more)
 
     def contains(self, truth: float) -> bool:
         """True if the interval holds a value, allowing for rounding in the sums."""

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,7 +111,7 @@ class Tree:
         sums = own.copy()
         for part in range(self.count - 1, 0, -1):
             sums[self.parents[part]] += sums[part]
-        return np.concatenate([sums, np.where(self._leaf, 0.0, own)])
+        return np.concatenate([sums, np.where(self.leaf, 0.0, own)])
 
     def largest_squares(self, values: Floats, strata: NDArray[np.integer]) -> Floats:
         """Sum over strata (int [N], from -1) of the squared largest value (float64 [N], 0 or more) of the units of each part,
@@ -136,11 +136,12 @@ class Tree:
         largest = np.zeros(len(pairs))
         np.maximum.at(largest, which, values)
         sums = np.bincount(pairs // strata_count, weights=largest**2, minlength=2 * self.count).astype(np.float64)
-        sums[self.count :][self._leaf] = 0.0
+        sums[self.count :][self.leaf] = 0.0
         return sums
 
     @property
-    def _leaf(self) -> NDArray[np.bool_]:
+    def leaf(self) -> NDArray[np.bool_]:
+        """bool [R]: parts without a part inside."""
         return np.bincount(self.parents[1:], minlength=self.count) == 0
 
 
@@ -168,10 +169,14 @@ def subtotals(
     [(40.0, 6.0), (20.0, 3.0), (20.0, 3.0)]
     """
     totals, simulated = tree.sums(values), tree.sums(np.where(results, values, 0.0))[: tree.count]
-    half = _half_widths(tree, whole, totals, results, errors, has_bias)
+    half = np.append(whole.half_width, np.full(2 * tree.count - 1, 0.0 if whole.half_width == 0.0 else np.nan))
     if errors is not None:
+        variance = tree.sums((errors.weights - 1.0) * errors.spreads**2)
+        difference, synthetic = np.sqrt(np.maximum(variance, 0.0)), tree.sums(np.where(results, 0.0, errors.spreads))
+        if np.isfinite(whole.half_width):
+            half = _half_widths(tree, whole, totals, results, errors, np.minimum(difference, synthetic), has_bias)
         differences = tree.sums((errors.weights - 1.0) * errors.residuals)
-        totals = totals + np.where(_takes_difference(tree, results, errors), differences, 0.0)
+        totals = totals + np.where(difference <= synthetic, differences, 0.0)
     for part, one in (known or {}).items():
         totals[part], half[part] = one.estimate, one.half_width
     totals[0] = whole.estimate
@@ -179,33 +184,20 @@ def subtotals(
     for part, one in (known or {}).items():
         half[part] += abs(totals[part] - one.estimate)
     error, computed = (
-        known / whole.half_width if whole.half_width else 0.0 for known in (whole.std_error, whole.computed)
+        amount / whole.half_width if whole.half_width else 0.0 for amount in (whole.std_error, whole.computed)
     )
     return [
-        Estimate(
-            whole.counter,
-            value,
-            width,
-            relative(width, value, 0.0) if width == width else width,
-            error * width,
-            whole.degrees_of_freedom,
-            whole.confidence,
-            known,
-            computed * width,
+        replace(
+            whole,
+            estimate=value,
+            half_width=width,
+            relative_half_width=relative(width, value, 0.0) if width == width else width,
+            std_error=error * width,
+            simulated=own,
+            computed=computed * width,
         )
-        for value, width, known in zip(totals.tolist(), half[: tree.count].tolist(), simulated.tolist(), strict=True)
+        for value, width, own in zip(totals.tolist(), half[: tree.count].tolist(), simulated.tolist(), strict=True)
     ]
-
-
-def _error_sums(tree: Tree, results: NDArray[np.bool_], errors: UnitErrors) -> tuple[Floats, Floats]:
-    """sqrt(V_d) and B_d of each part."""
-    variance = tree.sums((errors.weights - 1.0) * errors.spreads**2)
-    return np.sqrt(np.maximum(variance, 0.0)), tree.sums(np.where(results, 0.0, errors.spreads))
-
-
-def _takes_difference(tree: Tree, results: NDArray[np.bool_], errors: UnitErrors) -> NDArray[np.bool_]:
-    difference, synthetic = _error_sums(tree, results, errors)
-    return difference <= synthetic
 
 
 def _half_widths(
@@ -213,14 +205,11 @@ def _half_widths(
     whole: Estimate,
     totals: Floats,
     results: NDArray[np.bool_],
-    errors: UnitErrors | None,
+    errors: UnitErrors,
+    error: Floats,
     has_bias: bool,
 ) -> Floats:
-    """H_d of each part and rest; nan where none is stated."""
-    if errors is None or not np.isfinite(whole.half_width):
-        return np.append(whole.half_width, np.full(2 * tree.count - 1, 0.0 if whole.half_width == 0.0 else np.nan))
-    difference, synthetic = _error_sums(tree, results, errors)
-    error = np.minimum(difference, synthetic)
+    """H_d of each part and rest, `error` the smaller one of sqrt(V_d) and B_d."""
     most = max(MOST_ERRORS, quantile(1.0 - whole.confidence, whole.degrees_of_freedom))
     half = min(whole.half_width / (whole.std_error or math.inf), most) * error
     share = np.where((error > 0.0) | has_bias, np.abs(totals) / (abs(whole.estimate) or 1.0), 0.0)
@@ -235,7 +224,7 @@ def _added_up(tree: Tree, totals: Floats, half: Floats) -> Floats:
     """Totals of parts and rests, so that those inside each part add up to it."""
     parents, totals = tree.whole_parents, totals.copy()
     weights = np.where(np.isfinite(half), half, 0.0) ** 2
-    weights[tree.count :][np.bincount(tree.parents[1:], minlength=tree.count) == 0] = 0.0  # a leaf has no rest
+    weights[tree.count :][tree.leaf] = 0.0  # a leaf has no rest
     inside = np.bincount(parents[1:], weights=weights[1:], minlength=tree.count)
     place = np.argsort(parents[1:], kind="stable") + 1
     ends = np.cumsum(np.bincount(parents[1:], minlength=tree.count))

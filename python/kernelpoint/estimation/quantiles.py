@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from statistics import NormalDist
 
@@ -75,3 +76,17 @@ def two_sided(alpha: float, degrees_of_freedom: float) -> float:
 def quantile(alpha: float, nu: float) -> float:
     """Of |t| with nu degrees of freedom; infinite without any. Numerics: nu down to quarters, for the cache."""
     return math.inf if nu <= 0.0 else two_sided(alpha, max(math.floor(min(nu, 400.0) * 4.0) / 4.0, 0.25))
+
+
+def satterthwaite(variances: Sequence[float], degrees: Sequence[float]) -> float:
+    """Degrees of freedom of a sum of variances, (sum v)^2 / sum v^2 / nu over all v above 0 (Satterthwaite 1946); 0 if one of
+    these has none, infinite where there is no such v.
+
+    >>> satterthwaite([2.0, 2.0, 0.0], [5.0, 5.0, 0.0])
+    10.0
+    """
+    terms = [(v, nu) for v, nu in zip(variances, degrees, strict=True) if v > 0.0]
+    if any(nu <= 0.0 for _, nu in terms):
+        return 0.0
+    below = sum(v * v / nu for v, nu in terms)
+    return sum(variances) ** 2 / below if below > 0.0 else math.inf

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.errors import ConfigError
 from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.moments import Floats, Ints
@@ -86,9 +85,9 @@ class Sampling(ABC):
         """Units of a sample that is `factor` times as large, int64, ascending: growth within it draws no other unit.
 
         Raises:
-            ConfigError: the design has no such sample.
+            NotImplementedError: the design has no such sample.
         """
-        raise ConfigError("selection: a design with predictions needs the traces of all launches")
+        raise NotImplementedError
 
     @property
     def thresholds(self) -> Floats | None:

@@ -69,9 +69,7 @@ def strata_record(design: Design | AssistedDesign) -> StrataRecord | None:
     """Record of the strata of a design in the journal; None where cells of predictions are sampled."""
     if isinstance(design, AssistedDesign):
         return None
-    strata, x, covariate = np.asarray(design.strata), design.x, None
-    if x is not None:
-        covariate = np.bincount(strata + 1, weights=x, minlength=design.label_count + 1)[1:].tolist()
+    covariate = None if design.covariate_totals is None else design.covariate_totals.tolist()
     clusters = None if design.clusters is None else np.asarray(design.clusters).tolist()
     return StrataRecord(design.sizes.tolist(), covariate, clusters)
 

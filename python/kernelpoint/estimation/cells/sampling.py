@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kernelpoint.errors import ConfigError, JournalError
 from kernelpoint.estimation import constants
-from kernelpoint.estimation.bounds import relative, stated
+from kernelpoint.estimation.bounds import relative
 from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.cells.design import AssistedDesign, Combination
 from kernelpoint.estimation.cells.fit import FULL_TRUST, Trust
@@ -188,12 +188,10 @@ class CellSampling(Sampling):
             return Estimate(name, value, half, half, 0.0, math.inf, budget.confidence, simulated, half)
         fit = self._fits[name] = self._fit(combination, self._is_of_budget(name))
         value = fit.estimate + self._simulated(combination, self._certain)
-        half = computed = math.nan
+        computed, guard = math.nan, 0.0
         if states:
-            guard, error = fit.guard(1.0 - budget.confidence), fit.half_width(self._alpha(self.looks))
-            half, computed = max(stated(error, value, budget.allowed(name), guard), guard), max(error, guard)
-        part = relative(half, value, budget.allowed(name))
-        return Estimate(name, value, half, part, fit.error, fit.nu, budget.confidence, simulated, computed)
+            computed, guard = fit.half_width(self._alpha(self.looks)), fit.guard(1.0 - budget.confidence)
+        return Estimate.bounded(name, value, computed, guard, fit.error, fit.nu, simulated, budget)
 
     def look(self, missing: int, budget: ErrorBudget) -> Look:
         """See Sampling."""
@@ -240,8 +238,7 @@ class CellSampling(Sampling):
         """A ratio of totals R = A / B by linearisation (Sarndal et al., section 5.6): error of the total of (a - R b) / B."""
         above, below = (estimates[counter] for counter in self.ratios[name])
         if below.estimate == 0.0:
-            nan = math.nan
-            return Estimate(name, nan, nan, nan, nan, 0.0, budget.confidence, nan)
+            return Estimate.unknown(name, budget.confidence)
         R = above.estimate / below.estimate
         pair = ((1.0 / below.estimate, above.counter), (-R / below.estimate, below.counter))
         found = self._estimate(name, pair, budget, states)

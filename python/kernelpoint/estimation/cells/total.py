@@ -13,7 +13,7 @@ from kernelpoint.estimation import constants
 from kernelpoint.estimation.cells.fit import AssistedFit
 from kernelpoint.estimation.cells.part import Auxiliary, Part
 from kernelpoint.estimation.moments import Floats, Ints
-from kernelpoint.estimation.quantiles import quantile
+from kernelpoint.estimation.quantiles import quantile, satterthwaite
 from kernelpoint.estimation.unseen import Draws
 
 
@@ -125,13 +125,11 @@ class TotalFit:
         return self.fits[0].doubted and self.parts[0].leaves(n).mixes
 
     def _degrees(self, variances: Sequence[float], nus: Sequence[float]) -> float:
-        """Degrees of freedom of a sum of variances (Satterthwaite 1946), or of the one that all rest on."""
+        """Degrees of freedom of a sum of variances, or of the one that all rest on."""
         if self.alike:
             return nus[0]
-        if min(nus) <= 0.0:
-            return 0.0
-        below = sum(v * v / nu for v, nu in zip(variances, nus, strict=True))
-        return sum(variances) ** 2 / below if below > 0.0 else max(nus)
+        nu = satterthwaite(variances, nus)
+        return nu if math.isfinite(nu) else max(nus)
 
 
 @dataclass(frozen=True)

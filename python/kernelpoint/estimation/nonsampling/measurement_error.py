@@ -248,8 +248,7 @@ class MeasurementErrors:
         scale = self._budget.allowed(estimate.counter) * abs(estimate.estimate)
         if math.isclose(half, scale, rel_tol=1e-9):
             half = scale  # Numerics: what is left of the budget and what is added make up the budget, but for rounding
-        relative = half / abs(estimate.estimate) if estimate.estimate else half and math.inf
-        return replace(estimate, half_width=half, relative_half_width=relative, computed=computed)
+        return estimate.moved(estimate.estimate, half, computed=computed)
 
     # ---- sentences --------------------------------------------------------------------------------------------------
 

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.estimation.bounds import relative
 from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats
@@ -103,10 +102,7 @@ def _sentence(count: int, added: float) -> str:
 
 
 def _wider(estimate: Estimate, value: float, half: float) -> Estimate:
-    computed = estimate.computed + half - estimate.half_width
-    return replace(
-        estimate, estimate=value, half_width=half, relative_half_width=relative(half, value, 0.0), computed=computed
-    )
+    return estimate.moved(value, half, computed=estimate.computed + half - estimate.half_width)
 
 
 def _added(estimates: Mapping[str, Estimate], names: list[str], more: Range) -> dict[str, Estimate]:
@@ -130,7 +126,7 @@ def _ratio(
 ) -> Estimate:
     """A ratio R = A / B is off by at most (h_A + |R| h_B) / |B| more, h what the totals are off by more than before."""
     if not after[pair[1]].estimate:
-        return replace(ratio, estimate=math.nan, half_width=math.nan, relative_half_width=math.nan)
+        return Estimate.unknown(ratio.counter, ratio.confidence)
     value = after[pair[0]].estimate / after[pair[1]].estimate
     more_above, more_below = (after[name].half_width - before[name].half_width for name in pair)
     more = (more_above + abs(value) * more_below) / abs(after[pair[1]].estimate)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.errors import HostError
 from kernelpoint.estimation.nonsampling.systematic_error import SystematicError
 from kernelpoint.estimation.quantiles import quantile
 
@@ -51,9 +50,6 @@ class Compared:
     absolute: float64 [n], the spread of replay errors of each that does not grow with its length (EXPECTED_CYCLES; 0 of other
         counters than cycles), times the launches that it stands for.
     total_variance: what these spreads of all drawn launches add to the variance of the total's relative error.
-
-    Raises:
-        HostError: the arrays differ in length.
     """
 
     kept: NDArray[np.float64]
@@ -64,12 +60,6 @@ class Compared:
     drawn: int
     absolute: NDArray[np.float64] | float = 0.0
     total_variance: float = 0.0
-
-    def __post_init__(self) -> None:
-        if not self.kept.shape == self.replayed.shape == self.chances.shape == self.dependence.shape:
-            raise HostError(
-                f"validation launches: got {len(self.kept)} from real state, {len(self.replayed)} from replayed state"
-            )
 
 
 def dependence(reads: NDArray[np.float64], cycles: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -171,7 +161,8 @@ def _successive_sums(values: NDArray[np.float64], chances: NDArray[np.float64]) 
 
 
 def first_validations(relative_error: float, confidence: float, most: int) -> int:
-    """Run-ups that a budget begins with: the fewest that use no more than AGREED_SHARE of it if they agree, `most` at most.
+    """Validation launches that a run starts with: the fewest that use no more than AGREED_SHARE of the budget if they agree, at
+    most `most`.
 
     >>> [first_validations(eps, 0.95, 12) for eps in (0.05, 0.02, 0.01, 0.005, 0.002)]
     [1, 1, 2, 2, 5]
@@ -181,7 +172,7 @@ def first_validations(relative_error: float, confidence: float, most: int) -> in
 
 
 def enough_validations(error: SystematicError, n: int, relative_error: float, confidence: float, most: int) -> int:
-    """Run-ups that should leave the error budget enough for sampling, n where more are not needed or do not help.
+    """Validation launches that should leave the error budget enough for sampling, n where more are not needed or do not help.
 
     Args:
         error: of n validation launches; most: there can be.

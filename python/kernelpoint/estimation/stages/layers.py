@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from kernelpoint.errors import ConfigError
-from kernelpoint.estimation.bounds import relative
 from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats, Ints
@@ -42,10 +41,6 @@ class LayerSampling(Sampling):
     """
 
     def __init__(self, design: Design, budget: ErrorBudget, ratios: Ratios | None = None) -> None:
-        if design.layers is None or design.in_layer is None:
-            raise ConfigError(
-                "design.layers: there are none; give the layer of each unit, and weights of units in layers"
-            )
         super().__init__(len(design.strata), budget, ratios)
         self.design, self.layers, self.weights = design, np.asarray(design.layers), np.asarray(design.in_layer)
         first = np.unique(self.layers, return_index=True)[1]
@@ -130,7 +125,7 @@ class LayerSampling(Sampling):
         error = math.hypot(found.std_error, math.sqrt(inside))
         t = two_sided(1.0 - found.confidence, max(min(found.degrees_of_freedom, 1e6), 1.0))
         half = max(found.half_width, t * error)
-        return replace(found, half_width=half, std_error=error, relative_half_width=relative(half, found.estimate, 0.0))
+        return found.moved(found.estimate, half, std_error=error)
 
     def _undrawn(self, column: int) -> tuple[Ints, Floats, Floats]:
         """Launches of sampled layers that are not drawn there, and spreads and weights as of UnitErrors.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.estimation import constants
-from kernelpoint.estimation.bounds import error_probability, relative, stated
+from kernelpoint.estimation.bounds import error_probability
 from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.cells.design import AssistedDesign, Combination
 from kernelpoint.estimation.cells.parts import next_number
 from kernelpoint.estimation.cells.sampling import CellSampling
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats, Ints
-from kernelpoint.estimation.quantiles import quantile
+from kernelpoint.estimation.quantiles import quantile, satterthwaite
 from kernelpoint.estimation.sampling import Ratios
 from kernelpoint.estimation.stages.first_phase import TwoPhaseDesign, donors
 from kernelpoint.estimation.strata.estimators import Sample
@@ -131,15 +130,13 @@ class TwoPhaseSampling(CellSampling):
         else:
             second, guard, alpha = fit.error**2, fit.guard(1.0 - budget.confidence), fit.spent(alpha)
         alpha = min(alpha, self._first_alpha)
-        nu = _joined(V1, first.degrees_of_freedom, second, math.inf if fit is None else fit.nu)
-        error, half, least = math.sqrt(V1 + second), math.nan, math.nan
+        nu = satterthwaite((V1, second), (first.degrees_of_freedom, math.inf if fit is None else fit.nu))
+        error, computed = math.sqrt(V1 + second), math.nan
         if states:
             guard = max(guard, self._first_guard(name))
             doubted = fit is not None and math.isinf(fit.half_width(alpha))
             computed = math.inf if doubted else quantile(alpha, nu) * error if error else 0.0
-            half, least = max(stated(computed, value, budget.allowed(name), guard), guard), max(computed, guard)
-        part = relative(half, value, budget.allowed(name))
-        return Estimate(name, value, half, part, error, nu, budget.confidence, found.simulated, least)
+        return Estimate.bounded(name, value, computed, guard, error, nu, found.simulated, budget)
 
     @property
     def _first_alpha(self) -> float:
@@ -175,8 +172,8 @@ class TwoPhaseSampling(CellSampling):
         m = np.bincount(h, minlength=len(N))
         size = np.abs(self.predict(units)[:, self.counters.index(name)])
         total = N * np.bincount(h, weights=size, minlength=len(N)) / np.maximum(m, 1)
-        if first.covariate_totals is not None and not design.slow_excess:
-            total = borrowed_totals(total, first.covariate_totals, first.clusters)
+        if design.covariate_totals is not None and not design.slow_excess:
+            total = borrowed_totals(total, design.covariate_totals, first.clusters)
         one = np.zeros(len(N), dtype=np.int64)
         sample = Sample(h, N, one, allowance=design.allowance, slow_excess=design.slow_excess)
         return float(
@@ -216,7 +213,7 @@ class TwoPhaseSampling(CellSampling):
     def _allowed(self, target: str) -> float:
         """Relative error that is left for the second sample; the first one is sized for the first target."""
         eps, first = super()._allowed(target), self._error_of_first()
-        return math.sqrt(max(eps * eps - first * first, (constants.LEAST_SHARE * eps) ** 2))
+        return math.sqrt(max(eps * eps - first * first, (constants.LEAST_SECOND_SHARE * eps) ** 2))
 
     def _error_of_first(self) -> float:
         """Relative half-width that the first sample alone leaves."""
@@ -270,12 +267,3 @@ class TwoPhaseSampling(CellSampling):
         drawn = CellSampling.drawn(self)
         of_donors = np.bincount(self._donor[drawn], weights=of_units[drawn], minlength=self.design.size)
         return np.asarray(of_donors[units], dtype=float)
-
-
-def _joined(V1: float, nu1: float, V2: float, nu2: float) -> float:
-    """Degrees of freedom of a sum of two variances (Satterthwaite 1946)."""
-    pairs: Sequence[tuple[float, float]] = [(v, nu) for v, nu in ((V1, nu1), (V2, nu2)) if v > 0.0]
-    if any(nu <= 0.0 for _, nu in pairs):
-        return 0.0
-    below = sum(v * v / nu for v, nu in pairs)
-    return (V1 + V2) ** 2 / below if below > 0.0 else math.inf

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 from kernelpoint.arguments import check
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import constants
+
+BLOCK = 1 << 20  # units that are summed at a time
 
 
 @dataclass(frozen=True)
@@ -88,16 +91,8 @@ class Design:
             check(name, getattr(self, name), np.ndarray)
         self._check_whole_numbers()
         units, strata = len(self.strata), len(self.first_sizes)
-        for name, length in (
-            ("u", units),
-            ("x", units),
-            ("domains", units),
-            ("layers", units),
-            ("in_layer", units),
-            ("kernels", units),
-            ("cost", strata),
-            ("clusters", strata),
-        ):
+        lengths = dict.fromkeys(("u", "x", "domains", "layers", "in_layer", "kernels"), units)
+        for name, length in {**lengths, "cost": strata, "clusters": strata}.items():
             value = getattr(self, name)
             if value is not None and len(value) != length:
                 raise ConfigError(
@@ -119,6 +114,8 @@ class Design:
             self._check_chosen()
         if self.domains is not None:
             self._check_domains(self.domains)
+        if len({value is None for value in (self.layers, self.in_layer, self.kernels)}) > 1:
+            raise ConfigError("design.layers, in_layer and kernels go together; give all three, or none")
 
     def _check_whole_numbers(self) -> None:
         for name in ("strata", "first_sizes", "clusters", "chosen", "domains", "layers", "kernels"):
@@ -190,10 +187,20 @@ class Design:
         if len(empty):
             raise ConfigError(f"design.chosen has no unit of stratum {empty[0]} ({len(empty)} such strata)")
 
-    @property
+    @cached_property
     def sizes(self) -> NDArray[np.int64]:
         """N_h, int64 [H]: units of each stratum, take-all units left out."""
-        counts = np.zeros(len(self.first_sizes) + 1, dtype=np.int64)
-        for start in range(0, len(self.strata), 1 << 20):  # in blocks: no full-length temporary
-            counts += np.bincount(self.strata[start : start + (1 << 20)] + 1, minlength=len(counts))
-        return counts[1:]
+        return self._by_stratum(None).astype(np.int64)
+
+    @cached_property
+    def covariate_totals(self) -> NDArray[np.float64] | None:
+        """Sum of x over the units of each stratum, float64 [H]; None without x."""
+        return None if self.x is None else self._by_stratum(self.x)
+
+    def _by_stratum(self, values: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        """Sum of the values of the units of each stratum, or their number: float64 [H]."""
+        sums = np.zeros(len(self.first_sizes) + 1)
+        for start in range(0, len(self.strata), BLOCK):  # in blocks: no full-length temporary
+            block = slice(start, start + BLOCK)
+            sums += np.bincount(self.strata[block] + 1, None if values is None else values[block], len(sums))
+        return sums[1:]

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.estimation import constants
-from kernelpoint.estimation.bounds import relative, stated
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.strata.estimators import ESTIMATORS, Fit, Sample
@@ -70,7 +69,9 @@ class Inference:
         keep = groups.of_exact >= 0
         certain = np.bincount(groups.of_exact[keep], weights=self.exact[keep, index], minlength=count)
         V, degrees = variance_and_degrees(self.sample.N, self.n, self.spreads[index], cell, count)
-        influence = self._outlier_effects(self.sizes(index), self._allowances(index), groups)
+        influence = self._outlier_effects(
+            self.sizes(index), outlier_allowances(self.sample, self.values[:, index]), groups
+        )
         undrawn = np.bincount(cell, weights=self.n < self.sample.N, minlength=count) > 0
         too_little_support = self._has_too_little_support(index, degrees)
         return [
@@ -119,15 +120,10 @@ class Inference:
         few = bool(self._nothing(index)[0].any()) and np.count_nonzero(self.values[:, index]) < constants.MIN_COUNTS
         return np.asarray((degrees < constants.MIN_DEGREES) | few)
 
-    def _allowances(self, index: int) -> Floats:
-        """Largest deviation of an unseen unit of each stratum in a counter, relative to its value, float64 [H]."""
-        return outlier_allowances(self.sample, self.values[:, index])
-
     def _outlier_effects(self, size: Floats, allowance: Floats, groups: Groups) -> Floats:
         """Change of each group's total, float64 [groups], by undrawn outliers; arguments as of `outlier_effects`."""
-        return outlier_effects(
-            self.sample, size, allowance, 1.0 - self.targets.budget.confidence, groups.of_stratum, groups.count
-        )
+        alpha = 1.0 - self.targets.budget.confidence
+        return outlier_effects(self.sample, size, allowance, alpha, groups.of_stratum, groups.count)
 
     def _estimate(
         self,
@@ -145,8 +141,6 @@ class Inference:
         Args:
             undrawn: whether any unit of what is estimated has not been drawn; too_little_support: see _has_too_little_support.
         """
-        budget = self.targets.budget
-        eps = budget.allowed(name)
         error = math.sqrt(max(float(V), 0.0))
         quantile = self.targets.quantile(float(degrees))
         computed = 0.0 if error == 0.0 and not math.isnan(quantile) else quantile * error
@@ -154,21 +148,9 @@ class Inference:
             value == 0.0 or too_little_support
         ):  # only zeros were drawn: what the others hold, nothing tells
             computed = math.nan
-        guard = influence if undrawn else 0.0
-        half = computed
-        if not math.isnan(computed):
-            half = max(stated(computed, float(value), eps, influence), guard)
-        part = relative(float(half), float(value), eps)
-        return Estimate(
-            name,
-            float(value),
-            half,
-            part,
-            error,
-            float(degrees),
-            budget.confidence,
-            float(simulated),
-            max(computed, guard),
+        guard = float(influence) if undrawn else 0.0
+        return Estimate.bounded(
+            name, float(value), computed, guard, error, float(degrees), float(simulated), self.targets.budget
         )
 
     def _ratio_parts(self, name: str) -> tuple[int, int, float, float]:
@@ -177,15 +159,11 @@ class Inference:
         top, bottom = (float(self.fits[i].totals.sum() + self.exact[:, i].sum()) for i in (above, below))
         return above, below, top, bottom
 
-    def ratio_residuals(self, name: str) -> Floats:
-        """Linearised residuals (a_i - R b_i) / B of a ratio R = A / B (Sarndal et al., section 5.6), float64 [n]."""
-        above, below, top, bottom = self._ratio_parts(name)
-        return (self.fits[above].residuals - top / bottom * self.fits[below].residuals) / bottom
-
     def ratio_spread(self, name: str) -> Spread:
-        """Spread of the linearised residuals of a ratio."""
+        """Spread of the linearised residuals (a_i - R b_i) / B of a ratio R = A / B (Sarndal et al., section 5.6)."""
         above, below, top, bottom = self._ratio_parts(name)
-        R, residuals = top / bottom, self.ratio_residuals(name)
+        R = top / bottom
+        residuals = (self.fits[above].residuals - R * self.fits[below].residuals) / bottom
         H = len(self.sample.N)
         size = [np.abs(Moments.of(self.sample.strata, self.values[:, i], H).mean) for i in (above, below)]
         scale = scales((size[0] + abs(R) * size[1]) / (2.0 * abs(bottom)), self.n)
@@ -197,14 +175,13 @@ class Inference:
         above, below, top, bottom = self._ratio_parts(name)
         sums = self.values.sum(axis=0) + self.exact.sum(axis=0)
         if bottom == 0.0:
-            nan = math.nan
-            return Estimate(name, nan, nan, nan, nan, 0.0, self.targets.budget.confidence, nan)
+            return Estimate.unknown(name, self.targets.budget.confidence)
         whole = self.whole
-        spread = self.target_spread(name)
+        spread = self.ratio_spread(name)
         V, degrees = variance_and_degrees(self.sample.N, self.n, spread, whole.of_stratum, 1)
         simulated = sums[above] / sums[below] if sums[below] else math.nan
         size = [self.sizes(i) for i in (above, below)]
-        allowance = np.maximum(self._allowances(above), self._allowances(below))
+        allowance = np.maximum(*(outlier_allowances(self.sample, self.values[:, i]) for i in (above, below)))
         influence = self._outlier_effects(
             (size[0] + abs(top / bottom) * size[1]) / (2.0 * abs(bottom)), allowance, whole
         )

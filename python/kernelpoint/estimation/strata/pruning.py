@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from kernelpoint.estimation.strata.allocation import bisect
 
 
 @dataclass(frozen=True)
-class Cells:
+class Level:
     """Cells of one level.
 
     Attributes:
@@ -32,20 +32,20 @@ class Cells:
     total: Floats
 
 
-def nested_cells(levels: Sequence[NDArray[np.integer]], expected: Floats) -> list[Cells]:
+def nested_levels(levels: Sequence[NDArray[np.integer]], expected: Floats) -> list[Level]:
     """Cells of every level, each level split by the labels of the next: level k holds the distinct (label_0 ... label_k).
 
-    >>> [cells.units.tolist() for cells in nested_cells([np.array([0, 0, 1]), np.array([5, 6, 5])], np.ones(3))]
+    >>> [cells.units.tolist() for cells in nested_levels([np.array([0, 0, 1]), np.array([5, 6, 5])], np.ones(3))]
     [[2, 1], [1, 1, 1]]
     """
-    result: list[Cells] = []
+    result: list[Level] = []
     above = np.zeros(len(expected), np.int32)
     for labels in levels:
         label = number_labels(labels)
         first, cell = number_labels(above.astype(np.int64) * max(len(label.first), 1) + label.number)
         units = np.bincount(cell, minlength=len(first)).astype(np.int64)
         result.append(
-            Cells(
+            Level(
                 cell,
                 above[first].astype(np.int64),
                 units,
@@ -62,18 +62,16 @@ class Pruned:
 
     Attributes:
         strata: int32 [N], stratum of each unit.
-        sizes: float64 [H], expected sample size, 1 ... N_h.
         total: float64 [H], expected total.
         spread: float64 [H], expected CoV.
     """
 
     strata: NDArray[np.int32]
-    sizes: Floats
     total: Floats
     spread: Floats
 
 
-def _costs(cells: Cells, spread: float, price: float) -> tuple[Floats, Floats]:
+def _costs(cells: Level, spread: float, price: float) -> tuple[Floats, Floats]:
     """Best size of every cell at a price of variance, and its cost plus price times variance."""
     mean = cells.total / cells.units
     weight = (cells.total * spread) ** 2
@@ -88,15 +86,15 @@ class _Choice:
     sizes: list[Floats]
     chosen: list[NDArray[np.bool_]]
 
-    def variance(self, cells: Sequence[Cells], spreads: Sequence[float]) -> float:
+    def variance(self, levels: Sequence[Level], spreads: Sequence[float]) -> float:
         """Expected variance of the total, sum over strata of T^2 CoV^2 (1 / n - 1 / N)."""
-        parts = zip(cells, spreads, self.sizes, self.chosen, strict=True)
+        parts = zip(levels, spreads, self.sizes, self.chosen, strict=True)
         return float(
             sum(((c.total * spread) ** 2 * (1.0 / n - 1.0 / c.units))[kept].sum() for c, spread, n, kept in parts)
         )
 
 
-def _choose(cells: Sequence[Cells], spreads: Sequence[float], price: float) -> _Choice:
+def _choose(levels: Sequence[Level], spreads: Sequence[float], price: float) -> _Choice:
     """The cells that become strata where a unit of variance costs `price`: children are decided before parents.
 
     Cost-complexity pruning (Breiman et al. 1984, chapter 3) gives the partition with the least expected
@@ -107,64 +105,63 @@ def _choose(cells: Sequence[Cells], spreads: Sequence[float], price: float) -> _
     sizes: list[Floats] = []
     keep: list[NDArray[np.bool_]] = []
     below: Floats | None = None
-    for level in range(len(cells) - 1, -1, -1):
-        n, cost = _costs(cells[level], spreads[level], price)
+    for level in range(len(levels) - 1, -1, -1):
+        n, cost = _costs(levels[level], spreads[level], price)
         if below is None:
             whole = np.ones(len(n), bool)
             below = cost
         else:
-            children = np.bincount(cells[level + 1].parent, weights=below, minlength=len(n))
+            children = np.bincount(levels[level + 1].parent, weights=below, minlength=len(n))
             whole = children * (1.0 + 1e-12) >= cost
             below = np.where(whole, cost, children)
         sizes.insert(0, n)
         keep.insert(0, whole)
     chosen = []
     free = np.ones(1, bool)
-    for table, whole in zip(cells, keep, strict=True):
+    for table, whole in zip(levels, keep, strict=True):
         free = free[table.parent]  # no cell above it is a stratum
         chosen.append(free & whole)
         free = free & ~whole
     return _Choice(sizes, chosen)
 
 
-def _partition(cells: Sequence[Cells], spreads: Sequence[float], choice: _Choice) -> Pruned:
-    strata = np.full(len(cells[0].of_unit), -1, np.int32)
-    sizes, totals, spread_of = [], [], []
+def _partition(levels: Sequence[Level], spreads: Sequence[float], chosen: Sequence[NDArray[np.bool_]]) -> Pruned:
+    strata = np.full(len(levels[0].of_unit), -1, np.int32)
+    totals, spread_of = [], []
     count = 0
-    for table, spread, n, chosen in zip(cells, spreads, choice.sizes, choice.chosen, strict=True):
-        number = np.full(len(chosen), -1, np.int32)
-        number[chosen] = count + np.arange(chosen.sum())
+    for table, spread, kept in zip(levels, spreads, chosen, strict=True):
+        number = np.full(len(kept), -1, np.int32)
+        number[kept] = count + np.arange(kept.sum())
         np.maximum(strata, number[table.of_unit], out=strata)  # only one level has a stratum for a unit
-        count += int(chosen.sum())
-        sizes.append(n[chosen])
-        totals.append(table.total[chosen])
-        spread_of.append(np.full(int(chosen.sum()), spread))
-    return Pruned(strata, np.concatenate(sizes), np.concatenate(totals), np.concatenate(spread_of))
+        count += int(kept.sum())
+        totals.append(table.total[kept])
+        spread_of.append(np.full(int(kept.sum()), spread))
+    return Pruned(strata, np.concatenate(totals), np.concatenate(spread_of))
 
 
-def prune_to_budget(cells: Sequence[Cells], spreads: Sequence[float], budget: ErrorBudget) -> Pruned:
+def prune_to_budget(levels: Sequence[Level], spreads: Sequence[float], budget: ErrorBudget) -> Pruned:
     """The cheapest partition expected to meet the budget: the price of variance by bisection on its logarithm."""
-    T = float(cells[0].total.sum())
+    T = float(levels[0].total.sum())
     if T <= 0.0:  # no unit is left to chance
-        return _partition(cells, spreads, _choose(cells, spreads, 1.0))
+        return _partition(levels, spreads, _choose(levels, spreads, 1.0).chosen)
     allowed = (budget.relative_error * T / two_sided(1.0 - budget.confidence, np.inf)) ** 2
     low, high = np.log(1e-12 / T), np.log(1e12 / T)
-    result = _choose(cells, spreads, float(np.exp(high)))
+    result = _choose(levels, spreads, float(np.exp(high)))
     for _ in range(40):
         middle = 0.5 * (low + high)
-        trial = _choose(cells, spreads, float(np.exp(middle)))
-        if trial.variance(cells, spreads) <= allowed:
+        trial = _choose(levels, spreads, float(np.exp(middle)))
+        if trial.variance(levels, spreads) <= allowed:
             result, high = trial, middle
         else:
             low = middle
-    return _partition(cells, spreads, result)
+    return _partition(levels, spreads, result.chosen)
 
 
-def sized_for(pruned: Pruned, budget: ErrorBudget) -> Pruned:
-    """The same partition with the sizes that are expected to meet another budget at the least cost.
+def sized_for(pruned: Pruned, budget: ErrorBudget) -> Floats:
+    """Sizes of the samples of a partition, float64 [H], that are expected to meet a budget at the least cost; 1 ... N_h.
 
-    >>> pruned = Pruned(np.repeat(np.arange(2), 50), np.ones(2), np.array([50.0, 50.0]), np.array([0.1, 0.4]))
-    >>> [sized_for(pruned, ErrorBudget(eps)).sizes.round(1).tolist() for eps in (0.5, 0.05)]
+    >>> pruned = Pruned(np.repeat(np.arange(2), 50), np.array([50.0, 50.0]), np.array([0.1, 0.4]))
+    >>> [sized_for(pruned, ErrorBudget(eps)).round(1).tolist() for eps in (0.5, 0.05)]
     [[1.0, 1.0], [8.3, 33.3]]
     """
     N = np.bincount(pruned.strata, minlength=len(pruned.total))
@@ -176,4 +173,4 @@ def sized_for(pruned: Pruned, budget: ErrorBudget) -> Pruned:
         return bool((weight * (1.0 / np.clip(scale * best, 1.0, N) - 1.0 / N)).sum() <= allowed)
 
     most = float((N[best > 0.0] / best[best > 0.0]).max(initial=1e-300))  # every stratum that varies is drawn whole
-    return replace(pruned, sizes=np.clip(bisect(1e-9 * most, most, enough) * best, 1.0, N))
+    return np.clip(bisect(1e-9 * most, most, enough) * best, 1.0, N)

@@ -68,7 +68,6 @@ class StrataSampling(Sampling):
         self._start = np.concatenate(([0], np.cumsum(self._population)))
         self.u = spread_over_run(design.u, design.strata) if design.balanced else design.u
         self._order = self._unit_order()
-        self.covariate_totals = self._covariate_totals()
         self._last: Inference | None = None  # of the last look
         self.sizes: Ints = np.minimum(np.maximum(design.first_sizes, 1), self._population).astype(np.int64)
         if design.chosen is not None:
@@ -81,15 +80,6 @@ class StrataSampling(Sampling):
             u = np.full(len(u), 0.5)
             u[self.design.chosen] = 0.0
         return in_order(self.design.strata, u)[len(self._certain) :]
-
-    def _covariate_totals(self) -> Floats | None:
-        if self.design.x is None:
-            return None
-        totals = np.zeros(len(self._population) + 1)
-        for start in range(0, len(self.design.x), 1 << 20):
-            block = slice(start, start + (1 << 20))
-            totals += np.bincount(self.design.strata[block] + 1, weights=self.design.x[block], minlength=len(totals))
-        return totals[1:]
 
     @property
     def thresholds(self) -> Floats:
@@ -145,7 +135,7 @@ class StrataSampling(Sampling):
                 self._population,
                 self.clusters,
                 x,
-                self.covariate_totals,
+                self.design.covariate_totals,
                 self.design.balanced,
                 self.design.allowance,
                 self.design.slow_excess,

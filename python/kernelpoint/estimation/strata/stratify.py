@@ -14,7 +14,7 @@ from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.strata.allocation import cheapest
 from kernelpoint.estimation.strata.design import Design
-from kernelpoint.estimation.strata.pruning import Pruned, nested_cells, prune_to_budget, sized_for
+from kernelpoint.estimation.strata.pruning import Pruned, nested_levels, prune_to_budget, sized_for
 from kernelpoint.estimation.unseen import unseen_slow
 from kernelpoint.randomness import generator
 
@@ -29,38 +29,6 @@ def least_draws(share: Floats, relative_error: float, allowance: Floats | float)
     [5.0, 0.5]
     """
     return allowance * share / relative_error
-
-
-def first_sizes(
-    pruned: Pruned,
-    budget: ErrorBudget,
-    seed: int,
-    allowance: float,
-    slow_excess: float = 0.0,
-) -> Ints:
-    """Sizes of the first samples, int64 [H]: the expected ones, rounded up or down at random.
-
-    No fewer than least_draws, at least one draw and, with probability SECOND_DRAW_PROBABILITY or more, a second; and so many
-    that units which are off by `slow_excess` are drawn, or too few to break the budget (unseen.unseen_slow).
-
-    >>> pruned = Pruned(np.zeros(9, np.int64), np.array([4.0]), np.array([1.0]), np.array([0.1]))
-    >>> first_sizes(pruned, ErrorBudget(0.5), 0, 0.2).tolist()
-    [4]
-    """
-    share = pruned.total / max(float(pruned.total.sum()), 1e-300)
-    least = np.ceil(least_draws(share, budget.relative_error, allowance))
-    wanted = np.maximum(np.maximum(pruned.sizes, 1.0 + constants.SECOND_DRAW_PROBABILITY), least)
-    N = np.bincount(pruned.strata, minlength=len(wanted))
-    alpha, allowed = 1.0 - budget.confidence, budget.relative_error / max(slow_excess, 1e-300)
-    return cheapest(
-        *(
-            wanted,
-            N,
-            pruned.total / np.maximum(N, 1),
-            lambda n: unseen_slow(N, n, share, alpha) <= allowed,
-        ),
-        rounding=generator(seed, "second draws").random(len(wanted)),
-    )
 
 
 @dataclass(frozen=True)
@@ -79,12 +47,35 @@ class Stratification:
     allowance: float
     slow_excess: float = 0.0
 
+    def first_sizes(self, seed: int) -> Ints:
+        """Sizes of the first samples, int64 [H]: those that are expected to meet the budget, rounded up or down at random.
+
+        No fewer than least_draws, at least one draw and, with probability SECOND_DRAW_PROBABILITY or more, a second; and so
+        many that units which are off by `slow_excess` are drawn, or too few to break the budget (unseen.unseen_slow).
+
+        >>> pruned = Pruned(np.zeros(9, np.int64), np.array([1.0]), np.array([0.1]))
+        >>> Stratification(pruned, ErrorBudget(0.05), pruned.strata, None, None, 0.4).first_sizes(0).tolist()
+        [8]
+        """
+        pruned, budget = self.pruned, self.budget
+        share = pruned.total / max(float(pruned.total.sum()), 1e-300)
+        least = np.ceil(least_draws(share, budget.relative_error, self.allowance))
+        wanted = np.maximum(np.maximum(sized_for(pruned, budget), 1.0 + constants.SECOND_DRAW_PROBABILITY), least)
+        N = np.bincount(pruned.strata, minlength=len(wanted))
+        alpha, allowed = 1.0 - budget.confidence, budget.relative_error / max(self.slow_excess, 1e-300)
+        return cheapest(
+            wanted,
+            N,
+            pruned.total / np.maximum(N, 1),
+            lambda n: unseen_slow(N, n, share, alpha) <= allowed,
+            rounding=generator(seed, "second draws").random(len(wanted)),
+        )
+
     def design(self, u: Floats, seed: int = 0) -> Design:
         """The design with permanent random numbers u (float64 [N]) and the second draws of a seed."""
-        budget = self.budget
         return Design(
             self.strata,
-            first_sizes(sized_for(self.pruned, budget), budget, seed, self.allowance, self.slow_excess),
+            self.first_sizes(seed),
             u,
             x=self.x,
             clusters=self.clusters,
@@ -144,11 +135,11 @@ def stratify(
         free[take_all] = False
     strata = np.full(N, -1, np.int32)
     aim = replace(budget, relative_error=design_error or budget.relative_error)
-    pruned = prune_to_budget(nested_cells([np.asarray(v)[free] for v in levels], expected[free]), spreads, aim)
+    pruned = prune_to_budget(nested_levels([np.asarray(v)[free] for v in levels], expected[free]), spreads, aim)
     strata[free] = pruned.strata
     clusters = None
     if cluster is not None:
-        clusters = np.zeros(len(pruned.sizes), np.int64)
+        clusters = np.zeros(len(pruned.total), np.int64)
         clusters[pruned.strata] = np.asarray(cluster)[free]
     allowance = constants.OUTLIER_ALLOWANCE if allowance is None else allowance
     return Stratification(pruned, budget, strata, x, clusters, allowance, slow_excess)
