@@ -237,6 +237,7 @@ EXPERIMENTS = {
     "groups": GROUPS,
     "paired": PAIRED,
 }  # fmt: skip
+OF_FOLDER = ("forecasts", "groups", "paired")  # they ask for predictions
 
 
 def main() -> None:
@@ -254,6 +255,8 @@ def main() -> None:
     parser.add_argument("--wrong", action="store_true", help="models made wrong on purpose instead of the model")
     parser.add_argument("--trouble", default="", help=f"names of trouble.py, or one of {', '.join(TROUBLES)}")
     options = parser.parse_args()
+    if options.folder is None and options.show in OF_FOLDER:
+        parser.error(f"--show {options.show} needs FOLDER, with the full runs of two configurations")
     options.lists = dict(text.split("=", 1) for text in options.lists)
     shown = EXPERIMENTS[options.show]
     print_table(
