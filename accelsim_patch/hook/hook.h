@@ -20,44 +20,22 @@
 namespace kernelpoint {
 
 struct Hook {
-    Hook()
-        : config(NULL),
-          estimated_rows(false),
-          options(NULL),
-          sim(NULL),
-          client(NULL),
-          kernel(NULL),
-          index(0),
-          interval(0),
-          due(UINT64_MAX),
-          in_flight(false),
-          launched(false),
-          stopped(false),
-          skips_latency(false),
-          said_so(false) {}
-
     bool sampling() const { return config != NULL && *config != '\0'; }
 
-    // Identifies the simulated GPU: all options but the list's path and our own. Later the simulator writes into some.
-    void hash_options() {
+    // Later the simulator writes into some options.
+    void keep_options() {
         char* text = NULL;
         size_t size = 0;
         FILE* memory = open_memstream(&text, &size);
         option_parser_print(options, memory);
         fclose(memory);
-        uint64_t hash = 14695981039346656037ull;  // FNV-1a
         for (const char* line = text; *line != '\0';) {
             const size_t length = strcspn(line, "\n") + (line[strcspn(line, "\n")] == '\n');
             const bool ours = strncmp(line, "-kernel_sampling", 16) == 0 || strncmp(line, "-trace ", 7) == 0;
             if (!ours) configuration.append(line, length);
-            for (size_t i = 0; i < length && !ours; ++i)
-                hash = (hash ^ static_cast<unsigned char>(line[i])) * 1099511628211ull;
             line += length;
         }
         free(text);
-        char digits[17];
-        snprintf(digits, sizeof(digits), "%016llx", static_cast<unsigned long long>(hash));
-        config_hash = digits;
         needs_ticks = needs_every_tick(configuration);
     }
 
@@ -111,24 +89,23 @@ struct Hook {
         due = UINT64_MAX;
     }
 
-    char* config;         // the YAML file, or pack, named by -kernel_sampling
-    bool estimated_rows;  // -kernel_sampling_rows: blocks of estimated launches too
-    option_parser_t options;
-    std::string config_hash;
+    char* config = NULL;          // the YAML file, or pack, named by -kernel_sampling
+    bool estimated_rows = false;  // -kernel_sampling_rows: blocks of estimated launches too
+    option_parser_t options = NULL;
     std::string configuration;  // all options but the list's path and our own, as the simulator prints them
-    gpgpu_sim* sim;
-    Client* client;
-    kernel_info_t* kernel;
-    uint64_t index;
-    uint64_t interval;
-    uint64_t due;       // cycles of the launch at which the plugin is told next
-    Position position;  // of the launch in flight
-    bool in_flight;
-    bool launched;
-    bool stopped;
-    bool skips_latency;       // of the launch in flight
-    bool said_so;             // that it is simulated nevertheless
-    std::string needs_ticks;  // the options that latency is simulated for; empty where it can be skipped
+    gpgpu_sim* sim = NULL;
+    Client* client = NULL;
+    kernel_info_t* kernel = NULL;
+    uint64_t index = 0;
+    uint64_t interval = 0;
+    uint64_t due = UINT64_MAX;  // cycles of the launch at which the plugin is told next
+    Position position;          // of the launch in flight
+    bool in_flight = false;
+    bool launched = false;
+    bool stopped = false;
+    bool skips_latency = false;  // of the launch in flight
+    bool said_so = false;        // that it is simulated nevertheless
+    std::string needs_ticks;     // the options that latency is simulated for; empty where it can be skipped
     std::unique_ptr<LaunchLatency> latency;
     EmptyCrossbar crossbar;  // skipped together with latency
 };
@@ -183,7 +160,7 @@ inline void options_are_read() {
     if (!hook().sampling()) return;
     kp_settle_streams();
     unpack_sample();
-    hook().hash_options();
+    hook().keep_options();
     const std::string model = value_of(hook().configuration, "-accelwattch_xml_file");
     if (value_of(hook().configuration, "-power_simulation_enabled") == "1" && access(model.c_str(), R_OK) != 0)
         stop_run("-accelwattch_xml_file: cannot read " + model +

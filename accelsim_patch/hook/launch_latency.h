@@ -144,7 +144,7 @@ private:
 
     bool is_idle(memory_partition_unit& channel) const {
         dram_t& dram = *(channel.*reach(Dram()));
-        return !holds_requests(channel) && dram.return_queue_top() == NULL && (dram.*reach(Requests()))->empty() &&
+        return !holds_delayed(channel) && dram.return_queue_top() == NULL && (dram.*reach(Requests()))->empty() &&
                is_idle(*(dram.*reach(Transfers()))) && is_idle(dram.*reach(Scheduler())) && are_timers_over(dram);
     }
 

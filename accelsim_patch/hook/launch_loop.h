@@ -52,8 +52,6 @@ inline std::string kernel_name_of(const std::string& path) {
 // shown.
 class HiddenOutput {
 public:
-    HiddenOutput() : m_shown(-1) {}
-
     void begin(uint64_t launch) {
         printf("kernelpoint: launch %llu is simulated for validation or to warm up; its output is left out\n",
                static_cast<unsigned long long>(launch));
@@ -79,7 +77,7 @@ private:
         std::cout.flush();
     }
 
-    int m_shown;  // where standard output goes otherwise; -1: it is not hidden
+    int m_shown = -1;  // where standard output goes otherwise; -1: it is not hidden
 };
 
 class LaunchLoop {
@@ -91,11 +89,7 @@ public:
           m_statistics(sim),
           m_client(&stop_run),
           m_replay(sim),
-          m_started(time(NULL)),
-          m_begun(false),
-          m_replays(false),
-          m_copied(0),
-          m_in_flight(false) {}
+          m_started(time(NULL)) {}
 
     // True if the loop behind has to run, over `list` from its start. Without the option: once, over the list as it is.
     template <typename Index>
@@ -132,7 +126,7 @@ private:
         Host host;
         host.simulator = "accelsim";
         host.version = "hook 3";
-        host.config_hash = hook().config_hash;
+        host.config_hash = hash_of(hook().configuration);
         host.configuration = hook().configuration;
         host.architectures = known_architectures();
         host.not_replayed = not_replayed(hook().configuration);
@@ -316,11 +310,11 @@ private:
     HiddenOutput m_hidden;
     std::vector<Amount> m_before;  // the counters when the launch in flight began
     const time_t m_started;
-    bool m_begun;
-    bool m_replays;   // some launch began with replayed state
-    size_t m_copied;  // commands before this position were handed over, unless they are launches
-    Position m_at;    // the launch in flight
-    bool m_in_flight;
+    bool m_begun = false;
+    bool m_replays = false;  // some launch began with replayed state
+    size_t m_copied = 0;     // commands before this position were handed over, unless they are launches
+    Position m_at;           // the launch in flight
+    bool m_in_flight = false;
     unsigned long long m_cycles;  // totals when the launch in flight began
     unsigned long long m_instructions;
 };

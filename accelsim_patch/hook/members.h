@@ -124,20 +124,15 @@ template struct ReachDramArbiter<decltype(&memory_partition_unit::m_arbitration_
                                  decltype(&memory_partition_unit::arbitration_metadata::m_last_borrower),
                                  &memory_partition_unit::arbitration_metadata::m_last_borrower>;
 
-inline bool holds_requests(memory_partition_unit& partition);
-template <typename Queue, Queue queue>
-struct ReachDelays {
-    friend bool holds_requests(memory_partition_unit& partition) { return !(partition.*queue).empty(); }
-};
-template struct ReachDelays<decltype(&memory_partition_unit::m_dram_latency_queue),
-                            &memory_partition_unit::m_dram_latency_queue>;
-
+inline bool holds_delayed(memory_partition_unit& partition);
 inline bool holds_delayed(memory_sub_partition& slice);
-template <typename Queue, Queue queue>
-struct ReachRop {
-    friend bool holds_delayed(memory_sub_partition& slice) { return !(slice.*queue).empty(); }
+template <typename Owner, typename Queue, Queue queue>
+struct ReachDelays {
+    friend bool holds_delayed(Owner& owner) { return !(owner.*queue).empty(); }
 };
-template struct ReachRop<decltype(&memory_sub_partition::m_rop), &memory_sub_partition::m_rop>;
+template struct ReachDelays<memory_partition_unit, decltype(&memory_partition_unit::m_dram_latency_queue),
+                            &memory_partition_unit::m_dram_latency_queue>;
+template struct ReachDelays<memory_sub_partition, decltype(&memory_sub_partition::m_rop), &memory_sub_partition::m_rop>;
 
 // Counters of DRAM, whose width differs among trees.
 inline void count_idle(dram_t& dram, unsigned long long ticks);

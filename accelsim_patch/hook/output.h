@@ -47,11 +47,6 @@ inline void print_uid(uint64_t uid) {
 // differences between totals up to the next `kernel_name`, so the true totals after a block make its row the launch's.
 class RunningTotals {
 public:
-    RunningTotals() : m_rows(0), m_differ(false) {
-        const Totals none = {0, 0};
-        m_totals = none;
-    }
-
     // The simulator's own running totals are no longer those of the launches that count.
     void differ() { m_differ = true; }
 
@@ -81,9 +76,9 @@ public:
     bool are_the_simulators_own() const { return !m_differ; }
 
 private:
-    uint64_t m_rows;
-    bool m_differ;
-    Totals m_totals;
+    uint64_t m_rows = 0;
+    bool m_differ = false;
+    Totals m_totals = {0, 0};
     std::vector<double> m_counters;
 };
 

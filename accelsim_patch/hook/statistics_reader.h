@@ -16,7 +16,6 @@
 #include "gpgpu-sim/shader.h"
 #include "members.h"
 #include "power_report.h"
-#include "power_samples.h"
 
 namespace kernelpoint {
 

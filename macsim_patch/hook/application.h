@@ -26,8 +26,7 @@ struct Application {
         kDone
     };
 
-    Application(unsigned id, uint32_t number, const TraceList& its_list)
-        : process(NULL), process_id(id), at(number), list(its_list), state(kNew), was_set_up(false), cycles(0) {}
+    Application(unsigned id, uint32_t number, const TraceList& its_list) : process_id(id), at(number), list(its_list) {}
 
     bool is_active() const { return state == kReady || state == kRunning; }
 
@@ -84,13 +83,13 @@ struct Application {
         base->m_process_manager->terminate_process(process);
     }
 
-    process_s* process;   // NULL before MacSim has made it
-    unsigned process_id;  // MacSim's: its position in trace_file_list
-    Position at;          // its launch in flight, or asked about last
+    process_s* process = NULL;  // NULL before MacSim has made it
+    unsigned process_id;        // MacSim's: its position in trace_file_list
+    Position at;                // its launch in flight, or asked about last
     TraceList list;
-    State state;
-    bool was_set_up;  // some kernel of it
-    uint64_t cycles;  // when the launch in flight began
+    State state = kNew;
+    bool was_set_up = false;  // some kernel of it
+    uint64_t cycles = 0;      // when the launch in flight began
     std::vector<uint64_t> instructions;
     std::vector<double> counters;
 };

@@ -20,8 +20,6 @@ namespace kernelpoint {
 // leaves an L1 without an L2 behind it. Constant, texture and shared memory, prefetchers and DRAM rows are left alone.
 class Caches {
 public:
-    Caches() : m_base(NULL), m_request(NULL), m_writes_around(false) {}
-
     void attach(macsim_c* base) {
         m_base = base;
         m_request = new mem_req_s(base);
@@ -214,9 +212,9 @@ private:
         return all;
     }
 
-    macsim_c* m_base;
-    mem_req_s* m_request;
-    bool m_writes_around;  // generic and local stores do not come into an L1
+    macsim_c* m_base = NULL;
+    mem_req_s* m_request = NULL;
+    bool m_writes_around = false;  // generic and local stores do not come into an L1
 };
 
 }  // namespace kernelpoint

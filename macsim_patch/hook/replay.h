@@ -16,17 +16,13 @@
 #include "application.h"
 #include "caches.h"
 #include "client.hpp"
-#include "drain_and_align.h"
 #include "kept_state.h"
 #include "macsim.h"
-#include "predictors.h"
 
 namespace kernelpoint {
 
 class Replay {
 public:
-    Replay() : m_base(NULL), m_alone(false) {}
-
     // Before the first cycle. `alone`: no other application uses the GPU.
     void attach(macsim_c* base, bool alone) {
         m_base = base;
@@ -99,8 +95,8 @@ private:
         return cores;
     }
 
-    macsim_c* m_base;
-    bool m_alone;
+    macsim_c* m_base = NULL;
+    bool m_alone = false;
     Caches m_caches;
     Predictors m_predictors;
     KeptState m_kept;

@@ -6,6 +6,7 @@
 #ifndef KERNELPOINT_MACSIM_SAMPLING_H
 #define KERNELPOINT_MACSIM_SAMPLING_H
 
+#include <algorithm>
 #include <deque>
 #include <set>
 #include <string>
@@ -26,16 +27,7 @@ namespace kernelpoint {
 
 class Sampling {
 public:
-    Sampling()
-        : m_base(NULL),
-          m_client(&stop_run),
-          m_to_start(NULL),
-          m_starting(false),
-          m_limited(false),
-          m_replayed(false),
-          m_equal_clocks(false),
-          m_alone(false),
-          m_completed(0) {}
+    Sampling() : m_client(&stop_run) {}
 
     // Before a kernel is set up. False: there is none now, and the set-up must not go on.
     bool begin(macsim_c* base, process_s* process) {
@@ -136,8 +128,10 @@ private:
         Host host;
         host.simulator = "macsim";
         host.version = "hook 3";
-        host.config_hash = setup.config_hash();
         host.configuration = setup.configuration();
+        std::string options = host.configuration;
+        options.erase(std::remove(options.begin(), options.end(), '\n'), options.end());
+        host.config_hash = hash_of(options);
         for (size_t i = 0; i < setup.lists().size(); ++i) {
             const TraceList& list = setup.lists()[i];
             if (!list.on_gpu()) continue;
@@ -259,7 +253,7 @@ private:
         }
     }
 
-    macsim_c* m_base;
+    macsim_c* m_base = NULL;
     Client m_client;
     StatisticsReader m_statistics;
     Replay m_replay;
@@ -267,13 +261,13 @@ private:
     std::set<std::string> m_whole;           // traces that were looked at
     kp_summary m_summary;
     std::vector<kp_estimate> m_estimates;  // of the whole run
-    Application* m_to_start;               // its next launch waits until nothing runs; NULL: none does
-    bool m_starting;
-    bool m_limited;   // by max_insts1: MacSim ends every application at its next kernel's end
-    bool m_replayed;  // some launch began with replayed state
-    bool m_equal_clocks;
-    bool m_alone;  // one application: what MacSim counts is its own
-    uint64_t m_completed;
+    Application* m_to_start = NULL;        // its next launch waits until nothing runs; NULL: none does
+    bool m_starting = false;
+    bool m_limited = false;   // by max_insts1: MacSim ends every application at its next kernel's end
+    bool m_replayed = false;  // some launch began with replayed state
+    bool m_equal_clocks = false;
+    bool m_alone = false;  // one application: what MacSim counts is its own
+    uint64_t m_completed = 0;
     NativeFiles m_natives;
 };
 

@@ -95,16 +95,6 @@ public:
         return kept;
     }
 
-    std::string config_hash() const {
-        uint64_t hash = 14695981039346656037ull;  // FNV-1a
-        const std::string text = configuration();
-        for (size_t i = 0; i < text.size(); ++i)
-            if (text[i] != '\n') hash = (hash ^ static_cast<unsigned char>(text[i])) * 1099511628211ull;
-        char digits[17];
-        snprintf(digits, sizeof(digits), "%016llx", static_cast<unsigned long long>(hash));
-        return digits;
-    }
-
 private:
     // MacSim prints knobs of one byte as characters: shared_mem_cycles 2 as that of code 2.
     static std::string with_number(const std::string& line) {

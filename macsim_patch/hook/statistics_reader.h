@@ -93,8 +93,6 @@ inline AbstractStat* find_stat(macsim_c* base, const char* name) {
 
 class StatisticsReader {
 public:
-    StatisticsReader() : m_base(NULL) {}
-
     // With several applications on the GPU, reads only what one alone can be charged with.
     void attach(macsim_c* base, bool alone) {
         m_base = base;
@@ -159,7 +157,7 @@ private:
         m_sources.push_back(source);
     }
 
-    macsim_c* m_base;
+    macsim_c* m_base = NULL;
     std::deque<std::string> m_lower;
     std::vector<const char*> m_names;
     std::vector<Source> m_sources;

@@ -194,7 +194,7 @@ HOOK = [
     {"native_files"},
     {"replay"},
     {"application", "setup"},
-    {"caches", "drain_and_align", "kept_state", "predictors", "totals"},
+    {"caches", "kept_state", "totals"},
     {"statistics_reader", "members"},
     {"traces"},
 ]

@@ -70,6 +70,16 @@ inline bool is_told(const kp_estimate& e, bool all_simulated) {
     return std::isfinite(e.estimate) && (is_seen(e, all_simulated) || std::isfinite(e.half_width));
 }
 
+// For Host::config_hash: FNV-1a of the options that identify the simulated GPU, as 16 hexadecimal digits.
+inline std::string hash_of(const std::string& options) {
+    uint64_t hash = 14695981039346656037ull;
+    for (size_t i = 0; i < options.size(); ++i)
+        hash = (hash ^ static_cast<unsigned char>(options[i])) * 1099511628211ull;
+    char digits[17];
+    snprintf(digits, sizeof(digits), "%016llx", static_cast<unsigned long long>(hash));
+    return digits;
+}
+
 // One application of a host: its trace list on disk (empty where there is none to read) and its number of launches.
 struct Process {
     std::string list;
@@ -78,32 +88,19 @@ struct Process {
 
 // Description of a host by itself; see kp_host_info.
 struct Host {
-    Host()
-        : flags(0),
-          state_lines(0),
-          sms(0),
-          ctas_per_sm(0),
-          warps_per_sm(0),
-          registers_per_sm(0),
-          shared_memory_per_sm(0),
-          predictor_history_bits(0),
-          predictor_counter_bits(0),
-          log(NULL),
-          log_user(NULL) {}
-
     std::string simulator, version, config_hash;
     std::string configuration;  // the simulated GPU's options as text; empty: not stated
-    uint32_t flags;
+    uint32_t flags = 0;
     std::vector<Process> processes;
-    uint64_t state_lines;
-    uint32_t sms, ctas_per_sm, warps_per_sm, registers_per_sm, shared_memory_per_sm;
-    uint32_t predictor_history_bits, predictor_counter_bits;
+    uint64_t state_lines = 0;
+    uint32_t sms = 0, ctas_per_sm = 0, warps_per_sm = 0, registers_per_sm = 0, shared_memory_per_sm = 0;
+    uint32_t predictor_history_bits = 0, predictor_counter_bits = 0;
     std::vector<const char*> counter_names;    // of every result's counters; counts with KP_HOST_NAMES_COUNTERS
     std::vector<kp_description> descriptions;  // of the launches of all processes in their order; empty: none
     std::string not_replayed;                  // options under which state is kept that replay does not put back
     std::vector<uint32_t> architectures;       // whose code the simulator knows; empty: not stated
-    kp_log_fn log;
-    void* log_user;
+    kp_log_fn log = NULL;
+    void* log_user = NULL;
     std::string plugin;  // where the plugin is, if the host knows; empty: to be found
 };
 
