@@ -3,9 +3,29 @@
 
 #include <vector>
 
-#include "simulators/macsim/cores/core.h"
+#include "simulators/macsim/cores/core_state.h"
+#include "simulators/macsim/cores/warp_code.h"
 
 namespace kernelpoint::replay::macsim {
+
+// A range of LaunchCode::warps.
+struct CtaWarps {
+    uint32_t first = 0, count = 0;
+};
+
+// Of one core in a launch, or of all. A request that meets another of its core for its line is merged.
+struct Accesses {
+    uint64_t fetch_misses = 0, l1 = 0, l1_misses = 0, merged = 0, last_level_misses = 0, last_level_fills = 0;
+
+    void add(const Accesses& other) {
+        fetch_misses += other.fetch_misses;
+        l1 += other.l1;
+        l1_misses += other.l1_misses;
+        merged += other.merged;
+        last_level_misses += other.last_level_misses;
+        last_level_fills += other.last_level_fills;
+    }
+};
 
 struct CtasRun {
     std::vector<bool> learned;  // by SM: a counter or the history of its predictor has changed

@@ -111,9 +111,8 @@ private:
 }  // namespace
 
 uint64_t ctas_at_once(const Residency& residency, uint64_t warps) {
-    uint64_t most = residency.ctas_per_sm != 0 ? residency.ctas_per_sm : UINT32_MAX;
-    if (residency.warps_per_sm != 0 && warps != 0) most = std::min<uint64_t>(most, residency.warps_per_sm / warps);
-    return std::max<uint64_t>(most == UINT32_MAX ? 1 : most, 1);
+    const uint64_t most = residency.ctas_of_sm(warps, 0, 0);
+    return most == UINT32_MAX ? 1 : most;
 }
 
 Footprint footprint_of(const LaunchCode& code, const Residency& residency) {

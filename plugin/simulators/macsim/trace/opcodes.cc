@@ -3,6 +3,8 @@
 #include <iterator>
 #include <unordered_map>
 
+#include "native/trace/opcode.h"
+
 namespace kernelpoint::macsim {
 
 namespace {
@@ -46,57 +48,36 @@ constexpr std::string_view names[newest_opcode_count] = {
     "ENDCOLLECTIVE", "PREEXIT",
 };
 
-struct Nearest {
-    std::string_view base, known;
-};
-constexpr Nearest nearest[] = {
-    {"ACQBULK", "DEPBAR"},
-    {"ACQSHMINIT", "DEPBAR"},
-    {"AL2P", "MOV"},
-    {"ARRIVES", "DEPBAR"},
-    {"BGMMA", "BMMA"},
-    {"DMMA", "HMMA"},
-    {"DMNMX", "DSETP"},
-    {"ELECT", "VOTE"},
-    {"F2FP", "F2F"},
-    {"F2IP", "F2I"},
-    {"FENCE", "MEMBAR"},
-    {"HGMMA", "HMMA"},
-    {"HMNMX2", "HADD2"},
-    {"I2FP", "I2F"},
-    {"IGMMA", "IMMA"},
-    {"IMMU", "IMUL"},
-    {"ISBERD", "LDL"},
-    {"LDGDEPBAR", "DEPBAR"},
-    {"LDGMC", "LDG"},
-    {"LDGSTS", "LDG"},
-    {"LDTM", "LDL"},
-    {"OUT", "MOV"},
-    {"PIXLD", "MOV"},
-    {"QGMMA", "HMMA"},
-    {"REDAS", "ATOMS"},
-    {"REDG", "RED"},
-    {"REDUX", "SHFL"},
-    {"STAS", "STS"},
-    {"STSM", "STS"},
-    {"SYNCS", "DEPBAR"},
-    {"TXA", "TEX"},
-    {"UBLKCP", "LDG"},
-    {"UBLKPF", "LDG"},
-    {"UBLKRED", "RED"},
-    {"UF2FP", "F2F"},
-    {"ULEPC", "LEPC"},
-    {"UTMALDG", "LDG"},
-    {"UTMAPF", "LDG"},
-    {"UTMAREDG", "RED"},
-    {"UTMASTG", "STG"},
-    {"VHMNMX", "VABSDIFF"},
-    {"VIADD", "IADD"},
-    {"VIADDMNMX", "IADD3"},
-    {"VIMNMX", "IMNMX"},
-    {"VIMNMX3", "IMNMX"},
-    {"WARPGROUP", "WARPSYNC"},
-    {"WARPGROUPSET", "WARPSYNC"},
+constexpr struct {
+    std::string_view known, opcodes;
+} nearest[] = {
+    {"ATOMS", "REDAS"},
+    {"BMMA", "BGMMA"},
+    {"DEPBAR", "ACQBULK ACQSHMINIT ARRIVES LDGDEPBAR SYNCS"},
+    {"DSETP", "DMNMX"},
+    {"F2F", "F2FP UF2FP"},
+    {"F2I", "F2IP"},
+    {"HADD2", "HMNMX2"},
+    {"HMMA", "DMMA HGMMA QGMMA"},
+    {"I2F", "I2FP"},
+    {"IADD", "VIADD"},
+    {"IADD3", "VIADDMNMX"},
+    {"IMMA", "IGMMA"},
+    {"IMNMX", "VIMNMX VIMNMX3"},
+    {"IMUL", "IMMU"},
+    {"LDG", "LDGMC LDGSTS UBLKCP UBLKPF UTMALDG UTMAPF"},
+    {"LDL", "ISBERD LDTM"},
+    {"LEPC", "ULEPC"},
+    {"MEMBAR", "FENCE"},
+    {"MOV", "AL2P OUT PIXLD"},
+    {"RED", "REDG UBLKRED UTMAREDG"},
+    {"SHFL", "REDUX"},
+    {"STG", "UTMASTG"},
+    {"STS", "STAS STSM"},
+    {"TEX", "TXA"},
+    {"VABSDIFF", "VHMNMX"},
+    {"VOTE", "ELECT"},
+    {"WARPSYNC", "WARPGROUP WARPGROUPSET"},
 };
 
 const std::unordered_map<std::string_view, uint8_t>& numbers() {
@@ -111,7 +92,9 @@ const std::unordered_map<std::string_view, uint8_t>& numbers() {
 const std::unordered_map<std::string_view, uint8_t>& nearest_numbers() {
     static const auto* result = [] {
         auto* map = new std::unordered_map<std::string_view, uint8_t>;
-        for (const Nearest& pair : nearest) map->emplace(pair.base, numbers().at(pair.known));
+        for (const auto& [known, opcodes] : nearest)
+            each_word(opcodes,
+                      [&, number = numbers().at(known)](std::string_view base) { map->emplace(base, number); });
         return map;
     }();
     return *result;
