@@ -22,11 +22,8 @@ struct Key {
 };
 
 void add_unit_keys(GpuConfig& c, std::vector<Key>& keys) {
-    static const char* const names[] = {"integer", "single_precision", "double_precision", "special_function", "tensor",
-                                        "move",    "control",          "barrier",          "memory",           "other"};
-    static_assert(sizeof names / sizeof *names == kUnits, "one name per Unit");
     for (uint32_t u = 0; u < kUnits; ++u) {
-        const std::string name = names[u];
+        const std::string name = unit_names[u];
         // A memory access takes as long as its space does: see shared_latency, l1_latency, ...
         if (u != static_cast<uint32_t>(Unit::memory)) {
             keys.push_back({name + "_latency", &c.units[u].latency, 1, 10000});

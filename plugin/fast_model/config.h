@@ -19,7 +19,7 @@ class ConfigError : public std::runtime_error {
 constexpr uint32_t kWarpSize = 32;
 constexpr uint32_t kLineBytes = 128;
 constexpr uint32_t kSectorBytes = 32;
-constexpr uint32_t kUnits = static_cast<uint32_t>(Unit::other) + 1;
+constexpr uint32_t kUnits = unit_count;
 
 // Cycles are those of the core clock; there is one clock domain.
 struct UnitTiming {

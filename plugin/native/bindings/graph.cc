@@ -67,12 +67,10 @@ py::dict schema() {
 }
 
 py::dict classify(const std::string& text) {
-    static const char* units[] = {"integer", "single_precision", "double_precision", "special_function", "tensor",
-                                  "move",    "control",          "barrier",          "memory",           "other"};
     static const char* spaces[] = {"none", "global", "local", "shared", "constant", "generic", "texture"};
     const Opcode opcode = classify_opcode(text);
     py::dict result;
-    result["unit"] = units[static_cast<int>(opcode.unit)];
+    result["unit"] = unit_names[static_cast<int>(opcode.unit)];
     result["space"] = spaces[static_cast<int>(opcode.space)];
     result["is_load"] = opcode.is_load;
     result["is_store"] = opcode.is_store;

@@ -33,9 +33,8 @@ std::vector<std::string> instruction_columns() {
                                       "pc_cos_4",  "pc_sin_8",     "pc_cos_8",          "active_lanes", "log_repeat",
                                       "log_width", "source_count", "destination_count", "is_load",      "is_store",
                                       "is_atomic", "is_branch",    "is_barrier",        "is_exit"};
-    for (const char* unit : {"integer", "single_precision", "double_precision", "special_function", "tensor", "move",
-                             "control", "barrier", "memory"})
-        names.push_back(std::string("unit_") + unit);
+    for (int unit = 0; unit < static_cast<int>(Unit::other); ++unit)
+        names.push_back(std::string("unit_") + unit_names[unit]);
     return names;
 }
 

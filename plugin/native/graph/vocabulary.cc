@@ -1,82 +1,63 @@
 // SASS opcodes of Volta to Hopper, as NVIDIA's "CUDA Binary Utilities" lists them, and later ones, which have the
 // tokens of older opcodes. Any change is a change of schema.
-#include <iterator>
-
 #include "native/graph/schema.h"
 
 namespace kernelpoint::graph {
 
 namespace {
 
-constexpr SharedToken kShared[] = {
-    {"ACQSHMINIT", "ACQBULK"},
-    {"ARRIVES", "SYNCS"},
-    {"CREDUX", "REDUX"},
-    {"CS2UR", "CS2R"},
-    {"DMNMX", "DADD"},
-    {"FADD2", "FADD"},
-    {"FFMA2", "FFMA"},
-    {"FHADD", "FADD"},
-    {"FHFMA", "FFMA"},
-    {"FMNMX3", "FMNMX"},
-    {"FMUL2", "FMUL"},
-    {"HADD2_32I", "HADD2"},
-    {"HFMA2_32I", "HFMA2"},
-    {"HMUL2_32I", "HMUL2"},
-    {"IMMU", "IMAD"},
-    {"LDCU", "ULDC"},
-    {"LDT", "LDSM"},
-    {"LDTM", "LDSM"},
-    {"MOV64IUR", "MOV"},
-    {"OMMA", "HMMA"},
-    {"QADD4", "HADD2"},
-    {"QFMA4", "HFMA2"},
-    {"QMMA", "HMMA"},
-    {"QMUL4", "HMUL2"},
-    {"SPMETADATA", "MOV"},
-    {"STT", "STSM"},
-    {"STTM", "STSM"},
-    {"SUQUERY", "TXQ"},
-    {"TXA", "TXD"},
-    {"UF2F", "F2F"},
-    {"UF2I", "F2I"},
-    {"UF2IP", "F2IP"},
-    {"UFADD", "FADD"},
-    {"UFFMA", "FFMA"},
-    {"UFHADD", "FADD"},
-    {"UFHFMA", "FFMA"},
-    {"UFMNMX", "FMNMX"},
-    {"UFMUL", "FMUL"},
-    {"UFRND", "FRND"},
-    {"UFSEL", "FSEL"},
-    {"UFSET", "FSET"},
-    {"UFSETP", "FSETP"},
-    {"UGETNEXTWORKID", "PREEXIT"},
-    {"UI2F", "I2F"},
-    {"UI2FP", "I2FP"},
-    {"UI2I", "I2I"},
-    {"UI2IP", "I2IP"},
-    {"UIABS", "IABS"},
-    {"UIMNMX", "IMNMX"},
-    {"ULEPC", "LEPC"},
-    {"UMEMSETS", "STS"},
-    {"UMOV32I", "UMOV"},
-    {"UREDGR", "REDG"},
-    {"USETSHMSZ", "USETMAXREG"},
-    {"USTGR", "STG"},
-    {"UTCATOMSWS", "UTMACMDFLUSH"},
-    {"UTCBAR", "SYNCS"},
-    {"UTCCP", "LDSM"},
-    {"UTCHMMA", "HGMMA"},
-    {"UTCIMMA", "IGMMA"},
-    {"UTCOMMA", "QGMMA"},
-    {"UTCQMMA", "QGMMA"},
-    {"UTCSHIFT", "HGMMA"},
-    {"UVABSDIFF", "VABSDIFF"},
-    {"UVIADDMNMX", "VIADDMNMX"},
-    {"UVIMNMX", "VIMNMX"},
-    {"UVIMNMX3", "VIMNMX3"},
-    {"UVIRTCOUNT", "NOP"},
+constexpr struct {
+    std::string_view older, opcodes;
+} kShared[] = {
+    {"ACQBULK", "ACQSHMINIT"},
+    {"CS2R", "CS2UR"},
+    {"DADD", "DMNMX"},
+    {"F2F", "UF2F"},
+    {"F2I", "UF2I"},
+    {"F2IP", "UF2IP"},
+    {"FADD", "FADD2 FHADD UFADD UFHADD"},
+    {"FFMA", "FFMA2 FHFMA UFFMA UFHFMA"},
+    {"FMNMX", "FMNMX3 UFMNMX"},
+    {"FMUL", "FMUL2 UFMUL"},
+    {"FRND", "UFRND"},
+    {"FSEL", "UFSEL"},
+    {"FSET", "UFSET"},
+    {"FSETP", "UFSETP"},
+    {"HADD2", "HADD2_32I QADD4"},
+    {"HFMA2", "HFMA2_32I QFMA4"},
+    {"HGMMA", "UTCHMMA UTCSHIFT"},
+    {"HMMA", "OMMA QMMA"},
+    {"HMUL2", "HMUL2_32I QMUL4"},
+    {"I2F", "UI2F"},
+    {"I2FP", "UI2FP"},
+    {"I2I", "UI2I"},
+    {"I2IP", "UI2IP"},
+    {"IABS", "UIABS"},
+    {"IGMMA", "UTCIMMA"},
+    {"IMAD", "IMMU"},
+    {"IMNMX", "UIMNMX"},
+    {"LDSM", "LDT LDTM UTCCP"},
+    {"LEPC", "ULEPC"},
+    {"MOV", "MOV64IUR SPMETADATA"},
+    {"NOP", "UVIRTCOUNT"},
+    {"PREEXIT", "UGETNEXTWORKID"},
+    {"QGMMA", "UTCOMMA UTCQMMA"},
+    {"REDG", "UREDGR"},
+    {"REDUX", "CREDUX"},
+    {"STG", "USTGR"},
+    {"STS", "UMEMSETS"},
+    {"STSM", "STT STTM"},
+    {"SYNCS", "ARRIVES UTCBAR"},
+    {"TXD", "TXA"},
+    {"TXQ", "SUQUERY"},
+    {"ULDC", "LDCU"},
+    {"UMOV", "UMOV32I"},
+    {"USETMAXREG", "USETSHMSZ"},
+    {"UTMACMDFLUSH", "UTCATOMSWS"},
+    {"VABSDIFF", "UVABSDIFF"},
+    {"VIADDMNMX", "UVIADDMNMX"},
+    {"VIMNMX", "UVIMNMX"},
+    {"VIMNMX3", "UVIMNMX3"},
 };
 
 }  // namespace
@@ -114,7 +95,12 @@ const std::vector<std::string_view>& opcode_vocabulary() {
 }
 
 const std::vector<SharedToken>& shared_tokens() {
-    static const std::vector<SharedToken> shared(std::begin(kShared), std::end(kShared));
+    static const std::vector<SharedToken> shared = [] {
+        std::vector<SharedToken> all;
+        for (const auto& [older, opcodes] : kShared)
+            each_word(opcodes, [&, as = older](std::string_view opcode) { all.push_back({opcode, as}); });
+        return all;
+    }();
     return shared;
 }
 

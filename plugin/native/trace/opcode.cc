@@ -1,6 +1,5 @@
 #include "native/trace/opcode.h"
 
-#include <algorithm>
 #include <unordered_map>
 
 namespace kernelpoint {
@@ -88,11 +87,7 @@ const std::unordered_map<std::string_view, const Group*>& table() {
     static const std::unordered_map<std::string_view, const Group*> all = [] {
         std::unordered_map<std::string_view, const Group*> found;
         for (const Group& group : groups)
-            for (std::string_view left = group.opcodes; !left.empty();) {
-                const size_t end = std::min(left.find(' '), left.size());
-                found.emplace(left.substr(0, end), &group);
-                left.remove_prefix(std::min(end + 1, left.size()));
-            }
+            each_word(group.opcodes, [&](std::string_view opcode) { found.emplace(opcode, &group); });
         return found;
     }();
     return all;

@@ -1,7 +1,9 @@
 // Meaning of a SASS opcode text: the unit that executes it, and its effect on memory and control.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -22,6 +24,21 @@ enum class Unit : uint8_t {
 };
 
 enum class MemorySpace : uint8_t { none, global, local, shared, constant, generic, texture };
+
+// Names in the order of Unit, for configurations, features and messages.
+constexpr const char* unit_names[] = {"integer", "single_precision", "double_precision", "special_function", "tensor",
+                                      "move",    "control",          "barrier",          "memory",           "other"};
+constexpr size_t unit_count = std::size(unit_names);
+
+// Calls `take` with each word of a table's text; single blanks stand between them.
+template <typename Take>
+void each_word(std::string_view text, const Take& take) {
+    while (!text.empty()) {
+        const size_t end = std::min(text.find(' '), text.size());
+        take(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+}
 
 struct Opcode {
     std::string text;  // as traced: "LDG.E.64.SYS"

@@ -11,8 +11,6 @@
 
 namespace kernelpoint {
 
-constexpr size_t unit_count = 10;  // of enum Unit
-
 // Work of a launch. Accesses count warp instructions with at least one active lane.
 //
 // Model: "global memory" means what goes to the L1 cache as data: global, local and texture opcodes, and generic ones
