@@ -7,7 +7,6 @@
 
 #include "fast_model/counters.h"
 #include "fast_model/modulo.h"
-#include "fast_model/state_change.h"
 #include "native/trace/stream_hash.h"
 
 namespace kernelpoint::fast_model {
@@ -22,6 +21,38 @@ struct CacheLine {
     uint64_t valid : 4;     // bit per sector
     uint64_t fill_at : 60;  // when the last sector asked for arrives: an access before then waits for it
     uint64_t dirty : 4;     // bit per sector
+};
+
+// Role of a line in a launch.
+enum class Role : uint8_t {
+    used,      // it matters which line it is, and which of its sectors were valid and dirty
+    replaced,  // by another; it matters how many of its sectors were dirty
+    other      // it stayed where it was behind those that were used
+};
+
+struct LineChange {
+    uint64_t line : 60;
+    uint64_t valid : 4;                  // afterwards
+    uint8_t dirty;                       // afterwards
+    uint8_t valid_before, dirty_before;  // 0 where it was not there
+    Role role;
+};
+
+// The lines of a set that a launch used, last used first. Where it replaced lines, all that were there come before
+// them, for then their places matter too.
+struct SetChange {
+    uint32_t set = 0;
+    uint32_t first = 0;  // in StateChange::lines
+    uint16_t before = 0, after = 0;
+    bool replaced = false;
+};
+
+// Change of a cache by a launch, in a form that tells in which other states it would do the very same.
+struct StateChange {
+    std::vector<SetChange> sets;
+    std::vector<LineChange> lines;
+
+    uint64_t bytes() const { return sets.size() * sizeof(SetChange) + lines.size() * sizeof(LineChange); }
 };
 
 // The lines of a set lie side by side in order of their last use, 16 bytes each: a lookup reads neighbouring memory,

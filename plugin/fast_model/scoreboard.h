@@ -6,7 +6,6 @@
 
 #include "fast_model/counters.h"
 #include "fast_model/program.h"
-#include "fast_model/stalls.h"
 
 namespace kernelpoint::fast_model {
 

@@ -114,7 +114,7 @@ def test_the_shapes_that_checkpoints_are_checked_against_are_those_of_the_refere
         ({"warp_weights": lambda g: g.warp_weights * 0}, "a weight below 1"),
         ({"warp_weights": lambda g: g.warp_weights[:1]}, "warp_starts does not have the shape"),
         ({"features": lambda g: g.features[:1]}, "features does not have the shape"),
-        ({"features": lambda g: np.ascontiguousarray(g.features[:, :7])}, "not those of the encoder"),
+        ({"features": lambda g: np.ascontiguousarray(g.features[:, :7])}, "features does not have the shape"),
         (
             {name: lambda g, name=name: getattr(g, name)[:0] for name in ("kinds", "tokens", "features")},
             "no such node|no node",

@@ -1,10 +1,8 @@
-#include "fast_model/configuration/options.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
-#include "fast_model/config.h"
+#include "fast_model/configuration/dialect.h"
 
 namespace kernelpoint::fast_model {
 

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <list>
 #include <map>
+#include <memory>
+#include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "fast_model/gpu.h"
-#include "fast_model/list/outcomes.h"
-#include "fast_model/list/recurring_states.h"
 #include "native/trace/interruption.h"
 #include "native/trace/threads.h"
 
@@ -50,6 +52,206 @@ Sources find_sources(const TraceList& list, const std::vector<Content>& contents
     }
     return result;
 }
+
+// Outcomes of simulated launches, to be taken again where a launch of the same trace begins in a state in which the
+// very same would happen.
+struct Outcome {
+    uint64_t cycles = 0, instructions = 0;
+    Counters counters;
+    StateChange change;          // of L2
+    uint64_t number = 0;         // no other outcome has it
+    mutable size_t suspect = 0;  // a set of the change that did not fit last time: looked at first
+};
+
+constexpr size_t kMostOfASource = 8;  // looking through more costs more than it saves
+
+uint64_t bytes_of(const Outcome& outcome) {
+    return sizeof(Outcome) + outcome.change.bytes();
+}
+
+// Keeps at most `memory_bytes`, those used last.
+class Outcomes {
+public:
+    using Shared = std::shared_ptr<const Outcome>;
+
+    Outcomes(size_t sources, uint64_t memory_bytes) : most_bytes_(memory_bytes), of_source_(sources) {}
+
+    // The outcome of a source that fits the state of a cache; null where none is known.
+    Shared find(uint32_t source, const Cache& state) {
+        for (const Place place : of_source_[source]) {
+            const Outcome& outcome = *place->outcome;
+            outcome.suspect = state.misfit(outcome.change, outcome.suspect);
+            if (outcome.suspect == outcome.change.sets.size()) {
+                used(place);
+                return place->outcome;
+            }
+        }
+        return nullptr;
+    }
+
+    void add(uint32_t source, Shared outcome) {
+        bytes_ += bytes_of(*outcome);
+        kept_.push_front({source, std::move(outcome)});
+        std::vector<Place>& places = of_source_[source];
+        places.insert(places.begin(), kept_.begin());
+        if (places.size() > kMostOfASource) forget(places.back());
+        while (bytes_ > most_bytes_ && kept_.size() > 1) forget(std::prev(kept_.end()));
+    }
+
+    uint64_t next_number() { return next_number_++; }
+
+private:
+    struct Kept {
+        uint32_t source;
+        Shared outcome;
+    };
+    using Place = std::list<Kept>::iterator;
+
+    void used(Place place) {
+        std::vector<Place>& places = of_source_[place->source];
+        const auto found = std::find(places.begin(), places.end(), place);
+        kept_.splice(kept_.begin(), kept_, place);
+        std::rotate(places.begin(), found, found + 1);
+    }
+
+    void forget(Place place) {
+        std::vector<Place>& places = of_source_[place->source];
+        places.erase(std::find(places.begin(), places.end(), place));
+        bytes_ -= bytes_of(*place->outcome);
+        kept_.erase(place);
+    }
+
+    const uint64_t most_bytes_;
+    uint64_t next_number_ = 0, bytes_ = 0;
+    std::list<Kept> kept_;                       // the one used last first
+    std::vector<std::vector<Place>> of_source_;  // likewise
+};
+
+constexpr uint64_t kBytesOfAStep = 128;     // in the maps
+constexpr size_t kMostPassed = 1ull << 16;  // steps that L2 lags behind; each keeps its outcome
+
+// The hash of all that a cache holds, kept up to date by the sets that changed.
+class CacheHash {
+public:
+    void reset() { of_set_.clear(); }
+    // `changed`: sets since the last call; ignored after reset(), where all are read.
+    StreamHash update(const Cache& cache, const std::vector<SetChange>& changed) {
+        if (of_set_.empty()) {
+            sum_ = {};
+            of_set_.resize(cache.sets());
+            for (uint32_t set = 0; set < cache.sets(); ++set) replace(set, cache.hash_of_set(set));
+        } else {
+            for (const SetChange& change : changed) replace(change.set, cache.hash_of_set(change.set));
+        }
+        return sum_;
+    }
+
+private:
+    void replace(uint32_t set, StreamHash present) {
+        StreamHash& kept = of_set_[set];
+        sum_.high += present.high - kept.high;
+        sum_.low += present.low - kept.low;
+        kept = present;
+    }
+
+    std::vector<StreamHash> of_set_;
+    StreamHash sum_;
+};
+
+// States that a list comes back to: what a step does there is known, and need not be done again. A step is a launch of
+// a source, or a copy. Steps from known states are passed over: L2 lags behind until a step is not known.
+//
+// Numerics: two states are equal if the 128-bit hashes of what L2 holds are (the order of its lines, their valid and
+// dirty sectors).
+class RecurringStates {
+public:
+    explicit RecurringStates(uint64_t memory_bytes) : most_bytes_(memory_bytes) {}
+
+    // The outcome of a step from the present state; null where it is not known. Then L2 must catch up, and the step be
+    // done.
+    Outcomes::Shared pass(uint64_t step) {
+        if (!of_l2_) return nullptr;
+        const auto known = known_.find({passed_.empty() ? *of_l2_ : passed_.back().after, step});
+        if (known == known_.end()) return nullptr;
+        if (passed_.size() == kMostPassed && place_.count(known->second.after) == 0) return nullptr;
+        go_to(known->second);
+        return known->second.outcome;
+    }
+
+    void catch_up(Cache& l2) {
+        for (const Passed& passed : passed_) {
+            l2.apply(passed.outcome->change);
+            hash_.update(l2, passed.outcome->change.sets);
+        }
+        if (!passed_.empty()) of_l2_ = passed_.back().after;
+        passed_.clear();
+        place_.clear();
+    }
+
+    // A step was done, and L2 is up to date.
+    void learn(uint64_t step, Outcomes::Shared outcome, const Cache& l2) {
+        forget_if_full();
+        const StreamHash after = hash_.update(l2, outcome->change.sets);
+        if (of_l2_) {
+            if (outcomes_.insert(outcome->number).second) bytes_ += outcome->change.bytes();
+            bytes_ += kBytesOfAStep;
+            known_[{*of_l2_, step}] = {after, std::move(outcome)};
+        }
+        of_l2_ = after;
+    }
+
+    // L2 was changed by what is no step.
+    void lose_state() {
+        hash_.reset();
+        of_l2_.reset();
+        passed_.clear();
+        place_.clear();
+    }
+
+private:
+    struct Key {
+        StreamHash state;
+        uint64_t step;
+        bool operator==(const Key& other) const { return state == other.state && step == other.step; }
+    };
+    struct Hash {
+        size_t operator()(const StreamHash& state) const { return state.low; }
+        size_t operator()(const Key& key) const { return key.state.low ^ key.step * 0x9e3779b97f4a7c15; }
+    };
+    struct Passed {
+        StreamHash after;
+        Outcomes::Shared outcome;
+    };
+
+    void go_to(Passed passed) {
+        const bool back_at_l2 = passed.after == *of_l2_;
+        const auto met = place_.find(passed.after);
+        if (!back_at_l2 && met == place_.end()) {
+            place_[passed.after] = passed_.size();
+            passed_.push_back(std::move(passed));
+            return;
+        }
+        const size_t left = back_at_l2 ? 0 : met->second + 1;
+        for (; passed_.size() > left; passed_.pop_back()) place_.erase(passed_.back().after);
+    }
+
+    void forget_if_full() {
+        if (bytes_ <= most_bytes_) return;
+        known_.clear();
+        outcomes_.clear();
+        bytes_ = 0;
+    }
+
+    const uint64_t most_bytes_;
+    CacheHash hash_;
+    std::optional<StreamHash> of_l2_;  // unknown before the first step
+    std::unordered_map<Key, Passed, Hash> known_;
+    std::unordered_set<uint64_t> outcomes_;  // numbers of those in known_
+    uint64_t bytes_ = 0;                     // of those
+    // From L2's state to the present one, no state twice.
+    std::vector<Passed> passed_;
+    std::unordered_map<StreamHash, size_t, Hash> place_;  // in passed_
+};
 
 // Launches and copies one after another on one simulated GPU.
 class Runner {

@@ -148,15 +148,9 @@ private:
 
 uint64_t Residency::resident_ctas(const LaunchHeader& launch) const {
     const uint64_t warps = std::max<uint64_t>(launch.warps_per_cta(), 1);
-    uint64_t most = ctas_per_sm != 0 ? ctas_per_sm : UINT32_MAX;
-    const auto limit = [&most](uint64_t has, uint64_t needs) {
-        if (has != 0 && needs != 0) most = std::min(most, has / needs);
-    };
-    limit(warps_per_sm, warps);
-    limit(registers_per_sm, warps * 32 * launch.registers);
-    limit(shared_memory_per_sm, launch.shared_memory);
     if (sms == 0) return 1;
-    return std::min<uint64_t>(std::max<uint64_t>(most, 1) * sms, std::max<uint64_t>(launch.grid.count(), 1));
+    return std::min<uint64_t>(ctas_of_sm(warps, warps * 32 * launch.registers, launch.shared_memory) * sms,
+                              std::max<uint64_t>(launch.grid.count(), 1));
 }
 
 Footprint read_footprint(const std::string& trace_path, const Residency& residency) {

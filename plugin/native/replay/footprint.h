@@ -1,6 +1,7 @@
 // The footprint of one launch: what it last did to each sector of global memory, in order of the last touches.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <queue>
@@ -38,6 +39,19 @@ struct LineTouch {
 // Limits of what the simulated GPU holds at once. 0: not known.
 struct Residency {
     uint32_t sms = 0, ctas_per_sm = 0, warps_per_sm = 0, registers_per_sm = 0, shared_memory_per_sm = 0;
+
+    // CTAs with so many warps, registers and bytes of shared memory each that an SM holds at once, at least 1;
+    // UINT32_MAX where no limit is known.
+    uint64_t ctas_of_sm(uint64_t warps, uint64_t registers, uint64_t shared_memory) const {
+        uint64_t most = ctas_per_sm != 0 ? ctas_per_sm : UINT32_MAX;
+        const auto limit = [&most](uint64_t has, uint64_t needs) {
+            if (has != 0 && needs != 0) most = std::min(most, has / needs);
+        };
+        limit(warps_per_sm, warps);
+        limit(registers_per_sm, registers);
+        limit(shared_memory_per_sm, shared_memory);
+        return std::max<uint64_t>(most, 1);
+    }
 
     // CTAs of this launch that run at the same time, at least 1; 1 where `sms` is not known.
     uint64_t resident_ctas(const LaunchHeader& launch) const;

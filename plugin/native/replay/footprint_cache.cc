@@ -25,7 +25,6 @@ FootprintCache::FootprintCache(size_t traces, const Residency& residency, bool b
       by_sm_(by_sm),
       most_bytes_(memory_bytes),
       store_(std::move(store)),
-      kept_at_(traces, kept_.end()),
       unreadable_(traces, false),
       grids_(traces) {}
 
@@ -35,10 +34,8 @@ const Grid& FootprintCache::grid(uint32_t trace, const std::string& path) {
 }
 
 const std::vector<LineTouch>& FootprintCache::touches(uint32_t trace, const std::string& path) {
-    const auto at = kept_at_[trace];
-    if (at != kept_.end()) {
-        kept_.splice(kept_.begin(), kept_, at);
-        unpack(at->packed, present_);
+    if (const auto kept = kept_.find(trace); kept != kept_.end()) {
+        unpack(kept->second, present_);
         return present_.touches;
     }
     std::string packed;
@@ -76,14 +73,12 @@ void FootprintCache::refuse(uint32_t trace, const std::string& path, const std::
 
 void FootprintCache::keep(uint32_t trace, std::string packed) {
     if (packed.size() > most_bytes_) return;
-    bytes_ += packed.size();
-    kept_.push_front({trace, std::move(packed)});
-    kept_at_[trace] = kept_.begin();
-    while (bytes_ > most_bytes_) {
-        bytes_ -= kept_.back().packed.size();
-        kept_at_[kept_.back().trace] = kept_.end();
-        kept_.pop_back();
+    if (bytes_ + packed.size() > most_bytes_) {
+        kept_.clear();
+        bytes_ = 0;
     }
+    bytes_ += packed.size();
+    kept_.emplace(trace, std::move(packed));
 }
 
 }  // namespace kernelpoint::replay

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <functional>
-#include <list>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "native/replay/footprint.h"
@@ -40,17 +40,11 @@ private:
     bool read(uint32_t trace, const std::string& path, std::string& packed);
     void keep(uint32_t trace, std::string packed);
 
-    struct Kept {
-        uint32_t trace;
-        std::string packed;
-    };
-
     const Residency residency_;
     const bool by_sm_;
     const uint64_t most_bytes_;
     const FootprintStore store_;
-    std::list<Kept> kept_;                            // the one used last first
-    std::vector<std::list<Kept>::iterator> kept_at_;  // by trace; end() where it is not kept
+    std::unordered_map<uint32_t, std::string> kept_;  // packed, by trace
     std::vector<bool> unreadable_;
     std::vector<std::optional<Grid>> grids_;  // of the traces met so far
     uint64_t bytes_ = 0;

@@ -2,7 +2,9 @@
 //   [x y z warp] [line] PC mask ndst dst.. opcode nsrc src.. [commit] width [access] [immediates] [values] [STORE_DATA
 //   ..]
 // The CTA and warp stand there below tracer version 3, the immediate from version 5 on, and from version 6 on perhaps a
-// second one and the operands' values. `commit` follows the sources of GMMA opcodes. The access is that of addresses.h.
+// second one and the operands' values. `commit` follows the sources of GMMA opcodes. The access of a memory
+// instruction is `mode addresses..`, of a bulk copy (TMA) `barrier multicast [mask] bytes outside mode addresses..`.
+// Modes: 0 (list), 1 (base and stride), 2 (base and deltas), and of bulk copies 3 (list), 4 (base and deltas).
 #pragma once
 
 #include <string_view>
