@@ -2,8 +2,8 @@
 
 The layout is the one that MacSim's public tracer writes and its simulator reads (trace version 14): ``kernel_config.txt``
 lists the launches in order, ``kernel_names.txt`` describes each, and ``Kernel<N>/`` contains one launch: ``trace.txt``,
-``trace_info.txt`` and a gzip file of 64-byte records for each warp. plugin/simulators/macsim/convert/records.h lists the fields
-of a record and the losses; opcodes that MacSim has no number for are listed in the result.
+``trace_info.txt`` and a gzip file of 64-byte records for each warp. plugin/simulators/macsim/convert/convert.cc lists the
+fields of a record and the losses; opcodes that MacSim has no number for are listed in the result.
 """
 
 from __future__ import annotations
