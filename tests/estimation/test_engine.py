@@ -43,7 +43,7 @@ def test_a_run_ends_with_the_budget_met_or_everything_simulated(run_passes, seed
     looks = run_passes(engine, y)
     assert looks[-1].met
     assert len(looks) <= 8
-    estimates = [e for c in looks[-1].clusters for e in c["estimates"].values()] if scope == "cluster" else []
+    estimates = [e for c in looks[-1].clusters for e in c.estimates.values()] if scope == "cluster" else []
     for e in estimates or looks[-1].estimates.values():
         assert e.relative_half_width <= eps
     for look in looks:
@@ -118,8 +118,8 @@ def test_clusters_report_units_and_draws_that_add_up():
     engine.record_many(wanted, ("cycles",), y[wanted][:, None])
     look = engine.look()
     certain = int((design.strata < 0).sum())
-    assert sum(c["units"] for c in look.clusters) + certain == len(y)
-    assert sum(c["simulated"] for c in look.clusters) + certain == len(wanted)
+    assert sum(c.units for c in look.clusters) + certain == len(y)
+    assert sum(c.simulated for c in look.clusters) + certain == len(wanted)
 
 
 @pytest.mark.parametrize(

@@ -55,10 +55,10 @@ def test_own_errors_add_up_to_what_their_results_stand_for(own):
     sampling = alone.estimates["cycles"].half_width
     assert look.estimates["cycles"].half_width == pytest.approx(math.hypot(sampling, added), rel=1e-6)
     for cluster in look.clusters:
-        inside = np.append(engine.sampling.clusters, -1)[design.strata[drawn]] == cluster["cluster"]
+        inside = np.append(engine.sampling.clusters, -1)[design.strata[drawn]] == cluster.number
         part = own * float((weight * values[drawn, 0])[inside].sum())
-        without = alone.clusters[cluster["cluster"]]["estimates"]["cycles"].half_width
-        assert cluster["estimates"]["cycles"].half_width == pytest.approx(math.hypot(without, part), rel=1e-6)
+        without = alone.clusters[cluster.number].estimates["cycles"].half_width
+        assert cluster.estimates["cycles"].half_width == pytest.approx(math.hypot(without, part), rel=1e-6)
 
 
 def test_errors_go_through_the_estimator_that_is_used():

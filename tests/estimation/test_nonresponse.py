@@ -74,7 +74,7 @@ def test_a_unit_of_which_nothing_is_known_may_be_as_large_as_the_largest():
     x[7] = 0.0
     _, engine = run(Engine(designed("assisted", x, strata, u), ErrorBudget(0.01)), y, {7})
     range_ = engine.nonresponse()[7]
-    assert range_.middle[0] + range_.half[0] >= max(values[0] for _, values in engine.records())
+    assert range_.middle[0] + range_.half[0] >= engine.results.of(engine.results.units)[:, 0].max()
 
 
 def test_a_bound_that_more_draws_do_not_narrow_ends_the_run():
@@ -82,7 +82,7 @@ def test_a_bound_that_more_draws_do_not_narrow_ends_the_run():
     y[5] = x[5] = 60.0 * y.max()
     look, engine = run(Engine(designed("assisted", x, strata, u), ErrorBudget(0.01)), y, {5})
     assert not look.met and engine.nonresponse() and look.estimates["cycles"].contains(y.sum())
-    assert sum(1 for _ in engine.records()) < N / 2 and "1 launch has no result" in look.warnings[0]
+    assert engine.results.count < N / 2 and "1 launch has no result" in look.warnings[0]
 
 
 def test_ratios_and_domains_hold_what_has_no_result():
@@ -94,9 +94,9 @@ def test_ratios_and_domains_hold_what_has_no_result():
     assert engine.nonresponse() and look.ratios["reads_per_cycle"].contains(2.0)
     totals = [y[domains == part].sum() for part in (0, 1)]
     for part in look.domains:
-        assert part["estimates"]["cycles"].contains(totals[part["domain"]])
-        assert part["units"] == (domains == part["domain"]).sum()
-    assert sum(part["estimates"]["cycles"].estimate for part in look.domains) == pytest.approx(
+        assert part.estimates["cycles"].contains(totals[part.number])
+        assert part.units == (domains == part.number).sum()
+    assert sum(part.estimates["cycles"].estimate for part in look.domains) == pytest.approx(
         look.estimates["cycles"].estimate
     )
 
@@ -108,6 +108,5 @@ def test_a_journal_finds_the_engine_as_it_was():
     look, engine = run(first, y, lacking)
     again = Engine(designed("assisted", x, strata, u), ErrorBudget(0.01)).without(sorted(lacking))
     again.restore_pass(engine.pass_state())
-    for unit, values in engine.records():
-        again.record(unit, ("cycles", "reads"), values)
+    again.record_many(engine.results.units, ("cycles", "reads"), engine.results.of(engine.results.units))
     assert again.look().estimates["cycles"].estimate == look.estimates["cycles"].estimate

@@ -47,4 +47,4 @@ def test_no_draw_may_stand_for_more_of_the_total_than_the_budget_bears(run_passe
     y = np.full(5000, 100.0)  # nothing varies, so estimated variances are as small as can be
     u = permanent_random_numbers(0, 0, len(y))
     looks = run_passes(Engine(Design(np.zeros(5000, np.int32), np.array([2]), u), ErrorBudget(0.01), "mean"), y)
-    assert looks[-1].clusters[0]["simulated"] >= 20
+    assert looks[-1].clusters[0].simulated >= 20

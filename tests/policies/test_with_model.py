@@ -54,7 +54,7 @@ def test_kernels_whose_embeddings_are_alike_share_a_correction_line():
     engine = Engine(design, ErrorBudget(0.05))
     *_, look = passes(engine, ("cycles",), y)
     assert look.estimates["cycles"].contains(y.sum())
-    assert [part["units"] for part in look.clusters] == [150, 75, 75]
+    assert [part.units for part in look.clusters] == [150, 75, 75]
     level = engine.sampling._fits["cycles"].fits[0].level
     assert level[0] == level[2] and len(set(level)) == 3
 

@@ -40,10 +40,8 @@ def exact_values(plan: Plan, engine: Engine, projected: set[int]) -> dict[str, n
         plan: of the run; engine: with the results; projected: units whose results are projections.
     """
     found: dict[str, np.ndarray] = {}
-    results = dict(engine.records())
-    units = np.array(sorted(results), dtype=np.int64)
-    for column, name in enumerate(engine.counters):
-        values = np.array([results[unit][column] for unit in units.tolist()])
+    units = engine.results.units
+    for name, values in zip(engine.counters, engine.results.of(units).T, strict=True):
         for told in [*(_told(plan, candidate) for candidate in CANDIDATES.get(name, ())), _sectors(plan, name)]:
             if told is not None and (whole := _filled(told, units, values, projected)) is not None:
                 found[name] = whole
@@ -95,9 +93,7 @@ def _with_estimates(
     look: Look, offsets: np.ndarray, of: Callable[[Mapping[str, Estimate], slice], dict[str, Estimate]]
 ) -> Look:
     """A look with other estimates: `of` makes them from those of the run and of each process, and their units."""
-    domains = [
-        {**part, "estimates": of(part["estimates"], slice(*offsets[part["domain"] :][:2]))} for part in look.domains
-    ]
+    domains = [replace(part, estimates=of(part.estimates, slice(*offsets[part.number :][:2]))) for part in look.domains]
     return replace(look, estimates=of(look.estimates, slice(None)), domains=domains)
 
 

@@ -117,7 +117,7 @@ def _holds(identity: Terms, engine: Engine) -> bool:
     if not set(identity) <= set(engine.counters):
         return False
     columns = [engine.counters.index(name) for name in identity]
-    rows = np.array([values for _, values in engine.records()], dtype=float)[:, columns]
+    rows = engine.results.of(engine.results.units)[:, columns]
     terms = rows * np.array(list(identity.values()))
     return bool(len(rows) and (np.abs(terms.sum(axis=1)) <= ROUNDING * np.abs(terms).max(axis=1)).all())
 

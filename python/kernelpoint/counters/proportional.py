@@ -39,12 +39,11 @@ def with_proportional(look: Look, engine: Engine, plan: Plan, stay: Iterable[str
     Args:
         engine: with the results; stay: counters whose estimates stay, such as those that the traces tell.
     """
-    groups, records = np.asarray(plan.design.labels), dict(engine.records())
+    groups, units = np.asarray(plan.design.labels), engine.results.units
     predictions = plan.design.means
-    if not predictions or plan.first_phase is not None or len(records) == len(groups) or not look.index:
+    if not predictions or plan.first_phase is not None or len(units) == len(groups) or not look.index:
         return look
-    units = np.array(sorted(records), dtype=np.int64)
-    results = np.array([records[unit] for unit in units.tolist()])
+    results = engine.results.of(units)
     drawn, free = groups[units] >= 0, groups >= 0
     at, estimates = units[drawn], dict(look.estimates)
     for column, name in enumerate(engine.counters):

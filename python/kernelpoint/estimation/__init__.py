@@ -11,6 +11,7 @@ from kernelpoint.estimation.cells.sampling import CellSampling as CellSampling
 from kernelpoint.estimation.engine import Engine as Engine
 from kernelpoint.estimation.look import Estimate as Estimate
 from kernelpoint.estimation.look import Look as Look
+from kernelpoint.estimation.look import LookPart as LookPart
 from kernelpoint.estimation.nested_totals import Tree as Tree
 from kernelpoint.estimation.nested_totals import UnitErrors as UnitErrors
 from kernelpoint.estimation.nested_totals import subtotals as subtotals

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import index
 
 import numpy as np
@@ -15,10 +15,10 @@ from kernelpoint.estimation.cells.sampling import CellSampling
 from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.nested_totals import UnitErrors
-from kernelpoint.estimation.nonsampling.measurement_error import MeasurementErrors, Reach, check_half_widths
+from kernelpoint.estimation.nonsampling.measurement_error import MeasurementErrors, check_half_widths
 from kernelpoint.estimation.nonsampling.nonresponse import Range, part_added, ranges_of, with_nonresponse
 from kernelpoint.estimation.nonsampling.systematic_error import SystematicError
-from kernelpoint.estimation.sampling import Ratios, Sampling
+from kernelpoint.estimation.sampling import Ratios, Reach, Sampling
 from kernelpoint.estimation.stages.first_phase import TwoPhaseDesign
 from kernelpoint.estimation.stages.layers import LayerSampling
 from kernelpoint.estimation.stages.two_phase import TwoPhaseSampling
@@ -46,6 +46,7 @@ class Engine:
 
     Attributes:
         sampling: the design at work (strata, cells, or one of two stages).
+        results: the results so far, by unit.
 
     >>> u = np.random.default_rng(0).random(1000)
     >>> y = 100.0 + np.arange(1000) % 7
@@ -72,7 +73,7 @@ class Engine:
 
     def _begin(self, sampling: Sampling) -> None:
         self.sampling, self.budget, self.ratios = sampling, sampling.budget, sampling.ratios
-        self._results = sampling.results
+        self.results = sampling.results
         self._errors = MeasurementErrors(self.budget, self.ratios)
         self._lacking: dict[int, int] = {}  # units that can have no result, and the stratum of each, or -1
         self._wants_exact = False
@@ -103,7 +104,7 @@ class Engine:
     def wanted(self) -> Ints:
         """Drawn units without a result, int64, ascending: what this pass (or its retry) still has to simulate."""
         drawn = self.drawn()
-        return np.setdiff1d(drawn[self._results.rows[drawn] < 0], sorted(self._lacking), assume_unique=True)
+        return np.setdiff1d(drawn[self.results.rows[drawn] < 0], sorted(self._lacking), assume_unique=True)
 
     def grow(self) -> bool:
         """Sizes the sample of the next pass from the last look.
@@ -131,11 +132,11 @@ class Engine:
     @property
     def counters(self) -> tuple[str, ...]:
         """Names of the counters, in the order of the first record; empty before it."""
-        return self._results.counters
+        return self.results.counters
 
     def check(self, unit: int, counters: Sequence[str], values: Sequence[float]) -> None:
         """Refuse what `record` would refuse, with HostError; nothing is kept."""
-        self._results.check(*_row(unit, counters, values))
+        self.results.check(*_row(unit, counters, values))
 
     def record(
         self,
@@ -157,19 +158,19 @@ class Engine:
         """
         if half_widths is not None:
             check_half_widths(unit, half_widths)
-        self._results.add(*_row(unit, counters, values))
+        self.results.add(*_row(unit, counters, values))
         if half_widths is not None:
             self._errors.add(unit, half_widths)
 
     def record_many(self, units: Iterable[int], counters: Sequence[str], values: Floats) -> None:
         """The same for many units: values is float64 [units, counters]."""
-        self._results.add_many(units, counters, values)
+        self.results.add_many(units, counters, values)
 
     def take_over(self, other: Engine) -> None:
         """All results of another engine over the same units, with their errors."""
-        units = other._results.units
+        units = other.results.units
         if len(units):
-            self.record_many(units, other.counters, other._results.of(units))
+            self.record_many(units, other.counters, other.results.of(units))
         self._errors.take_over(other._errors)
 
     def without(self, units: Sequence[int]) -> Engine:
@@ -186,14 +187,14 @@ class Engine:
 
     def nonresponse(self) -> dict[int, Range]:
         """Range of each unit that can have no result, in the order of `counters`; {} while there are no results."""
-        units = self._results.units
+        units = self.results.units
         if not self._lacking or not len(units):
             return {}
         frame = self.sampling.frame
         x = frame.x
         own = {} if x is None else {unit: float(x[unit]) for unit in self._lacking}
         known = None if x is None else np.asarray(x, dtype=float)[units]
-        return ranges_of(self._lacking, self._results.of(units), np.asarray(frame.strata)[units], known, own)
+        return ranges_of(self._lacking, self.results.of(units), np.asarray(frame.strata)[units], known, own)
 
     def set_systematic_errors(self, errors: Mapping[str, SystematicError]) -> None:
         """Errors that all results share (replay), by counter, from the next look on; they replace those set before."""
@@ -208,16 +209,6 @@ class Engine:
     def has_bias(self) -> bool:
         """True if results may all err to one side, or units have none: no part is known better than the whole."""
         return self._errors.known or bool(self._lacking)
-
-    def records(self) -> Iterator[tuple[int, Floats]]:
-        """Every result so far: (unit, float64 [counters]), by unit."""
-        units = self._results.units
-        return zip(units.tolist(), self._results.of(units), strict=True)
-
-    def simulated_totals(self) -> dict[str, float]:
-        """The sum of each counter over the simulated units, without any estimate."""
-        units = self._results.units
-        return dict(zip(self.counters, self._results.of(units).sum(axis=0).tolist(), strict=True))
 
     # ---- estimates --------------------------------------------------------------------------------------------------
 
@@ -257,13 +248,7 @@ class Engine:
 
     def _reach(self) -> Reach:
         """Positions of the results with errors of their own, and how far each moves the total."""
-        units, domains = np.array(self._errors.units, dtype=np.int64), self.sampling.frame.domains
-        return Reach(
-            self.sampling.influences(units) if len(units) else np.empty(0),
-            self.sampling.clusters_of(units),
-            None if domains is None else domains[units],
-            self.sampling.errors_are_shared,
-        )
+        return self.sampling.reach(np.array(self._errors.units, dtype=np.int64))
 
     def predict(self, units: Iterable[int]) -> Floats:
         """See Sampling."""
@@ -278,7 +263,7 @@ class Engine:
         spread = self.sampling.unit_spreads(counter) if self._last is not None else None
         if spread is None:
             return None
-        own, column = np.zeros(len(self._results.rows)), self.counters.index(counter)
+        own, column = np.zeros(len(self.results.rows)), self.counters.index(counter)
         for unit, found in self.nonresponse().items():
             own[unit] = found.half[column]
         if len(self._errors.units):

@@ -90,16 +90,32 @@ class Estimate:
 
 
 @dataclass(frozen=True)
+class LookPart:
+    """A cluster, or a domain, in an interim analysis.
+
+    Attributes:
+        number: of the cluster or domain, from 0.
+        units, simulated: how many units it has, and how many of these have a result.
+        estimates: estimate of each counter.
+    """
+
+    number: int
+    units: int
+    simulated: int
+    estimates: dict[str, Estimate]
+
+
+@dataclass(frozen=True)
 class Look:
     """Interim analysis at the end of a pass.
 
     Attributes:
         index: 1, 2, ...; 0 where results are missing and no error probability was spent.
         estimates: estimate of each counter.
-        clusters: of each cluster a dict of its number, units, simulated units, and estimates by counter.
+        clusters: each cluster.
         ratios: estimate of each named ratio.
         met: True if the error budget is met.
-        domains: as clusters, of each domain; empty where there is one only.
+        domains: each domain; empty where there is one only.
         assumptions: sentences on what the statement rests on.
         warnings: sentences.
         open_unit: the undrawn unit that breaks the budget first, None where there is none.
@@ -114,10 +130,10 @@ class Look:
 
     index: int
     estimates: dict[str, Estimate]
-    clusters: list[dict[str, Any]]
+    clusters: list[LookPart]
     ratios: dict[str, Estimate]
     met: bool
-    domains: list[dict[str, Any]] = field(default_factory=list)
+    domains: list[LookPart] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     open_unit: OpenUnit | None = None
@@ -127,7 +143,7 @@ class Look:
         if counter in self.ratios:
             return [self.ratios[counter]]
         parts = self.clusters if scope == "cluster" else self.domains
-        return [part["estimates"][counter] for part in parts] or [self.estimates[counter]]
+        return [part.estimates[counter] for part in parts] or [self.estimates[counter]]
 
     def meets(self, budget: ErrorBudget) -> bool:
         """True if it meets the budget of one target, but for rounding."""

@@ -83,6 +83,11 @@ class Results:
             self._sorted = np.sort(self._units[: self.count])
         return self._sorted
 
+    @property
+    def totals(self) -> dict[str, float]:
+        """The sum of each counter over the simulated units, without any estimate."""
+        return dict(zip(self.counters, self.of(self.units).sum(axis=0).tolist(), strict=True))
+
     def of(self, units: Ints) -> Floats:
         """float64 [units, counters]: results of units that have them."""
         return self._table[self.rows[units]]

@@ -218,11 +218,11 @@ def _judged(row: Row, workload: Workload, config: Config, policy: type[Policy], 
         bound, half_width = "promised", config.error_budget.relative_error
     off = abs(estimate.estimate - workload.total)
     held = None if bound == "none" else off <= half_width * abs(estimate.estimate) + 1e-9 * workload.total
-    simulated = engine.simulated_totals()[workload.counter] + float(workload.results[validation].sum())
+    simulated = engine.results.totals[workload.counter] + float(workload.results[validation].sum())
     latency = workload.latency * workload.size
     return replace(
         row,
-        simulated=sum(1 for _ in engine.records()) + len(validation),
+        simulated=engine.results.count + len(validation),
         validation=len(validation),
         passes=engine.looks,
         total=workload.total,

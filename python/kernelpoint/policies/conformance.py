@@ -132,7 +132,7 @@ def strata_without_variance_and_of_one_launch_keep_their_weight(name: str) -> No
         policy, population = make(name, times=times)
         design = _design(policy, population)
         engine, look, y = run(name, times=times)
-        simulated = {unit for unit, _ in engine.records()}
+        simulated = set(engine.results.units.tolist())
         drawn = np.bincount([design.strata[unit] for unit in simulated if design.strata[unit] >= 0], minlength=0)
         assert len(drawn) == len(design.first_sizes) and (drawn > 0).all(), "a stratum without a sampled launch"
         alone = [int(np.flatnonzero(design.strata == stratum)[0]) for stratum in np.flatnonzero(design.sizes == 1)]
@@ -160,7 +160,7 @@ def the_estimate_uses_no_launch_that_was_not_simulated(name: str) -> None:
     y = np.random.default_rng(4).lognormal(size=LAUNCHES)
     engine, look, _ = run(name, y)
     seen = np.zeros(len(y), dtype=bool)
-    seen[[unit for unit, _ in engine.records()]] = True
+    seen[engine.results.units] = True
     assert _estimate(run(name, np.where(seen, y, 1e9))[1]) == _estimate(look)
 
 

@@ -73,7 +73,7 @@ class Sample:
     @property
     def cycles_of_ranges(self) -> float:
         """Simulated cycles of launches that samples of ranges alone draw."""
-        own = {unit for unit, _ in self.engine.records()} if self._known else set()
+        own = set(self.engine.results.units.tolist()) if self._known else set()
         return sum(counters.get("cycles", 0.0) for unit, (counters, _) in self._known.items() if unit not in own)
 
     def cuts_layers(self, of_unit: np.ndarray) -> bool:
@@ -223,7 +223,7 @@ class Sample:
         self._design = Design.take_all(frame.u, frame.domains if isinstance(frame, Design) else None)
         self.engine = Engine(self._design, self._setup.budget, "mean", RATIOS)
         self.engine.take_over(known)
-        others = self._known.keys() - {unit for unit, _ in known.records()}
+        others = self._known.keys() - set(known.results.units.tolist())
         for unit in sorted(others):
             counters, half_widths = self._known[unit]
             self.engine.record(unit, tuple(counters), tuple(counters.values()), half_widths)

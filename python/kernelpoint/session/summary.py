@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kernelpoint.estimation import Look
+from kernelpoint.estimation import Look, LookPart
 from kernelpoint.journal import EstimateRecord, OpenLaunchRecord, PartRecord, ReplayErrorRecord, SummaryRecord
 from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.range_targets import targets_of_ranges
@@ -33,7 +33,7 @@ def summarise(
         degraded: failures, one sentence each.
     """
     sample, plan, budget = sampled.sample, sampled.frame.plan, setup.budget
-    counters = estimate_records(look.estimates) if look else _simulated_only(sample.engine.simulated_totals())
+    counters = estimate_records(look.estimates) if look else _simulated_only(sample.engine.results.totals)
     ratios = estimate_records(look.ratios) if look else {}
     main = {**ratios, **counters}.get(budget.counter, EstimateRecord()) if look else EstimateRecord()
     cycles = counters.get("cycles", EstimateRecord())
@@ -49,7 +49,7 @@ def summarise(
         bound=budget.bound if bounded else "none",
         cycle_speedup=_over(cycles.estimate, _simulated_cycles(cycles, sampled, checked)),
         one_per_stream_speedup=_over(cycles.estimate, sample.one_per_stream_cycles() if look else None),
-        clusters=[_part(part, "cluster") for part in look.clusters] if look else [],
+        clusters=[_part(part) for part in look.clusters] if look else [],
         counters=counters,
         ratios=ratios,
         processes=_processes(sample, look),
@@ -152,16 +152,15 @@ def _open_launch(plan: Plan, sampled: SampledLaunches, look: Look | None) -> Ope
     )
 
 
-def _part(part: Mapping[str, Any], number_key: str) -> PartRecord:
+def _part(part: LookPart) -> PartRecord:
     """A cluster, or a process, of an interim analysis."""
-    counts = int(part[number_key]), int(part["units"]), int(part["simulated"])
-    return PartRecord(*counts, estimate_records(part["estimates"]))
+    return PartRecord(part.number, part.units, part.simulated, estimate_records(part.estimates))
 
 
 def _processes(sample: Sample, look: Look | None) -> list[PartRecord]:
     """Record of each application, without estimates where none may be stated."""
     if look is not None and look.domains:
-        return [_part(part, "domain") for part in look.domains]
+        return [_part(part) for part in look.domains]
     estimates = estimate_records(look.estimates) if look else {}
     return [PartRecord(process, *counts, estimates) for process, counts in enumerate(sample.processes())]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.estimation.cells.sample import CellSample
-from kernelpoint.estimation.cells.tree import Cells, Correction, Leaves
+from kernelpoint.estimation.cells.tree import Cells, Correction
 from kernelpoint.estimation.moments import Floats, Ints
 
 MAX_CELLS = 50_000  # cells; a sample that needs more takes every unit
@@ -57,7 +57,6 @@ class Part:
 
     def __init__(self, units: Ints, cells: Cells, draws: tuple[Floats, dict[int, int]], least: int) -> None:
         self.units, self.cells, self.least = units, cells, least
-        self.total = cells.total
         self.n = 0
         self._u, self._drawn = draws
         self._sampled = 0, np.empty(0, np.int64)  # n, and the sample of that size
@@ -76,13 +75,9 @@ class Part:
         """n rounded up, or all units where that is more than MAX_CELLS or than there are."""
         return self.count if n > min(MAX_CELLS, self.count) else math.ceil(n)
 
-    def leaves(self, n: int) -> Leaves:
-        """Its cells when there are n of them."""
-        return self.cells.leaves(n)
-
     def stands_for(self, n: int, known: Auxiliary) -> Floats:
         """Sum of sizes that each of n draws stands for, float64 [n]; 0 of a unit that stands for itself only."""
-        units = self.leaves(n).units
+        units = self.cells.leaves(n).units
         return np.where(units > 1.0, units * self.size_means(n, known)[0], 0.0)
 
     def largest(self, n: int, known: Auxiliary) -> float:
@@ -91,7 +86,7 @@ class Part:
 
     def sums(self, n: int, known: Auxiliary) -> tuple[float, float, float]:
         """Sums over n cells of q = N (N - 1) mean(size^2), of q mixed and of N (N - 1) var(size): parts of a variance."""
-        leaves = self.leaves(n)
+        leaves = self.cells.leaves(n)
         mean, square = self.size_means(n, known)
         pairs = leaves.units * (leaves.units - 1.0)
         q = pairs * square
@@ -110,7 +105,7 @@ class Part:
         return self._sampled[1]
 
     def _sample(self) -> Ints:
-        leaves = self.leaves(self.n)
+        leaves = self.cells.leaves(self.n)
         for node, start, end in zip(leaves.node.tolist(), leaves.start.tolist(), leaves.end.tolist(), strict=True):
             if node not in self._drawn:
                 places = self.cells.order[start:end]
@@ -122,7 +117,7 @@ class Part:
         at = np.flatnonzero(self.units[self.cells.order] == place)
         if not len(at):
             return 0.0
-        leaves = self.leaves(self.n)
+        leaves = self.cells.leaves(self.n)
         return float(1.0 / leaves.units[np.searchsorted(leaves.start, at[0], "right") - 1])
 
     def cell_sample(self, groups: NDArray[np.integer], known: Auxiliary) -> tuple[CellSample, Ints]:
@@ -132,7 +127,7 @@ class Part:
             groups: int [free]; known: of all units.
         """
         x, size, of = known.x, known.size, known.corrected
-        leaves = self.leaves(self.n)
+        leaves = self.cells.leaves(self.n)
         sample = self.units[self.cells.order[leaves.start]] if self.whole else self.sample()
         N = leaves.units
         mean, square = self._means(self.n, size, known.name)
@@ -156,7 +151,7 @@ class Part:
     def size_means(self, n: int, known: Auxiliary) -> tuple[Floats, Floats]:
         """Means of the sizes and of their squares over n cells, float64 [n] both."""
         if known.name == self.cells.name:  # of the tree itself
-            leaves = self.leaves(n)
+            leaves = self.cells.leaves(n)
             return leaves.mean, leaves.square
         return self._means(n, known.size, known.name)
 

@@ -92,7 +92,8 @@ class Parts:
         if self.apart:
             begin, firsts = self._begin
             return [n, begin.bounded(max(early, begin.n)), firsts.count]
-        return [n, *(part.bounded(max(part.least, round(n * part.total / self.rest.total))) for part in self._begin)]
+        whole = self.rest.cells.total
+        return [n, *(part.bounded(max(part.least, round(n * part.cells.total / whole))) for part in self._begin)]
 
     def first(self, care: Care, budget: ErrorBudget) -> list[int]:
         """Cells of the first pass: enough for a spread, for `assume`, and for a guard that can be met, in each target."""
@@ -225,7 +226,7 @@ class Parts:
         """
         weights, spreads = np.ones(len(known.x)), np.zeros(len(known.x))
         for one, part in zip(fit.fits, fit.parts, strict=True):
-            leaves = part.leaves(part.n)
+            leaves = part.cells.leaves(part.n)
             units = part.units[part.cells.order]
             mean, square = part.size_means(part.n, known)
             varies = np.maximum(square - mean**2, 0.0)

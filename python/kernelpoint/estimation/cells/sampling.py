@@ -21,7 +21,7 @@ from kernelpoint.estimation.cells.part import Auxiliary
 from kernelpoint.estimation.cells.parts import Parts
 from kernelpoint.estimation.cells.sample import CellSample
 from kernelpoint.estimation.cells.total import Demand, TotalFit
-from kernelpoint.estimation.look import Estimate, Look
+from kernelpoint.estimation.look import Estimate, Look, LookPart
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.nested_totals import Spreads
 from kernelpoint.estimation.sampling import Frame, Ratios, Sampling
@@ -252,7 +252,7 @@ class CellSampling(Sampling):
         part = relative(half, R, eps)
         return replace(found, estimate=R, half_width=half, relative_half_width=part, simulated=simulated)
 
-    def _groups(self, values: Floats) -> list[dict[str, Any]]:
+    def _groups(self, values: Floats) -> list[LookPart]:
         """Units, draws and estimates of each group from `predict`; corrected as a whole, so without bounds of their own."""
         groups, count = self.design.free_clusters
         has, level, nan = self._has, self.budget.confidence, math.nan
@@ -260,15 +260,15 @@ class CellSampling(Sampling):
         sums = [np.bincount(groups, column, count) for column in values.T]
         simulated = [np.bincount(groups[has], column[has], count) for column in values.T]
         return [
-            {
-                "cluster": g,
-                "units": int(units[g]),
-                "simulated": int(drawn[g]),
-                "estimates": {
+            LookPart(
+                g,
+                int(units[g]),
+                int(drawn[g]),
+                {
                     name: Estimate(name, float(sums[k][g]), nan, nan, nan, 0.0, level, float(simulated[k][g]))
                     for k, name in enumerate(self.counters)
                 },
-            }
+            )
             for g in range(count)
         ]
 

@@ -122,7 +122,7 @@ class TotalFit:
 
     def mixes(self, n: int) -> bool:
         """True if predictions are doubted while n cells of the first part mix groups."""
-        return self.fits[0].doubted and self.parts[0].leaves(n).mixes
+        return self.fits[0].doubted and self.parts[0].cells.leaves(n).mixes
 
     def _degrees(self, variances: Sequence[float], nus: Sequence[float]) -> float:
         """Degrees of freedom of a sum of variances, or of the one that all rest on."""

@@ -14,48 +14,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.errors import HostError
 from kernelpoint.estimation.budget import ErrorBudget
-from kernelpoint.estimation.look import Estimate, Look
+from kernelpoint.estimation.look import Estimate, Look, LookPart
 from kernelpoint.estimation.moments import Floats
 from kernelpoint.estimation.nonsampling.systematic_error import SystematicError
+from kernelpoint.estimation.sampling import Reach
 
 OWN_ERROR_SHARE = (
     0.6  # of the error budget, for errors of single results; sqrt(1 - 0.6^2) = 0.8 of it is left for sampling
 )
 LEAST_BUDGET = 1e-6  # of the error budget: what a sampling design is given at least
 MOST_NAMED = 3  # counters that a sentence lists
-
-
-@dataclass(frozen=True)
-class Reach:
-    """Positions of the results with errors of their own, in the order in which they came.
-
-    Attributes:
-        weights: float64 [m], I_i.
-        clusters: int [m], -1 of take-all units.
-        domains: int [m], or None where there is one domain.
-        shared: True if one estimated ratio serves all strata. An error anywhere then moves every part, by no more than the
-            whole.
-    """
-
-    weights: Floats
-    clusters: NDArray[np.integer]
-    domains: NDArray[np.integer] | None
-    shared: bool
-
-    def inside(self, kind: str, number: int) -> NDArray[np.bool_]:
-        """bool [m]: which of them move the total of a part ("cluster" or "domain") of that number."""
-        part_of = self.clusters if kind == "cluster" else self.domains
-        if self.shared or part_of is None:
-            return np.full(len(self.weights), self.shared)
-        return np.asarray(part_of == number)
 
 
 def check_half_widths(unit: int, half_widths: Mapping[str, float | None]) -> None:
@@ -171,8 +146,8 @@ class MeasurementErrors:
         everywhere = np.ones(len(reach.weights), dtype=bool)
         estimates = self._wider(look.estimates, reach, everywhere)
         ratios = {name: self._wider_ratio(e, look.estimates, reach) for name, e in look.ratios.items()}
-        clusters = [self._wider_part(part, "cluster", reach) for part in look.clusters]
-        domains = [self._wider_part(part, "domain", reach) for part in look.domains]
+        clusters = [self._wider_part(part, reach.clusters, reach) for part in look.clusters]
+        domains = [self._wider_part(part, reach.domains, reach) for part in look.domains]
         widened = replace(look, estimates=estimates, ratios=ratios, clusters=clusters, domains=domains)
         met = look.met and all(widened.meets(one) for one in self._budget.each())
         warnings = [*look.warnings, *self._warnings(look.met and not met)]
@@ -211,11 +186,11 @@ class MeasurementErrors:
 
     # ---- half-widths ------------------------------------------------------------------------------------------------
 
-    def _wider_part(self, part: dict[str, Any], kind: str, reach: Reach) -> dict[str, Any]:
-        inside = reach.inside(kind, part[kind])
+    def _wider_part(self, part: LookPart, part_of: NDArray[np.integer] | None, reach: Reach) -> LookPart:
+        inside = reach.inside(part_of, part.number)
         if not inside.any() and not self.systematic:
             return part
-        return {**part, "estimates": self._wider(part["estimates"], reach, inside)}
+        return replace(part, estimates=self._wider(part.estimates, reach, inside))
 
     def _wider(
         self,

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.estimation.budget import ErrorBudget
-from kernelpoint.estimation.look import Estimate, Look
+from kernelpoint.estimation.look import Estimate, Look, LookPart
 from kernelpoint.estimation.moments import Floats
 
 
@@ -75,8 +75,7 @@ def with_nonresponse(
     names = list(look.estimates)
     estimates = _added(look.estimates, names, Range.sum(list(ranges.values())))
     domains = [
-        _in_domain(part, names, [r for unit, r in ranges.items() if of[unit] == part["domain"]])
-        for part in look.domains
+        _in_domain(part, names, [r for unit, r in ranges.items() if of[unit] == part.number]) for part in look.domains
     ]
     wider = replace(
         look,
@@ -114,11 +113,11 @@ def _added(estimates: Mapping[str, Estimate], names: list[str], more: Range) -> 
     }
 
 
-def _in_domain(part: dict[str, Any], names: list[str], ranges: list[Range]) -> dict[str, Any]:
+def _in_domain(part: LookPart, names: list[str], ranges: list[Range]) -> LookPart:
     if not ranges:
         return part
-    estimates = _added(part["estimates"], names, Range.sum(ranges))
-    return {**part, "units": part["units"] + len(ranges), "estimates": estimates}
+    estimates = _added(part.estimates, names, Range.sum(ranges))
+    return replace(part, units=part.units + len(ranges), estimates=estimates)
 
 
 def _ratio(

@@ -15,7 +15,7 @@ from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.cells.design import AssistedDesign, Combination
 from kernelpoint.estimation.cells.parts import next_number
 from kernelpoint.estimation.cells.sampling import CellSampling
-from kernelpoint.estimation.look import Estimate, Look
+from kernelpoint.estimation.look import Estimate, Look, LookPart
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.quantiles import quantile, satterthwaite
 from kernelpoint.estimation.sampling import Ratios
@@ -189,11 +189,11 @@ class TwoPhaseSampling(CellSampling):
         values[lacking[known]] = self.results.of(donor[known])
         return values
 
-    def _groups(self, values: Floats) -> list[dict[str, Any]]:
+    def _groups(self, values: Floats) -> list[LookPart]:
         found = super()._groups(values)
         known = self.results.rows[self._free] >= 0
         counts = np.bincount(self.design.free_groups[known], minlength=len(found))
-        return [{**group, "simulated": int(n)} for group, n in zip(found, counts, strict=True)]
+        return [replace(group, simulated=int(n)) for group, n in zip(found, counts, strict=True)]
 
     def _assumptions(self) -> list[str]:
         found = super()._assumptions()

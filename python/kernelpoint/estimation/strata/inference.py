@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.estimation import constants
-from kernelpoint.estimation.look import Estimate, Look
+from kernelpoint.estimation.look import Estimate, Look, LookPart
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.strata.estimators import ESTIMATORS, Fit, Sample
 from kernelpoint.estimation.strata.influence import borrowed_totals, outlier_allowances, outlier_effects
@@ -221,17 +220,12 @@ class Inference:
         """The same look for the budget of each target alone."""
         return [replace(self, targets=replace(self.targets, budget=one)) for one in self.targets.budget.each()]
 
-    def _parts(self, groups: Groups, name: str) -> list[dict[str, Any]]:
-        """Statement of a look on each group: its number under `name`, units, simulated units, estimates by counter."""
+    def _parts(self, groups: Groups) -> list[LookPart]:
+        """Statement of a look on each group."""
         by_counter = [self.totals(i, groups) for i in range(len(self.targets.counters))]
         units, simulated = groups.units(self.sample.N), groups.units(self.n)
         return [
-            {
-                name: g,
-                "units": units[g],
-                "simulated": simulated[g],
-                "estimates": {estimates[g].counter: estimates[g] for estimates in by_counter},
-            }
+            LookPart(g, units[g], simulated[g], {estimates[g].counter: estimates[g] for estimates in by_counter})
             for g in range(groups.count)
         ]
 
@@ -241,8 +235,8 @@ class Inference:
         return Look(
             index=len(self.targets.looks),
             estimates={name: self.totals(i, self.whole)[0] for i, name in enumerate(counters)},
-            clusters=self._parts(self.clusters, "cluster"),
-            domains=self._parts(self.domains, "domain") if self.domains.count > 1 else [],
+            clusters=self._parts(self.clusters),
+            domains=self._parts(self.domains) if self.domains.count > 1 else [],
             ratios={name: self.ratio(name) for name, pair in self.targets.ratios.items() if set(pair) <= set(counters)},
             met=self.met,
             assumptions=self._assumptions(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -15,7 +16,7 @@ from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.nested_totals import Spreads
 from kernelpoint.estimation.numbering import in_order
-from kernelpoint.estimation.sampling import Frame, Ratios, Sampling
+from kernelpoint.estimation.sampling import Frame, Ratios, Reach, Sampling
 from kernelpoint.estimation.strata.design import Design
 from kernelpoint.estimation.strata.estimators import ESTIMATORS, Sample
 from kernelpoint.estimation.strata.growth import next_sizes
@@ -181,14 +182,10 @@ class StrataSampling(Sampling):
         eps = inference.targets.budget.relative_error
         return breaking(unit, float(means.max()), whole, eps, float(n[first] / N[first]))
 
-    def clusters_of(self, units: Ints) -> NDArray[np.integer]:
+    def reach(self, units: Ints) -> Reach:
         """See Sampling."""
-        return np.append(self.clusters, -1)[np.asarray(self.design.strata)[units]]
-
-    @property
-    def errors_are_shared(self) -> bool:
-        """See Sampling."""
-        return self.method == "ratio"
+        clusters = np.append(self.clusters, -1)[np.asarray(self.design.strata)[units]]
+        return replace(super().reach(units), clusters=clusters, shared=self.method == "ratio")
 
     def anew(self, budget: ErrorBudget, ratios: Ratios) -> StrataSampling:
         """The same sample for another budget and other ratios, without results.
