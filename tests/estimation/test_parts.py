@@ -21,9 +21,9 @@ def example(seed: int) -> tuple[AssistedDesign, np.ndarray]:
 
 def test_parts_are_the_begin_first_units_of_groups_and_the_rest():
     design, _ = example(0)
-    rest, begin, firsts = (part.units for part in design.parts({"cycles": 0.01}))
-    assert sorted([*rest, *begin, *firsts]) == list(range(UNITS))
-    assert firsts.tolist() == list(range(GROUPS)) and begin.tolist() == list(range(GROUPS, UNITS // 10))
+    rest, beginning, firsts = (part.units for part in design.parts({"cycles": 0.01}))
+    assert sorted([*rest, *beginning, *firsts]) == list(range(UNITS))
+    assert firsts.tolist() == list(range(GROUPS)) and beginning.tolist() == list(range(GROUPS, UNITS // 10))
     many = AssistedDesign(design.predictions, np.arange(UNITS) // 2, design.u)
     assert len(many.parts({"cycles": 0.01})) == 1, "half of the run are first units: they are no part"
     trusting = AssistedDesign(design.predictions, design.groups, design.u, "repetitive")
@@ -31,7 +31,9 @@ def test_parts_are_the_begin_first_units_of_groups_and_the_rest():
 
 
 @pytest.mark.parametrize(
-    "factor", [np.where(np.arange(UNITS) < 0.05 * UNITS, 3.0, 1.0), np.where(FIRST, 10.0, 1.0)], ids=["begin", "firsts"]
+    "factor",
+    [np.where(np.arange(UNITS) < 0.05 * UNITS, 3.0, 1.0), np.where(FIRST, 10.0, 1.0)],
+    ids=["beginning", "firsts"],
 )
 def test_a_slow_begin_and_slow_first_units_are_found_and_cost_draws_there_only(run_passes, factor):
     held, rest = 0, []

@@ -49,7 +49,7 @@ ALPHA_SHARE_IF_DOUBTED = 0.2  # share of the error probability that is spent the
 # Beginning of a run, and first units of groups
 EARLY = 0.1  # part of the run that is its beginning
 EARLY_UNITS = 5  # first units of a group: the first of all stands apart, the others belong to the beginning
-MAX_BEGIN_SHARE = 0.3  # of the total; where both make up more, they are no parts of their own
+MAX_BEGINNING_SHARE = 0.3  # of the total; where both make up more, they are no parts of their own
 FIRSTS = 2  # first units of groups that are drawn at least
 COLD_PART = 1.0 / 3.0  # of first units: if fewer are outliers, none of them may be drawn
 COLD = 0.15  # an outlier below this tells of its own part only: caches are cold when a kernel comes for the first time

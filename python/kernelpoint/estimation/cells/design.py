@@ -319,16 +319,16 @@ class AssistedDesign:
 
     def _units_of_parts(self, size: Floats) -> list[Ints]:
         """Places in `free` of the units of each part, none of them empty but the first: rest; beginning, with early units of
-        groups before all others; first units. As much of it as is no more than MAX_BEGIN_SHARE of the total.
+        groups before all others; first units. As much of it as is no more than MAX_BEGINNING_SHARE of the total.
         """
         place, rank = np.arange(len(self.free)), rank_in(self.free_groups)
-        begin, most = place < constants.EARLY * len(place), constants.MAX_BEGIN_SHARE * float(size.sum())
+        beginning, most = place < constants.EARLY * len(place), constants.MAX_BEGINNING_SHARE * float(size.sum())
         for early in (constants.EARLY_UNITS, 1):
             soon = rank < early
-            if self.care.early and float(size[begin | soon].sum()) <= most:
+            if self.care.early and float(size[beginning | soon].sum()) <= most:
                 first = rank == 0
-                ordered = np.concatenate((np.flatnonzero(soon & ~first), np.flatnonzero(begin & ~soon)))
-                return [np.flatnonzero(~begin & ~soon), ordered, np.flatnonzero(first)]
+                ordered = np.concatenate((np.flatnonzero(soon & ~first), np.flatnonzero(beginning & ~soon)))
+                return [np.flatnonzero(~beginning & ~soon), ordered, np.flatnonzero(first)]
         return [place]
 
 

@@ -52,7 +52,7 @@ class Parts:
     def __init__(self, design: AssistedDesign, targets: Mapping[str, float]) -> None:
         self._groups, self._allowance = design.free_groups, design.care.allowance
         self._parts, self._shared_lines = design.parts(targets), design.lines
-        self.rest, *self._begin = self._parts
+        self.rest, *self._beginning = self._parts
         self._targets = targets
         none = np.zeros(0, dtype=bool)
         self._known = {name: Auxiliary(*design.prediction(name, name), none, name) for name in targets}
@@ -90,10 +90,10 @@ class Parts:
         if n == self.rest.count:
             return self.counts
         if self.apart:
-            begin, firsts = self._begin
-            return [n, begin.bounded(max(early, begin.n)), firsts.count]
+            beginning, firsts = self._beginning
+            return [n, beginning.bounded(max(early, beginning.n)), firsts.count]
         whole = self.rest.cells.total
-        return [n, *(part.bounded(max(part.least, round(n * part.cells.total / whole))) for part in self._begin)]
+        return [n, *(part.bounded(max(part.least, round(n * part.cells.total / whole))) for part in self._beginning)]
 
     def first(self, care: Care, budget: ErrorBudget) -> list[int]:
         """Cells of the first pass: enough for a spread, for `assume`, and for a guard that can be met, in each target."""
@@ -167,7 +167,7 @@ class Parts:
         """
         first, known, draws = self._lines(values, known, alpha, trust)
         fits, parts, exact, drawn = [first], [self.rest], 0.0, [draws]
-        for part in self._begin:
+        for part in self._beginning:
             sample, units = part.cell_sample(self._groups, known)
             y = values(units)
             drawn.append(Draws(y, y - sample.x, sample.N, sample.amounts))
@@ -190,9 +190,9 @@ class Parts:
         if self.whole or self.apart:
             return False
         first, corrected, _ = self._lines(values, known, alpha, trust)
-        totals = [float(known.size[part.units].sum()) for part in self._begin]
+        totals = [float(known.size[part.units].sum()) for part in self._beginning]
         matters = constants.MATERIAL * eps * float(known.size.sum())
-        for part, total in zip(self._begin, totals, strict=True):
+        for part, total in zip(self._beginning, totals, strict=True):
             sample, units = part.cell_sample(self._groups, corrected)
             largest_outlier = first.largest_outlier(values(units), sample, self._allowance)
             if largest_outlier * (sum(totals) if largest_outlier > constants.COLD else total) > matters:
@@ -241,11 +241,11 @@ class Parts:
     def assumptions(self, fit: TotalFit, alpha: float, target: str) -> list[str]:
         """Sentences on what a statement rests on, and what a sample of this size cannot see."""
         shares, drawn = self.shares(self.present, next(iter(self._targets))), sum(self.present)
-        begin = ["the beginning of the run or first units are unlike the rest: they have an estimate of their own"]
+        beginning = ["the beginning of the run or first units are unlike the rest: they have an estimate of their own"]
         return [
             f"one draw in each of {drawn} cells; relative errors of predictions are exchangeable between them",
             f"the most influential simulated unit represents {100 * shares.max():.2g} % of {target}; it may be "
             f"{100 * fit.fits[0].outlier_size(self._allowance):.2g} % off its prediction",
-            *(begin if self.apart else []),
+            *(beginning if self.apart else []),
             *sentences(shares, sum(self.counts) - drawn, alpha, target),
         ]

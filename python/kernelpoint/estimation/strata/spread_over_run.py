@@ -39,12 +39,12 @@ def spread_over_run(u: Floats, strata: NDArray[np.integer]) -> Floats:
     place, sizes = _turned(u, h, units)
     numbers, balanced = np.asarray(u, dtype=float), np.array(u, dtype=float)
     ends = np.cumsum(sizes)
-    first = begin = 0
-    while begin < len(place):  # a block of whole strata at a time, which bounds what is held
-        last = max(int(np.searchsorted(ends, begin + BLOCK, side="right")), first + 1)
-        inside = place[begin : int(ends[last - 1])]
+    first = start = 0
+    while start < len(place):  # a block of whole strata at a time, which bounds what is held
+        last = max(int(np.searchsorted(ends, start + BLOCK, side="right")), first + 1)
+        inside = place[start : int(ends[last - 1])]
         balanced[inside] = _spread(numbers[inside], sizes[first:last])
-        first, begin = last, int(ends[last - 1])
+        first, start = last, int(ends[last - 1])
     return balanced
 
 
@@ -53,7 +53,7 @@ def _spread(digits: Floats, sizes: NDArray[np.int64]) -> Floats:
     halvings = np.minimum(np.floor(np.log2(sizes)), LEVELS).astype(np.int16)  # every part of the last level has a unit
     depth, scale = np.repeat(halvings, sizes), np.repeat(2.0**halvings, sizes)
     part = (_places(sizes) / np.repeat(sizes, sizes) * scale).astype(np.int16)
-    begins = _level_of_begin(part, depth, np.cumsum(sizes) - sizes)
+    begins = _level_of_start(part, depth, np.cumsum(sizes) - sizes)
     bits = (digits * 2.0 ** (LEVELS + 1)).astype(np.int16)
     bits_first = np.zeros(len(part), dtype=np.int16)
     for level in range(int(halvings.max())):
@@ -65,7 +65,7 @@ def _spread(digits: Floats, sizes: NDArray[np.int64]) -> Floats:
     return np.asarray((result + digits) / (scale * np.ceil(np.repeat(sizes, sizes) / scale)))
 
 
-def _level_of_begin(part: Ints16, depth: Ints16, starts: NDArray[np.int64]) -> Ints16:
+def _level_of_start(part: Ints16, depth: Ints16, starts: NDArray[np.int64]) -> Ints16:
     """The first level, int16 [n], at which a unit is the first of its part; above its depth where it is that of none.
 
     Parts of level k are those of the last level less their last depth - k bits, so it is a matter of the highest bit in which
@@ -86,7 +86,7 @@ def _turned(
     starts = np.flatnonzero(np.r_[True, np.diff(h[order]) != 0])
     sizes = np.diff(np.r_[starts, len(order)])
     turn = np.floor(np.modf(u[order[starts]] * 2.0**24)[0] * sizes).astype(np.int64)
-    # the place `rank` of a stratum goes to rank + turn, or to the begin again: two runs change their order
+    # the place `rank` of a stratum goes to rank + turn, and over its end to its start: two runs change their order
     first = np.column_stack((starts + sizes - turn, starts)).ravel()
     runs = np.column_stack((turn, sizes - turn)).ravel()
     return order[_places(runs) + np.repeat(first, runs)], sizes
@@ -109,10 +109,10 @@ def _turn_in_part(begins: NDArray[np.bool_], digits: Floats) -> Floats:
     turn[pair], turn[pair + 1] = np.where(first, 0.0, 1.0), np.where(first, 1.0, 0.0)
     part = np.repeat(np.arange(len(starts)), units)
     larger = np.flatnonzero(units[part] > 2)
-    part, begin = part[larger], 0
-    while begin < len(larger):  # a block of whole parts at a time: sorting is quicker there
-        end = int(np.searchsorted(part, part[min(begin + BLOCK, len(part)) - 1], side="right"))
-        inside, of = larger[begin:end], part[begin:end]
+    part, start = part[larger], 0
+    while start < len(larger):  # a block of whole parts at a time: sorting is quicker there
+        end = int(np.searchsorted(part, part[min(start + BLOCK, len(part)) - 1], side="right"))
+        inside, of = larger[start:end], part[start:end]
         turn[inside[np.argsort(of + digits[inside])]] = inside - starts[of]  # sorted or not, they lie part by part
-        begin = end
+        start = end
     return turn
