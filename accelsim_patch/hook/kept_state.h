@@ -29,6 +29,8 @@ struct LastWarps {
     std::vector<int> issued;  // by scheduler
 };
 
+// The warps that each SM has fetched and issued last: its round robins go on behind them.
+//
 // Model: CTAs go to the clusters in turn, and in a cluster to the cores; those that a core holds at a time take its
 // warps from the first on. The warp that the trace says ends last in a CTA is the last to be fetched and issued. What a
 // trace does not say is drawn evenly: the CTA of a core that ends last, and the last warps of the other schedulers.
@@ -82,6 +84,8 @@ private:
     const kp_replay& m_before;
 };
 
+// Arbiters of the built-in crossbar (-network_mode 2): an output goes on behind the input that it served last.
+//
 // Model: which of them was served last hangs on the cycles before, so it is drawn, for each output by itself. A slice
 // of the L2 was asked last by a cluster that holds a CTA of the newest launch; a cluster that has run a CTA was
 // answered last by any slice. Outputs that all begin with the same input make the launch favour it, always to the same

@@ -19,8 +19,9 @@ extern LocalInterconnect* g_localicnt_interface;
 
 namespace kernelpoint {
 
-// Model: exact. A router without packets counts its cycles. iSLIP moves its turns with packets only, the naive arbiter
-// with each cycle; conflicts and the sums of buffers' lengths get zeros.
+// The built-in crossbar (-network_mode 2) while it holds no packet. Model: exact. A router without packets counts its
+// cycles. iSLIP moves its turns with packets only, the naive arbiter with each cycle; conflicts and the sums of
+// buffers' lengths get zeros.
 inline void advance_empty(xbar_router& router, unsigned long long ticks) {
     router.cycles += ticks;
     if (router.*reach(Arbiter()) != NAIVE_RR) return;
@@ -59,6 +60,8 @@ struct Ticks {
     unsigned long long core, network, l2, dram;
 };
 
+// A GPU on which nothing happens: whether that is so, and what its clocks' ticks change then.
+//
 // Model: exact. While is_idle() is true and no CTA is issued, a call of gpgpu_sim::cycle() changes nothing but what
 // advance() changes, and leaves is_idle() true. Beside each part stands the work of a tick that finds nothing to do.
 // Work that depends on the cycle's number (samples of statistics and power, the check for deadlocks) and the L1's
