@@ -130,7 +130,7 @@ def outcome(run: Run) -> list[float]:
     for look in passes(engine, counters, values):
         found.append(len(engine.drawn()))
         for one in look.estimates.values():
-            found += [one.estimate, one.half_width, one.computed, one.degrees_of_freedom]
+            found += [one.estimate, one.half_width, one.computed_half_width, one.degrees_of_freedom]
         if len(found) > 5 and found[-1] == found[-6] and isinstance(engine, Engine):
             return [*found, len(engine.drawn())]  # the first sample has to grow
     return found

@@ -105,7 +105,7 @@ def test_the_computed_half_width_is_no_larger_than_the_stated_one():
     look = last_look(assisted(1, BOTH))
     for name, allowed in BOTH.targets.items():
         found = look.estimates[name]
-        assert found.half_width == pytest.approx(max(found.computed, allowed * found.estimate))
+        assert found.half_width == pytest.approx(max(found.computed_half_width, allowed * found.estimate))
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def _exact(estimates: Mapping[str, Estimate], values: Mapping[str, np.ndarray], 
             half_width=0.0,
             relative_half_width=0.0,
             std_error=0.0,
-            computed=0.0,
+            computed_half_width=0.0,
         )
         if name in values
         else estimate
@@ -147,5 +147,5 @@ def _ratio(name: str, ratio: Estimate, estimates: Mapping[str, Estimate], values
         relative_half_width=relative,
         std_error=other.std_error * scale,
         degrees_of_freedom=other.degrees_of_freedom,
-        computed=other.computed * scale,
+        computed_half_width=other.computed_half_width * scale,
     )

@@ -69,7 +69,9 @@ def with_active_cycles(look: Look, latency: int, targets: Collection[str]) -> Lo
     total = known[first].estimate + (latency if other == "cycles" else -latency)
     own, given = known[other], known[first]
     if other not in targets and not own.half_width <= given.half_width:
-        own = replace(own, half_width=given.half_width, std_error=given.std_error, computed=given.computed)
+        own = replace(
+            own, half_width=given.half_width, std_error=given.std_error, computed_half_width=given.computed_half_width
+        )
     own = replace(own, estimate=total, relative_half_width=own.half_width / total if total else own.relative_half_width)
     return replace(look, estimates={**known, other: own})
 
@@ -125,8 +127,10 @@ def _holds(identity: Terms, engine: Engine) -> bool:
 def _moved(e: Estimate, balance: Balance) -> Estimate:
     value = balance.values[e.counter]
     half = math.nan if math.isnan(e.half_width) else balance.half_widths[e.counter]
-    computed = min(e.computed + abs(value - e.estimate), half) if math.isfinite(e.computed) else half
-    return e.moved(value, half, computed=computed)
+    computed = (
+        min(e.computed_half_width + abs(value - e.estimate), half) if math.isfinite(e.computed_half_width) else half
+    )
+    return e.moved(value, half, computed_half_width=computed)
 
 
 def _ratio(name: str, ratio: Estimate, estimates: Mapping[str, Estimate]) -> Estimate:
@@ -137,7 +141,9 @@ def _ratio(name: str, ratio: Estimate, estimates: Mapping[str, Estimate]) -> Est
     value = above.estimate / below.estimate
     own = ratio.half_width + abs(value - ratio.estimate)
     half = min(own, (above.half_width + value * below.half_width) / below.estimate)
-    return ratio.moved(value, half, computed=min(ratio.computed + abs(value - ratio.estimate), half))
+    return ratio.moved(
+        value, half, computed_half_width=min(ratio.computed_half_width + abs(value - ratio.estimate), half)
+    )
 
 
 # ---- least squares ---------------------------------------------------------------------------------------------------

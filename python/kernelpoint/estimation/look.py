@@ -24,7 +24,7 @@ class Estimate:
         degrees_of_freedom: degrees of freedom of that variance.
         confidence: confidence level of the interval.
         simulated: sum over the simulated units.
-        computed: half-width before it is raised to the error budget, nan where none is kept.
+        computed_half_width: half-width before it is raised to the error budget, nan where none is kept.
 
     >>> Estimate("cycles", 200.0, 4.0, 0.02, 2.0, 9.0, 0.95, 50.0).contains(203.0)
     True
@@ -38,7 +38,7 @@ class Estimate:
     degrees_of_freedom: float
     confidence: float
     simulated: float
-    computed: float = math.nan
+    computed_half_width: float = math.nan
 
     @classmethod
     def bounded(

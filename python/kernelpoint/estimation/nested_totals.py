@@ -184,7 +184,8 @@ def subtotals(
     for part, one in (known or {}).items():
         half[part] += abs(totals[part] - one.estimate)
     error, computed = (
-        amount / whole.half_width if whole.half_width else 0.0 for amount in (whole.std_error, whole.computed)
+        amount / whole.half_width if whole.half_width else 0.0
+        for amount in (whole.std_error, whole.computed_half_width)
     )
     return [
         replace(
@@ -194,7 +195,7 @@ def subtotals(
             relative_half_width=relative(width, value, 0.0) if width == width else width,
             std_error=error * width,
             simulated=own,
-            computed=computed * width,
+            computed_half_width=computed * width,
         )
         for value, width, own in zip(totals.tolist(), half[: tree.count].tolist(), simulated.tolist(), strict=True)
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -32,16 +33,7 @@ def number(value: float) -> float | None:
 
 def estimate_record(estimate: Estimate) -> EstimateRecord:
     """An estimate as it stands in the journal: None for a number that is not finite."""
-    return EstimateRecord(
-        estimate=number(estimate.estimate),
-        half_width=number(estimate.half_width),
-        relative_half_width=number(estimate.relative_half_width),
-        std_error=number(estimate.std_error),
-        degrees_of_freedom=number(estimate.degrees_of_freedom),
-        confidence=number(estimate.confidence),
-        simulated=number(estimate.simulated),
-        computed_half_width=number(estimate.computed),
-    )
+    return EstimateRecord(*(number(getattr(estimate, field.name)) for field in fields(EstimateRecord)))
 
 
 def estimate_records(estimates: Mapping[str, Estimate]) -> dict[str, EstimateRecord]:

@@ -219,11 +219,13 @@ class MeasurementErrors:
 
     def _with_half_width(self, estimate: Estimate, own: float, bias: float, random: float) -> Estimate:
         added = math.hypot(own, random) if random else own
-        half, computed = (bias + math.hypot(known, added) for known in (estimate.half_width, estimate.computed))
+        half, computed = (
+            bias + math.hypot(known, added) for known in (estimate.half_width, estimate.computed_half_width)
+        )
         scale = self._budget.allowed(estimate.counter) * abs(estimate.estimate)
         if math.isclose(half, scale, rel_tol=1e-9):
             half = scale  # Numerics: what is left of the budget and what is added make up the budget, but for rounding
-        return estimate.moved(estimate.estimate, half, computed=computed)
+        return estimate.moved(estimate.estimate, half, computed_half_width=computed)
 
     # ---- sentences --------------------------------------------------------------------------------------------------
 

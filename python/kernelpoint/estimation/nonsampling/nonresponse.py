@@ -101,7 +101,7 @@ def _sentence(count: int, added: float) -> str:
 
 
 def _wider(estimate: Estimate, value: float, half: float) -> Estimate:
-    return estimate.moved(value, half, computed=estimate.computed + half - estimate.half_width)
+    return estimate.moved(value, half, computed_half_width=estimate.computed_half_width + half - estimate.half_width)
 
 
 def _added(estimates: Mapping[str, Estimate], names: list[str], more: Range) -> dict[str, Estimate]:
