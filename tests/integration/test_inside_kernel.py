@@ -6,7 +6,7 @@ import pytest
 from embedded_host import run_host
 from workloads import synthesised
 
-from kernelpoint.evaluation.workload import HOST_CONFIGS
+from kernelpoint.fast_model.configuration import SHIPPED
 from kernelpoint.journal import load_run
 
 LAUNCHES = 4
@@ -17,7 +17,7 @@ def large_launches(tmp_path_factory):
     """Four launches of 512 CTAs, and a GPU that holds 8 of them at a time: 64 waves."""
     folder = tmp_path_factory.mktemp("large")
     synthesised(folder / "traces", "axpy", LAUNCHES, n=131072)
-    text = (HOST_CONFIGS / "v100.yaml").read_text()
+    text = (SHIPPED / "v100.yaml").read_text()
     (folder / "small.yaml").write_text(re.sub(r"^sms: 80$", "sms: 1", text, flags=re.MULTILINE))
     return folder
 
@@ -72,7 +72,7 @@ class TestTwoSms:
     def large_launches(tmp_path_factory):
         folder = tmp_path_factory.mktemp("two")
         synthesised(folder / "traces", "axpy", LAUNCHES, n=65536)
-        text = (HOST_CONFIGS / "v100.yaml").read_text()
+        text = (SHIPPED / "v100.yaml").read_text()
         (folder / "small.yaml").write_text(re.sub(r"^sms: 80$", "sms: 2", text, flags=re.MULTILINE))
         other = re.sub(r"^dram_latency: 220\b", "dram_latency: 260", text, flags=re.MULTILINE)
         (folder / "model.yaml").write_text(re.sub(r"^sms: 80$", "sms: 2", other, flags=re.MULTILINE))
