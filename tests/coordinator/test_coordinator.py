@@ -9,10 +9,13 @@ from gpu import FakeEngine
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kernelpoint import __version__
+from kernelpoint.config import parse_config
+from kernelpoint.coordinator.handshake import check
 from kernelpoint.coordinator.simulations import MOST, batches
 from kernelpoint.coordinator.task import OutcomeFile, Report, prepare_folder, read_all
-from kernelpoint.errors import SessionError
-from kernelpoint.session.worker_protocol import Planned, Step, StepResult
+from kernelpoint.errors import ConfigError, SessionError
+from kernelpoint.session.worker_protocol import Hello, Planned, Step, StepResult
 
 RANDOM = "policy: random\nerror_budget: {relative_error: 0.002}"
 FURTHER = (
@@ -202,3 +205,18 @@ def test_outcomes_of_another_run_of_the_same_name_are_not_taken(tmp_path):
     assert prepare_folder(journal) == first and (first / "x.jsonl").exists()
     journal.write_bytes(b"another run\n")
     assert prepare_folder(journal) != first and not first.exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"executes": True, "state_lines": 64}, "runs every launch that is not simulated functionally"),
+        ({}, "does not restore the state that earlier launches leave"),
+        ({"concurrent": True, "state_lines": 64}, "runs launches side by side"),
+    ],
+)
+def test_a_simulator_whose_launches_depend_on_each_other_is_refused(more, reason):
+    told = {"simulator": "one", "list_paths": ["kernelslist.g"], "launch_counts": [9], "residency": [0, 0, 0, 0, 0]}
+    config = parse_config({"version": 1, "policy": "kernelpoint"}, "keys")
+    with pytest.raises(ConfigError, match=reason):
+        check(config, Hello(kernelpoint=__version__, pid=1, host=told | more))

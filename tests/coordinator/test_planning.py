@@ -24,9 +24,9 @@ from kernelpoint.coordinator import engine as engines
 from kernelpoint.coordinator.engine import open_engine
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def engine():
-    opened = open_engine(3, None, 0, lambda line: None)
+    opened = open_engine(2, None, 0, lambda line: None)
     yield opened
     opened.close()
 

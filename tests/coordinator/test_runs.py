@@ -46,7 +46,7 @@ def bench(bench_of_all, monkeypatch):
 @pytest.mark.parametrize(
     ("yaml", "workers"),
     [
-        (BUDGET, 4),
+        (BUDGET, 2),
         (f"{BUDGET}\nintra_kernel: cta", 2),
     ],
 )

@@ -19,7 +19,7 @@ LAYER = "failing_io.c"
 
 
 # Kind of run -> every how many operations the suite lets one fail.
-RUNS = {"sample": 5, "left out": 8, "validation": 24, "selection": 14, "workers": 24}
+RUNS = {"sample": 7, "left out": 13, "validation": 37, "selection": 23, "workers": 41}
 SIMULATORS = 90  # the same of a run whose simulators are processes under Dask
 
 

@@ -1,15 +1,18 @@
-"""Names that are no text, links that lead to themselves, numbers that nobody means, environments that lack something."""
+"""Names that are no text, links to themselves, numbers that nobody means, environments and file systems that lack something."""
 
 import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+from embedded_host import host_command, run_host
 from in_time import in_time
 from samples import CENSUS
 
 from kernelpoint.errors import KernelPointError
 from kernelpoint.graphs import build_graph
+from kernelpoint.planning.plan import Plan
 from kernelpoint.traces import launch_paths, read_header, scan_trace
 
 FUNCTIONS = {"list": launch_paths, "trace": scan_trace, "header": read_header, "graph": lambda p: build_graph(p, 1000)}
@@ -101,3 +104,40 @@ def test_an_output_that_nobody_takes_is_no_traceback(here, where):
     with in_time():
         done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, timeout=120)
     assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr, done.stderr
+
+
+LAYER = "no_locks.c"
+
+
+@pytest.fixture
+def without_locks(layer, tmp_path):
+    """Run a command whose locks are all refused; SQLite would wait for a minute on each."""
+    environment = {**os.environ, "LD_PRELOAD": str(layer), "KERNELPOINT_CACHE": str(tmp_path / "cache")}
+
+    def run(*command: object) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            list(map(str, command)), cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=50
+        )
+
+    return run
+
+
+def test_a_plan_is_made_without_a_cache_and_says_why(without_locks, traces, tmp_path):
+    done = without_locks(*COMMAND, "plan", traces, "-o", "run.kpplan", "--gpu", "v100", "--policy", "random")
+    assert done.returncode == 0, done.stderr
+    said = " ".join(done.stderr.split())
+    assert "(its file system refuses locks: No locks available); nothing read in this run is remembered" in said
+    assert Plan.load(tmp_path / "run.kpplan", np.zeros(12)).design.strata.tolist() == 12 * [0]
+
+
+def test_a_run_is_refused_with_the_reason_before_anything_is_simulated(without_locks, traces, tmp_path):
+    done = without_locks(*host_command(traces, tmp_path, "policy: random", "-results", "r.csv"))
+    assert done.returncode != 0
+    assert "run.kpjournal cannot be locked: No locks available; name one on another file system" in done.stderr
+    assert not (tmp_path / "run.kpjournal").exists() and not (tmp_path / "r.csv").exists()
+
+
+def test_a_report_is_read_without_locks(without_locks, traces, tmp_path):
+    run_host(traces, tmp_path, "policy: random", check=True)
+    done = without_locks(*COMMAND, "status", "run.kpjournal")
+    assert done.returncode == 0 and "ended" in done.stdout, done.stderr

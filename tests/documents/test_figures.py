@@ -1,8 +1,9 @@
-"""Figures of the user's pages are those of the tables on the evidence shelf, and of the code."""
+"""Figures of the user's pages are those of the evidence shelf, of the code, and of the engine."""
 
 import re
 
-from pages import numbers, section, tables
+import numpy as np
+from pages import DOCS, numbers, section, tables
 
 from kernelpoint.encoder.checkpoint import ENCODER_VERSION
 from kernelpoint.journal.records import FORMAT_VERSION as JOURNAL_VERSION
@@ -75,3 +76,18 @@ def test_the_number_of_validation_launches_is_that_of_the_code():
         for budget in numbers(row["Error budget"]):
             made = validation_launches.first_validations(budget / 100, 0.95, validation_launches.MOST_VALIDATED)
             assert numbers(row["Validation launches at first"]) == [made], budget
+
+
+PAGE = DOCS / "estimator.md"
+
+
+def test_the_worked_example_gives_the_engine_s_total_and_error():
+    (code,) = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    names: dict = {}
+    exec(code, names)  # its last lines compare with the engine
+    assert abs(names["total"] - names["y"].sum()) <= names["half_width"]
+    assert np.isfinite(names["half_width"]) and len(names["drawn"]) == 11
+
+
+def test_the_page_has_at_most_150_lines():
+    assert len(PAGE.read_text(encoding="utf-8").splitlines()) <= 150

@@ -1,9 +1,10 @@
-"""Every relative link in the documents leads to a file, and every anchor to a heading."""
+"""Every relative link in the documents leads to a file, and every anchor to a heading; pages are short."""
 
 import re
 from pathlib import Path
 
 import pytest
+from pages import DOCS, section, tables
 
 ROOT = Path(__file__).parents[2]
 SKIPPED = {".venv", "build", "out", ".git"}
@@ -33,3 +34,34 @@ def test_every_page_of_the_documents_stands_in_the_navigation():
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     missing = [p.name for p in (ROOT / "docs").rglob("*.md") if str(p.relative_to(ROOT / "docs")) not in navigation]
     assert not missing
+
+
+REFERENCE = {
+    "commands",
+    "configuration",
+    "formats",
+    "formats-traces",
+    "journal",
+    "python",
+}  # looked up, not read
+SHELF = [page for page in sorted(DOCS.rglob("*.md")) if page.parent.name != "evidence" and page.stem not in REFERENCE]
+WORDS_A_MINUTE = 240
+
+
+@pytest.mark.parametrize("page", SHELF, ids=lambda page: page.stem)
+def test_a_page_is_read_in_five_minutes(page):
+    prose = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    assert len(prose.split()) <= 5 * WORDS_A_MINUTE
+
+
+def test_the_prose_of_the_readme_is_read_in_three_minutes():
+    text = re.sub(
+        r"^```.*?^```$", "", (DOCS.parent / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
+    )
+    words = [word for line in text.splitlines() if not line.startswith("|") for word in line.split()]
+    assert 0 < len(words) <= 3 * WORDS_A_MINUTE
+
+
+def test_the_glossary_has_at_most_30_words_in_order():
+    (words,) = ([row["Word"] for row in table] for table in tables(section("docs/glossary.md")))
+    assert len(words) <= 30 and words == sorted(words)

@@ -44,7 +44,7 @@ def test_every_command_of_the_readme_works_in_order(folder):
         (folder / name).touch()
     (folder / "kernelpoint.yaml").write_text(yaml)
     for line in lines:
-        line = line.replace("--launches 3000", "--launches 200")
+        line = line.replace("--launches 3000", "--launches 100")
         if "kernel_sampling" in line:  # each run has a journal of its own
             (folder / "run.kpjournal").unlink(missing_ok=True)
         run(line, folder)

@@ -1,7 +1,8 @@
-"""The tutorials: every block of commands that needs no simulator is run, in order, in an empty folder; the site is built."""
+"""The tutorials: every block that needs no simulator or GPU is run, in order, in an empty folder; the site is built."""
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -66,3 +67,30 @@ def test_the_site_is_built_and_every_link_in_it_leads_somewhere(tmp_path):
     assert done.returncode == 0, done.stderr[-3000:]
     python = (tmp_path / "site" / "python.html").read_text()
     assert all(f'id="kernelpoint.{name}"' in python for name in ("api.Run", "api.Plan.from_traces", "api.simulate"))
+
+
+PAGE = (ROOT / "docs" / "tracing.md").read_text()
+
+
+def blocks(text):
+    return re.findall(r"^```([a-z]*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def test_the_tutorial_works_without_a_gpu(folder):
+    (yaml,) = (text for kind, text in blocks(PAGE) if kind == "yaml")
+    (folder / "kernelpoint.yaml").write_text(yaml)
+    shutil.copy(ROOT / "examples" / "selective_tracing" / "program.py", folder)
+    ((_, commands),) = blocks(PAGE.split("## The same without a GPU")[1].split("\n## ")[0])
+    assert len(commands.splitlines()) >= 6
+    printed = run(commands, folder)
+    traced = len((folder / "drawn/traces/kernelslist.g").read_text().splitlines())
+    assert traced < 500 and "kernelpoint_launches = 1000" in printed
+    assert "bound on sampling error only" in printed and (folder / "report.html").exists()
+
+
+def test_every_other_command_says_that_it_needs_a_gpu_or_is_one_of_ours():
+    first = PAGE.split("## The same without a GPU")[0]
+    for kind, text in blocks(first):
+        for line in text.splitlines() if not kind else ():
+            known = line.startswith(("kernelpoint ", "nvcc ", "accel-sim.out ", "sed "))
+            assert known or line.endswith("# GPU"), line

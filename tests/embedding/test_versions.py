@@ -1,4 +1,4 @@
-"""Hosts older and newer than the plugin; the Python that the plugin becomes."""
+"""Hosts older and newer than the plugin; the Python that the plugin becomes; the files that the build makes."""
 
 import shutil
 import subprocess
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import kernelpoint
 from kernelpoint import __file__ as real_package
 
 EINVAL, EVERSION = -1, -3
@@ -208,3 +209,15 @@ def test_a_python_program_without_the_packages_of_kernelpoint_is_told_where_to_i
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.startswith(f"-3 the simulator runs in {sys.executable}, which lacks KernelPoint's package ")
     assert f"`{sys.executable} -m pip install kernelpoint`" in done.stdout
+
+
+PACKAGE = Path(kernelpoint.__file__).parent
+BUILT = [*PACKAGE.glob("_native*.so"), *(PACKAGE / "lib").glob("*.so"), *(PACKAGE / "bin").glob("kernelpoint-*")]
+
+
+@pytest.mark.skipif(shutil.which("readelf") is None, reason="readelf, of binutils, is not installed")
+def test_libraries_and_programs_are_stripped():
+    assert len(BUILT) >= 3
+    for path in BUILT:
+        sections = subprocess.run(["readelf", "--sections", "--wide", path], capture_output=True, text=True, check=True)
+        assert ".dynsym" in sections.stdout and not {".symtab", ".debug_info"} & set(sections.stdout.split()), path

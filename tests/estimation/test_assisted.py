@@ -155,12 +155,12 @@ def test_a_wrong_model_costs_draws_and_not_coverage(run_passes, model):
     held, cost = 0, []
     for design in (wrong(model, right), right):
         spent = []
-        for seed in range(40):
+        for seed in range(25):
             engine = Engine(seeded(design, seed), ErrorBudget(0.05))
             held += run_passes(engine, y)[-1].estimates["cycles"].contains(y.sum())
             spent.append(y[engine.drawn()].sum())
         cost.append(np.mean(spent))
-    assert held >= 75  # of 80 at 95 %
+    assert held >= 46  # of 50 at 95 %
     assert cost[0] > 1.5 * cost[1]
 
 
@@ -300,3 +300,18 @@ def test_groups_that_are_off_by_a_level_each_are_not_doubted_once_draws_agree_in
         engine.look()
         doubted[draws] = engine.sampling._fits["cycles"].fits[0].doubted
     assert doubted == {10: True, 100: False}
+
+
+def test_means_over_leaves_are_those_of_plain_loops_kept_or_not():
+    random = np.random.default_rng(3)
+    x, group, other = random.random(300), random.integers(0, 4, 300), random.random(300)
+    cells = Cells(x, group, 0.5, name="cycles", added=0.25)
+    told = {"cycles": x + 0.25, "cycles x": x, "misses": other, "": other}
+    for n in (4, 30, 4):  # the second time leaves have been cut, and units put in another order
+        for name, values in told.items():
+            for of in (None, lambda v, g: v * 1.5 + g):
+                expected = values if of is None else of(values, group)
+                found = cells.means(n, lambda places, v=values: v[places], name, of)
+                units = [cells.order[a:b] for a, b in zip(cells.leaves(n).start, cells.leaves(n).end, strict=True)]
+                for means, power in zip(found, (1, 2), strict=True):
+                    np.testing.assert_allclose(means, [(expected[u] ** power).mean() for u in units], rtol=1e-12)

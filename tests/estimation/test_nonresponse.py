@@ -43,7 +43,7 @@ def run(engine, y, lacking) -> tuple[Look, object]:
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_the_interval_holds_the_total_where_drawn_units_have_no_result(kind, budget):
     lacked = inside = 0
-    for seed in range(40):
+    for seed in range(25):
         y, x, strata, u, lacking = population(seed)
         look, engine = run(Engine(designed(kind, x, strata, u), ErrorBudget(budget)), y, lacking)
         found = engine.nonresponse()
@@ -54,7 +54,7 @@ def test_the_interval_holds_the_total_where_drawn_units_have_no_result(kind, bud
         for unit, range_ in found.items():
             assert range_.half[0] >= range_.middle[0] > 0.0, "it may be nothing"
             assert range_.middle[0] + range_.half[0] > 0.9 * y[unit]
-    assert lacked > 0 and inside >= 37
+    assert lacked > 0 and inside >= 23
 
 
 @pytest.mark.parametrize("kind", ["strata", "covariate", "assisted"])

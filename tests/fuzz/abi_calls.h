@@ -77,6 +77,7 @@ public:
     Calls(Choices& choices, uint32_t launches) : choices_(choices), launches_(launches) {}
 
     kp_session* session = nullptr;
+    uint64_t answers[KP_PENDING - KP_EFAILED + 1] = {};  // calls, by status
 
     // Opens a session; a right host asks for it with right values most of the time.
     void open(const std::string& config, const char* list) {
@@ -89,8 +90,24 @@ public:
         info.config_hash = choices_.seldom() ? choices_.text() : "gpu";
         info.flags = choices_.of<uint32_t>({KP_HOST_CAN_STOP, KP_HOST_CAN_STOP | KP_HOST_NEEDS_WHOLE_TRACES, 0,
                                             KP_HOST_NAMES_COUNTERS | KP_HOST_CAN_STOP, KP_HOST_CONCURRENT,
-                                            KP_HOST_EXECUTES, 0xffffffff});
-        const uint32_t architectures[] = {70, static_cast<uint32_t>(choices_.number())};
+                                            KP_HOST_EXECUTES, KP_HOST_NO_TRACES | KP_HOST_STATELESS,
+                                            KP_HOST_NO_TRACES | KP_HOST_STATELESS | KP_HOST_DETERMINISTIC, 0xffffffff});
+        uint32_t architectures[256] = {70, static_cast<uint32_t>(choices_.number())};
+        const int64_t shape[] = {3, -1};
+        const double features[] = {1, choices_.amount()};
+        const uint32_t feature_count = choices_.of<uint32_t>({0, 0, 1, 2});
+        std::vector<kp_description> described(launches_);
+        for (kp_description& one : described)
+            one = {choices_.seldom() ? 4 : static_cast<uint32_t>(sizeof one),
+                   choices_.of<uint32_t>({2, 1, 0}),
+                   choices_.text(),
+                   choices_.seldom() ? nullptr : shape,
+                   choices_.number(),
+                   choices_.seldom() ? choices_.amount() : 2.5,
+                   choices_.seldom() ? nullptr : features,
+                   feature_count};
+        info.descriptions = choices_.seldom() ? nullptr : described.data();
+        info.description_count = choices_.of<uint64_t>({0, 0, launches_, launches_, launches_ - 1});
         info.architectures = choices_.seldom() ? nullptr : architectures;
         info.architecture_count = choices_.seldom() ? choices_.number() : 0;
         info.not_replayed = choices_.seldom() ? choices_.text() : nullptr;
@@ -125,11 +142,12 @@ public:
 
 private:
     // Checks the promises of every status.
-    kp_status checked(kp_status status) const {
+    kp_status checked(kp_status status) {
         const std::string reason = status < 0 ? kp_last_error() : "none";
         const bool is_clear = !reason.empty() && reason.size() < 20000 && reason.find("Traceback") == std::string::npos;
         if (!is_clear) std::fprintf(stderr, "status %d: %s\n", status, reason.c_str());
         require(status >= KP_EFAILED && status <= KP_PENDING && is_clear);
+        ++answers[status - KP_EFAILED];
         return status;
     }
 

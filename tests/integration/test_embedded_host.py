@@ -152,7 +152,7 @@ def test_runs_killed_at_random_moments_resume_to_the_same_summary(bench):
     expected = {unit: result.counters for unit, result in whole.results.items()}
     bench.journal.unlink()
     moments, kills = random.Random(11), 0
-    for _ in range(6):
+    for _ in range(4):
         process = subprocess.Popen(
             bench.command(yaml), cwd=bench.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
@@ -194,10 +194,9 @@ def test_ctrl_c_leaves_a_journal_from_which_the_run_goes_on(bench):
     assert bench.report().content()["simulated"] == 200
 
 
-@pytest.mark.parametrize("policy", ["all", "random\nerror_budget: {relative_error: 0.002}"])
-def test_a_simulator_whose_journal_is_removed_ends_with_an_error_and_keeps_all_results(bench, policy):
+def test_a_simulator_whose_journal_is_removed_ends_with_an_error_and_keeps_all_results(bench):
     with subprocess.Popen(
-        bench.command(f"policy: {policy}"),
+        bench.command("policy: random\nerror_budget: {relative_error: 0.002}"),
         cwd=bench.folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

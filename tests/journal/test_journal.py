@@ -1,6 +1,7 @@
 """The journal file: append-only, one writer, readable after any kill, and never anybody else's file."""
 
 import errno
+import fcntl
 import json
 import os
 import random
@@ -33,6 +34,7 @@ from kernelpoint.journal import writer as writing
 from kernelpoint.journal.lines import seal
 from kernelpoint.journal.reader import parse
 from kernelpoint.journal.text import text_of
+from kernelpoint.session import boundary
 
 RUN = RunRecord(
     kernelpoint="0.2.0", config={"policy": "random"}, bound="none", estimate="mean", launches=[9], hashes={}
@@ -428,3 +430,14 @@ def test_a_sparse_file_that_is_no_journal_is_refused_at_once(path):
     os.truncate(path, 8 << 30)
     with pytest.raises(JournalError, match="contains no record"):
         read_records(path)
+
+
+def test_a_file_system_without_locks_is_said_and_not_taken_for_another_run(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    path = tmp_path / "k.yaml"
+    path.write_text(f"version: 1\npolicy: random\njournal: {tmp_path}/run.kpjournal\n")
+    with pytest.raises(JournalError, match=r"run\.kpjournal cannot be locked: No locks available; name one on another"):
+        boundary.open(str(path), {"simulator": "test", "launch_counts": [6]}, lambda line: None)

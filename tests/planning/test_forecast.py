@@ -73,7 +73,6 @@ def test_each_further_target_has_a_forecast_and_so_have_all_together(traces, tmp
     [
         ("iterative-solver", {"rows": [1024, 2048]}),
         ("transformer-decode", {}),
-        ("cnn-inference", {"channels": [4, 8, 16]}),
         ("graph-traversal", {"vertices": [1024, 1536, 2048]}),
     ],
 )

@@ -1,5 +1,7 @@
-"""Parameters of policies: declared, checked and documented by the policy, part of what a run is."""
+"""The contract of every policy, and its parameters: declared, checked and documented, part of what a run is."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -8,9 +10,10 @@ import pytest
 from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError
 from kernelpoint.planning.making import origin_of
+from kernelpoint.policies.conformance import CHECKS
 from kernelpoint.policies.registry import load_policy, policy_names
 from kernelpoint.policies.synthetic_population import make, synthetic_profile, synthetic_scan
-from kernelpoint.workload import Population
+from kernelpoint.workload import Available, Need, Population
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
 
@@ -91,3 +94,21 @@ def test_equal_parameters_give_equal_designs():
     population = make("stem")[1]
     first, second = (design({"name": "stem", "epsilon": 0.02}, population) for _ in range(2))
     assert np.array_equal(first.first_sizes, second.first_sizes)
+
+
+@pytest.mark.parametrize("name", policy_names())
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_every_policy_fulfils_the_contract(check, name):
+    check(name)
+
+
+def test_only_policies_with_embeddings_import_torch():
+    names = [name for name in policy_names() if Need.EMBEDDINGS not in load_policy(name).inputs(Available())]
+    code = (
+        "import sys; from kernelpoint.policies.conformance import make\n"
+        f"for name in {names!r}:\n"
+        "    policy, population = make(name); policy.design(population)\n"
+        "print('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.strip() == "False"

@@ -1,14 +1,17 @@
 """The page of a run: what stands on it, and how it behaves in a browser."""
 
+import os
 import re
 import shutil
 import subprocess
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from views import HOSTILE, a_run, a_view
 
 from kernelpoint.journal import EstimateRecord, OpenLaunchRecord
+from kernelpoint.pages import script
 from kernelpoint.pages.numbers import Amount
 from kernelpoint.pages.page import Chart, Page
 from kernelpoint.pages.tables import Column, Row, Table
@@ -32,6 +35,12 @@ FLAGS = [
 def page(tmp_path_factory) -> str:
     """The page of a small run whose counters are written by hand."""
     return html_page(a_run(tmp_path_factory.mktemp("run") / "run.kpjournal"), a_view())
+
+
+@pytest.fixture
+def no_charts(monkeypatch):
+    """Pages without charts, which take most of the time that a page takes."""
+    monkeypatch.setattr("kernelpoint.report.page.charts", lambda view: {})
 
 
 def in_browser(page: str, folder, script: str = "", width: int = 1200, dark: bool = False) -> str:
@@ -104,18 +113,20 @@ def test_the_page_is_self_contained_and_under_three_megabytes(page):
         ("total error", True, False, "bad"),
     ],
 )
-def test_the_colour_of_the_verdict_tells_whether_the_number_can_be_trusted(tmp_path, bound_scope, met, inside, colour):
+def test_the_colour_of_the_verdict_tells_whether_the_number_can_be_trusted(
+    no_charts, tmp_path, bound_scope, met, inside, colour
+):
     run = a_run(tmp_path / "run.kpjournal", bound_scope=bound_scope, met=met)
     truth = None if inside is None else replace(a_view().truth, inside=inside)
     assert f'<div class="verdict {colour}">' in html_page(run, replace(a_view(), truth=truth))
 
 
-def test_a_full_run_that_was_resumed_is_not_shown_as_certain(tmp_path):
+def test_a_full_run_that_was_resumed_is_not_shown_as_certain(no_charts, tmp_path):
     run = a_run(tmp_path / "run.kpjournal", bound_scope="exact", met=True, restarts=[1])
     assert '<div class="verdict warn">' in html_page(run, a_view())
 
 
-def test_what_is_hardly_known_stands_in_grey(tmp_path):
+def test_what_is_hardly_known_stands_in_grey(no_charts, tmp_path):
     def estimate(value, half_width):
         return EstimateRecord(value, half_width, None if half_width is None else half_width / abs(value))
 
@@ -207,7 +218,7 @@ def test_the_wheel_zooms_the_timeline(read):
 
 
 @pytest.mark.parametrize(("probability", "said"), [(0.1, True), (0.95, False)])
-def test_the_launch_that_breaks_the_budget_unseen_stands_beside_the_verdict(tmp_path, probability, said):
+def test_the_launch_that_breaks_the_budget_unseen_stands_beside_the_verdict(no_charts, tmp_path, probability, said):
     found = OpenLaunchRecord(process=0, launch=7, kernel="gemm<half>", times=3.25, probability=probability)
     run = a_run(tmp_path / "run.kpjournal", open_launch=found)
     line = "one launch of gemm<half> that takes 3.25 times the expected cycles breaks the error budget unseen; "
@@ -296,3 +307,55 @@ def test_every_counter_stands_beside_the_full_run(tmp_path):
     page = html_page(a_run(tmp_path / "run.kpjournal"), replace(a_view(), truth=truth))
     table = page.split("<h2>Every counter")[1].split("</table>")[0]
     assert ">full run</button></th>" in table and re.search(r">10,000</td>\s*<td[^>]*>\+1.00 %</td>", table)
+
+
+TEXT = "var made = '</SCRIPT><!--' < 5;"
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    """The kept file; the bundle is a short text, and the fixture counts how often it is made."""
+    made = []
+    fake = SimpleNamespace(javascript_bundle=lambda: made.append(1) or TEXT)
+    monkeypatch.setitem(__import__("sys").modules, "vl_convert", fake)
+    monkeypatch.setattr(script, "version", lambda name: "1.0")
+    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path))
+    script.javascript()
+    return SimpleNamespace(path=tmp_path / "vega-1.0.js", made=made)
+
+
+def test_the_bundle_is_made_once_and_cannot_end_the_pages_script(kept):
+    assert script.javascript() == r"var made = '\x3C/SCRIPT>\x3C!--' < 5;"
+    assert len(kept.made) == 1
+
+
+def changed(path):
+    path.write_text(path.read_text().replace("made", "evil"))
+
+
+def replaced(path):
+    path.write_text("alert('another script')")
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-3])
+
+
+def opened_to_others(path):
+    path.chmod(0o666)
+
+
+def given_away(path):
+    if os.getuid() != 0:
+        pytest.skip("only root can give a file away")
+    os.chown(path, 65534, -1)
+
+
+@pytest.mark.parametrize("damage", [changed, replaced, cut, opened_to_others, given_away])
+def test_a_kept_bundle_that_was_changed_or_could_have_been_is_made_anew(kept, damage):
+    damage(kept.path)
+    assert script.javascript() == r"var made = '\x3C/SCRIPT>\x3C!--' < 5;"
+    assert len(kept.made) == 2
+    assert script.javascript() and len(kept.made) == 2
+    status = kept.path.stat()
+    assert status.st_uid == os.getuid() and not status.st_mode & 0o022

@@ -95,7 +95,7 @@ def truth(between, inside, drift=0.0):
 )
 def test_the_bound_covers_both_stages(between, inside, drift):
     y, held, share = truth(between, inside, drift), [], []
-    for seed in range(60):
+    for seed in range(40):
         one = engine(seed, 0.04)
         *_, look = passes(one, ("cycles",), y)
         held.append(look.estimates["cycles"].contains(y.sum()))
@@ -109,7 +109,7 @@ def test_the_half_width_of_each_range_covers_both_stages(between, inside, drift)
     y, held = truth(between, inside, drift), []
     tree = Tree(np.array([-1] + [0] * 8 + [1 + layer // 8 for layer in range(LAYERS)]), 9 + OF_LAYER)
     totals = tree.sums(y)[: tree.count]
-    for seed in range(40):
+    for seed in range(25):
         one = engine(seed, 0.04)
         *_, look = passes(one, ("cycles",), y)
         results = np.isin(np.arange(len(y)), one.drawn())

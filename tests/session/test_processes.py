@@ -1,10 +1,13 @@
-"""Several applications in one run: launches, totals and bounds are kept apart."""
+"""Several applications in one run, and hosts that run skipped launches functionally: no launch is lost or mixed up."""
+
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from kernelpoint.journal.text import plain
 from kernelpoint.session import boundary
+from kernelpoint.session.queue import DONE, EXECUTE, OK, SIMULATE
 from kernelpoint.workload import Population
 
 COUNTS = (300, 120)
@@ -57,3 +60,35 @@ def test_the_budget_may_be_put_on_a_ratio_which_the_summary_states_with_its_boun
 def test_a_process_alone_has_the_permanent_random_numbers_that_it_has_among_others():
     population = Population(counts=COUNTS, seed=3)
     np.testing.assert_array_equal(population.process(1).u, population.u[COUNTS[0] :])
+
+
+YAML = "policy: random\nerror_budget: {relative_error: 0.005}\nreplay: {validation: 2}\nresume: never"
+
+
+def walked(host, ahead, **info):
+    """The summary of a run in which decisions are asked for so many launches ahead; passes go through the program again."""
+    session, after, order = host.open(YAML, executes=True, **info), -1, []
+    while (found := session.next(0, after))[0] == OK:
+        after = found[1]
+        order.append(after)
+        for launch in range(min(after + ahead, len(host.cycles) - 1), after - 1, -1):
+            action = session.on_launch(0, launch).action
+        assert action in (SIMULATE, EXECUTE)
+        if action == SIMULATE:
+            host.complete(session, after)
+    assert found[0] == DONE and all(launch in (0, before + 1) for before, launch in pairwise(order))
+    session.finish()
+    return session.summary
+
+
+@pytest.mark.parametrize("replays", [False, True], ids=["no validation", "validation"])
+def test_a_launch_that_was_decided_ahead_is_still_named(host, replays):
+    info = {}
+    if replays:
+        (host.folder / "kernel-1.traceg").write_text("-kernel name = k\n")
+        (host.folder / "kernelslist.g").write_text("kernel-1.traceg\n" * len(host.cycles))
+        info = {"state_lines": 64, "list_paths": [str(host.folder / "kernelslist.g")]}
+    plain, host.simulated = walked(host, 0, **info), []
+    ahead = walked(host, 3, **info)
+    assert ahead.estimate == plain.estimate and ahead.simulated == plain.simulated and ahead.never_completed == []
+    assert not replays or len(host.simulated) > ahead.simulated

@@ -1,4 +1,6 @@
-"""Inputs of a plan: refused where they are missing, made once where they are needed."""
+"""Inputs of a plan: refused where they are missing, made once where they are needed; progress of planning."""
+
+import threading
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError, PolicyError, TraceError
 from kernelpoint.policies.registry import load_policy, policy_names
 from kernelpoint.profiles.builder import ProfileBuilder
+from kernelpoint.progress import WorkProgress, telling
 from kernelpoint.traces import launch_paths
 from kernelpoint.workload import Available, Need, Population, check_available, complete
 
@@ -89,3 +92,70 @@ def test_a_process_takes_its_rows_of_every_input():
     assert part.size == 3 and part.paths == ("c", "d", "e") and np.array_equal(part.u, whole.u[2:])
     for known in (part.profile, part.model):
         assert known.counters["cycles"].tolist() == [102.0, 103.0, 104.0]
+
+
+class Clock:
+    """Seconds, moved by hand."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def progress(said, **options):
+    clock = Clock()
+    return WorkProgress("fast model", "launches", said.append, clock, **options), clock
+
+
+def test_what_is_done_at_once_says_nothing():
+    said = []
+    shown, clock = progress(said, terminal=False)
+    for done in range(10):
+        clock.now += 0.1
+        shown(done, 10)
+    clock.now = 60
+    shown(10, 10)
+    assert said == []
+
+
+def test_a_log_gets_a_line_now_and_then_with_the_time_left():
+    said = []
+    shown, clock = progress(said, terminal=False)
+    for second in range(1, 31):
+        clock.now = float(second)
+        shown(second, 40, second / 60)
+    assert said[0] == "kernelpoint: fast model: 2 of 40 launches, about 58 s left"
+    assert len(said) == 3
+
+
+def test_a_terminal_has_one_line_that_is_cleared(capsys):
+    shown, clock = progress([], terminal=True)
+    for second in range(1, 11):
+        clock.now = float(second)
+        shown(second, 10)
+    text = capsys.readouterr().err
+    assert text.count("\n") == 0
+    assert "5 of 10 launches, about 5 s left" in text
+    assert text.endswith("\r\033[K")
+
+
+def test_work_that_cannot_be_counted_tells_how_long_it_takes_so_far():
+    lines, said = [], threading.Event()
+
+    def log(line):
+        lines.append(line)
+        said.set()
+
+    with telling("drawing", log, least=0.01):
+        assert said.wait(60)
+    assert lines == ["kernelpoint: drawing: 0 s so far"]
+    assert "kernelpoint progress" not in [thread.name for thread in threading.enumerate()]
+
+
+def test_work_that_is_soon_done_says_nothing():
+    lines = []
+    with telling("drawing", lines.append):
+        pass
+    assert lines == []

@@ -1,5 +1,6 @@
-"""A policy of another package: one module and one entry point; commands, sessions and the contract suite know it."""
+"""Policies, profile formats and stopping rules of other packages: one module and one entry point each."""
 
+import gzip
 import os
 import shutil
 import subprocess
@@ -9,15 +10,22 @@ import numpy as np
 import pytest
 
 from kernelpoint.config import parse_config
-from kernelpoint.errors import ConfigError, PolicyError
+from kernelpoint.errors import ConfigError, PolicyError, ProfileError
+from kernelpoint.estimation import ErrorBudget
 from kernelpoint.evaluation.evaluate import Cell
 from kernelpoint.evaluation.run import ResultsFile, compare
 from kernelpoint.evaluation.workload import load_workload, parse_request
+from kernelpoint.intrakernel import METHODS, load_method
+from kernelpoint.journal import ResultRecord
 from kernelpoint.planning.making import plan_for
 from kernelpoint.policies.conformance import CHECKS
 from kernelpoint.policies.processes import design_of
 from kernelpoint.policies.registry import load_policy, policy_names
 from kernelpoint.policies.synthetic_population import make
+from kernelpoint.profiles import read_profile
+from kernelpoint.profiles.format import STRUCTURE, WORDS
+from kernelpoint.profiles.read import FORMATS
+from kernelpoint.session.intra_kernel import IntraKernel
 from kernelpoint.workload import Population
 
 HALVES = '''
@@ -146,3 +154,92 @@ def test_every_command_knows_it(install, tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert "halves" in done.stdout and "kernelpoint" in done.stdout
+
+
+HALF = '''
+from kernelpoint.intrakernel import Projection, StoppingRule
+
+
+class Half(StoppingRule):
+    """Stops when half of the CTAs are issued; doubles what there is."""
+
+    description = "projections of halves"
+    bounded = ("cycles",)
+    assumption = "both halves are alike"
+
+    def __init__(self, confidence, allowance, model=None):
+        self.allowance = allowance
+
+    def stops(self, trace):
+        return 2 * trace.issued >= trace.total
+
+    def project(self, trace, cycles, instructions):
+        return Projection(2 * cycles, 2 * instructions, self.allowance * cycles, float("nan"), 2.0)
+'''
+
+
+def test_a_method_of_another_package_stops_and_projects(install):
+    with pytest.raises(ConfigError, match="intra_kernel: got 'half'; allowed: off, cta, pka"):
+        load_method("half")
+    install("halves", HALF, "kernelpoint.intrakernel", half="Half")
+    assert METHODS.names() == ["cta", "half", "pka"]
+    inside = IntraKernel("half", ErrorBudget(0.1))
+    assert inside.follow(0) > 0
+    assert not inside.stops(0, 100, 10, 40, 0, 100) and inside.stops(0, 200, 20, 50, 0, 100)
+    taken, record = inside.result(0, True, {"cycles": 300.0, "instructions": 30.0, "l2_misses": 5.0})
+    assert taken == {"cycles": 600.0, "instructions": 60.0, "l2_misses": 10.0}
+    assert record.half_widths == {"cycles": pytest.approx(0.6 * 0.1 * 300.0), "instructions": None}
+    inside.take(ResultRecord(0, 0, 0, taken, record))
+    assert inside.assumptions() == ["1 simulated launches were stopped inside: both halves are alike"]
+
+
+BINARY = '''
+import struct
+from kernelpoint.profiles.format import NOT_THIS, SIGNATURE, ProfileFormat, open_decompressed
+from kernelpoint.profiles import ProfileBuilder
+
+
+class Ticks(ProfileFormat):
+    """Durations in ns, as doubles behind a mark."""
+
+    description = "ticks"
+
+    @classmethod
+    def certainty(cls, beginning):
+        return SIGNATURE if beginning.raw.startswith(b"TICKS") else NOT_THIS
+
+    def read(self, path, device):
+        builder = ProfileBuilder(str(path))
+        with open_decompressed(path) as file:
+            for order, (time,) in enumerate(struct.iter_unpack("<d", file.read()[5:])):
+                builder.add("", order=order, counters={"cycles": time})
+        return builder.finish(device)
+'''
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_a_binary_format(tmp_path, install, compress):
+    import struct
+
+    file = tmp_path / "run.ticks"
+    file.write_bytes(compress(b"TICKS" + struct.pack("<3d", 5.0, 6.0, 7.0)))
+    with pytest.raises(ProfileError, match="no known profile"):
+        read_profile(file)
+    install("ticks", BINARY, "kernelpoint.profiles", ticks="Ticks")
+    assert read_profile(file).counters["cycles"].tolist() == [5.0, 6.0, 7.0]
+
+
+def test_a_file_of_no_format_is_refused_with_all_formats(tmp_path, install):
+    install("ticks", BINARY, "kernelpoint.profiles", ticks="Ticks")
+    file = tmp_path / "run.txt"
+    file.write_text("nothing known\n")
+    with pytest.raises(ProfileError, match=r"it begins 'nothing known'.*uniform CSV, ticks"):
+        read_profile(file)
+
+
+def test_every_format_says_what_it_is_called_and_is_sure_of_no_empty_file():
+    from kernelpoint.profiles.format import NOT_THIS, Beginning
+
+    kinds = FORMATS.load_all()
+    assert len({kind.description for kind in kinds}) == len(kinds) and WORDS < STRUCTURE
+    assert all(kind.certainty(Beginning(b"")) == NOT_THIS for kind in kinds)

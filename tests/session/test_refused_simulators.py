@@ -1,0 +1,85 @@
+"""Simulators that cannot be used are refused before the first cycle: an older hook, code unknown to them, wrong calls."""
+
+import re
+from pathlib import Path
+
+import pytest
+from trace_writer import small_trace
+
+from kernelpoint.errors import HostError, TraceError
+from kernelpoint.session.replays import Replays
+from kernelpoint.workload.host_info import LEAST_HOOK, HostInfo
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_an_older_hook_is_refused_with_the_command_that_patches_again(host):
+    message = (
+        "this accelsim was patched by an older KernelPoint .got hook 2; allowed: hook 3 or newer.: patch it again with"
+    )
+    with pytest.raises(HostError, match=message + " `kernelpoint patch accelsim CHECKOUT`, and build it"):
+        host.open(simulator="accelsim", version="hook 2")
+
+
+@pytest.mark.parametrize("version", [f"hook {LEAST_HOOK}", "hook 12", "1.4", "", "hook", "the hook 2"])
+def test_other_versions_are_not_refused(host, version):
+    host.open(simulator="accelsim", version=version).journal.close()
+
+
+@pytest.mark.parametrize("folder", ["accelsim_patch", "macsim_patch"])
+@pytest.mark.skipif(not (ROOT / "accelsim_patch").is_dir(), reason="the patches are not beside the tests")
+def test_the_hooks_state_a_version_that_is_not_refused(folder):
+    texts = "".join(path.read_text() for path in (ROOT / folder / "hook").glob("*.h"))
+    (stated,) = re.findall(r'host\.version = "hook (\d+)"', texts)
+    assert int(stated) >= LEAST_HOOK
+
+
+HEADER = (
+    "-kernel name = a\n-kernel id = {n}\n-grid dim = (1,1,1)\n-block dim = (32,1,1)\n-shmem = 0\n-nregs = 8\n"
+    "-binary version = {version}\n-cuda stream id = 0\n-shmem base_addr = 0x1\n-local mem base_addr = 0x1\n"
+    "-nvbit version = 1.8\n-accelsim tracer version = 5\n\n#traces format = x\n\n"
+)
+KNOWN = [70, 90]
+
+
+@pytest.fixture
+def traces(tmp_path):
+    def make(versions):
+        for number, version in enumerate(versions, 1):
+            (tmp_path / f"kernel-{number}.traceg").write_text(HEADER.format(n=number, version=version))
+        lines = "".join(f"kernel-{number}.traceg\n" for number in range(1, len(versions) + 1))
+        (tmp_path / "kernelslist.g").write_text(lines)
+        return str(tmp_path / "kernelslist.g")
+
+    return make
+
+
+def open_run(host, path, count, known):
+    return host.open("policy: random", launch_counts=[count], list_paths=[path], architectures=known)
+
+
+def test_an_architecture_that_the_simulator_does_not_know_is_refused_by_trace(host, traces):
+    with pytest.raises(TraceError, match=r"kernel-3\.traceg: its code is for sm_100; this test knows sm_70, sm_90"):
+        open_run(host, traces([70, 90, 100]), 3, KNOWN)
+
+
+def test_architectures_that_it_knows_are_not_refused(host, traces):
+    open_run(host, traces([70, 90, 70]), 3, KNOWN).journal.close()
+
+
+def test_nothing_is_refused_where_the_simulator_does_not_say_what_it_knows(host, traces):
+    open_run(host, traces([100]), 1, []).journal.close()
+
+
+def test_a_trace_that_cannot_be_read_is_left_to_the_run(host, traces, tmp_path):
+    path = traces([70, 70])
+    (tmp_path / "kernel-2.traceg").write_text("garbage")
+    open_run(host, path, 2, KNOWN).journal.close()
+
+
+def test_a_process_that_the_host_does_not_have_is_refused_by_its_number(tmp_path):
+    (tmp_path / "kernel-1.traceg").write_text(small_trace(""))
+    (tmp_path / "kernelslist.g").write_text("kernel-1.traceg\n")
+    host = HostInfo("test", list_paths=(str(tmp_path / "kernelslist.g"),), state_lines=64)
+    with pytest.raises(HostError, match="process: got 5; allowed: 0 to 0"):
+        Replays(host, 1 << 20, print).before(5, 0)
