@@ -39,14 +39,10 @@ def test_importing_the_package_imports_nothing_but_itself():
     assert done.stdout.strip() == ""
 
 
-def test_every_name_that_is_offered_exists_and_no_other():
-    assert all(hasattr(kp, name) for name in kp.__all__) and set(kp.__all__) <= set(dir(kp))
+def test_every_name_that_is_offered_exists_and_completion_shows_no_other():
+    assert all(hasattr(kp, name) for name in kp.__all__) and set(dir(kp)) == {*kp.__all__, "__version__"}
     with pytest.raises(AttributeError, match="has no attribute 'nosuch'"):
         _ = kp.nosuch
-
-
-def test_completion_shows_the_names_of_the_library_and_nothing_else():
-    assert set(dir(kp)) == {*kp.__all__, "__version__"}
 
 
 def test_a_run_is_shown_in_one_line(runs):

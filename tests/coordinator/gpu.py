@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from workloads import one_trace
+
 from kernelpoint.config import load_config
 from kernelpoint.coordinator.coordinator import coordinate
 from kernelpoint.coordinator.simulations import Simulations
@@ -16,31 +18,7 @@ from kernelpoint.session.session import Session
 from kernelpoint.session.worker_protocol import Chain, Step, StepResult
 from kernelpoint.workload.host_info import HostInfo
 
-TRACE = """-kernel name = k
--kernel id = 1
--grid dim = (1,1,1)
--block dim = (32,1,1)
-#traces format = [line_num] PC mask dest_num [reg_dests] opcode src_num [reg_srcs] mem_width [adrrescompress?] [mem_addresses]
-
-#BEGIN_TB
-
-thread block = 0,0,0
-
-warp = 0
-insts = 1
-0000 ffffffff 0 EXIT 0 0
-
-#END_TB
-"""
 WORK = Work("run", ("simulator",), "/", "/", {}, "version")
-
-
-def write_list(folder: Path, launches: int) -> Path:
-    path = folder / "kernelslist.g"
-    if not path.exists():  # a list that is written again is another one
-        (folder / "kernel-1.traceg").write_text(TRACE)
-        path.write_text("kernel-1.traceg\n" * launches)
-    return path
 
 
 @dataclass
@@ -53,12 +31,13 @@ class Gpu:
 
     def open(self, yaml: str) -> Session:
         config = self.folder / "kernelpoint.yaml"
-        config.write_text(f"version: 1\n{yaml}\nfast_model: off\njournal: {self.folder / 'run.kpjournal'}\n")
+        journal = "" if "journal:" in yaml else f"journal: {self.folder / 'run.kpjournal'}"
+        config.write_text(f"version: 1\n{yaml}\nfast_model: off\n{journal}\n")
         host = HostInfo(
             "test",
             config_hash="gpu",
             can_stop=True,
-            list_paths=(str(write_list(self.folder, self.launches)),),
+            list_paths=(str(one_trace(self.folder, self.launches)),),
             state_lines=64,
         )
         return open_run(load_config(config), host, lambda line: None)

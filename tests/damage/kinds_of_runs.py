@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from gpu import WORK, FakeEngine, Gpu
 from samples import CENSUS
-from simulated_host import SimulatedHost
+from simulated_host import ReplayingHost, SimulatedHost
 from trace_writer import small_trace
 from workloads import synthesised
 
@@ -16,9 +16,7 @@ from kernelpoint.coordinator.simulations import Simulations
 from kernelpoint.journal.text import plain
 from kernelpoint.planning.selecting import draw
 from kernelpoint.selection import Selection, read_census
-from kernelpoint.session.boundary import open_run
 from kernelpoint.session.session import Session
-from kernelpoint.workload.host_info import HostInfo
 
 BUDGET = "policy: random\nerror_budget.relative_error: 0.004\nseed: 5"
 Step = Callable[[Session, int], None]
@@ -56,36 +54,14 @@ def left_out(folder: Path, journal: Path) -> dict[str, object]:
     return summary | {"degraded": sorted(map(str, summary["degraded"]))}  # type: ignore[call-overload]
 
 
-def write_list(folder: Path, launches: int) -> Path:
-    path = folder / "kernelslist.g"
-    if not path.exists():
-        (folder / "kernel-1.traceg").write_text("-kernel name = k\n")
-        path.write_text("kernel-1.traceg\n" * launches)
-    return path
-
-
 def validations(folder: Path, journal: Path) -> dict[str, object]:
     """A sample with validation launches before it: launches take 1 % more from replayed state."""
-    host = _host(folder, 120)
-    yaml = f"policy: random\nerror_budget.relative_error: 0.02\njournal: {journal}"
-    session = host.open(yaml, state_lines=64, list_paths=[str(write_list(folder, 120))])
-    state = 0
-
-    def step(session: Session, index: int) -> None:
-        session.on_complete(
-            0, index, False, int(host.cycles[index] * (1.01 if state == 1 else 1.0)), 10, ("reads",), (0.0,)
-        )
-
-    asked = session.on_launch
-
-    def ask(process: int, index: int) -> object:
-        nonlocal state
-        answer = asked(process, index)
-        state = answer.state
-        return answer
-
-    session.on_launch = ask  # type: ignore[method-assign, assignment]
-    return _end(host, session, step)
+    host = ReplayingHost(_host(folder, 120), bias=0.01)
+    session = host.open(f"policy: random\nerror_budget.relative_error: 0.02\njournal: {journal}")
+    try:
+        return host.run(session)
+    finally:
+        session.journal.close()
 
 
 def draw_selection(folder: Path) -> tuple[Path, np.ndarray]:
@@ -126,14 +102,7 @@ def selection(folder: Path, journal: Path) -> dict[str, object]:
 def workers(folder: Path, journal: Path) -> dict[str, object]:
     """A run with validation launches and a sample, spread over two workers."""
     gpu = Gpu(folder, 80)
-    config = folder / "kernelpoint.yaml"
-    config.write_text(
-        f"version: 1\npolicy: random\nerror_budget: {{relative_error: 0.002}}\nfast_model: off\njournal: {journal}\n"
-    )
-    lists = (str(write_list(folder, 80)),)
-    session = open_run(
-        load_config(config), HostInfo("test", config_hash="gpu", list_paths=lists, state_lines=64), lambda line: None
-    )
+    session = gpu.open(f"policy: random\nerror_budget: {{relative_error: 0.002}}\njournal: {journal}")
     try:
         engine = FakeEngine(gpu, seed=3)
         engine.simulations = Simulations(engine, WORK, {}, engine.said.append)  # type: ignore[attr-defined]

@@ -16,8 +16,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from kinds_of_runs import draw_selection, write_list
+from kinds_of_runs import draw_selection
 from simulated_host import SimulatedHost
+from workloads import one_trace
 
 from kernelpoint.errors import HostError
 from kernelpoint.journal import AbortRecord, LeftOutRecord, ResultRecord, ValidationRecord, read_records
@@ -241,7 +242,7 @@ class AnyReplayingHost(Calls):
     @initialize(kind=st.sampled_from([(64, "0.02\nreplay.validation: 2"), (96, "0.02")]), seed=st.integers(0, 3))
     def begin(self, kind, seed):
         count, more = kind
-        listed = str(write_list(self.folder("list"), count))
+        listed = str(one_trace(self.folder("list"), count))
         yaml = f"policy: random\nseed: {seed}\nerror_budget.relative_error: {more}"
         self.open_first(yaml, count, seed, list_paths=[listed], state_lines=64)
 

@@ -285,14 +285,10 @@ def test_nothing_is_changed_before_the_first_record(path):
         assert path.read_bytes() == torn_file
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(JournalError, match="No such file or directory"):
-        JournalWriter(tmp_path / "absent" / "run.kpjournal", resume=True)
-
-
-def test_a_name_that_no_file_can_have_is_refused(tmp_path):
-    with pytest.raises(JournalError, match=r"cannot write the journal .*File name too long"):
-        JournalWriter(tmp_path / ("x" * 300), resume=True)
+@pytest.mark.parametrize(("name", "why"), [("absent/run.kpjournal", "No such file"), ("x" * 300, "File name too long")])
+def test_a_path_where_no_file_can_be_is_refused(tmp_path, name, why):
+    with pytest.raises(JournalError, match=f"cannot write the journal .*{why}"):
+        JournalWriter(tmp_path / name, resume=True)
 
 
 def test_a_file_that_cannot_be_read_is_refused():

@@ -1,15 +1,15 @@
 """A host that nobody told which launches will come, and a list of synthesised traces for it to walk."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
+from simulated_host import SimulatedHost
 from workloads import synthesised
 
 from kernelpoint.journal.text import plain
-from kernelpoint.session import boundary
 from kernelpoint.traces import launch_paths
 
 LAUNCHES = 240
@@ -23,33 +23,21 @@ def traces(tmp_path_factory) -> list[str]:
 
 
 @dataclass
-class OnlineHost:
+class OnlineHost(SimulatedHost):
     """Walks its launches as a simulator does that reads them from somewhere else.
 
-    told: launches that it says it has, 0 if it does not know; simulated: launch indices in order; limit: results after
-    which the process is killed.
+    paths: their traces; told: launches that it says it has, 0 if it does not know.
     """
 
-    paths: Sequence[str | None]
-    cycles: np.ndarray
-    folder: Path
+    paths: Sequence[str | None] = ()
     told: int = 0
-    simulated: list[int] = field(default_factory=list)
-    log: list[str] = field(default_factory=list)
 
     @property
     def journal(self) -> Path:
         return self.folder / "run.kpjournal"
 
     def open(self, yaml: str = "", policy: str = "kernelpoint", **info: object):
-        config = self.folder / "kernelpoint.yaml"
-        config.write_text(f"version: 1\npolicy: {policy}\njournal: {self.journal}\n{yaml}\n")
-        host = {"simulator": "test", "config_hash": "gpu", "launch_counts": [self.told], **info}
-        return boundary.open(str(config), host, self.log.append)
-
-    def complete(self, session, index: int) -> None:
-        self.simulated.append(index)
-        session.on_complete(0, index, False, int(self.cycles[index]), 10 * index, ("reads",), (float(index),))
+        return super().open(f"policy: {policy}\n{yaml}", **{"launch_counts": [self.told], **info})
 
     def walk(self, session, act: Callable | None = None, limit: int | None = None):
         """Until the session is done, or `limit` results came; the summary, or None."""
@@ -77,4 +65,4 @@ def host(tmp_path, traces) -> OnlineHost:
     random = np.random.default_rng(2)
     size = np.array([Path(path).stat().st_size for path in traces])
     cycles = 3000 + np.sqrt(size).astype(int) + random.integers(0, 60, len(traces))
-    return OnlineHost(traces, cycles, tmp_path)
+    return OnlineHost(cycles, tmp_path, paths=traces)

@@ -1,8 +1,7 @@
 """The same graph built slowly and plainly in Python from the text of a trace: the oracle the C++ builder is tested against.
 
-It shares the schema's names with the fast builder and nothing else: it parses the text itself (plain files, address modes
-0, 1 and 2, tracer versions 3 to 6 without bulk copies) and classifies opcodes through the C++ table only for their unit and
-memory space.
+It shares the schema's names with the fast builder and nothing else: it reads with the plain reader (traces without bulk
+copies) and classifies opcodes through the C++ table only for their unit and memory space.
 """
 
 import math
@@ -13,14 +12,14 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from reference_values import parse_values, value_statistics
+from slow_reader import SlowInstruction, read_slowly
 
 from kernelpoint import _native
 from kernelpoint.graphs.build import TraceGraph
 from kernelpoint.graphs.schema import SCHEMA
 
-_FILES = {"R": 0, "UR": 1, "P": 2, "UP": 3}
-_ZERO = {"R255", "RZ", "UR63", "URZ", "P7", "PT", "UP7", "UPT"}
+_FILES = 4  # R, UR, P and UP
+_ZERO = {255, 1 << 8 | 63, 2 << 8 | 7, 3 << 8 | 7}
 _SPACES = ("none", "global", "local", "shared", "constant", "generic", "texture")
 
 
@@ -31,8 +30,8 @@ class Step:
     pc: int
     mask: int
     opcode: str
-    destinations: tuple[str, ...]
-    sources: tuple[str, ...]
+    destinations: tuple[int, ...]
+    sources: tuple[int, ...]
     width: int
     lanes: int
     sectors: int
@@ -42,80 +41,62 @@ class Step:
     step: int
 
 
-def decode_addresses(mode: int, words: list[str], lanes: int) -> list[int]:
-    """One address per active lane from the tracer's three encodings."""
-    if lanes == 0:
-        return []
-    first = int(words[0], 16)
-    if mode == 0:
-        return [int(word, 16) for word in words[:lanes]]
-    if mode == 1:
-        return [first + i * int(words[1]) for i in range(lanes)]
-    addresses = [first]
-    for word in words[1:lanes]:
-        addresses.append(addresses[-1] + int(word))
-    return addresses
-
-
-def access_width(opcode: str) -> int:
-    """Bytes per lane: the first suffix that is a number of bits; 4 where there is none (as Accel-Sim decides it)."""
-    for suffix in opcode.split(".")[1:]:
-        digits = suffix.removeprefix("U")
-        if digits.isdigit():
-            return max(1, int(digits) // 8)
-    return 4
-
-
-def parse_step(line: str, previous: dict[int, int]) -> Step:
-    """One line of a warp, tracer version 3; `previous` is the first lane's last address at each pc of the warp."""
-    words = line.split()
-    pc, mask, count = int(words[0], 16), int(words[1], 16), int(words[2])
-    destinations, rest = tuple(words[3 : 3 + count]), words[3 + count :]
-    count = int(rest[1])
-    opcode, sources, rest = rest[0], tuple(rest[2 : 2 + count]), rest[2 + count :]
-    width, addresses = access_width(opcode) if int(rest[0]) > 0 else 0, []
-    if width > 0:
-        addresses = decode_addresses(int(rest[1]), rest[2:], mask.bit_count())
-    sectors = {s for a in addresses for s in range(a // 32, (a + width - 1) // 32 + 1)}
+def step_of(one: SlowInstruction, previous: dict[int, int]) -> Step:
+    """An instruction; `previous` is the first lane's last address at each pc of the warp."""
+    addresses = one.addresses
+    sectors = {s for a in addresses for s in range(a // 32, (a + one.width - 1) // 32 + 1)}
     strides = {b - a for a, b in pairwise(addresses)}
     regular = bool(addresses) and len(strides) <= 1
     stride = strides.pop() if regular and strides else 0
-    repeated = bool(addresses) and pc in previous
-    distance = addresses[0] - previous[pc] if repeated else 0
+    repeated = bool(addresses) and one.pc in previous
+    distance = addresses[0] - previous[one.pc] if repeated else 0
     if addresses:
-        previous[pc] = addresses[0]
+        previous[one.pc] = addresses[0]
     access = (len(addresses), len(sectors), regular, stride, repeated, distance)
-    return Step(pc, mask, opcode, destinations, sources, width, *access)
+    return Step(one.pc, one.mask, one.opcode, one.destinations, one.sources, one.width, *access)
 
 
-Values = list[list[list[int]] | None]
+Operands = tuple[tuple[int, ...], ...] | None
+Values = list[Operands]
 
 
-def parse_warps(path: str | os.PathLike[str]) -> Iterator[tuple[int, tuple[Step, ...], Values]]:
+def warps_of(path: str | os.PathLike[str]) -> Iterator[tuple[int, tuple[Step, ...], Values]]:
     """Every warp that executed anything: its position in the launch, its steps, and their operand values."""
-    grid = block = (1, 1, 1)
-    cta, warp = (0, 0, 0), 0
-    steps: list[Step] | None = None
-    previous: dict[int, int] = {}
-    values: Values = []
-    for line in Path(path).read_text().splitlines():
-        if line.startswith(("-grid dim", "-block dim", "thread block")):
-            x, y, z = (int(word) for word in line.split("=")[1].strip(" ()").split(","))
-            if line.startswith("-grid"):
-                grid = (x, y, z)
-            elif line.startswith("-block"):
-                block = (x, y, z)
-            else:
-                cta = (x, y, z)
-        elif line.startswith(("warp =", "#END_TB")):
+    header, ctas = read_slowly(Path(path).read_text())
+    grid, block = (tuple(int(word) for word in header[f"{of} dim"].strip("()").split(",")) for of in ("grid", "block"))
+    for cta in ctas:
+        linear = cta.index[0] + grid[0] * (cta.index[1] + grid[1] * cta.index[2])
+        for warp, instructions in cta.warps:
+            previous: dict[int, int] = {}
+            steps = tuple(step_of(one, previous) for one in instructions)
             if steps:
-                linear = cta[0] + grid[0] * (cta[1] + grid[1] * cta[2])
-                yield linear * math.ceil(math.prod(block) / 32) + warp, tuple(steps), values
-            steps, previous, values = [], {}, []
-            warp = int(line.split("=")[1]) if line.startswith("warp") else 0
-        elif steps is not None and line and line[0] not in "#-ic":
-            steps.append(parse_step(line, previous))
-            values.append(parse_values(line))
+                yield linear * math.ceil(math.prod(block) / 32) + warp, steps, [one.values for one in instructions]
+
+
+NAMES = ("mean", "std", "median", "min", "max", "p25", "p75", "skewness")
+
+
+def value_statistics(values: tuple[int, ...], mask: int, kind: str) -> dict[str, float]:
+    """The value columns of a variable node; empty where no lane executed."""
+    lanes = [lane for lane in range(32) if mask >> lane & 1]
+    bits = np.array([values[lane if len(values) == 32 else 0] for lane in lanes], np.uint64)
+    if not len(bits):
+        return {}
+    signed = np.int64 if (bits >= 2**32).any() else np.int32
+    if kind == "floating":
+        numbers = np.nan_to_num(bits.astype(np.uint32).view(np.float32).astype(float), posinf=np.inf, neginf=-np.inf)
+        numbers *= 65536
+    elif kind == "address":
+        numbers = (bits - bits[0]).astype(np.uint64).astype(signed).astype(float)
+        numbers -= numbers.min()
+    else:
+        numbers = bits.astype(signed).astype(float)
+    logs = np.sign(numbers) * np.minimum(np.log2(1 + np.abs(numbers)) / 32, 2)
+    varies = logs.min() != logs.max()
+    skewness = ((logs - logs.mean()) ** 3).mean() / logs.std() ** 3 / 4 if varies else 0.0
+    middle, low, high = np.percentile(logs, [50, 25, 75])
+    found = (logs.mean(), logs.std() if varies else 0.0, middle, logs.min(), logs.max(), low, high, skewness)
+    return {f"value_{name}": float(v) for name, v in zip(NAMES, found, strict=True)} | {"has_values": 1.0}
 
 
 class _Warp:
@@ -124,10 +105,12 @@ class _Warp:
     def __init__(self, steps: tuple[Step, ...], largest_pc: int, values: Values = []) -> None:  # noqa: B006
         self.nodes: list[tuple[str, int, int, dict[str, float]]] = []
         self.edges: list[tuple[int, int, str]] = []
-        self.versions: dict[str, int] = {}
+        self.versions: dict[int, int] = {}
         self.repeats: dict[int, int] = {}
         self.previous: int | None = None
-        self.seen: dict[int, tuple[list[int], int, bool]] = {}  # variable -> values, mask, whether a reader listed them
+        self.seen: dict[
+            int, tuple[tuple[int, ...], int, bool]
+        ] = {}  # variable -> values, mask, whether a reader listed them
         self.floating: set[int] = set()
         for step, listed in zip(steps, [*values, *[None] * (len(steps) - len(values))], strict=False):
             self.add(step, step.pc / largest_pc if largest_pc else 0.0, listed)
@@ -140,14 +123,14 @@ class _Warp:
         self.nodes.append((kind, token, modifiers, values))
         return len(self.nodes) - 1
 
-    def read(self, register: str) -> int:
+    def read(self, register: int) -> int:
         if register not in self.versions:
             values = {"is_input": 1.0, "log_reads": 0.0}
             self.versions[register] = self.node("variable", _variable_token(register, True), 0, values)
         self.nodes[self.versions[register]][3]["log_reads"] += 1
         return self.versions[register]
 
-    def note(self, variable: int, step: Step, operands: list[list[int]] | None, number: int, is_read: bool) -> None:
+    def note(self, variable: int, step: Step, operands: Operands, number: int, is_read: bool) -> None:
         if operands is None:
             return
         if step.opcode.startswith("MUFU") or (step.opcode[0] == "F" and _unit(step) == "single_precision"):
@@ -175,7 +158,7 @@ class _Warp:
             found = value_statistics(values, mask, "floating" if variable in self.floating else kind)
             self.nodes[variable][3].update(found)
 
-    def add(self, step: Step, position: float, operands: list[list[int]] | None) -> None:
+    def add(self, step: Step, position: float, operands: Operands) -> None:
         reads = [None if register in _ZERO else self.read(register) for register in step.sources]
         for i, variable in enumerate(reads):
             if variable is not None:
@@ -222,13 +205,13 @@ def _modifier_token(text: str) -> int:
     return 1 + value % (SCHEMA.modifier_count - 1) if modifiers else 0
 
 
-def _variable_token(register: str, is_input: bool) -> int:
-    return 1 + len(SCHEMA.opcodes) + 2 * _FILES[register.rstrip("0123456789")] + is_input
+def _variable_token(register: int, is_input: bool) -> int:
+    return 1 + len(SCHEMA.opcodes) + 2 * (register >> 8) + is_input
 
 
 def _pseudo_token(opcode: dict) -> int:
     direction = 2 if opcode["is_atomic"] else 1 if opcode["is_store"] else 0
-    return 1 + len(SCHEMA.opcodes) + 2 * len(_FILES) + 3 * _SPACES.index(opcode["space"]) + direction
+    return 1 + len(SCHEMA.opcodes) + 2 * _FILES + 3 * _SPACES.index(opcode["space"]) + direction
 
 
 def _pseudo_values(step: Step) -> dict[str, float]:
@@ -271,7 +254,7 @@ def _choose(path: str | os.PathLike[str], max_nodes: int) -> tuple[list[Chosen],
     weights: dict[tuple[Step, ...], int] = {}
     keys: dict[tuple[Step, ...], int] = {}
     values_of: dict[tuple[Step, ...], Values] = {}
-    for position, steps, values in parse_warps(path):
+    for position, steps, values in warps_of(path):
         weights[steps] = weights.get(steps, 0) + 1
         key = position * 11400714819323198485 % 2**64
         if key <= keys.get(steps, 2**64):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from workloads import one_trace
 
 from kernelpoint.journal.text import plain
 from kernelpoint.session import boundary
+from kernelpoint.session.replays import REPLAYED
 from kernelpoint.session.session import Session
 
 
@@ -71,3 +73,31 @@ class SimulatedHost:
     def run(self, session: Session, each: Callable[[Session, int], None] | None = None) -> dict[str, object]:
         """Jump from wanted launch to wanted launch until the session is done; the summary's content."""
         return completed(session, each or self.complete)
+
+
+class ReplayingHost:
+    """A host whose launches take `bias` more from replayed state."""
+
+    def __init__(self, host: SimulatedHost, bias: float = 0.0) -> None:
+        self.host, self.bias = host, bias
+        self.seen: list[tuple[int, int]] = []  # launch, state
+
+    def open(self, yaml: str, **info: object) -> Session:
+        listed = str(one_trace(self.host.folder, len(self.host.cycles)))
+        return self.host.open(yaml, **{"state_lines": 64, "list_paths": [listed], **info})
+
+    def step(self, session: Session, index: int, fails: Iterable[int] = ()) -> None:
+        state = session.on_launch(0, index).state
+        self.seen.append((index, state))
+        if index in fails:
+            session.on_abort(0, index, "no memory")
+            return
+        cycles = int(self.host.cycles[index] * (1.0 + self.error(index) * (state == REPLAYED)))
+        session.on_complete(0, index, False, cycles, 10, ("reads",), (0.0,))
+
+    def error(self, index: int) -> float:
+        """Relative error of a launch from replayed state."""
+        return self.bias
+
+    def run(self, session: Session, **how: Iterable[int]) -> dict[str, object]:
+        return self.host.run(session, lambda session, index: self.step(session, index, **how))

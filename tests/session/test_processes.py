@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from workloads import one_trace
 
 from kernelpoint.journal.text import plain
 from kernelpoint.session import boundary
@@ -83,11 +84,8 @@ def walked(host, ahead, **info):
 
 @pytest.mark.parametrize("replays", [False, True], ids=["no validation", "validation"])
 def test_a_launch_that_was_decided_ahead_is_still_named(host, replays):
-    info = {}
-    if replays:
-        (host.folder / "kernel-1.traceg").write_text("-kernel name = k\n")
-        (host.folder / "kernelslist.g").write_text("kernel-1.traceg\n" * len(host.cycles))
-        info = {"state_lines": 64, "list_paths": [str(host.folder / "kernelslist.g")]}
+    listed = one_trace(host.folder, len(host.cycles))
+    info = {"state_lines": 64, "list_paths": [str(listed)]} if replays else {}
     plain, host.simulated = walked(host, 0, **info), []
     ahead = walked(host, 3, **info)
     assert ahead.estimate == plain.estimate and ahead.simulated == plain.simulated and ahead.never_completed == []

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from simulated_host import ReplayingHost
 
 from kernelpoint.errors import HostError
 from kernelpoint.estimation.nonsampling.replay_error import EXPECTED_SPREAD
@@ -18,41 +19,11 @@ from kernelpoint.session.verdict import verdict
 LAUNCHES = 200
 OPEN = "policy: random\nerror_budget: {relative_error: 0.1}"
 LOOSE = OPEN + "\nreplay: {validation: 3}"
-COUNTERS = ("reads",)
-
-
-class ReplayingHost:
-    """A host whose launches take `bias` more from replayed state, and one more after each launch with its own state."""
-
-    def __init__(self, host, bias=0.0):
-        self.host, self.bias = host, bias
-        (host.folder / "kernel-1.traceg").write_text("-kernel name = k\n")
-        (host.folder / "kernelslist.g").write_text("kernel-1.traceg\n" * LAUNCHES)
-        self.seen: list[tuple[int, int]] = []  # launch, state
-
-    def open(self, yaml=LOOSE, **info):
-        return self.host.open(yaml, state_lines=64, list_paths=[str(self.host.folder / "kernelslist.g")], **info)
-
-    def step(self, session, index, fails=()):
-        state = session.on_launch(0, index).state
-        self.seen.append((index, state))
-        if index in fails:
-            session.on_abort(0, index, "no memory")
-            return
-        cycles = int(self.host.cycles[index] * (1.0 + self.error(index) * (state == REPLAYED)))
-        session.on_complete(0, index, False, cycles, 10, COUNTERS, (0.0,))
-
-    def error(self, index):
-        """Relative error of a launch from replayed state."""
-        return self.bias
-
-    def run(self, session, **how):
-        return self.host.run(session, lambda s, i: self.step(s, i, **how))
 
 
 def test_validations_come_first_and_end_in_launches_that_the_sample_simulates_from_replayed_state(host):
     found = ReplayingHost(host)
-    session = found.open()
+    session = found.open(LOOSE)
     validations = [validation.launches for validation in session.loop.validation.chains]
     found.run(session)
     steps = [(n, KEPT if n > launches[0] else REPLAYED) for launches in validations for n in launches]
@@ -86,7 +57,7 @@ def test_an_error_of_replay_above_the_budget_is_not_called_met(host):
 
 def test_validations_count_as_simulated_cycles(host):
     found = ReplayingHost(host)
-    summary = found.run(found.open())
+    summary = found.run(found.open(LOOSE))
     cycles = sum(host.cycles[index] for index, _ in found.seen)
     assert summary["cycle_speedup"] == pytest.approx(summary["estimate"] / cycles)
 
@@ -120,7 +91,7 @@ def test_without_validations_the_first_line_says_why_the_bound_is_on_sampling_er
 
 def test_a_validation_that_fails_is_left_out(host):
     found = ReplayingHost(host)
-    session = found.open()
+    session = found.open(LOOSE)
     first = session.loop.validation.chains[0].launches[1]
     for _ in range(2):
         found.step(session, session.next(0, -1)[1], fails=(first,))
@@ -130,7 +101,7 @@ def test_a_validation_that_fails_is_left_out(host):
 
 def test_three_failed_validations_of_three_leave_the_error_unknown(host):
     found = ReplayingHost(host)
-    session = found.open()
+    session = found.open(LOOSE)
     fails = {validation.launches[0] for validation in session.loop.validation.chains}
     for _ in range(3):
         found.step(session, session.next(0, -1)[1], fails=fails)
@@ -140,11 +111,11 @@ def test_three_failed_validations_of_three_leave_the_error_unknown(host):
 
 def test_a_launch_that_is_not_the_next_of_its_validation_is_skipped_and_cannot_have_a_result(host):
     found = ReplayingHost(host)
-    session = found.open()
+    session = found.open(LOOSE)
     launch = session.next(0, -1)[1]
     assert session.on_launch(0, launch + 1)[0] == 1
     with pytest.raises(HostError, match="not in flight"):
-        session.on_complete(0, launch, False, 10, 10, COUNTERS, (0.0,))
+        session.on_complete(0, launch, False, 10, 10, ("reads",), (0.0,))
     with pytest.raises(HostError, match="the list has 200 launches"):
         session.on_launch(0, LAUNCHES)
 
@@ -173,7 +144,7 @@ def test_an_uninterrupted_full_run_warns_of_nothing(host):
 
 def test_the_journal_holds_the_results_of_a_validation_and_the_sample_the_other_one(host):
     found = ReplayingHost(host, bias=0.01)
-    session = found.open()
+    session = found.open(LOOSE)
     lengths = [len(validation.launches) for validation in session.loop.validation.chains]
     last = {validation.launches[-1] for validation in session.loop.validation.chains}
     found.run(session)
