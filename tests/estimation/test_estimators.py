@@ -13,7 +13,7 @@ from kernelpoint.estimation.moments import Moments
 from kernelpoint.estimation.numbering import in_order, number_labels, rank_in
 from kernelpoint.estimation.quantiles import two_sided
 from kernelpoint.estimation.strata.allocation import neyman, variance_of_total
-from kernelpoint.estimation.strata.estimators import Sample, mean_total, ratio_total, regression_total
+from kernelpoint.estimation.strata.estimators import ESTIMATORS, Sample, mean_total, ratio_total, regression_total
 from kernelpoint.estimation.strata.influence import influences
 from kernelpoint.estimation.strata.pooling import fit
 from kernelpoint.randomness import generator

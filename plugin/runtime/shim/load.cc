@@ -27,12 +27,11 @@ std::string own_folder() {
     return path.substr(0, path.rfind('/') + 1);
 }
 
-const kp_embedding* refuse(const std::string& reason) {
-    fail(KP_EVERSION, reason + "; `kernelpoint doctor` tells more");
-    return nullptr;
+kp_status refuse(const std::string& reason) {
+    return fail(KP_EVERSION, reason + "; `kernelpoint doctor` tells more");
 }
 
-const kp_embedding* open_embedding() {
+kp_status open_embedding() {
     const std::string path = own_folder() + "libkernelpoint_embedding.so";
     if (access(path.c_str(), R_OK) != 0)
         return refuse("the plugin cannot start Python: " + path +
@@ -40,17 +39,29 @@ const kp_embedding* open_embedding() {
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) return refuse("the plugin cannot start Python: " + std::string(dlerror()));
     auto start = reinterpret_cast<kp_embedding_start_fn>(dlsym(library, KP_EMBEDDING_START));
-    const kp_embedding* embedding = start == nullptr ? nullptr : start(KP_EMBEDDING_VERSION, &set_error);
-    return embedding != nullptr ? embedding : refuse(path + " belongs to another version of KernelPoint: reinstall it");
+    g_embedding = start == nullptr ? nullptr : start(KP_EMBEDDING_VERSION, &set_error);
+    return g_embedding != nullptr ? KP_OK : refuse(path + " belongs to another version of KernelPoint: reinstall it");
 }
 
 }  // namespace
 
-const kp_embedding* load_embedding() {
+kp_status load_embedding() {
+    if (g_embedding != nullptr) return KP_OK;  // without the lock, which a thread of this process's parent may hold
+    static std::atomic<pid_t> process{0};      // that counts `inside`
+    static std::atomic<int> inside{0};
     static std::mutex mutex;
-    std::lock_guard<std::mutex> lock(mutex);
-    if (g_embedding == nullptr) g_embedding = open_embedding();
-    return g_embedding;
+    if (process != getpid() && inside > 0)
+        return fail(KP_EINVAL,
+                    "this process was forked while a call of the plugin was inside: only its parent can go on");
+    process = getpid();
+    ++inside;
+    kp_status status = KP_OK;
+    {
+        std::lock_guard<std::mutex> lock(mutex);
+        if (g_embedding == nullptr) status = open_embedding();
+    }
+    --inside;
+    return status;
 }
 
 const kp_embedding* loaded_embedding() {

@@ -140,10 +140,9 @@ kp_status kp_open(const char* config_path, const kp_host_info* info, kp_session*
     *session = nullptr;
     if (config_path == nullptr) return fail(KP_EINVAL, "config_path is NULL");
     if (const kp_status status = check_host(info)) return status;
-    const kp_embedding* embedding = load_embedding();
-    if (embedding == nullptr) return KP_EVERSION;
+    if (const kp_status status = load_embedding()) return status;
     const kp_host_info full = copy_in(info);
-    return embedding->open(config_path, &full, session);
+    return loaded_embedding()->open(config_path, &full, session);
 }
 
 kp_status kp_on_launch(kp_session* session, const kp_launch* launch, kp_decision* decision) {

@@ -14,9 +14,8 @@ namespace kernelpoint::shim {
 // Remembers for this thread why a call fails, and returns its status.
 kp_status fail(kp_status status, const std::string& reason);
 
-// The embedding, which brings Python into the process, opened by the first successful call; NULL with fail() set when
-// it cannot be opened.
-const kp_embedding* load_embedding();
+// Opens the embedding, which brings Python into the process, unless it is open.
+kp_status load_embedding();
 
 // The embedding, or NULL while no session was opened.
 const kp_embedding* loaded_embedding();
