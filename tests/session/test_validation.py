@@ -82,8 +82,7 @@ def test_validations_count_as_simulated_cycles(host):
 )
 def test_without_validations_the_first_line_says_why_the_bound_is_on_sampling_error_only(host, yaml, info, reason):
     found = ReplayingHost(host)
-    session = found.host.open(yaml, **{"state_lines": 64, "list_paths": [str(host.folder / "kernelslist.g")], **info})
-    summary = found.run(session)
+    summary = found.run(found.open(yaml, **info))
     assert summary["bound_scope"] == "sampling error" and summary["bound_scope_reason"] == reason
     assert any(f"bound on sampling error only ({reason})" in line for line in host.log)
     assert any(reason in text for text in summary["not_covered"])
@@ -162,7 +161,7 @@ def test_the_journal_holds_the_results_of_a_validation_and_the_sample_the_other_
 def test_every_place_has_its_turn_once_and_those_without_a_chance_come_last(drawn):
     sizes, numbers = np.array(drawn).T
     chances = sizes / max(sizes.sum(), 1.0)
-    with np.errstate(all="raise"):
+    with np.errstate(all="raise", under="ignore"):
         order = successive(chances, numbers)
     assert sorted(order) == list(range(len(sizes)))
     assert (chances[order[np.count_nonzero(chances) :]] == 0.0).all()

@@ -90,8 +90,8 @@ def test_a_feature_whose_line_ends_early_is_refused(tmp_path, name, version, for
             scan_trace(save(tmp_path, text, form))
 
 
-# in a .tracez: test_tracez.py
-SAID = {"plain": "expected", "tracez": ""} | dict.fromkeys(("xz", "zst"), "stream is (truncated|damaged)|expected")
+CUT = "stream is (truncated|damaged)|expected"
+SAID = {"plain": "expected", "xz": CUT, "zst": CUT, "tracez": "kernel-1.tracez: "}  # more of the last: test_tracez.py
 
 
 @pytest.mark.parametrize(("version", "form"), CELLS, ids=IDS)
@@ -124,7 +124,7 @@ def test_a_flipped_bit_is_refused_or_reads_as_what_it_says(tmp_path, version, fo
         try:
             ctas = read_fast(str(path))
         except TraceError as error:
-            assert form != "xz" or re.search(r"kernel-1.traceg.xz.*the xz stream is damaged|expected", str(error))
+            assert form != "xz" or re.search(r"kernel-1.traceg.*(the xz stream is damaged|expected)", str(error))
             refused += 1
             continue
         if form != "tracez":
