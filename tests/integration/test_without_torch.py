@@ -58,7 +58,7 @@ def test_doctor_plan_and_demo_work_without_torch(without, tmp_path, monkeypatch,
     for command in (
         ("doctor",),
         ("plan", solver_traces, "-o", tmp_path / "run.kpplan"),
-        ("demo", "-o", tmp_path / "demo", "--launches", 40),
+        ("demo", "-o", tmp_path / "demo", "--launches", 100),
     ):
         done = kernelpoint(*command)
         assert done.returncode == 0, done.stderr
