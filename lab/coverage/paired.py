@@ -23,7 +23,7 @@ from kernelpoint.traces import launch_paths
 
 
 def one(people: Population, second: np.ndarray, eps: float, seed: int) -> Sequence[float]:
-    """Whether the interval holds, paired and separate relative half-widths, one over the other, error, common launches."""
+    """1 if the interval holds, else 0; relative half-widths, paired and separate; their ratio; error; common launches."""
     budget = ErrorBudget(eps)
     made = people.design(budget, seed)
     a, b = (people.run(budget, seed, cycles=y) for y in (people.y, second))

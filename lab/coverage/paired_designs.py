@@ -68,7 +68,7 @@ def covered(values: np.ndarray, draws: int, clusters: np.ndarray, seed: int, alp
 
 
 def numbers(reaction: Reaction, draws: int, clusters: str, seeds: int) -> Numbers:
-    """Whether the interval of each sample holds the truth, of a stated 95 %, and its relative half-width."""
+    """For each sample: 1 if its 95 % interval holds the truth, else 0; its relative half-width."""
     values = [population(reaction, seed) for seed in range(min(seeds, 20))]
     return (covered(values[seed % len(values)], draws, CLUSTERS[clusters], seed) for seed in range(seeds))
 

@@ -60,7 +60,7 @@ def times(values: np.ndarray) -> str:
 
 
 class Experiment(NamedTuple):
-    """What `measure.py --show` tells.
+    """An experiment of `measure.py --show`.
 
     Attributes:
         rows: of a population (populations.py) at a budget: further labels, and the numbers of the runs.

@@ -56,7 +56,7 @@ def engine_of(kind: str, group: np.ndarray, x: np.ndarray, seed: int, eps: float
 
 
 def numbers(kind: str, eps: float, trouble: str, seeds: int, units: int) -> Numbers:
-    """Whether the interval holds the total, share simulated, draws, passes and relative error of each run."""
+    """For each run: 1 if the interval holds the total, else 0; share simulated, draws, passes, relative error."""
     for seed in range(seeds):
         group, x, y = values(seed, units, trouble)
         engine = engine_of(kind, group, x, seed, eps)

@@ -49,7 +49,7 @@ void call(uint64_t seed, uint64_t calls, std::atomic<kp_session*>& held) {
     }
 }
 
-// What a forked child does: calls on the parent's sessions that change none, then on a session of its own.
+// A forked child: calls on the parent's sessions that change none, then on a session of its own.
 int call_in_child(std::vector<std::atomic<kp_session*>>& sessions) {
     alarm(60);
     bool inside = false;

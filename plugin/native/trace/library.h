@@ -1,5 +1,5 @@
 // Libraries of the system that are loaded at run time, so that neither they nor their headers need be there to build.
-// What is declared of them follows their published, stable C interfaces.
+// The declarations follow their published, stable C interfaces.
 #pragma once
 
 #include <dlfcn.h>

@@ -110,7 +110,7 @@ def trace_record(trace: Path) -> dict[str, Any]:
 
 
 def _addresses_and_opcodes(trace: Path) -> dict[str, Any]:
-    """What a scan does not keep: opcodes, and which memory is touched (addresses of shared memory left out).
+    """Opcodes, and the memory that is touched (without addresses of shared memory); a scan keeps neither.
 
     The trace is read with all its addresses, CTA by CTA; memory grows with the sectors touched only.
     """

@@ -168,7 +168,7 @@ class Sampling(ABC):
         return self.expansions(units)
 
     def reach(self, units: Ints) -> Reach:
-        """What the results of some units move, and how far."""
+        """Estimates that the results of some units move, and how far."""
         weights, domains = self.influences(units) if len(units) else np.empty(0), self.frame.domains
         return Reach(weights, np.asarray(self.frame.strata)[units], None if domains is None else domains[units], False)
 

@@ -93,7 +93,6 @@ def successive(chances: NDArray[np.float64], numbers: NDArray[np.float64]) -> li
     >>> successive(np.array([0.5, 0.25, 0.25]), np.array([0.5, 0.1, 0.5]))
     [1, 0, 2]
     """
-    with np.errstate(
-        divide="ignore", invalid="ignore", under="ignore"
-    ):  # no chance: an infinite time, behind all others
+    # Without a chance: an infinite time, behind all others
+    with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
         return np.argsort(-np.log1p(-numbers) / chances, kind="stable").tolist()

@@ -66,7 +66,7 @@ MOST_EXTENSIONS = 2
 MOST_GROWTH = 4  # times as many: one or two validation launches say little of how many are needed
 
 
-# ---- whether -----------------------------------------------------------------------------------------------------------
+# ---- runs that make validation launches --------------------------------------------------------------------------------
 
 
 def needs_validation(setup: Setup) -> bool:
