@@ -20,7 +20,7 @@ from sklearn.metrics import adjusted_rand_score
 from kernelpoint.clustering.features import WORK_COLUMNS, run_features, unit_rows
 from kernelpoint.config import parse_config
 from kernelpoint.encoder.embed import embed_streams
-from kernelpoint.planning.making import Planning
+from kernelpoint.planning.planning import Planning
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.simulators.macsim.convert import convert_to_macsim
 from kernelpoint.traces import ArtefactCache, ScanTable, launch_paths, scan_launches

@@ -34,8 +34,8 @@ from kernelpoint.config import parse_config
 from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, stratify
 from kernelpoint.journal import JournalWriter
 from kernelpoint.planning.frame import SamplingFrame, hash_design
-from kernelpoint.planning.making import Planning
 from kernelpoint.planning.plan import Plan
+from kernelpoint.planning.planning import Planning
 from kernelpoint.policies.labels import context
 from kernelpoint.policies.methods.kernelpoint import MADE_FOR_PROFILES
 from kernelpoint.policies.registry import load_policy

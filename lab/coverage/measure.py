@@ -60,7 +60,7 @@ from runs import (
 from trouble import GROUPS as TROUBLES
 
 from kernelpoint.estimation import ErrorBudget, Look
-from kernelpoint.planning.rehearsals import ranged, rehearse
+from kernelpoint.planning.forecasting import ranged, rehearse
 from kernelpoint.randomness import generator
 from kernelpoint.report.counters import WEAK
 from paired import PAIRED

@@ -69,7 +69,8 @@ struct GpuConfig {
     std::vector<std::pair<std::string, uint32_t>> values() const;
 };
 
-// Raised whenever the same configuration would give other cycles.
+// Raised whenever the same configuration would give other cycles, other counters, or other names of them: part of the
+// keys of cached predictions.
 constexpr const char* kModelVersion = "4";
 
 // Without blanks before and after.

@@ -24,8 +24,8 @@ from kernelpoint.config import Config, parse_config
 from kernelpoint.errors import ConfigError, shown
 from kernelpoint.estimation import AssistedDesign, ErrorBudget
 from kernelpoint.planning import plan as plans
-from kernelpoint.planning.making import Planning
-from kernelpoint.planning.rehearsals import forecasts
+from kernelpoint.planning.forecasting import forecasts
+from kernelpoint.planning.planning import Planning
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.pool import Pool
 from kernelpoint.progress import Log, silent

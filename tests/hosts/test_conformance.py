@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from hosts import LAUNCHES
-from kernelpoint.counters.exact import CANDIDATES
-from kernelpoint.counters.identities import AT_MOST, IDENTITIES
 from kernelpoint.fast_model.predictions import in_terms_of
 from kernelpoint.policies.methods.kernelpoint import COLD_COUNTERS
 from kernelpoint.ratios import RATIOS
 from kernelpoint.session.intra_kernel import PROJECTED
 from kernelpoint.simulators.accelsim import TERMS
+from kernelpoint.totals.exact import CANDIDATES
+from kernelpoint.totals.identities import AT_MOST, IDENTITIES
 
 HEADERS = Path(__file__).parents[2] / "plugin" / "include" / "kernelpoint"
 FLAGS = {name: int(bit) for name, bit in re.findall(r"KP_HOST_(\w+) = 1u\s*<< (\d+)", (HEADERS / "abi.h").read_text())}
@@ -281,6 +281,12 @@ def test_every_counter_of_the_fast_model_has_a_meaning():
     assert set(fields) <= NAMES
     predicted = {name: np.ones(1) for name in ("cycles", *fields)}
     assert {*TERMS} <= {*in_terms_of("accelsim", predicted)}
+
+
+def test_every_counter_in_macsims_own_files_has_a_meaning():
+    native = (HEADER.parents[3] / "macsim_patch" / "hook" / "native_files.h").read_text()
+    rows = re.findall(r'\{"[A-Z0-9_]+", "(\w+)", (?:"(\w+)"|NULL)', native)
+    assert len(rows) > 10 and {name for row in rows for name in row if name} <= NAMES
 
 
 def test_the_rule_for_other_names_is_the_policys():

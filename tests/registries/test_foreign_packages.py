@@ -17,7 +17,7 @@ from kernelpoint.evaluation.run import ResultsFile, compare
 from kernelpoint.evaluation.workload import load_workload, parse_request
 from kernelpoint.intrakernel import METHODS, load_method
 from kernelpoint.journal import ResultRecord
-from kernelpoint.planning.making import plan_for
+from kernelpoint.planning.planning import plan_for
 from kernelpoint.policies.conformance import CHECKS
 from kernelpoint.policies.processes import design_of
 from kernelpoint.policies.registry import load_policy, policy_names

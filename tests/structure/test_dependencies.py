@@ -17,7 +17,7 @@ LAYERS = [
     {"evaluation", "coordinator"},
     {"report", "paired", "packs"},
     {"session"},
-    {"counters"},
+    {"totals"},
     {"planning"},
     {"selection"},
     {"policies", "intrakernel"},

@@ -3,7 +3,7 @@
  * A host may report counters of any name: each is extrapolated with a bound of its own. A counter that is listed here
  * has the meaning that stands here, in every host: ratios are made of some (ipc, miss rates), and
  * the fast model knows which of its own counters stands for which. Every counter is an amount that adds up over
- * launches. tests/hosts/test_counters.py names the tables that repeat these names.
+ * launches. tests/hosts/test_conformance.py checks the tables that repeat these names.
  *
  * Of other names one rule holds: a name that contains "dram" or "miss" counts what depends on the state of caches and
  * memory more than on the launch itself, and the policy `kernelpoint` spends more draws on it.

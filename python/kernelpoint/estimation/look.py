@@ -84,6 +84,14 @@ class Estimate:
         part = relative(half_width, estimate, 0.0)
         return replace(self, estimate=estimate, half_width=half_width, relative_half_width=part, **more)
 
+    def meets(self, relative_error: float) -> bool:
+        """True if the half-width is within an error, but for rounding: the rule by which a run stops.
+
+        >>> Estimate("cycles", 200.0, 4.0, 0.02, 2.0, 9.0, 0.95, 50.0).meets(0.02)
+        True
+        """
+        return self.half_width <= relative_error * abs(self.estimate) * (1.0 + 1e-9)
+
     def contains(self, truth: float) -> bool:
         """True if the interval holds a value, allowing for rounding in the sums."""
         return bool(abs(self.estimate - truth) <= self.half_width + 1e-9 * abs(truth))
@@ -146,6 +154,5 @@ class Look:
         return [part.estimates[counter] for part in parts] or [self.estimates[counter]]
 
     def meets(self, budget: ErrorBudget) -> bool:
-        """True if it meets the budget of one target, but for rounding."""
-        wanted = self.budgeted(budget.counter, budget.scope)
-        return all(e.half_width <= budget.relative_error * abs(e.estimate) * (1.0 + 1e-9) for e in wanted)
+        """True if it meets the budget of one target."""
+        return all(one.meets(budget.relative_error) for one in self.budgeted(budget.counter, budget.scope))

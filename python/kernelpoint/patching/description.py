@@ -17,7 +17,12 @@ class _Section(BaseModel):
 
 
 class Capture(_Section):
-    """A pattern that adds nothing itself: its metavariables name parts of the source for every added line."""
+    """A pattern that adds no line: it names parts of the source that added lines use.
+
+    Attributes:
+        match: an ast-grep pattern; ``$NAME`` stands for one node, which every added line can use as ``{NAME}``.
+        why: purpose of the names, shown to the user where nothing matches.
+    """
 
     match: str
     why: str

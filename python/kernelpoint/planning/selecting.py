@@ -1,4 +1,4 @@
-"""Selections in a session: making one, running over one, and extending one whose traces do not suffice."""
+"""Designs drawn before launches are traced: the selection, the run over it, and a larger selection where it ends too early."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import Design, Engine, ErrorBudget, StrataSampling, TwoPhaseDesign
 from kernelpoint.estimation.numbering import rank_in
-from kernelpoint.planning.making import Planning, check_origin
 from kernelpoint.planning.plan import Plan
+from kernelpoint.planning.planning import Planning, check_origin
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import Profile

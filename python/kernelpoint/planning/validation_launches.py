@@ -1,6 +1,7 @@
 """Validation launches of a run: their number, and the launches of the sample that are chosen for them.
 
-A validation launch is a launch of the sample that is simulated directly after the launches that precede it (design, section 9).
+A validation launch is a launch of the sample that is simulated directly after the launches that precede it
+(docs/evidence/replay-error.md).
 """
 
 from __future__ import annotations

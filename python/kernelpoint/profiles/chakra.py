@@ -93,7 +93,7 @@ def read_trace(path: Path) -> tuple[Any, list[Any]]:
 
 
 def write_trace(file: BinaryIO, metadata: Any, nodes: Iterable[Any]) -> None:
-    """Write a trace."""
+    """Write an execution trace of Chakra: the metadata, then each node, as protobuf's messages with their lengths."""
     for message in (metadata, *nodes):
         data = message.SerializeToString()
         file.write(_varint(len(data)) + data)

@@ -74,7 +74,7 @@ def page_of(run: Run, full_run: Run | None = None) -> str:
 
 
 def html_page(run: Run, view: RunView, note: str = "") -> str:
-    """The whole page of a finished run; `note` names missing parts."""
+    """The whole page of a finished run; `note`: a sentence on missing parts, or on the forecast."""
     specs = charts(view)
     cycles, *others = (Chart(name, *texts, specs.get(name)) for name, texts in SECTIONS.items())
     blocks = [

@@ -17,8 +17,8 @@ Row = tuple[str, int, float, float, float]  # name, flags, estimate, half-width,
 
 @dataclass(frozen=True)
 class Summary:
-    """A summary as it crosses the ABI: the fields of kp_summary, kp_process and kp_estimate. Rows are (name, estimate,
-    half-width, simulated), nan where nothing is stated; of a process (number, launches, simulated, rows), every one in order.
+    """A summary as it crosses the ABI: the fields of kp_summary, kp_process and kp_estimate. A row is
+    (name, flags, estimate, half-width, simulated), nan where nothing is stated; a process (number, launches, simulated, rows).
     """
 
     flags: int

@@ -9,8 +9,8 @@ from kernelpoint.errors import HostError, PlanError
 from kernelpoint.estimation import Design
 from kernelpoint.journal import DecisionRecord, PopulationRecord
 from kernelpoint.planning.frame import SamplingFrame, strata_record
-from kernelpoint.planning.making import Planning, origin_of
 from kernelpoint.planning.plan import Plan
+from kernelpoint.planning.planning import Planning, origin_of
 from kernelpoint.session.queue import DONE, END_OF_LIST, OK, PENDING, SKIP, Answer, Queue
 from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.setup import Setup

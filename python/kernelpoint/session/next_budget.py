@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelpoint.estimation import Engine, SystematicError
-from kernelpoint.planning.rehearsals import BUDGETS, drawn_until_met
+from kernelpoint.planning.forecasting import BUDGETS, drawn_until_met
 from kernelpoint.randomness import generator
 from kernelpoint.ratios import RATIOS
 

@@ -10,9 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from kernelpoint.counters.exact import exact_values, with_exact, with_grids
-from kernelpoint.counters.identities import with_active_cycles, with_identities
-from kernelpoint.counters.proportional import with_proportional
 from kernelpoint.errors import KernelPointError
 from kernelpoint.estimation import Design, Engine, LayerSampling, Look, SystematicError
 from kernelpoint.journal import DecisionRecord, LaunchesRecord
@@ -22,6 +19,9 @@ from kernelpoint.planning.selecting import write_next
 from kernelpoint.ratios import RATIOS
 from kernelpoint.session.records import launches_records
 from kernelpoint.session.setup import Setup
+from kernelpoint.totals.exact import exact_values, with_exact, with_grids
+from kernelpoint.totals.identities import with_active_cycles, with_identities
+from kernelpoint.totals.proportional import with_proportional
 
 Result = tuple[
     Mapping[str, float], Mapping[str, float | None] | None

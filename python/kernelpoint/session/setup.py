@@ -14,7 +14,7 @@ from kernelpoint.estimation import Design, Engine, ErrorBudget, Method
 from kernelpoint.fast_model.predictions import OF_TOTAL
 from kernelpoint.journal import HostRecord, RunRecord
 from kernelpoint.planning.frame import SamplingFrame, hash_design, strata_record
-from kernelpoint.planning.making import plan_for
+from kernelpoint.planning.planning import plan_for
 from kernelpoint.planning.range_targets import check_range_targets
 from kernelpoint.planning.selecting import selected
 from kernelpoint.policies.contract import Policy

@@ -1,8 +1,9 @@
 """Validation launches: would launches of the sample take other cycles with their real state?
 
 A few launches of the first pass are simulated directly after the launches that precede them, with the state that these leave.
-The sample simulates the same launches from replayed state. The difference is the error of replay (design, section 9). Where it
-leaves too little of the error budget to sampling, further validation launches follow the pass that showed it.
+The sample simulates the same launches from replayed state. The difference is the error of replay
+(docs/evidence/replay-error.md). Where it leaves too little of the error budget to sampling, further validation launches follow
+the pass that showed it.
 """
 
 from __future__ import annotations

@@ -12,11 +12,11 @@ from kernelpoint.workload.inputs import why_unassisted as why_unassisted
 from kernelpoint.workload.inputs import with_profile as with_profile
 from kernelpoint.workload.launch_lists import population_for as population_for
 from kernelpoint.workload.launch_lists import population_of as population_of
-from kernelpoint.workload.model import ModelSource as ModelSource
-from kernelpoint.workload.model import model_profile as model_profile
-from kernelpoint.workload.model import predicted as predicted
-from kernelpoint.workload.model import usable as usable
-from kernelpoint.workload.model import with_model_source as with_model_source
 from kernelpoint.workload.population import Population as Population
 from kernelpoint.workload.population import aligned as aligned
 from kernelpoint.workload.population import named as named
+from kernelpoint.workload.predictions import ModelSource as ModelSource
+from kernelpoint.workload.predictions import model_profile as model_profile
+from kernelpoint.workload.predictions import predicted as predicted
+from kernelpoint.workload.predictions import usable as usable
+from kernelpoint.workload.predictions import with_model_source as with_model_source

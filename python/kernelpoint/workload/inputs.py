@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from kernelpoint.errors import ConfigError, PolicyError, ProfileError, TraceError
 from kernelpoint.progress import Log, Progress, WorkProgress
-from kernelpoint.workload.model import model_profile, predicted
 from kernelpoint.workload.population import Population, aligned
+from kernelpoint.workload.predictions import model_profile, predicted
 
 if TYPE_CHECKING:
     from kernelpoint.config import Config, EncoderConfig

@@ -12,8 +12,8 @@ from kernelpoint.progress import Log
 from kernelpoint.workload.described import with_descriptions
 from kernelpoint.workload.host_info import HostInfo
 from kernelpoint.workload.inputs import with_profile
-from kernelpoint.workload.model import with_model_source
 from kernelpoint.workload.population import Population
+from kernelpoint.workload.predictions import with_model_source
 
 if TYPE_CHECKING:
     from kernelpoint.traces import TraceList

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kernelpoint.profiles import Profile
     from kernelpoint.traces import ScanTable
     from kernelpoint.workload.described import Descriptions
-    from kernelpoint.workload.model import ModelSource
+    from kernelpoint.workload.predictions import ModelSource
 
 
 @dataclass(frozen=True)

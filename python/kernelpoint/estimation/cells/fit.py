@@ -56,18 +56,18 @@ class Spread:
 
 @dataclass(frozen=True)
 class AssistedFit:
-    """Total of a part of a run, with the correction of predictions that it rests on.
+    """Total of a part of a run, and the line by which predictions x were corrected to results y (docs/estimator.md).
 
     Attributes:
         estimate: the total.
         slope: slope of the error y - x on x.
-        level: float64 [groups], error that the slope leaves in each group.
+        level: float64 [groups], mean error of the draws of each group (kernel), beyond the slope.
         seen: bool [groups], groups that have draws.
-        spread: spread that the variance rests on.
-        common: standard deviation of relative errors, if all groups have one level.
-        within: standard deviation of relative errors, if each group has its own level.
+        spread: squared relative errors about the line, from which the variance of the total is made.
+        common: standard deviation of relative errors about one level for all groups.
+        within: standard deviation of relative errors about a level for each group.
         error: standard error of the estimate.
-        known: squared relative error of predictions that is known beforehand.
+        known: squared relative error that predictions are known to have before any draw; 0 where none is known.
     """
 
     estimate: float

@@ -203,13 +203,8 @@ class CellSampling(Sampling):
         estimates = {name: self._estimate(name, [(1.0, name)], budget, states) for name in self.counters}
         ratios = {k: self._ratio(k, estimates, budget, states) for k, v in self.ratios.items() if {*v} <= {*estimates}}
         stated = {**ratios, **estimates}
-        met = (
-            states
-            and not new
-            and all(
-                name in stated and stated[name].relative_half_width <= error for name, error in budget.targets.items()
-            )
-        )
+        within = all(name in stated and stated[name].meets(error) for name, error in budget.targets.items())
+        met = states and not new and within
         predicted = self.predict(self._free)
         clusters = self._groups(predicted) if estimates else []
         assumptions = self._assumptions() if states else []

@@ -113,7 +113,7 @@ class LayerSampling(Sampling):
         look = self.inner.look(missing, budget)
         estimates = {name: self._widened(found) for name, found in look.estimates.items()}
         stated = {**look.ratios, **estimates}
-        met = look.met and all(stated[name].relative_half_width <= error for name, error in budget.targets.items())
+        met = look.met and all(stated[name].meets(error) for name, error in budget.targets.items())
         return replace(look, estimates=estimates, met=met, clusters=[], open_unit=None)
 
     def _widened(self, found: Estimate) -> Estimate:

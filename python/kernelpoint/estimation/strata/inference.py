@@ -212,9 +212,7 @@ class Inference:
         """True if every estimate the budget is about has its half-width within it."""
         if not self.targets.looks or not self.targets.counters:
             return False
-        return all(
-            e.relative_half_width <= one.targets.budget.relative_error for one in self.each() for e in one.budgeted()
-        )
+        return all(e.meets(one.targets.budget.relative_error) for one in self.each() for e in one.budgeted())
 
     def each(self) -> list[Inference]:
         """The same look for the budget of each target alone."""

@@ -24,7 +24,7 @@ class Gcl(Policy):
     smaller K on near ties; the first launch of each cluster represents it: that = sum_c N_c y_first(c).
 
     No bound is stated: nothing is drawn at random. The first launch of a stream runs cold, so in simulators this rule is
-    biased upwards (design, section 4, number 5); policy `kernelpoint` draws instead.
+    biased upwards (docs/evidence/methods.md); policy `kernelpoint` draws instead.
 
     No code of the authors was found. Model: the formula of the total and the range of K (2 to 20) are our reading; the
     encoder is the one that the configuration names, trained beforehand rather than on each workload. Embeddings are not

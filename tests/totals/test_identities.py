@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelpoint.counters.identities import AT_MOST, IDENTITIES, Balance, with_identities
 from kernelpoint.estimation import Design, Engine, ErrorBudget
+from kernelpoint.totals.identities import AT_MOST, IDENTITIES, Balance, with_identities
 
 READS, WRITES, ALL = "l2_global_reads", "l2_global_writes", "l2_accesses"
 SUM = {READS: 1.0, WRITES: 1.0, ALL: -1.0}

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from kernelpoint.counters.exact import exact_values, with_exact, with_grids
 from kernelpoint.estimation import Design, Engine, ErrorBudget, Estimate, Look, LookPart
 from kernelpoint.planning.plan import Plan
+from kernelpoint.totals.exact import exact_values, with_exact, with_grids
 from kernelpoint.traces.scan import COUNTS
 
 N = 6

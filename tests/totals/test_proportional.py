@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from kernelpoint.counters.proportional import proportional_total, with_proportional
 from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, passes
 from kernelpoint.planning.plan import Plan
+from kernelpoint.totals.proportional import proportional_total, with_proportional
 
 
 def drawn_totals(seeds, between, within, drawn_groups):
