@@ -30,6 +30,17 @@ def test_every_relative_link_of_a_page_leads_somewhere(page):
             assert anchor in anchors_of(found), f"{page.name}: {target} leads to no heading"
 
 
+def test_every_program_and_test_that_a_document_names_is_there():
+    files = [p.relative_to(ROOT) for p in (*ROOT.rglob("*.py"), *ROOT.rglob("*.h")) if not SKIPPED & set(p.parts)]
+    known, names = {str(path) for path in files}, {path.name for path in files}
+    headers = [ROOT / "plugin" / "include" / "kernelpoint" / "counters.h"]
+    for page in (*PAGES, *headers):
+        text = page.read_text(encoding="utf-8")
+        named = set(re.findall(r"(?<![\w/.-])(?:tests|lab|python|plugin)/[\w/-]+\.(?:py|h)\b", text))
+        tests = set(re.findall(r"\btest_\w+\.py\b", text))
+        assert page.name == "CHANGELOG.md" or not (named - known or tests - names), f"{page.name} names no file"
+
+
 def test_every_page_of_the_documents_stands_in_the_navigation():
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     missing = [p.name for p in (ROOT / "docs").rglob("*.md") if str(p.relative_to(ROOT / "docs")) not in navigation]
