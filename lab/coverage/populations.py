@@ -96,7 +96,7 @@ class Population(Launches):
         return {**self.counters, "cycles": self.y}
 
     def with_trouble(self, trouble: str, seed_of: str) -> Population:
-        """Trouble planted in it, which what is known of it does not tell."""
+        """The population with one kind of trouble added to its results; its covariates and predictions do not show it."""
         return replace(self, name=f"{self.name}, {trouble}", y=self.troubled(trouble, seed_of), counters={})
 
     def design(self, budget: ErrorBudget, seed: int) -> Design | AssistedDesign:

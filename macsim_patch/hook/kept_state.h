@@ -18,9 +18,9 @@
 
 namespace kernelpoint {
 
-// The branch predictors that GPU launches leave trained for those after them. MacSim's cores have one gshare predictor
-// each, warps share its history, and what it learns lasts for the whole run: on a workload of 2,080 launches one and
-// the same kernel takes 6,144 cycles early and 9,383 late.
+// The branch predictors that GPU launches leave trained for those after them. Each core of MacSim has one gshare
+// predictor. All its warps share one history, and its counters are never reset during a run. So the time of a kernel
+// depends on its place: in a workload of 2,080 launches one kernel takes 6,144 cycles early and 9,383 late.
 class Predictors {
 public:
     void attach(macsim_c* base) { m_base = base; }

@@ -34,9 +34,9 @@ public:
     bool keeps_l2_only() const { return memory_.keeps_l2_only(); }
     Cache& l2() { return memory_.l2(); }
 
-    // Simulates a launch, unless it is ended at an interruption point or throws TraceError (its trace, a CTA that fits
-    // on no SM, a deadlock): what it did to the caches remains. `at_interval` is called every `interval` cycles while
-    // it runs, unless `interval` is 0.
+    // Simulates a launch. It may be interrupted. It throws TraceError for a damaged trace, a CTA that fits on no SM and
+    // a deadlock. After either, the caches keep the lines that the launch has loaded. `at_interval` is called every
+    // `interval` cycles, unless `interval` is 0.
     const LaunchResult& run(const std::string& trace_path, Cycles interval = 0,
                             const std::function<void()>& at_interval = {});
     // Issues no more CTAs of the launch in flight; those on the SMs run to their end.

@@ -1,4 +1,4 @@
-"""The contract of every policy, and its parameters: declared, checked and documented, part of what a run is."""
+"""The contract of every policy. Its parameters are declared, checked, documented, and part of the identity of a run."""
 
 import subprocess
 import sys

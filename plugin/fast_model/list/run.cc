@@ -200,7 +200,7 @@ public:
         of_l2_ = after;
     }
 
-    // L2 was changed by what is no step.
+    // Forgets the known state of the L2: something other than a recorded launch has changed it.
     void lose_state() {
         hash_.reset();
         of_l2_.reset();

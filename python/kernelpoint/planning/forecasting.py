@@ -28,11 +28,11 @@ from kernelpoint.workload import Population
 BUDGETS = (0.05, 0.01, 0.005)
 MOST_LAUNCHES = 1_000_000  # beyond that, planning for three budgets takes longer than anybody waits
 LAUNCHES_OF_VALIDATION = 2  # the least; one more where it has to begin farther in front of the drawn launch
-# Relative standard deviations about what is known: of all launches with one correction line (without predictions: of a
-# stratum), of those known to be equal, of each launch
+# Relative standard deviations of results about the known amounts. LINE_ERROR is shared by launches with one correction line, or
+# without predictions by those of a stratum; PREDICTION_ERROR by launches of equal amounts; LAUNCH_ERROR is each launch's own.
 LINE_ERROR, PREDICTION_ERROR, LAUNCH_ERROR = 0.03, 0.003, 0.003
-# In a run that is less like what is known: how far the first launch of each stratum is off, and how far launches of equal
-# predictions are, as a part of the coefficient of variation of the predictions in their stratum
+# The second rehearsal. Excess of the first launch of each stratum; scatter of launches of equal predictions, as a part of the
+# coefficient of variation of the predictions in their stratum.
 FIRST_LAUNCH_EXCESS, VARIATION_SHARE = 0.2, 0.05
 # Of recorded runs (lab/coverage/measure.py --show forecasts), nine of ten take no less than the first rehearsal divided by
 # MARGIN, and nine of ten no more than lies this part of the way, in logarithms, from the first rehearsal to the second.

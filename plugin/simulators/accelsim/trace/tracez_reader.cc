@@ -131,7 +131,7 @@ public:
                        std::to_string(count_) + ")");
     }
 
-    // False behind the last CTA. Throws TraceError.
+    // Reads the next CTA; false after the last one. Throws TraceError.
     bool next(TracezCta& cta) {
         if (next_ == count_) {
             if (at_ != file_.index_end) file_.fail("expected the index to end behind its last CTA");

@@ -1,7 +1,7 @@
 // Launches in MacSim's layout as the same CTAs, warps and instructions that Accel-Sim traces give, as far as the
 // records know them.
 //
-// Model: what the records do not hold is filled in so that the rest of the program can treat both formats alike:
+// Model: records lack some fields of an instruction. They get these values, so that all else reads both formats alike:
 //  - opcodes have no modifiers ("LDG", never "LDG.E.64"), and guard predicates are absent;
 //  - all register files share their numbers, so every register is one of R; only the first register of a wide operand
 //    is known. The address register of a memory access is absent: RZ stands for it, as its first source;
