@@ -19,7 +19,7 @@ inline std::string value_of(const std::string& dump, const std::string& option) 
     return "unset";
 }
 
-// True for a sectored L2 that writes back, allocates on a miss and fetches what it lacks when it is read.
+// True for a sectored L2 that writes back, allocates on a miss, and fetches missing sectors when they are read.
 inline bool is_l2_of_replay(const std::string& cache) {
     return cache.compare(0, 2, "S:") == 0 && cache.find(",L:B:m:L:") != std::string::npos;
 }

@@ -3,9 +3,9 @@
     python lab/coverage/heavy.py --seeds 40
 
 A program of made_up.py in which one launch or some take a tenth of the total; those that lie anywhere lie elsewhere for every
-seed. Share of runs whose interval holds the total, speedup; share of runs in which what the look says of single units is wrong:
-none was drawn and the interval does not hold, though they are smaller than the size that it names; share of runs that drew one,
-and the probability that runs name which drew none.
+seed. Share of runs whose interval holds the total; speedup; share of runs whose sentence on single launches is wrong, because
+none was drawn, all are smaller than the size that it names, and the interval does not hold; share of runs that drew one; the
+probability that the others name.
 Half of the kinds, `judged`, were only looked at.
 """
 

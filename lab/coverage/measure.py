@@ -20,8 +20,8 @@ run of one configuration, and predictions are those of the other. `--show` names
     single    the open unit that breaks the budget first: medians of its multiple and of that of a unit of mean size; mean
               probability of being drawn; share of runs that draw it, or whose interval leaves the total out, where it takes
               twice the multiple
-    forecasts share of runs that take what `kernelpoint plan` forecasts, launches and speedup, in the 80 % range; what they take
-              over what the rehearsal of a run as predicted takes (without the margin), 10th, 50th and 90th percentile
+    forecasts share of runs whose launches, and whose speedup, lie in the 80 % range that `kernelpoint plan` forecasts; launches
+              and cost over those of the rehearsal of a run as predicted, without the margin: 10th, 50th and 90th percentile
     groups    correction lines shared by alike kernels (groups.py), of workloads with `--lists`
     paired    the ratio of the two full runs (paired.py), of workloads with `--lists`
 """

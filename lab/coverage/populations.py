@@ -1,6 +1,6 @@
 """Populations with known totals (real profiles, full runs of simulators, made-up ones), and runs of the shipped policy on them.
 
-Each comes with what is known of it before anything is simulated, as the shipped policies take it: traces scanned and embedded,
+Each comes with the inputs of the shipped policies, which are known before anything is simulated: scanned and embedded traces,
 or names and shapes (workload.Population), or predictions.
 """
 
@@ -74,10 +74,10 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Population(Launches):
-    """Launches with what is known of them beforehand; y are cycles, or times.
+    """Launches, their results y (cycles, or times), and the inputs of policies.
 
     Attributes:
-        known: what the shipped policy sees; None where it has predictions.
+        known: inputs of the shipped policy; None where it has predictions.
         counters: truth of other counters, float64 [N] by name.
         predictions: float64 [N] by counter; None: the policy runs without.
         lines: correction line of each launch, None: that of its kernel.

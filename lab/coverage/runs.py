@@ -1,4 +1,4 @@
-"""Tables of seeded runs in Markdown: a row has labels and the numbers of each run, a column what is shown of its numbers."""
+"""Tables of seeded runs in Markdown: a row has labels and the numbers of each run, a column one statistic of these."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-// Costs of a launch, and the cycles in which warp schedulers issue nothing, by what they wait for. Every counter adds
-// up over launches; the plugin extrapolates each.
+// Counters of a launch. Some count the cycles in which warp schedulers issue nothing, by the cause of the wait. Every
+// counter adds up over launches; the plugin extrapolates each.
 #pragma once
 
 #include <array>

@@ -158,8 +158,8 @@ private:
     StreamHash sum_;
 };
 
-// States that a list comes back to: what a step does there is known, and need not be done again. A step is a launch of
-// a source, or a copy. Steps from known states are passed over: L2 lags behind until a step is not known.
+// States that a list comes back to: the effect of a step there is known, and it is not simulated again. A step is a
+// launch of a source, or a copy. Steps from known states are passed over: L2 lags behind until a step is not known.
 //
 // Numerics: two states are equal if the 128-bit hashes of what L2 holds are (the order of its lines, their valid and
 // dirty sectors).

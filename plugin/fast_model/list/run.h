@@ -13,8 +13,8 @@
 
 namespace kernelpoint::fast_model {
 
-// Called now and then while a list runs, with the number of launches that are done, and about which share of the work;
-// what it throws ends the run.
+// Called now and then while a list runs, with the number of finished launches and their approximate share of the work.
+// An exception from it ends the run.
 using Report = std::function<void(uint64_t, double)>;
 
 // Memory and contents for running a list; the result does not depend on them.

@@ -40,7 +40,7 @@ def spread_over_run(u: Floats, strata: NDArray[np.integer]) -> Floats:
     numbers, balanced = np.asarray(u, dtype=float), np.array(u, dtype=float)
     ends = np.cumsum(sizes)
     first = start = 0
-    while start < len(place):  # a block of whole strata at a time, which bounds what is held
+    while start < len(place):  # whole strata, a block of them at a time, to bound memory
         last = max(int(np.searchsorted(ends, start + BLOCK, side="right")), first + 1)
         inside = place[start : int(ends[last - 1])]
         balanced[inside] = _spread(numbers[inside], sizes[first:last])
