@@ -38,9 +38,10 @@ def test_blocked_packages_are_blocked(without):
     assert "No module named 'torch'" in done.stderr
 
 
-def test_a_run_of_policy_kernelpoint_embeds_its_streams_without_torch_and_scikit_learn(bench, without):
+@pytest.mark.parametrize("model", ["auto", "off"])
+def test_a_run_of_policy_kernelpoint_predicts_or_embeds_without_torch_and_scikit_learn(bench, without, model):
     without(*TORCH, *SKLEARN)
-    done = bench.run("policy: kernelpoint\nerror_budget: {relative_error: 0.05}")
+    done = bench.run(f"policy: kernelpoint\nerror_budget: {{relative_error: 0.05}}\nfast_model: {model}")
     assert done.returncode == 0, done.stderr
     assert not bench.report().ended().degraded
 

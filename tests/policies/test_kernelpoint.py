@@ -10,15 +10,18 @@ from hypothesis import strategies as st
 from workloads import synthesised
 
 from kernelpoint.config import parse_config
-from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, passes
+from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, passes
 from kernelpoint.planning.plan import Plan
 from kernelpoint.policies.labels import context, first_of_each_process, varying_context
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
 from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.randomness import generator
 from kernelpoint.session.setup import prepare
-from kernelpoint.workload import Population
+from kernelpoint.traces import launch_paths
+from kernelpoint.workload import Available, Need, Population, complete
 from kernelpoint.workload.host_info import HostInfo
+
+ANY = {"version": 1, "policy": "kernelpoint"}
 
 
 def test_context_tells_equal_launches_between_other_neighbours_apart():
@@ -123,18 +126,19 @@ def test_predictions_become_the_covariates_and_kernels_the_groups():
     assert look.met and look.estimates["cycles"].contains(y.sum()) and len(engine.drawn()) < 150
 
 
-def test_kernels_whose_embeddings_are_alike_share_a_correction_line():
-    people, y = population()
-    people = replace(people, embeddings=np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.05, 0.0], [0.0, 0.0, 1.0]]))
-    design = policy().design(people)
-    assert design.groups.tolist() == (np.arange(300) % 4).tolist()
-    assert design.lines.tolist() == [0, 1, 0, 2]
-    engine = Engine(design, ErrorBudget(0.05))
-    *_, look = passes(engine, ("cycles",), y)
-    assert look.estimates["cycles"].contains(y.sum())
-    assert [part.units for part in look.clusters] == [150, 75, 75]
-    level = engine.sampling._fits["cycles"].fits[0].level
-    assert level[0] == level[2] and len(set(level)) == 3
+def test_nothing_is_embedded_where_the_model_predicts():
+    assert KernelPoint.inputs(Available(traces=True, model=True)) == {Need.TRACES, Need.MODEL}
+    assert KernelPoint.inputs(Available(traces=True)) == {Need.TRACES, Need.EMBEDDINGS}
+    assert KernelPoint.inputs(Available()) == set()
+
+
+def test_without_embeddings_kernels_are_the_coarsest_cells_of_a_list_that_the_model_hardly_predicts(tmp_path):
+    paths = tuple(launch_paths(synthesised(tmp_path, "iterative-solver", 40, rows=1024)))
+    people = complete(Population((40,), 0, paths=paths), frozenset({Need.TRACES}), parse_config(ANY).encoder, [].append)
+    model = SimpleNamespace(counters={"cycles": np.where(np.arange(40) < 5, 1.0, np.nan)})
+    design = policy().design(replace(people, model=model))
+    assert isinstance(design, Design)
+    assert {len(set(people.kernels[design.strata == label])) for label in set(design.strata.tolist())} == {1}
 
 
 def test_launches_without_a_prediction_are_simulated():

@@ -91,7 +91,7 @@ def _traces(output: Path, launches: int, console: Console) -> Path:
 
 
 def _plan(console: Console, output: Path, traces: Path, policy: str, budget: float, gpu: str) -> float:
-    """Seconds to read, embed and cluster every launch; the sampled run finds the plan in the cache."""
+    """Seconds to read and predict every launch; the sampled run finds the plan in the cache."""
     from kernelpoint.config import load_config
     from kernelpoint.fast_model.configuration import configuration_of_host
     from kernelpoint.session.setup import prepare
@@ -99,7 +99,7 @@ def _plan(console: Console, output: Path, traces: Path, policy: str, budget: flo
 
     config = load_config(_configuration(output, policy, budget))
     started = time.monotonic()
-    console.print("3. Planning: reading every launch once, embedding, predicting with a fast model of another GPU.")
+    console.print("3. Planning: reading every launch once, predicting with a fast model of another GPU.")
     host = HostInfo("kernelpoint-host", config_hash=configuration_of_host(gpu).hash, list_paths=(str(traces),))
     prepare(config, host, lambda line: console.print(f"   {line}", soft_wrap=True, highlight=False))
     return time.monotonic() - started

@@ -50,7 +50,7 @@ def plan(
         ),
     ] = None,
 ) -> None:
-    """Read every launch once, embed, cluster, and fix the first sample; forecast runs at several budgets.
+    """Read every launch once, predict, and fix the first sample; forecast runs at several budgets.
 
     The plan also enters the cache, where a run of the same list, GPU, policy and seed finds it.
 

@@ -1,4 +1,4 @@
-"""KernelPoint's own policy: learned clusters, strata as fine as pays, random draws, a regression on work."""
+"""KernelPoint's own policy: predictions or strata as fine as pays, random draws, a regression."""
 
 from __future__ import annotations
 
@@ -53,11 +53,12 @@ class KernelPoint(Policy):
     """Design section 4: strata frozen beforehand, permanent random numbers, passes, pooled variances, regression on work.
 
     Where every launch is traced, the fast model's predictions are the covariates of every counter, and the engine makes
-    cells from them (estimation/cells/sampling.py); kernels are the groups that the model may be off alike for, and those
-    whose embeddings are near share one correction line.
+    cells from them (estimation/cells/sampling.py); kernels are the groups that the model may be off alike for. Nothing is
+    embedded then.
 
     Without predictions (workload.why_unassisted) but with traces, cells nest in four levels: streams whose embeddings are
-    near (cluster), of about equal work, equal streams, and equal streams between equal neighbours (context). Without
+    near (cluster; kernels where a model was at hand and predicts few launches), of about equal work, equal streams, and
+    equal streams between equal neighbours (context). Without
     traces, with a profile: equal kernels, where it has times those within a factor of two and within a tenth, equal
     signature (kernel, grid, block, registers, shared memory), equal context. Context is here of equal neighbours, and where
     nothing is to be traced of equal nearest launches whose kernels come in several signatures too. With both, times from
@@ -76,13 +77,13 @@ class KernelPoint(Policy):
 
     @classmethod
     def inputs(cls, available: Available) -> frozenset[Need]:
-        """Traces, embeddings and predictions; the profile that the user names where there are no predictions. Times of another
-        GPU predict less well than the fast model of this one.
+        """Traces and predictions; without predictions embeddings, and the profile that the user names. Times of another GPU
+        predict less well than the fast model of this one.
         """
         profile = frozenset() if available.profile is None else frozenset({Need.PROFILE})
         if not available.traces:
             return profile
-        return frozenset({Need.TRACES, Need.EMBEDDINGS}) | (frozenset({Need.MODEL}) if available.model else profile)
+        return frozenset({Need.TRACES}) | (frozenset({Need.MODEL}) if available.model else {Need.EMBEDDINGS} | profile)
 
     def design(self, population: Population) -> Design | AssistedDesign:
         """Strata, first sizes and the covariate; with predictions the groups of launches that they may be off alike for."""
@@ -118,7 +119,7 @@ class KernelPoint(Policy):
         return strata.design(population.u, population.seed)
 
     def _assisted(self, population: Population) -> AssistedDesign:
-        """Groups are kernels, and kernels that are alike share a line; launches without a prediction are simulated."""
+        """Groups are kernels; launches without a prediction are simulated."""
         from kernelpoint.fast_model.predictions import REPLAYED, SPREAD  # here, because it needs the native reader
 
         model = population.model
@@ -126,18 +127,11 @@ class KernelPoint(Policy):
         known = (model.counters["cycles"] > 0.0) & (population.kernels >= 0)
         kernel = np.where(known, population.kernels, -1)
         groups = np.unique(kernel, return_inverse=True)[1].ravel() - (0 if known.all() else 1)
-        count = int(groups.max(initial=-1)) + 1
         means = usable(model, known)
         replayed, spread = (means.pop(name, None) for name in (REPLAYED, SPREAD))
         predictions = {name: Prediction(mean) for name, mean in means.items()}
         predictions["cycles"] = Prediction(means["cycles"], replayed, spread)
-        return AssistedDesign(
-            predictions,
-            groups.astype(np.int32),
-            population.u,
-            self.config.assume,
-            lines=_alike(population, groups, means["cycles"], count),
-        )
+        return AssistedDesign(predictions, groups.astype(np.int32), population.u, self.config.assume)
 
 
 def _levels(population: Population) -> tuple[list[np.ndarray], np.ndarray, np.ndarray, tuple[float, ...]]:
@@ -153,21 +147,6 @@ def _levels(population: Population) -> tuple[list[np.ndarray], np.ndarray, np.nd
     return levels, expected, known, CLUSTER_SPREADS
 
 
-def _alike(population: Population, groups: np.ndarray, cycles: np.ndarray, count: int) -> np.ndarray:
-    """int64 [count]: a number for each group, that of the cluster of embeddings in which most of its cycles are.
-
-    So groups whose code is alike have one number, and no group has two. Without embeddings each has its own.
-    """
-    if population.embeddings is None:
-        return np.arange(count)
-    stream = population.scan_for("kernelpoint").stream_ids.astype(np.int64)
-    cluster = threshold_clusters(run_features(population.embeddings), CLUSTER_DISTANCE)[stream]
-    inside = groups >= 0
-    width = int(cluster.max(initial=0)) + 1
-    share = np.bincount(groups[inside] * width + cluster[inside], weights=cycles[inside], minlength=count * width)
-    return np.unique(share.reshape(count, width).argmax(axis=1), return_inverse=True)[1].ravel()
-
-
 def _predicts_most(population: Population) -> bool:
     """True if the fast model predicts more than half of the launches."""
     if population.model is None or (population.scan is None and population.described is None):
@@ -179,10 +158,12 @@ def _predicts_most(population: Population) -> bool:
 
 def _from_traces(population: Population) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
     """Labels of each level, expected cost, and which launches could be read."""
-    scan, embeddings = population.scan_for("kernelpoint"), population.embeddings_for("kernelpoint")
+    scan, embeddings = population.scan_for("kernelpoint"), population.embeddings
     stream = scan.stream_ids.astype(np.int64)
     known = stream >= 0
-    alike = threshold_clusters(run_features(embeddings), CLUSTER_DISTANCE)[stream]
+    alike = population.kernels
+    if embeddings is not None:
+        alike = threshold_clusters(run_features(embeddings), CLUSTER_DISTANCE)[stream]
     per_sm = scan.instructions / np.clip(scan.ctas, 1, SMS)
     amount = np.round(np.log2(1.0 + per_sm)).astype(np.int64)
     return [alike, amount, stream, context(stream, population.offsets)], LATENCY + per_sm, known
