@@ -151,6 +151,21 @@ def test_renamed_locals_and_members_are_followed(checkout):
     assert "kernelpoint_loop(device, shared," in text and "kernelpoint_loop.next(todo" in text
 
 
+def test_a_copy_of_a_source_that_the_build_does_not_name_stays_as_it_is(checkout):
+    sources = sorted(path.name for path in driver(checkout).parent.glob("*.cc"))
+    rewrite(checkout / "gpu-simulator" / "Makefile", lambda text: text.replace("-o $@ *.cc", f"-o $@ {' '.join(sources)}"))
+    copy = driver(checkout).with_name("main_before_my_change.cc")
+    shutil.copy(driver(checkout), copy)
+    tree_of(checkout).apply()
+    assert added(checkout) and not has_lines(copy.read_text())
+
+
+def test_a_reader_of_traces_that_takes_further_arguments_is_an_anchor_too(checkout):
+    rewrite(driver(checkout), lambda text: text.replace(".command_string)", ".command_string, true, nullptr)"))
+    tree_of(checkout).apply()
+    assert any("kernelpoint_loop" in line for line in added(checkout))
+
+
 @pytest.mark.parametrize(
     "name, other", [("parse_kernel_info", "parse_kernel_infos"), ("option_parser_cmdline", "option_parser_commandline")]
 )

@@ -88,7 +88,9 @@ def after_includes(sources: Sources, file: str) -> int:
 
 
 def _matches(sources: Sources, pattern: str, what: str) -> list[tuple[str, SgNode]]:
-    spellings = dict.fromkeys((pattern, _MEMBER.sub(r"\1.", pattern), _MEMBER.sub(r"\1->", pattern)))
+    arguments = (pattern, pattern.replace(", $$$REST)", ")"))  # further arguments, or none
+    members = (_MEMBER.sub(access, each) for each in arguments for access in (r"\g<0>", r"\1.", r"\1->"))
+    spellings = dict.fromkeys(members)
     roots = sources.roots.items()
     found = [(file, node) for file, root in roots for each in spellings for node in root.find_all(pattern=each)]
     if found:

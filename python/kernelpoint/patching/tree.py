@@ -156,7 +156,8 @@ class Tree:
 
     def _code_edits(self, texts: Mapping[str, str]) -> list[Edit]:
         build = {line.file for line in self.description.build}
-        sources = Sources.parse({name: text for name, text in texts.items() if name not in build})
+        code = {name: text for name, text in texts.items() if name not in build}
+        sources = Sources.parse(_built(code, "\n".join(text for name, text in texts.items() if name in build)))
         wanted = self.description.insertions
         names = capture(sources, [*self.description.captures, *wanted])
         edits = []
@@ -200,6 +201,25 @@ class Tree:
             return ", ".join(map(str, roots[:3]))
         names = [str(p.relative_to(self.root)) for p in self.root.glob("*/*/*")][:5000] if self.root.is_dir() else []
         return ", ".join(difflib.get_close_matches(marker, names, n=3, cutoff=0.5)) or "nothing similar"
+
+
+def _built(code: Mapping[str, str], build: str) -> dict[str, str]:
+    """Sources that build files name, and the headers that these include; all, where the build files name none.
+
+    So a copy of a source that somebody keeps beside it is no second place for a line.
+
+    >>> list(_built({"a/main.cc": '#include "b.h"', "a/main_old.cc": "", "a/b.h": ""}, "sim: main.cc"))
+    ['a/main.cc', 'a/b.h']
+    """
+    words = set(re.findall(r"[^\s/'\",;()]+", build))
+    built = {name: text for name, text in code.items() if Path(name).name in words}
+    waiting = list(built.values())
+    while waiting:
+        headers = {Path(header).name for header in re.findall(r'#\s*include\s*"([^"]+)"', waiting.pop())}
+        further = {name: text for name, text in code.items() if name not in built and Path(name).name in headers}
+        built |= further
+        waiting += further.values()
+    return built or dict(code)
 
 
 def _fill(insertion: Insertion, kind: str, names: Mapping[str, str]) -> str:
