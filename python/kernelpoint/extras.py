@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,9 +47,21 @@ def missing_package(purpose: str, module: str) -> SetupError | None:
     extra = extra_of(distribution)
     if extra is None:
         return None
-    what = f"kernelpoint[{extra}]" if extra else distribution
-    checkout = f" (in a checkout: pip install '.[{extra}]')" if extra else ""
-    return SetupError(f"{purpose}: the package {distribution} is not installed; pip install '{what}'{checkout}")
+    place = f", in KernelPoint's folder: pip install '.[{extra}]'" if extra else f"; pip install {distribution}"
+    return SetupError(f"{purpose}: the package {distribution} is not installed{place}")
+
+
+def require(purpose: str, *modules: str) -> None:
+    """Refuse, before any work, what needs packages that are not installed.
+
+    Raises:
+        SetupError: one is missing; names the extra that brings it.
+
+    >>> require("figures", "numpy")
+    """
+    for module in modules:
+        if importlib.util.find_spec(module) is None and (missing := missing_package(purpose, module)):
+            raise missing
 
 
 @contextmanager

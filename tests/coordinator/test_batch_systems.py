@@ -123,4 +123,4 @@ def test_no_worker_is_said_after_a_few_seconds_and_then_each_minute_and_when_som
 def test_every_module_that_a_run_on_many_processes_needs_is_said_to_come_with_its_extra():
     for module in ("dask", "distributed", "dask_jobqueue", "cryptography"):
         missing = missing_package("kernelpoint run", module)
-        assert missing is not None and "kernelpoint[cluster]" in str(missing), module
+        assert missing is not None and ".[cluster]" in str(missing), module

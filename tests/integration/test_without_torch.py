@@ -70,5 +70,5 @@ def test_training_says_what_it_needs(without, tmp_path, solver_traces):
     without(*TORCH)
     done = kernelpoint("train", solver_traces, "-o", tmp_path / "e.safetensors")
     assert done.returncode == 1
-    assert "the package torch is not installed; pip install 'kernelpoint[train]'" in done.stderr
+    assert "the package torch is not installed, in KernelPoint's folder: pip install '.[train]'" in done.stderr
     assert "Traceback" not in done.stderr

@@ -281,7 +281,7 @@ def test_every_chart_has_a_label_for_screen_readers(page, read):
 def test_a_page_without_the_extra_for_charts_has_no_empty_sections(tmp_path, monkeypatch):
     monkeypatch.setattr("kernelpoint.pages.page.javascript", lambda: None)
     page = html_page(a_run(tmp_path / "run.kpjournal"), a_view())
-    assert "Where the cycles are" not in page and 'class="chart"' not in page and "kernelpoint[report]" in page
+    assert "Where the cycles are" not in page and 'class="chart"' not in page and ".[report]" in page
 
 
 def contrast(one: str, other: str) -> float:

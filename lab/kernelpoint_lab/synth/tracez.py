@@ -89,7 +89,7 @@ def _compression(samples: Sequence[bytes]) -> tuple[bytes, Callable[[bytes], byt
     try:
         import zstandard  # of the extra "tracez"
     except ImportError:
-        raise SetupError("--format tracez needs the package zstandard; pip install 'kernelpoint[tracez]'") from None
+        raise SetupError("--format tracez needs the package zstandard; pip install '.[tracez]'") from None
     try:
         trained = zstandard.train_dictionary(DICTIONARY_SIZE, list(samples))
     except (zstandard.ZstdError, ValueError):

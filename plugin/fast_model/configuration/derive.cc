@@ -52,9 +52,13 @@ void set_cache(uint32_t& size, uint32_t& ways, double sets, double associativity
 
 Derived derive_configuration(const std::vector<ConfigurationText>& texts, const std::string& base) {
     const Dialect* const dialect = recognise(texts.at(0));
+    if (dialect == nullptr && texts.size() > 1)
+        throw ConfigError(texts[1].where + ": cannot be combined with " + texts[0].where +
+                          ", which describes a whole GPU; allowed: one configuration of this model, or several of one "
+                          "simulator");
     Options options;
     for (const ConfigurationText& source : texts) {
-        if (recognise(source) != dialect || (dialect == nullptr && texts.size() > 1))
+        if (recognise(source) != dialect)
             throw ConfigError(source.where + ": cannot be combined with " + texts[0].where +
                               "; allowed: one configuration of this model, or several of one simulator");
         if (dialect == nullptr) return {parse_config(source.text, source.where), "", {}, {}, {}, ""};

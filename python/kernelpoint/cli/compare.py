@@ -21,6 +21,7 @@ from kernelpoint.evaluation.run import compare as compare_workload
 from kernelpoint.evaluation.summary import overall, per_workload
 from kernelpoint.evaluation.table import LEGEND, tables
 from kernelpoint.evaluation.workload import Request, Workload, load_workload, parse_request
+from kernelpoint.extras import require
 from kernelpoint.files import write_output
 from kernelpoint.journal import load_run
 from kernelpoint.paired import compare_runs
@@ -85,6 +86,8 @@ def compare(
         return
     if not workload:
         raise ConfigError("nothing to compare; allowed: --workload, or the journals of two runs")
+    if figures is not None:
+        require("--figures", "vl_convert")
     console = Console(stderr=True, highlight=False)
     wanted = list(cells(_policies(policies), _numbers(budgets), seeds, confidence, scope, bound))
     if output is not None:

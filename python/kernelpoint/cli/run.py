@@ -11,6 +11,7 @@ import typer
 
 from kernelpoint.cli.console import Console
 from kernelpoint.errors import ConfigError
+from kernelpoint.extras import require
 from kernelpoint.files import write_output
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def run(
 
     Example: kernelpoint run -c kernelpoint.yaml --workers 16 -- accel-sim.out -trace kernelslist.g -config gpgpusim.config
     """
+    require("kernelpoint run", "distributed")
     from kernelpoint.coordinator.run import run as run_all
 
     more, command = _split(command, sys.argv)

@@ -33,12 +33,12 @@ def configuration_of_host(name: str) -> Configuration:
     >>> gpu.name, gpu.values["sms"], gpu.hash == configuration_of_host("rtx").hash
     ('v100', 80, False)
     """
-    packaged = {path.stem: str(path) for path in SHIPPED.glob("*.yaml")}
-    return configuration_of([packaged.get(name, name)])
+    return configuration_of([name])
 
 
 def configuration_of(paths: Sequence[str]) -> Configuration:
-    """The configuration that files state: the model's own YAML, or the files of one simulator, of which later ones override.
+    """The configuration that files state: a packaged name, the model's own YAML, or the files of one simulator, of which later
+    ones override.
 
     Raises:
         ConfigError: a file cannot be read or is refused.
@@ -47,11 +47,12 @@ def configuration_of(paths: Sequence[str]) -> Configuration:
 
 
 def _texts(paths: Sequence[str]) -> list[tuple[str, str]]:
-    """Each file with its text."""
+    """Each file, or packaged name, with its text."""
+    packaged = {path.stem: str(path) for path in SHIPPED.glob("*.yaml")}
     texts = []
     for path in paths:
         try:
-            texts.append((path, read_regular(path, LARGEST_FILE).decode()))
+            texts.append((path, read_regular(packaged.get(path, path), LARGEST_FILE).decode()))
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is no text"
             raise ConfigError(f"{path}: cannot be read as a configuration of a simulated GPU: {reason}") from error
@@ -103,7 +104,10 @@ def configuration_for(
         found = _named(setting)
     elif simulator == "kernelpoint-host":
         found = _another(config_hash)
-        log(f"kernelpoint: the fast model predicts with {found.name}, another GPU than the simulated one")
+        log(
+            f"kernelpoint: the fast model predicts with {found.name} (the host is itself the fast model; another GPU keeps the "
+            "test honest)"
+        )
     elif configuration:
         found = _native.fast_model.derive([(f"options of {simulator}", configuration)], str(SHIPPED / f"{BASE}.yaml"))
     else:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 WITHOUT_CHARTS = (
-    "No charts: they need the package vl-convert-python; pip install 'kernelpoint[report]', then write the page again."
+    "No charts: they need the package vl-convert-python; pip install '.[report]', then write the page again."
 )
 
 

@@ -96,7 +96,7 @@ def check_available(policy: str, needs: frozenset[Need], available: Available, o
     if Need.PROFILE in needs and available.profile is None:
         raise PolicyError(
             f"policy: {policy} plans from times or counters of every launch, known beforehand; name a file of them "
-            f"with {option}"
+            f"with {option}, or the fast model's predictions of traces: `profile: model`"
         )
     if Need.TRACES in needs and not available.traces:
         raise ConfigError(f"policy: {policy} reads traces beforehand, but the simulator names no trace list on disk")
