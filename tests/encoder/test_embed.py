@@ -154,7 +154,7 @@ def test_a_graph_goes_to_pyg_and_an_encoder_can_be_trained_further(traces):
 def test_the_encoder_without_torch_is_one_message_with_the_command_that_brings_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.delitem(sys.modules, "kernelpoint_lab.training.model")
-    with pytest.raises(SetupError, match=r"kernelpoint\.TraceEncoder: the package torch is not installed, in KernelPoint.s folder: pip install"):
+    with pytest.raises(SetupError, match=r"the package torch is not installed, in KernelPoint.s folder: pip install"):
         kernelpoint.TraceEncoder.load()
 
 
