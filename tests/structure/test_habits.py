@@ -12,55 +12,17 @@ import kernelpoint
 
 PYTHON = python_files(PACKAGE, LAB)
 CPP = cpp_files("plugin", "*_patch/hook")
-LONGEST = 35  # lines of a function's own
-
-
-def own_lines(function):
-    """Lines of a body without its docstring and without those of functions inside it, which count by themselves."""
-    described = ast.get_docstring(function) is not None
-    lines = set(range(function.body[described].lineno, function.end_lineno + 1)) if function.body[described:] else set()
-    for node in ast.walk(function):
-        if isinstance(node, ast.FunctionDef) and node is not function:
-            lines -= set(range(node.lineno, node.end_lineno + 1))
-    return len(lines)
-
-
-def test_a_function_has_at_most_35_lines():
-    functions = [(path, node) for path in PYTHON for node in ast.walk(tree(path)) if isinstance(node, ast.FunctionDef)]
-    lines = [(path, f, own_lines(f)) for path, f in functions]
-    assert [f"{place(path, f.lineno)}: {f.name} has {n}" for path, f, n in lines if n > LONGEST] == []
-
-
-NO_FUNCTION = re.compile(r"(if|for|while|switch|else|do|try|return|namespace|class|struct|enum|auto|const auto)\b|[}:]")
-
-
-def cpp_functions(text):
-    """Head and number of lines of every body; the formatter puts its end at the indentation of its head."""
-    lines = text.splitlines()
-    for opened, line in enumerate(lines):
-        if not line.endswith(" {") or ")" not in line:
-            continue
-        first, head = opened, line
-        while head.count("(") < head.count(")"):
-            first, head = first - 1, lines[first - 1] + head
-        indentation = head[: len(head) - len(head.lstrip())]
-        if not NO_FUNCTION.match(head.lstrip()):
-            ends = (i for i in range(opened + 1, len(lines)) if lines[i].startswith(indentation + "}"))
-            if last := next(ends, None):  # none behind a list of initialisers, or of a lambda among arguments
-                yield " ".join(head[:-1].split()), last - opened - 1
-
-
-def test_a_cpp_function_has_at_most_35_lines():
-    functions = [(path, head, n) for path in CPP for head, n in cpp_functions(path.read_text())]
-    long = [f"{place(path)}: {head}: {n}" for path, head, n in functions if n > LONGEST]
-    assert long == []
-
-
-def test_functions_are_found():
-    text = "int f(int x,\n      int y) {\n    if (x) {\n        a();\n    }\n}\n"
-    assert list(cpp_functions(text)) == [("int f(int x, int y)", 3)]
-    (function,) = ast.parse('def f():\n    """Text."""\n    def g():\n        pass\n    return 1\n').body
-    assert own_lines(function) == 1
+VAGUE = {"found", "known", "own", "told", "left"}  # as a name they say nothing of the thing
+# Names that are still to be changed; add none.
+VAGUE_NAMES = {
+    "estimation/cells/design.py: known",
+    "estimation/cells/fit.py: known",
+    "estimation/cells/sampling.py: known",
+    "estimation/cells/total.py: known",
+    "estimation/nested_totals.py: own",
+    "estimation/nonsampling/measurement_error.py: known",
+    "estimation/strata/variance.py: own",
+}
 
 
 def public(body):
@@ -77,6 +39,34 @@ def test_every_public_definition_has_a_docstring():
         found = [*outer, *methods]
         missing += [f"{place(path, node.lineno)}: {node.name}" for node in found if ast.get_docstring(node) is None]
     assert missing == []
+
+
+def public_names(body):
+    """Names of public functions, classes, constants and attributes of a body, and of its classes."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (target.id for target in targets if isinstance(target, ast.Name))
+        if isinstance(node, ast.ClassDef):
+            yield from public_names(node.body)
+
+
+def test_a_public_name_says_what_the_thing_is():
+    vague = {
+        f"{path.relative_to(PACKAGE).as_posix()}: {name}"
+        for path in python_files(PACKAGE)
+        for name in public_names(tree(path).body)
+        if name.lower() in VAGUE
+    }
+    assert vague - VAGUE_NAMES == set()
+    assert set(public_names(ast.parse("class A:\n    own: int\n    def left(self): pass\nKNOWN = 1\n").body)) == {
+        "A",
+        "own",
+        "left",
+        "KNOWN",
+    }
 
 
 def offered(path):

@@ -28,19 +28,19 @@ _FIRST_SEEN: dict[tuple[Path, int], tuple[float, int]] = {}  # by journal and pa
 
 @dataclass(frozen=True)
 class Status:
-    """State of a run in words and numbers. left: seconds of the pass, None where nothing is known."""
+    """State of a run in words and numbers. seconds_left: of the pass, None where nothing is known."""
 
     state: str
     pass_text: str
     simulated: int
     launches: int
     estimate: str
-    left: float | None = None
+    seconds_left: float | None = None
 
     @property
     def place(self) -> str:
         """State and pass, with the time left in it."""
-        left = "" if self.left is None else f"; about {duration(self.left)} left in the pass"
+        left = "" if self.seconds_left is None else f"; about {duration(self.seconds_left)} left in the pass"
         return f"{self.state}; {self.pass_text}{left}"
 
     @property

@@ -137,7 +137,7 @@ class Inputs:
         it (`informed`); one that plans from counters gets these, and never the times. A profile of another run is given
         whole. If there are traces, no policy gets a profile in their place.
         """
-        workload, known = self.workload, self.workload.known
+        workload, known = self.workload, self.workload.profile
         traces = bool(workload.paths)
         uses_times = Need.PROFILE in policy.inputs(Available(known, traces)) and not policy.counters
         needs_times = Need.PROFILE in policy.inputs(Available(None, traces=True))

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 
 from kernelpoint.journal import Run
-from kernelpoint.pages.numbers import factor, known, ratio, share, signed
+from kernelpoint.pages.numbers import factor, is_finite, ratio, share, signed
 from kernelpoint.pages.page import Chart, Page, Text, Verdict
 from kernelpoint.pages.tables import Column, Row, Table
 from kernelpoint.paired import Comparison, CounterRow
@@ -48,7 +48,7 @@ def verdict(row: CounterRow, confidence: float) -> tuple[str, str]:
     ('B / A = 0.9000 ± 0.0100', 'B has fewer cycles, at 95 % confidence.')
     """
     value, width = row.ratio.value, row.ratio.half_width
-    if not (known(value) and known(width)):
+    if not (is_finite(value) and is_finite(width)):
         return f"B / A = {ratio(value)}", "No bound is stated, so the order is not known."
     if abs(value - 1.0) <= width:
         meaning = "A tie: the interval contains 1."

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kernelpoint.evaluation.summary import ALL, Line
 from kernelpoint.evaluation.workload import Workload
-from kernelpoint.pages.numbers import error, factor, known, percent, share
+from kernelpoint.pages.numbers import error, factor, is_finite, percent, share
 from kernelpoint.pages.tables import Column, Row, Table
 from kernelpoint.progress import duration
 
@@ -107,5 +107,5 @@ def mark_of(item: Line, lines: Sequence[Line]) -> str:
 
 def _sound(line: Line) -> bool:
     """True of a policy that kept its budget and simulated less than everything; 1.0x in the table is no speedup."""
-    failed = known(line.held) and line.held < 1.0
+    failed = is_finite(line.held) and line.held < 1.0
     return line.error_max <= line.relative_error and not failed and line.harmonic >= LEAST_SPEEDUP

@@ -31,8 +31,8 @@ class Workload:
     Attributes:
         results: float64 [N], cycles or ns of each launch in the full run.
         counter: "cycles" or "ns".
-        known: times, counters and shapes known beforehand.
-        from_truth: True if `known` is the truth itself, so that its times may be given only to methods marked so.
+        profile: times, counters and shapes known beforehand.
+        from_truth: True if `profile` is the truth itself, so that its times may be given only to methods marked so.
         model: predictions of the fast model, unless it is off or a profile takes its place; rows as in `results`.
         informed: True if the user asked that methods which can do without those times get them too.
         paths: traces, one per launch, where there are any.
@@ -42,7 +42,7 @@ class Workload:
     name: str
     results: np.ndarray
     counter: str
-    known: Profile
+    profile: Profile
     from_truth: bool
     paths: tuple[str, ...] = ()
     latency: float = 0.0
@@ -63,7 +63,7 @@ class Workload:
     def key(self) -> str:
         """Identifies everything that results depend on."""
         digest = hashlib.blake2b(self.results.tobytes(), digest_size=12)
-        digest.update(f"{self.known.hash()}{self.from_truth}{self.informed}{self.counter}{self.latency}".encode())
+        digest.update(f"{self.profile.hash()}{self.from_truth}{self.informed}{self.counter}{self.latency}".encode())
         digest.update(fingerprint((self.size,), self.paths).launches.encode())
         digest.update(b"" if self.model is None else self.model.hash().encode())
         return digest.hexdigest()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 
-def known(value: float | None) -> bool:
+def is_finite(value: float | None) -> bool:
     """True of a finite number."""
     return value is not None and math.isfinite(value)
 
@@ -19,7 +19,7 @@ def number(value: float | None) -> str:
     >>> number(80651.0), number(0.00068), number(16.5), number(None)
     ('80,651', '0.00068', '16.5', '-')
     """
-    if value is None or not known(value):
+    if value is None or not is_finite(value):
         return "-"
     return f"{value:.5g}" if value % 1 and abs(value) < 100 else f"{value:,.0f}"
 
@@ -30,7 +30,7 @@ def signed(value: float | None) -> str:
     >>> signed(-1234.4)
     '-1,234'
     """
-    return f"{value:+,.0f}" if known(value) else "-"
+    return f"{value:+,.0f}" if is_finite(value) else "-"
 
 
 def percent(value: float | None, sign: str = "") -> str:
@@ -39,7 +39,7 @@ def percent(value: float | None, sign: str = "") -> str:
     >>> percent(0.01234), percent(0.00001, "+"), percent(float("nan"))
     ('1.23 %', '+0.0010 %', '-')
     """
-    if value is None or not known(value):
+    if value is None or not is_finite(value):
         return "-"
     size = abs(100 * value)
     digits = 0 if size >= 99.95 or size == 0 else 1 if size >= 10 else 2 if size >= 1 else 3 if size >= 0.01 else 4
@@ -61,7 +61,7 @@ def half_width(relative: float | None) -> str:
     >>> half_width(0.0125), half_width(11483.3), half_width(None)
     ('1.25 %', 'over 100 %', '-')
     """
-    return "over 100 %" if known(relative) and (relative or 0.0) > 1.0 else percent(relative)
+    return "over 100 %" if is_finite(relative) and (relative or 0.0) > 1.0 else percent(relative)
 
 
 def share(value: float) -> str:
@@ -79,14 +79,14 @@ def factor(value: float | None) -> str:
     >>> factor(54.87), factor(737.4)
     ('54.9x', '737x')
     """
-    if value is None or not known(value):
+    if value is None or not is_finite(value):
         return "-"
     return f"{value:,.1f}x" if value < 100 else f"{value:,.0f}x"
 
 
 def ratio(value: float | None) -> str:
     """A ratio of two totals, or its half-width."""
-    return f"{value:.4f}" if known(value) else "-"
+    return f"{value:.4f}" if is_finite(value) else "-"
 
 
 @dataclass(frozen=True)

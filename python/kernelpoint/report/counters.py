@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernelpoint.journal import EstimateRecord, Run
-from kernelpoint.pages.numbers import error, half_width, known, number
+from kernelpoint.pages.numbers import error, half_width, is_finite, number
 from kernelpoint.pages.tables import Column, Row, Table
 from kernelpoint.report.full_run import FullRun
 
@@ -35,7 +35,7 @@ def total(value: float | None) -> str:
     >>> total(80651.0), total(None)
     ('80,651', 'not known')
     """
-    return number(value) if known(value) else "not known"
+    return number(value) if is_finite(value) else "not known"
 
 
 def computed(row: EstimateRecord) -> float | None:

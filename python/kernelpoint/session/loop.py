@@ -129,7 +129,7 @@ class Loop:
         """Simulate validation launches, to estimate the error of replay."""
         further = "further " if self.sample.results else ""
         self._recorder.progress.say(
-            f"{validation.left:,} {further}launches for validation, to measure the replay error"
+            f"{validation.open_count:,} {further}launches for validation, to measure the replay error"
         )
         yield from self._outcomes(validation)
 

@@ -157,7 +157,7 @@ class Validation(Queue):
         ]
 
     @property
-    def left(self) -> int:
+    def open_count(self) -> int:
         """Launches still to be simulated."""
         return len(self._steps) - self._position
 
