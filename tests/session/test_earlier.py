@@ -81,13 +81,3 @@ def test_other_simulations_are_refused_before_the_first_launch(traces, loose, tm
     with pytest.raises(ConfigError, match="is of a full run"):
         simulate(traces, journal, "random", results_from=str(full.path))
     assert not journal.exists()
-
-
-def test_a_run_says_what_the_next_budget_would_cost(traces, tmp_path):
-    lines: list[str] = []
-    journal = tmp_path / "run.kpjournal"
-    simulate(traces, journal, "random", 0.05, log=lines.append)
-    assert any("+- 1 % would take about " in line and f"`results_from: {journal}`" in line for line in lines)
-    lines.clear()
-    simulate(traces, tmp_path / "tight.kpjournal", "random", 0.001, log=lines.append)
-    assert not any("would take" in line for line in lines)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kernelpoint.coordinator.task import Batch, Known, Report, Work
+from kernelpoint.coordinator.task import Batch, ChainOutcomes, Report, Work
 from kernelpoint.errors import HostError, SessionError
 from kernelpoint.progress import Log, WorkProgress
 from kernelpoint.session.ledger import ENDED_SIMULATOR
@@ -41,7 +41,7 @@ class Simulations:
         starts, start_seconds, seconds: simulators started, how long that took, and how long they simulated.
     """
 
-    def __init__(self, engine: Engine, work: Work, known: Known, say: Log) -> None:
+    def __init__(self, engine: Engine, work: Work, known: ChainOutcomes, say: Log) -> None:
         self._engine, self._work, self._say = engine, work, say
         self._known = dict(known)
         self._outcomes: dict[Chain, tuple[StepResult, ...]] = {}

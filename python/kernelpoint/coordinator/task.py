@@ -26,7 +26,7 @@ from kernelpoint.files import open_regular, open_to_append
 from kernelpoint.journal.lines import seal, unseal
 from kernelpoint.session.worker_protocol import Chain, Hello, StepResult, decode_outcomes, encode_outcomes
 
-Known = dict[Chain, tuple[StepResult, ...]]
+ChainOutcomes = dict[Chain, tuple[StepResult, ...]]
 COMPARED = ("simulator", "version", "config_hash")  # of the host: what all machines have in common
 
 
@@ -77,7 +77,7 @@ class Report:
         node: the machine.
     """
 
-    outcomes: Known = field(default_factory=dict)
+    outcomes: ChainOutcomes = field(default_factory=dict)
     ended: str | None = None
     was_killed: bool = False
     tail: tuple[str, ...] = ()
@@ -216,7 +216,7 @@ def remove_folder(journal: str | Path) -> None:
     shutil.rmtree(folder_of(journal), ignore_errors=True)
 
 
-def read_all(folder: Path) -> Known:
+def read_all(folder: Path) -> ChainOutcomes:
     """Outcomes of every batch in the folder."""
     return {chain: outcomes for path in sorted(folder.glob("*.jsonl")) for chain, outcomes in read(path)}
 
@@ -249,7 +249,7 @@ class OutcomeFile:
 
     def __init__(self, folder: Path, name: str) -> None:
         path = folder / f"{name}.jsonl"
-        self.known: Known = dict(read(path))
+        self.known: ChainOutcomes = dict(read(path))
         self._file = open_to_append(path)
         if size := self._file.seek(0, os.SEEK_END):
             self._file.seek(size - 1)

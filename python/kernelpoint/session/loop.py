@@ -32,7 +32,6 @@ from kernelpoint.planning.frame import SamplingFrame
 from kernelpoint.planning.range_targets import widths
 from kernelpoint.session.census import Census
 from kernelpoint.session.ledger import MAX_ATTEMPTS
-from kernelpoint.session.next_budget import next_budget
 from kernelpoint.session.queue import Outcome, Queue
 from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.records import look_record, range_records
@@ -291,12 +290,6 @@ class Loop:
             self._prepare(self.census.frame_without_plan())
         look = self.sample.statement() if self.is_done else None
         return summarise(self._setup, self.sampled, self._replay_check(), look, self._recorder.degraded)
-
-    def next_budget(self) -> str | None:
-        """The cost of the next smaller error budget, as one line."""
-        if not self.is_done or self._setup.is_full_run:
-            return None
-        return next_budget(self._setup, self.sample, self._replay_check().errors)
 
     def ranges(self, summary: SummaryRecord) -> list[RangeRecord]:
         """Record of each range, where the configuration names some; none where the summary states no estimate."""

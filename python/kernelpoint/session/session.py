@@ -158,8 +158,6 @@ class Session:
         wanted = self.setup.budget.relative_error
         if line := compared(forecast, wanted, summary.simulated, summary.cycle_speedup, summary.further):
             self.recorder.progress.say(line)
-        if line := self.loop.next_budget():
-            self.recorder.progress.say(line)
         if line := self.saved.sentence():
             self.recorder.progress.say(line)
 
