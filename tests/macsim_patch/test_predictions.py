@@ -183,8 +183,8 @@ def test_replay_takes_the_states_that_were_recorded_with_the_predictions(setup, 
             file.execute("UPDATE artefacts SET value = x'00' WHERE kind = 'states of cores'")
         file.close()
     told = []
-    found = Replays(host, 1 << 20, told.append).before(0, 8)
+    found = Replays(host, told.append).before(0, 8)
     kept.unlink()
-    passed = Replays(host, 1 << 20, told.append).before(0, 8)
+    passed = Replays(host, told.append).before(0, 8)
     assert np.array_equal(found.counters, passed.counters) and (found.counters != 3).any()
     assert [str(kept) in line for line in told] == [True] * damaged

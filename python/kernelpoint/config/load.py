@@ -132,8 +132,8 @@ def check_section(model: type[S], content: dict[str, Any], key: str) -> S:
         ConfigError: a value is unknown, of the wrong type or out of range; the message names each.
 
     >>> from kernelpoint.config import EncoderConfig
-    >>> check_section(EncoderConfig, {"max_nodes": 5000}, "encoder")
-    EncoderConfig(checkpoint='builtin', max_nodes=5000)
+    >>> check_section(EncoderConfig, {"checkpoint": "mine.safetensors"}, "encoder")
+    EncoderConfig(checkpoint='mine.safetensors')
     """
     try:
         return model.model_validate(content)

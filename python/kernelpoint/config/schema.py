@@ -72,7 +72,7 @@ def _choice(value: Any) -> Any:
 class Section(BaseModel):
     """A mapping of the file: unknown keys are refused, nothing is converted.
 
-    >>> ReplayConfig.model_validate({"memory": 2}).memory
+    >>> ReplayConfig.model_validate({"validation": 2}).validation
     2
     """
 
@@ -195,26 +195,22 @@ class ErrorBudgetConfig(Section):
 
 
 class EncoderConfig(Section):
-    """The encoder that embeds the launches, and the part of a launch that it sees.
+    """The encoder that embeds the launches.
 
-    >>> EncoderConfig(max_nodes=5000)
-    EncoderConfig(checkpoint='builtin', max_nodes=5000)
+    >>> EncoderConfig()
+    EncoderConfig(checkpoint='builtin')
     """
 
     checkpoint: Annotated[Text, Field(description="the shipped encoder, or a file made by `kernelpoint train`")] = (
         "builtin"
     )
-    max_nodes: Annotated[
-        int,
-        Field(ge=100, le=10_000_000, description="largest number of graph nodes of a launch that the encoder reads"),
-    ] = 20_000
 
 
 class ReplayConfig(Section):
     """State that launches before a drawn one left in caches, restored before it is simulated.
 
-    >>> ReplayConfig(validation=0).memory  # no validation launches: the bound is on the sampling error only
-    256
+    >>> ReplayConfig(validation=0).state  # no validation launches: the bound is on the sampling error only
+    'real'
     """
 
     validation: Annotated[
@@ -225,7 +221,6 @@ class ReplayConfig(Section):
             "the bound is on the sampling error only. MacSim makes none: there a model of its cores gives the replay error",
         ),
     ] = "auto"
-    memory: Annotated[int, Field(ge=1, le=1_000_000, description="MiB of memory for the footprints of traces")] = 256
     state: Annotated[
         Literal["real", "empty"],
         Field(

@@ -232,7 +232,6 @@ def origin_of(config: Config, policy: type[Policy], population: Population, need
         from kernelpoint.encoder import checkpoint_hash
 
         origin["checkpoint"] = checkpoint_hash(config.encoder.checkpoint)
-        origin["max_nodes"] = config.encoder.max_nodes
     return origin
 
 

@@ -211,7 +211,7 @@ class Trajectories:
 
     def __init__(self, host: HostInfo, population: Population, log: Log) -> None:
         self._host, self._population, self._log = host, population, log
-        self._replays = Replays(host, MEMORY, lambda text: None)  # the run's own tells of traces that cannot be read
+        self._replays = Replays(host, lambda text: None)  # the run's own tells of traces that cannot be read
         self._told = False
 
     def of(self, unit: int) -> ProgressTrace | None:

@@ -12,6 +12,7 @@ from kernelpoint.workload import fingerprint
 from kernelpoint.workload.host_info import HostInfo
 
 KEPT, REPLAYED = 0, 1  # kp_state
+MEMORY = 256 << 20  # bytes of packed footprints that are kept, shared by the processes
 
 
 class Replays:
@@ -19,15 +20,14 @@ class Replays:
 
     Args:
         host: the simulator, with the state that it can restore.
-        memory: bytes of packed footprints that are kept, shared by the processes.
-        cold: every launch begins as the first one does.
         log: told of traces that cannot be read.
+        cold: every launch begins as the first one does.
     """
 
-    def __init__(self, host: HostInfo, memory: int, log: Log, cold: bool = False) -> None:
+    def __init__(self, host: HostInfo, log: Log, cold: bool = False) -> None:
         self._host, self._cold = host, cold
         self._log = log
-        self._memory = memory // max(host.process_count, 1)
+        self._memory = MEMORY // max(host.process_count, 1)
         self._lists: dict[int, Replay] = {}
 
     def before(self, process: int, launch: int) -> Replayed:

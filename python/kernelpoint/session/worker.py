@@ -46,7 +46,7 @@ class WorkerSession:
         host = HostInfo.from_mapping(info)
         chains, self._answers = map(int, descriptors.split(","))
         self._host, self._confidence = host, config.error_budget.confidence
-        self._replays = Replays(host, config.replay.memory << 20, log, config.replay.state == "empty")
+        self._replays = Replays(host, log, config.replay.state == "empty")
         self._whole_traces = TraceIntegrity(host)
         self._inside = inside_of(config, host, log)
         self._latency = latency_of(config)

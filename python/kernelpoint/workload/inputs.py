@@ -145,7 +145,7 @@ def complete(
 
         shown = embedded or WorkProgress("embedding", "streams", log)
         embeddings = embed_streams(
-            population.scan, cache, encoder.checkpoint, encoder.max_nodes, shown, log, population.pool
+            population.scan, cache, encoder.checkpoint, progress=shown, log=log, pool=population.pool
         )
         population = replace(population, embeddings=embeddings)
     if Need.MODEL in needs and population.model is None and population.model_source is not None:
