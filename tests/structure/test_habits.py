@@ -3,7 +3,6 @@
 import ast
 import importlib
 import inspect
-import re
 from pathlib import Path
 
 from project_files import LAB, PACKAGE, cpp_files, place, python_files, tree

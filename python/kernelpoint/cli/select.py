@@ -11,7 +11,7 @@ import typer
 from kernelpoint.cli.console import Console
 from kernelpoint.config import Config, load_config, parse_config
 from kernelpoint.errors import ConfigError
-from kernelpoint.planning.selecting import draw, ranges_of
+from kernelpoint.planning.selecting import draw
 from kernelpoint.profiles import read_profile
 from kernelpoint.progress import telling
 from kernelpoint.selection import Census, forecast, read_census, tracers, write_output
@@ -41,12 +41,6 @@ def select(
     tracer: Annotated[
         str | None, typer.Option(help="accelsim or macsim: whose numbers the launches of a profile have.")
     ] = None,
-    by: Annotated[
-        str, typer.Option(help="launch, or layer: draw layers and launches in them, of the ranges that --ranges names.")
-    ] = "launch",
-    ranges: Annotated[
-        str | None, typer.Option(help="Where layers come from, as `ranges:` has it; by default those detected.")
-    ] = None,
     join: Annotated[
         bool, typer.Option(help="Choose nothing: write one list, with links to the traces of several tracer runs.")
     ] = False,
@@ -68,16 +62,12 @@ def select(
         raise ConfigError(f"--tracer: got {tracer!r}; allowed: {', '.join(tracers())}")
     if profile is not None and len(census) > 1:
         raise ConfigError("--profile: goes with the census of one CUDA context; call `kernelpoint select` for each")
-    if by not in ("launch", "layer") or (ranges is not None and by != "layer"):
-        raise ConfigError(f"--by: got {by!r}; allowed: launch, layer (with --ranges)")
     if not math.isfinite(spare):
         raise ConfigError(f"--spare: got {spare}; allowed: a number from 1")
     stems = [path.stem for path in census]
     if twice := sorted({stem for stem in stems if stems.count(stem) > 1}):
         raise ConfigError(f"{twice[0]}: two censuses have this name, and so would their folders; rename one")
     settings = load_config(config) if config else _options(relative_error, seed)
-    if ranges is not None:
-        settings = settings.model_copy(update={"ranges": ranges})
     for path in census:
         with telling(f"reading {path.name}", console.print):
             counted = read_census(path, tracer, console.print)
@@ -85,15 +75,13 @@ def select(
             with telling(f"reading {profile.name}", console.print):
                 counted = counted.with_times_of(read_profile(profile), console.print)
         folder = output if len(census) == 1 else output / path.stem
-        _select(counted, settings, spare, folder, console, by == "layer")
+        _select(counted, settings, spare, folder, console)
 
 
-def _select(census: Census, settings: Config, spare: float, folder: Path, console: Console, by_layer: bool) -> None:
+def _select(census: Census, settings: Config, spare: float, folder: Path, console: Console) -> None:
     with telling("drawing", console.print):
-        ranges = ranges_of(census, settings, console.print) if by_layer else None
-        selection, drawn = draw(census, settings, spare, console.print, ranges)
-    paths = None if ranges is None else [ranges.paths[number] for number in ranges.of_launch.tolist()]
-    written = write_output(folder, selection, paths=paths)
+        selection, drawn = draw(census, settings, spare, console.print)
+    written = write_output(folder, selection)
     for line in forecast(census.launches, drawn, selection.traced):
         console.print(line, soft_wrap=True)
     for path in written:

@@ -27,7 +27,6 @@ from kernelpoint.estimation.nonsampling.systematic_error import SystematicError 
 from kernelpoint.estimation.passes import passes as passes
 from kernelpoint.estimation.sampling import Sampling as Sampling
 from kernelpoint.estimation.stages.first_phase import TwoPhaseDesign as TwoPhaseDesign
-from kernelpoint.estimation.stages.layers import LayerSampling as LayerSampling
 from kernelpoint.estimation.strata.design import Design as Design
 from kernelpoint.estimation.strata.sampling import StrataSampling as StrataSampling
 from kernelpoint.estimation.strata.stratify import stratify as stratify

@@ -20,7 +20,6 @@ from kernelpoint.estimation.nonsampling.nonresponse import Range, part_added, ra
 from kernelpoint.estimation.nonsampling.systematic_error import SystematicError
 from kernelpoint.estimation.sampling import Ratios, Reach, Sampling
 from kernelpoint.estimation.stages.first_phase import TwoPhaseDesign
-from kernelpoint.estimation.stages.layers import LayerSampling
 from kernelpoint.estimation.stages.two_phase import TwoPhaseSampling
 from kernelpoint.estimation.strata.design import Design
 from kernelpoint.estimation.strata.sampling import StrataSampling
@@ -279,8 +278,6 @@ def _sampling(
         return CellSampling(design, budget, ratios)
     if isinstance(design, TwoPhaseDesign):
         return TwoPhaseSampling(design, budget, ratios)
-    if design.layers is not None:
-        return LayerSampling(design, budget, ratios)
     return StrataSampling(design, budget, estimate, ratios)
 
 

@@ -97,5 +97,4 @@ def _parts_of_strata(design: Design) -> list[np.ndarray | None]:
         design.clusters,
         design.chosen,
         design.domains,
-        *((design.layers, design.in_layer, design.kernels) if design.layers is not None else ()),
     ]

@@ -10,7 +10,6 @@ import numpy as np
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import Design, Engine, ErrorBudget, StrataSampling, TwoPhaseDesign
-from kernelpoint.estimation.numbering import rank_in
 from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.planning import Planning, check_origin
 from kernelpoint.policies.contract import Policy
@@ -18,7 +17,6 @@ from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import Profile
 from kernelpoint.progress import Log
 from kernelpoint.randomness import generator
-from kernelpoint.ranges import Ranges, ranges_for
 from kernelpoint.selection import Census, Selection, listed_launches, write_output
 from kernelpoint.selection.listed import check_drawn
 from kernelpoint.workload import (
@@ -32,28 +30,24 @@ from kernelpoint.workload import (
 )
 from kernelpoint.workload.host_info import HostInfo
 
-MOST_EQUAL = 8  # Model: of equal launches in a layer so many are drawn, enough for a variance
 NEXT = "next"  # folder beside a selection for the one that continues it
 
 
-def draw(
-    census: Census, config: Config, spare: float, log: Log, ranges: Ranges | None = None
-) -> tuple[Selection, np.ndarray]:
+def draw(census: Census, config: Config, spare: float, log: Log) -> tuple[Selection, np.ndarray]:
     """A selection of the launches of a census, and the launches of its first pass, int64 [n].
 
     The policy makes its design as for a run with a profile and no traces: from names, shapes, neighbours, and times where
     they are known.
 
     Args:
-        spare: draws traced in each stratum over those of the first pass; ranges: draw layers, which are these, and launches in
-            them.
+        spare: draws traced in each stratum over those of the first pass.
 
     Raises:
         ConfigError: the policy needs traces. PolicyError: it lacks another input.
     """
     policy, population = load_policy(config.policy), _population(census, config.seed)
     planning = Planning.of(config, policy, population, "--profile")
-    design = _strata(planning.make(log)) if ranges is None else _layers(planning, ranges, log)
+    design = _strata(planning.make(log))
     engine = _engine(design, config)
     traced = np.zeros(population.size, dtype=bool)
     traced[engine.sampling.with_spare(spare)] = True
@@ -64,67 +58,6 @@ def _strata(plan: Plan) -> Design:
     """The design of a plan that is made before there are traces."""
     assert isinstance(plan.design, Design)  # only traces are predicted
     return plan.design
-
-
-def ranges_of(census: Census, config: Config, log: Log) -> Ranges:
-    """The ranges of the launches of a census: those that `ranges:` names, else those detected.
-
-    Raises:
-        ProfileError, ConfigError: there are none; see read_ranges.
-    """
-    ranges = ranges_for(config.ranges or "detected", _population(census, config.seed), log)
-    assert ranges is not None
-    return ranges
-
-
-def _layers(planning: Planning, ranges: Ranges, log: Log) -> Design:
-    """A design of two stages. Layers: the policy makes it of their names (equal where their kernels are), work and times, as if
-    each were one launch; launches outside the innermost ranges are layers by themselves. In a layer, MOST_EQUAL of equal
-    launches are drawn.
-    """
-    population, seed = planning.population, planning.config.seed
-    launches = population.profile
-    assert launches is not None
-    keys = launches.signature
-    inner = np.where(np.isin(ranges.of_launch, ranges.parents), 0, ranges.of_launch)
-    layers, kinds = replace(ranges, of_launch=inner).layers(keys)
-    alone = np.flatnonzero(layers < 0)
-    layers[alone] = len(kinds) + np.arange(len(alone))
-    kinds = np.concatenate([kinds, int(kinds.max(initial=-1)) + 1 + np.unique(keys[alone], return_inverse=True)[1]])
-    first = np.unique(layers, return_index=True)[1]
-    order = np.argsort(first)  # layers in the order in which they begin
-    layers, kinds, first = np.argsort(order)[layers], kinds[order], first[order]
-    log(
-        f"{len(kinds):,} layers of {len(np.unique(kinds)):,} kinds, {ranges.source}; {len(alone):,} launches lie in none"
-    )
-    of_layers = Population(
-        counts=(len(kinds),), seed=seed, profile=launches.merged(layers, kinds, first), to_trace=True
-    )
-    origin = {**planning.origin, "launches": [len(kinds)]}
-    made = _strata(replace(planning, population=of_layers, origin=origin).make(log))
-    u = generator(seed, "launches in layers").random(len(keys))
-    return replace(
-        made,
-        strata=made.strata[layers],
-        u=population.u,
-        x=None if made.x is None else made.x[layers] / np.bincount(layers)[layers],
-        layers=layers,
-        in_layer=in_layer(layers, keys, u),
-        kernels=keys,
-    )
-
-
-def in_layer(layers: np.ndarray, kernels: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """Weight of each launch within its layer, float64 [N]: equal launches of the layer over sampled ones (at most
-    MOST_EQUAL), 0 if not sampled.
-
-    >>> in_layer(np.zeros(10, int), np.array([1] + [2] * 9), np.linspace(0, 0.9, 10)).tolist()
-    [1.0, 1.125, 1.125, 1.125, 1.125, 1.125, 1.125, 1.125, 1.125, 0.0]
-    """
-    group = np.unique(np.stack([layers, kernels]), axis=1, return_inverse=True)[1].reshape(-1)
-    counts = np.bincount(group)
-    drawn = np.minimum(counts, MOST_EQUAL)[group]
-    return np.where(rank_in(group, u) < drawn, counts[group] / drawn, 0.0)
 
 
 def selected(config: Config, policy: type[Policy], host: HostInfo, log: Log) -> tuple[Population, Plan]:
@@ -161,8 +94,6 @@ def _with_model(
     plan: Plan, config: Config, policy: type[Policy], population: Population, host: HostInfo, log: Log
 ) -> Plan:
     """The plan with the fast model's predictions of the traced launches, where the policy uses them."""
-    if _strata(plan).layers is not None:
-        return plan
     assert population.listed is not None
     paths = tuple(population.paths[launch] for launch in population.listed.tolist())
     traced = Population(counts=(len(paths),), seed=config.seed, paths=paths)

@@ -174,39 +174,6 @@ class Profile:
             keys=None if self.keys is None else pick(self.keys, UNKNOWN),
         )
 
-    def merged(self, groups: np.ndarray, kinds: np.ndarray, first: np.ndarray) -> Profile:
-        """One row for each group of launches: its kind as its name, its threads as its grid, sums of times and counters.
-
-        Args:
-            groups: int [N], the group of each launch.
-            kinds: int [groups].
-            first: int [groups], its first launch.
-
-        >>> from kernelpoint.profiles.builder import ProfileBuilder
-        >>> builder = ProfileBuilder("example")
-        >>> for cycles in (900.0, 950.0, 40.0):
-        ...     builder.add("gemm", (2, 1, 1), (64, 1, 1), counters={"cycles": cycles})
-        >>> builder.finish().merged(np.array([0, 0, 1]), np.array([0, 1]), np.array([0, 2])).counters["cycles"].tolist()
-        [1850.0, 40.0]
-        """
-        count = len(kinds)
-
-        def total(values: np.ndarray) -> np.ndarray:
-            return np.bincount(groups, weights=values, minlength=count)
-
-        ones = np.ones(count, np.int64)
-        threads = total(self.grid.prod(axis=1) * self.block.prod(axis=1)).astype(np.int64)
-        return replace(
-            self.take(first),
-            names=tuple(f"layers of kind {kind}" for kind in range(int(kinds.max(initial=0)) + 1)),
-            name_ids=kinds.astype(np.int32),
-            grid=np.stack([threads, ones, ones], axis=1),
-            block=np.stack([ones] * 3, axis=1),
-            duration=total(self.duration),
-            counters={name: total(values) for name, values in self.counters.items()},
-            keys=None,
-        )
-
     def without_communication(self) -> Profile:
         """Without the kernels of NCCL; `left_out` says how many there were."""
         communicates = np.array(["nccl" in name.lower() for name in self.names], dtype=bool)[self.name_ids]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,6 @@ from kernelpoint.selection.selection import Selection
 NAME = "selection.kpselect"
 SCRIPT = "trace.sh"
 JOINED = "traces"
-RANGES = "ranges.csv"  # of a selection by layer
 
 _HEAD = """#!/bin/sh
 # Traces the launches of {name}, written by `kernelpoint select`.
@@ -26,7 +24,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 [ $# -gt 0 ] || {{ echo "usage: TRACER=.../{tool} {variables}sh $0 PROGRAM ARGUMENT..." >&2; exit 2; }}
 """
 _JOIN = """kernelpoint select --join {earlier}"$here"/run-*/traces -o "$here/{joined}"
-echo "$here/{joined}: the traces; give the simulator their list, and its configuration selection: $here/{name}{ranges}"
+echo "$here/{joined}: the traces; give the simulator their list, and its configuration selection: $here/{name}"
 """
 
 
@@ -35,14 +33,12 @@ def write_output(
     selection: Selection,
     numbers: np.ndarray | None = None,
     earlier: Path | None = None,
-    paths: Sequence[str] | None = None,
 ) -> list[Path]:
     """Write a selection, the tracer's files and the script into a folder, which is made; the files.
 
     Args:
         numbers: the tracer's numbers to trace now; by default all of the selection.
         earlier: joined traces of a selection that this one continues.
-        paths: the range of each launch of the census.
 
     Raises:
         ConfigError: the folder cannot be made.
@@ -68,12 +64,8 @@ def write_output(
     written = [folder / NAME]
     selection.save(written[0])
     written += _tracer_files(folder, selection, numbers)
-    if paths is not None:
-        written.append(folder / RANGES)
-        lines = (f'{launch},"{path.replace(chr(34), chr(34) * 2)}"\n' for launch, path in enumerate(paths) if path)
-        files.write_output(written[-1], "launch,path\n" + "".join(lines))
     script = folder / SCRIPT
-    files.write_output(script, _script(selection, earlier, paths is not None))
+    files.write_output(script, _script(selection, earlier))
     script.chmod(0o755)
     return [*written, script]
 
@@ -87,9 +79,8 @@ def _tracer_files(folder: Path, selection: Selection, numbers: np.ndarray) -> li
     return [folder / name for name in texts]
 
 
-def _script(selection: Selection, earlier: Path | None, has_ranges: bool) -> str:
+def _script(selection: Selection, earlier: Path | None) -> str:
     tracer = selection.census.tracer
     head = _HEAD.format(name=NAME, script=SCRIPT, tool=tracer.tool, variables=tracer.variables)
     before = f"{shlex.quote(str(earlier))} " if earlier else ""
-    ranges = f" and ranges: $here/{RANGES}" if has_ranges else ""
-    return head + tracer.script + _JOIN.format(earlier=before, joined=JOINED, name=NAME, ranges=ranges)
+    return head + tracer.script + _JOIN.format(earlier=before, joined=JOINED, name=NAME)

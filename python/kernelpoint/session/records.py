@@ -119,8 +119,7 @@ def _targets(ranges: Ranges, sample: Sample, counter: str) -> dict[int, Estimate
 def _of_counter(
     tree: Tree, whole: Estimate, values: np.ndarray, sample: Sample, known: dict[int, Estimate]
 ) -> list[EstimateRecord]:
-    unknown = whole.half_width == 0.0 or sample.cuts_layers(tree.of_unit)
-    errors = None if unknown else sample.engine.unit_errors(whole.counter)
+    errors = None if whole.half_width == 0.0 else sample.engine.unit_errors(whole.counter)
     parts = subtotals(tree, whole, values, sample.has_result, errors, sample.engine.has_bias, known)
     return [estimate_record(part) for part in parts]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kernelpoint.errors import KernelPointError
-from kernelpoint.estimation import Design, Engine, LayerSampling, Look, SystematicError
+from kernelpoint.estimation import Design, Engine, Look, SystematicError
 from kernelpoint.journal import DecisionRecord, LaunchesRecord
 from kernelpoint.planning.frame import SamplingFrame
 from kernelpoint.planning.range_targets import range_samples
@@ -75,16 +75,6 @@ class Sample:
         """Simulated cycles of launches that samples of ranges alone draw."""
         own = set(self.engine.results.units.tolist()) if self._known else set()
         return sum(counters.get("cycles", 0.0) for unit, (counters, _) in self._known.items() if unit not in own)
-
-    def cuts_layers(self, of_unit: np.ndarray) -> bool:
-        """True if layers are drawn, and launches of one lie in several ranges (int [N], the innermost of each launch): what
-        parts of layers differ by is not known.
-        """
-        sampling = self.engine.sampling
-        if not isinstance(sampling, LayerSampling):
-            return False
-        pairs = np.unique(np.stack([sampling.layers, of_unit]), axis=1)
-        return pairs.shape[1] > len(np.unique(pairs[0]))
 
     def is_exact(self, unit: int) -> bool:
         """True if the launch has a result that is no projection."""
@@ -204,7 +194,7 @@ class Sample:
         A full run is exact or nothing, and so is a purposive sample.
         """
         design, traced = self._design, self._frame.population.traced
-        fixed = isinstance(design, Design) and (design.chosen is not None or design.layers is not None)
+        fixed = isinstance(design, Design) and design.chosen is not None
         if self._setup.config.policy.name == "all" or fixed:
             return False
         return self._frame.population.listed is None or bool(traced[self.engine.without(units).wanted()].all())

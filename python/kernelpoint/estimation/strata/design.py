@@ -38,9 +38,6 @@ class Design:
             (unseen.unseen_rate); 0: there are none.
         domains: int [N] or None, the part of the population each unit belongs to (0 ... D - 1), each with a total of its own
             that must meet the budget (several applications in one run). A stratum lies in one domain.
-        layers: int [N] or None, the layer of each unit, numbered from 0: layers are drawn, and of each the units with a weight
-            in_layer, float64 [N], units of their kernel (kernels, int [N]) in the layer for each drawn one. Strata, first sizes
-            and u are then those of layers (stages/layers.py).
 
     Raises:
         ConfigError: shapes or values do not fit together.
@@ -60,9 +57,6 @@ class Design:
     balanced: bool = False
     allowance: float = field(default_factory=lambda: constants.OUTLIER_ALLOWANCE)
     slow_excess: float = 0.0
-    layers: NDArray[np.integer] | None = None
-    in_layer: NDArray[np.float64] | None = None
-    kernels: NDArray[np.integer] | None = None
 
     @classmethod
     def purposive(cls, strata: NDArray[np.integer], u: NDArray[np.float64], chosen: NDArray[np.integer]) -> Design:
@@ -91,7 +85,7 @@ class Design:
             check(name, getattr(self, name), np.ndarray)
         self._check_whole_numbers()
         units, strata = len(self.strata), len(self.first_sizes)
-        lengths = dict.fromkeys(("u", "x", "domains", "layers", "in_layer", "kernels"), units)
+        lengths = dict.fromkeys(("u", "x", "domains"), units)
         for name, length in {**lengths, "cost": strata, "clusters": strata}.items():
             value = getattr(self, name)
             if value is not None and len(value) != length:
@@ -114,11 +108,9 @@ class Design:
             self._check_chosen()
         if self.domains is not None:
             self._check_domains(self.domains)
-        if len({value is None for value in (self.layers, self.in_layer, self.kernels)}) > 1:
-            raise ConfigError("design.layers, in_layer and kernels go together; give all three, or none")
 
     def _check_whole_numbers(self) -> None:
-        for name in ("strata", "first_sizes", "clusters", "chosen", "domains", "layers", "kernels"):
+        for name in ("strata", "first_sizes", "clusters", "chosen", "domains"):
             value = getattr(self, name)
             if value is not None and (kind := np.asarray(value).dtype).kind not in "iu":
                 raise ConfigError(f"design.{name} is an array of {kind}; expected whole numbers")
