@@ -278,10 +278,8 @@ def test_designs_that_cannot_be_are_refused(change, message):
         AssistedDesign(**{**good, **change})
 
 
-def test_budgets_on_clusters_and_units_that_are_not_there_are_refused():
+def test_units_that_are_not_there_are_refused():
     design, _ = example()
-    with pytest.raises(ConfigError, match="scope"):
-        Engine(design, ErrorBudget(0.05, scope="cluster"))
     with pytest.raises(HostError, match="not in the population"):
         Engine(design, ErrorBudget(0.05)).record(600, ("cycles",), [1.0])
 

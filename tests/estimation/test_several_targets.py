@@ -190,19 +190,13 @@ def test_a_stratum_that_holds_two_domains_is_refused():
         Design(np.zeros(4, int), np.array([2]), np.linspace(0, 0.9, 4), domains=np.array([0, 0, 1, 1]))
 
 
-def test_a_ratio_has_no_budget_per_cluster():
-    design, _ = population(0)
-    with pytest.raises(ConfigError, match="ratio of totals"):
-        Engine(design, ErrorBudget(0.02, counter="ipc", scope="cluster"), "mean", RATIOS)
-
-
-def test_a_cluster_that_was_drawn_whole_and_holds_nothing_asks_for_no_further_draws():
+def test_a_domain_that_was_drawn_whole_and_holds_nothing_asks_for_no_further_draws():
     strata = np.repeat(np.arange(4, dtype=np.int32), 100)
     values = (100.0 + 10.0 * generator(2, "targets test").standard_normal(400))[:, None]
-    strata[300:] = -1  # all units of the last cluster are taken
+    strata[300:] = -1  # all units of the last domain are taken
     values[300:] = 0.0
-    design = Design(strata, np.full(4, 2), permanent_random_numbers(2, 0, 400), clusters=np.arange(4))
-    engine = Engine(design, ErrorBudget(0.05, scope="cluster"), "mean", RATIOS)
+    design = Design(strata, np.full(4, 2), permanent_random_numbers(2, 0, 400), domains=np.repeat(np.arange(4), 100))
+    engine = Engine(design, ErrorBudget(0.05), "mean", RATIOS)
     assert len(list(passes(engine, ("cycles",), values))) < 8 and len(engine.drawn()) < 300
 
 

@@ -169,7 +169,7 @@ def test_a_run_says_once_why_its_estimate_rests_on_no_predictions(tmp_path):
     for keys, said in (
         ({}, []),
         ({"fast_model": "off"}, []),
-        ({"error_budget": {"scope": "cluster"}}, ["scope: cluster"]),
+        ({"estimate": "mean"}, ["estimate: mean"]),
     ):
         lines: list[str] = []
         setup = prepare(parse_config({"version": 1, "policy": "kernelpoint", **keys}), host, lines.append)

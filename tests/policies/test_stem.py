@@ -89,14 +89,6 @@ def test_kernels_are_never_mixed():
     assert sorted(tuple(sorted(leaf.units)) for leaf in leaves) == [(0, 2, 5), (1, 3)]
 
 
-def test_the_cluster_form_takes_at_least_as_many_samples_as_the_joint_form():
-    sizes = {}
-    for scope in ("workload", "cluster"):
-        policy, population = make("stem", 600, error_budget={"relative_error": 0.01, "scope": scope})
-        sizes[scope] = policy.design(population).first_sizes
-    assert (sizes["cluster"] >= sizes["workload"]).all() and sizes["cluster"].sum() > sizes["workload"].sum()
-
-
 @pytest.mark.parametrize("name", ["stem", "allegro"])
 def test_launches_without_a_time_are_simulated(name, small_profile):
     times = np.where(np.arange(120) % 10 == 3, np.nan, 1.0 + np.arange(120) % 3)

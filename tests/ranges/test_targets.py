@@ -78,7 +78,7 @@ def test_another_budget_of_a_range_is_another_run(host, table):
     [
         ("error_budget: [{range: decoder/*, cycles: 2 %}]", "policy: random", "has not"),
         ("error_budget: [{range: decode, ipc: 2 %}]", "policy: random", "'ipc', which is a ratio"),
-        ("error_budget: [{scope: cluster}, {range: decode, cycles: 2 %}]", "policy: random", "scope workload"),
+        ("error_budget: [{bound: none}, {range: decode, cycles: 2 %}]", "policy: random", "states a bound"),
     ],
 )
 def test_targets_that_cannot_be_are_refused(host, table, yaml, more, message):

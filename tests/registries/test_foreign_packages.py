@@ -125,7 +125,7 @@ def test_a_row_of_a_comparison_is_not_that_of_a_policy_that_was_edited(install, 
         source = HALVES.replace("sizes, 5", f"sizes, {first}")
         site = install("halves", source, "kernelpoint.policies", halves="Halves")
         notebook = ResultsFile(tmp_path / "rows.jsonl")
-        cell = Cell("halves", 0.05, 0, 0.95, "workload", "fixed")
+        cell = Cell("halves", 0.05, 0, 0.95, "sequential")
         (row,) = compare(workload, [cell], notebook, print)
         drawn.append(row.simulated)
         shutil.rmtree(site)

@@ -29,8 +29,8 @@ def test_defaults_are_those_of_the_design():
         ),
         ({"error_budget": {"confidence": "high"}}, "error_budget.confidence: got 'high'"),
         (
-            {"error_budget": {"scope": "kernel"}},
-            "error_budget.scope: got 'kernel'; input should be 'workload' or 'cluster'",
+            {"error_budget": {"bound": "fixed"}},
+            "error_budget.bound: got 'fixed'; input should be 'sequential' or 'none'",
         ),
         ({"seed": -1}, "seed: got -1; input should be greater than or equal to 0"),
         ({"seed": True}, "seed: got True"),
@@ -61,8 +61,8 @@ def test_a_dotted_key_stands_for_the_nested_one():
 
 
 def test_a_key_written_with_a_dot_and_nested_is_refused():
-    with pytest.raises(ConfigError, match=r"error_budget\.scope: this key stands twice"):
-        parse_config({**GOOD, "error_budget": {"scope": "cluster"}, "error_budget.scope": "cluster"})
+    with pytest.raises(ConfigError, match=r"error_budget\.bound: this key stands twice"):
+        parse_config({**GOOD, "error_budget": {"bound": "none"}, "error_budget.bound": "none"})
 
 
 @pytest.mark.parametrize(

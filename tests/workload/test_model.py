@@ -116,10 +116,9 @@ def test_profile_model_gives_a_policy_the_predictions_as_times(population, lists
     [
         ({}, None),
         ({"profile": "model"}, None),
-        ({"error_budget": {"bound": "fixed"}}, None),
         ({"fast_model": "off"}, "fast_model: off"),
         ({"profile": "times.csv"}, None),
-        ({"error_budget": {"scope": "cluster"}}, "scope: cluster"),
+        ({"error_budget": {"bound": "none"}}, "bound: none"),
         ({"estimate": "mean"}, "estimate: mean"),
     ],
 )

@@ -48,7 +48,6 @@ def compare(
         ),
     ] = None,
     confidence: Annotated[float, typer.Option(min=0.5, max=0.9999)] = 0.95,
-    scope: Annotated[str, typer.Option(help="workload or cluster.")] = "workload",
     bound: Annotated[str | None, typer.Option(help="The bound that each policy states; by default its own.")] = None,
     communication: Annotated[bool, typer.Option(help="Keep the kernels of NCCL, which wait for other GPUs.")] = False,
     figures: Annotated[Path | None, typer.Option(help="Write error against speedup here, as PDF and SVG.")] = None,
@@ -89,7 +88,7 @@ def compare(
     if figures is not None:
         require("--figures", "vl_convert")
     console = Console(stderr=True, highlight=False)
-    wanted = list(cells(_policies(policies), _numbers(budgets), seeds, confidence, scope, bound))
+    wanted = list(cells(_policies(policies), _numbers(budgets), seeds, confidence, bound))
     if output is not None:
         _make_folder(output)
     workloads = [_load(parse_request(text), communication, console) for text in workload]

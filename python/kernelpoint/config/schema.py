@@ -128,15 +128,9 @@ class ErrorBudgetConfig(Section):
             "`energy_per_cycle`; in Accel-Sim also `active_cycles`, the cycles without the constant launch latency"
         ),
     ] = "cycles"
-    scope: Annotated[Literal["workload", "cluster"], Field(description="`cluster`: every cluster meets the budget")] = (
-        "workload"
-    )
     bound: Annotated[
-        Literal["sequential", "fixed", "none"],
-        Field(
-            description="`sequential` divides the error probability among the passes; `fixed` does not "
-            "correct for the interim analysis after each pass; `none` states no bound"
-        ),
+        Literal["sequential", "none"],
+        Field(description="`sequential` divides the error probability among the passes; `none` states no bound"),
     ] = "sequential"
     further: Annotated[
         dict[Text, RelativeError],

@@ -4,7 +4,6 @@ from kernelpoint.estimation.budget import Assume as Assume
 from kernelpoint.estimation.budget import Bound as Bound
 from kernelpoint.estimation.budget import ErrorBudget as ErrorBudget
 from kernelpoint.estimation.budget import Method as Method
-from kernelpoint.estimation.budget import Scope as Scope
 from kernelpoint.estimation.cells.design import AssistedDesign as AssistedDesign
 from kernelpoint.estimation.cells.design import Prediction as Prediction
 from kernelpoint.estimation.cells.sampling import CellSampling as CellSampling

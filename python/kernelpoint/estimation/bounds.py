@@ -1,4 +1,4 @@
-"""Error probability that a look may spend: the bounds `sequential` and `fixed`."""
+"""Error probability that a look may spend."""
 
 from __future__ import annotations
 
@@ -15,18 +15,17 @@ Kind = Literal["first", "learning", "sized"]
 def error_probability(bound: Bound, alpha: float, kinds: Sequence[Kind]) -> float:
     """alpha_k, the error probability of the last of the looks (ends of passes) whose kinds are given.
 
-    "sequential": the kind of a pass is fixed before it begins. A pass is "sized" if it should meet the budget, "learning" if
-        it is held back because spreads are still too uncertain to size it. The first look spends 0.25 alpha, the j-th
-        learning one 0.1 alpha / 2^j, the first sized one 0.39 alpha and each of six later ones 0.043 alpha. They add
-        up to alpha at most, so by the union bound the probability that any look's interval misses the truth is at most alpha,
-        whenever the run stops (alpha spending after Lan and DeMets 1983). Nearly all goes to looks that can stop a run:
-        what a look before them spends is paid for by larger samples later.
-    "fixed": alpha at every look. Not corrected for looking repeatedly: it covers less often than stated.
+    The kind of a pass is fixed before it begins. A pass is "sized" if it should meet the budget, "learning" if it is held back
+    because spreads are still too uncertain to size it. The first look spends 0.25 alpha, the j-th learning one 0.1 alpha / 2^j,
+    the first sized one 0.39 alpha and each of six later ones 0.043 alpha. They add up to alpha at most, so by the union bound
+    the probability that any look's interval misses the truth is at most alpha, whenever the run stops (alpha spending after
+    Lan and DeMets 1983). Nearly all goes to looks that can stop a run: what a look before them spends is paid for by larger
+    samples later. A run without a bound spends alpha.
 
     >>> [round(error_probability("sequential", 0.1, ("first", "learning", "sized")[:k]), 4) for k in (1, 2, 3)]
     [0.025, 0.005, 0.039]
     """
-    if bound != "sequential":
+    if bound == "none":
         return alpha
     kind, number = kinds[-1], list(kinds).count(kinds[-1])
     if kind == "first":

@@ -10,8 +10,7 @@ from typing import Literal, get_args
 from kernelpoint.arguments import check
 from kernelpoint.errors import ConfigError, shown
 
-Scope = Literal["workload", "cluster"]
-Bound = Literal["sequential", "fixed", "none"]
+Bound = Literal["sequential", "none"]
 Method = Literal["regression", "ratio", "mean", "separate_ratio"]
 Assume = Literal["repetitive", "ordinary", "hostile"]
 
@@ -32,8 +31,7 @@ class ErrorBudget:
         relative_error: half-width over estimate at which a run may stop, above 0 and below 1.
         confidence: 1 - alpha, between 0 and 1 exclusive.
         counter: the counter, or ratio, whose total is bounded: the first target.
-        scope: "workload": its total; "cluster": the total of every cluster, each by itself at that confidence (Allegro).
-        bound: "sequential", "fixed" or "none"; see bounds.py.
+        bound: "sequential" (bounds.error_probability) or "none".
         further: relative errors of further targets, by counter or ratio.
 
     Raises:
@@ -47,7 +45,6 @@ class ErrorBudget:
     relative_error: float
     confidence: float = 0.95
     counter: str = "cycles"
-    scope: Scope = "workload"
     bound: Bound = "sequential"
     further: Mapping[str, float] = field(default_factory=dict)
 
@@ -61,11 +58,9 @@ class ErrorBudget:
                 )
         if self.counter in self.further:
             raise ConfigError(f"error_budget.{self.counter}: this target is given twice; give it once")
-        for name, allowed in (("scope", get_args(Scope)), ("bound", get_args(Bound))):
-            if not isinstance(value := getattr(self, name), str) or value not in allowed:
-                raise ConfigError(
-                    f"error_budget.{name}: {shown(value)} is not allowed; give one of {', '.join(allowed)}"
-                )
+        if not isinstance(self.bound, str) or self.bound not in get_args(Bound):
+            allowed = ", ".join(get_args(Bound))
+            raise ConfigError(f"error_budget.bound: {shown(self.bound)} is not allowed; give one of {allowed}")
 
     @cached_property
     def targets(self) -> dict[str, float]:

@@ -132,7 +132,7 @@ class Look:
     >>> from kernelpoint.estimation import Design, Engine, ErrorBudget, passes
     >>> engine = Engine(Design(np.zeros(9, int), np.array([2]), np.linspace(0, 0.9, 9)), ErrorBudget(0.05))
     >>> *_, look = passes(engine, ("cycles",), np.full(9, 7.0))
-    >>> look.met, look.estimates["cycles"].estimate, [estimate.counter for estimate in look.budgeted("cycles", "workload")]
+    >>> look.met, look.estimates["cycles"].estimate, [estimate.counter for estimate in look.budgeted("cycles")]
     (True, 63.0, ['cycles'])
     """
 
@@ -146,13 +146,12 @@ class Look:
     warnings: list[str] = field(default_factory=list)
     open_unit: OpenUnit | None = None
 
-    def budgeted(self, counter: str, scope: str) -> list[Estimate]:
-        """Estimates that an error budget on a counter, or a ratio, is about: of the whole, or of each of its parts."""
+    def budgeted(self, counter: str) -> list[Estimate]:
+        """Estimates that an error budget on a counter, or a ratio, is about: of the whole, or of each domain."""
         if counter in self.ratios:
             return [self.ratios[counter]]
-        parts = self.clusters if scope == "cluster" else self.domains
-        return [part.estimates[counter] for part in parts] or [self.estimates[counter]]
+        return [part.estimates[counter] for part in self.domains] or [self.estimates[counter]]
 
     def meets(self, budget: ErrorBudget) -> bool:
         """True if it meets the budget of one target."""
-        return all(one.meets(budget.relative_error) for one in self.budgeted(budget.counter, budget.scope))
+        return all(one.meets(budget.relative_error) for one in self.budgeted(budget.counter))

@@ -30,7 +30,6 @@ class Cell:
     relative_error: float
     seed: int
     confidence: float = 0.95
-    scope: str = "workload"
     bound: str | None = None
 
 
@@ -201,7 +200,7 @@ def _validation_launches(
 
 
 def _config(cell: Cell) -> Config:
-    budget: dict[str, Any] = {"relative_error": cell.relative_error, "confidence": cell.confidence, "scope": cell.scope}
+    budget: dict[str, Any] = {"relative_error": cell.relative_error, "confidence": cell.confidence}
     if cell.bound is not None:
         budget["bound"] = cell.bound
     return parse_config({"version": 1, "policy": cell.policy, "seed": cell.seed, "error_budget": budget})

@@ -97,7 +97,7 @@ class ResultsFile:
 
 
 def cells(policies: Sequence[str], budgets: Sequence[float], seeds: int, *settings: Any) -> Iterator[Cell]:
-    """Every policy at every budget with every seed; settings: confidence, scope and bound of each."""
+    """Every policy at every budget with every seed; settings: confidence and bound of each."""
     return (Cell(*place, *settings) for place in product(policies, budgets, range(seeds)))
 
 

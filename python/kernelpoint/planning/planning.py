@@ -225,7 +225,7 @@ def origin_of(config: Config, policy: type[Policy], population: Population, need
     if population.described is not None:
         origin["deterministic"] = population.described.is_deterministic
     if policy.uses_budget:
-        origin["error_budget"] = config.error_budget.model_dump(include={"relative_error", "confidence", "scope"})
+        origin["error_budget"] = config.error_budget.model_dump(include={"relative_error", "confidence"})
     if Need.MODEL in needs and population.model_source is not None:
         origin["fast_model"] = population.model_source.identity()
     if Need.EMBEDDINGS in needs:

@@ -125,9 +125,7 @@ def check_range_targets(config: Config, policy: type[Policy], ranges: Ranges | N
             raise ConfigError(
                 f"{where}, which `ranges: {config.ranges}` has not{near}; `decode/*` are all ranges in decode"
             )
-        if wanted.scope != "workload" or config.selection is not None or policy.bound_for(config) == "none":
-            raise ConfigError(
-                f"{where}; allowed with scope workload, without a selection, and a policy that states a bound"
-            )
+        if config.selection is not None or policy.bound_for(config) == "none":
+            raise ConfigError(f"{where}; allowed without a selection, and with a policy that states a bound")
         if ratios := sorted(errors.keys() & RATIOS.keys()):
             raise ConfigError(f"{where} with {ratios[0]!r}, which is a ratio; allowed: counters that add up")

@@ -120,7 +120,7 @@ def populations_of_any_size_are_estimated(name: str) -> None:
 
 def launches_of_equal_cost_are_estimated_exactly(name: str) -> None:
     """Weights add up to the population, or to its work, with a bound and without."""
-    bounds: tuple[Bound, ...] = ("none", "fixed")
+    bounds: tuple[Bound, ...] = ("none", "sequential")
     for bound in bounds:
         _, look, y = run(name, bound=bound)
         assert _near(_estimate(look), float(y.sum())), f"bound {bound}: weights do not add up"
@@ -168,7 +168,7 @@ def bounds_estimates_and_documentation_are_stated(name: str) -> None:
     """A policy declares its bounds and its estimator; a purposive sample states no bound."""
     kind = load_policy(name)
     assert kind.__doc__, "no docstring"
-    assert kind.bounds and set(kind.bounds) <= {"sequential", "fixed", "none"}
+    assert kind.bounds and set(kind.bounds) <= {"sequential", "none"}
     assert kind.estimates and set(kind.estimates) <= {"regression", "ratio", "mean", "separate_ratio"}
     policy, population = make(name)
     if _design(policy, population).chosen is not None:

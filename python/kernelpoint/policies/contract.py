@@ -30,7 +30,7 @@ class Policy(ABC):
     """
 
     counters: ClassVar[tuple[str, ...]] = ()
-    bounds: ClassVar[tuple[Bound, ...]] = ("sequential", "fixed", "none")
+    bounds: ClassVar[tuple[Bound, ...]] = ("sequential", "none")
     estimates: ClassVar[tuple[Method, ...]] = ("regression", "ratio", "mean")
     uses_budget: ClassVar[bool] = False
     online: ClassVar[bool] = False
@@ -88,7 +88,7 @@ class Policy(ABC):
             counter: its first target.
         """
         wanted = config.error_budget
-        return ErrorBudget(wanted.relative_error, wanted.confidence, counter, wanted.scope, cls.bound_for(config))
+        return ErrorBudget(wanted.relative_error, wanted.confidence, counter, cls.bound_for(config))
 
     @classmethod
     def estimate_for(cls, config: Config) -> Method:

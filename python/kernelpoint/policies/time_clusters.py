@@ -59,7 +59,7 @@ class TimeClusters(Policy):
             Field(gt=0, lt=1, description="relative error that samples are sized for"),
         ] = None
 
-    bounds: ClassVar[tuple[Bound, ...]] = ("none", "sequential", "fixed")
+    bounds: ClassVar[tuple[Bound, ...]] = ("none", "sequential")
     estimates: ClassVar[tuple[Method, ...]] = ("mean", "regression", "ratio")
     uses_budget = True
     promises_budget = True

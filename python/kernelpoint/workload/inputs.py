@@ -43,8 +43,7 @@ def why_unassisted(config: Config, population: Population) -> str | None:
     budget = config.error_budget
     reasons = {
         "`fast_model: off`": config.fast_model == "off",
-        f"`error_budget.scope: {budget.scope}`": budget.scope != "workload",
-        f"`error_budget.bound: {budget.bound}`": budget.bound not in ("sequential", "fixed"),
+        f"`error_budget.bound: {budget.bound}`": budget.bound != "sequential",
         f"`estimate: {config.estimate}`": config.estimate != "regression",
         "several applications run": len(population.counts) != 1,
         "no trace list is on disk": population.model is None and population.model_source is None,

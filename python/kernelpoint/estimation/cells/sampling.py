@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.errors import ConfigError, JournalError
+from kernelpoint.errors import JournalError
 from kernelpoint.estimation import constants
 from kernelpoint.estimation.bounds import relative
 from kernelpoint.estimation.budget import ErrorBudget
@@ -55,8 +55,6 @@ class CellSampling(Sampling):
     """
 
     def __init__(self, design: AssistedDesign, budget: ErrorBudget, ratios: Ratios | None = None) -> None:
-        if budget.scope != "workload":
-            raise ConfigError(f"error_budget.scope: {budget.scope!r} is not allowed with predictions; give workload")
         super().__init__(design.size, budget, ratios)
         self.design = design
         self.target = self._counted(budget.counter)

@@ -96,7 +96,7 @@ class MeasurementErrors:
             return wanted  # nothing to give away, or no sample can meet it
         allowed = wanted.relative_error - bias
         share = (math.hypot(own, random) if random else own) / allowed
-        if self._own and (wanted.scope == "cluster" or reach.domains is not None):
+        if self._own and reach.domains is not None:
             share = OWN_ERROR_SHARE  # of each part by itself: known after the look only
         share = min(OWN_ERROR_SHARE, share) if self._own else share
         return replace(wanted, relative_error=allowed * math.sqrt(1.0 - share * share))

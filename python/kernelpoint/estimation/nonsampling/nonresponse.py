@@ -89,7 +89,7 @@ def with_nonresponse(
 
 def part_added(before: Look, after: Look, budget: ErrorBudget) -> float:
     """The largest part of an estimate that its half-width grew by; nan where no bound is stated."""
-    pairs = zip(*(look.budgeted(budget.counter, budget.scope) for look in (before, after)), strict=True)
+    pairs = zip(*(look.budgeted(budget.counter) for look in (before, after)), strict=True)
     added = [(b.half_width - a.half_width) / abs(b.estimate) if b.estimate else math.inf for a, b in pairs]
     return max(added, default=0.0)
 

@@ -29,7 +29,7 @@ class Design:
         u: float64 [N], permanent random numbers in [0, 1) (randomness.permanent_random_numbers).
         x: float64 [N] or None, covariate known beforehand (work); needed by "ratio", used by "regression".
         cost: float64 [H] or None, expected cost of one draw, in any unit; None means equal. Observed means replace it.
-        clusters: int [H] or None, cluster of each stratum (0 ... C - 1): scope "cluster", regression lines, reports.
+        clusters: int [H] or None, cluster of each stratum (0 ... C - 1): regression lines, reports.
         chosen: int [..] or None, a purposive sample: exactly these units represent their strata. Nothing is drawn at
             random, so no bound can be stated, and the sample never grows.
         balanced: whether samples are spread over the run (spread_over_run.py), and variances taken from neighbours.

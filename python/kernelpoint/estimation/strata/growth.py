@@ -82,8 +82,8 @@ def next_sizes(look: Inference, prior_cost: Floats | None) -> tuple[Ints, Kind]:
 def _sizes_of_target(look: Inference, prior_cost: Floats | None) -> tuple[Ints, Kind]:
     """`next_sizes` for a budget with one target.
 
-    Neyman allocation over all strata of a group jointly, the group being the workload (each domain of it) or, in scope
-    "cluster", each cluster that has not met the budget. The variance allowed is (margin * eps * that / t)^2, t the
+    Neyman allocation over all strata of a group jointly, the group being the workload, or each domain of it that
+    has not met the budget. The variance allowed is (margin * eps * that / t)^2, t the
     quantile of the next look at the degrees of freedom expected there, and margin 1 / SIZING_MARGIN. In the early passes no
     stratum grows by more than MAX_GROWTH_FACTOR: where one would have to, its spread is still a guess from few draws (or from
     other strata), and a pass that first learns it is cheaper than one sized for the guess. Such a pass is "learning", any

@@ -195,10 +195,8 @@ class Inference:
 
     @property
     def target_groups(self) -> Groups:
-        """The groups that have to meet the budget, each by itself: clusters, or domains (one where there are none)."""
-        if self.targets.budget.counter in self.targets.ratios:
-            return self.whole
-        return self.clusters if self.targets.budget.scope == "cluster" else self.domains
+        """The groups that have to meet the budget, each by itself: domains (one where there are none)."""
+        return self.whole if self.targets.budget.counter in self.targets.ratios else self.domains
 
     def budgeted(self) -> list[Estimate]:
         """The estimates that the budget is about: one for each of `target_groups`."""

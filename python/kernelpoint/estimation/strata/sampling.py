@@ -52,10 +52,6 @@ class StrataSampling(Sampling):
             raise ConfigError(
                 f"estimate: {method!r} needs a covariate, and the design has none; give regression or mean"
             )
-        if budget.scope == "cluster" and budget.counter in (ratios or {}):
-            raise ConfigError(
-                f"error_budget.scope: 'cluster' bounds totals, and {budget.counter!r} is a ratio of totals"
-            )
         if method == "separate_ratio" and design.chosen is None:
             raise ConfigError("estimate: 'separate_ratio' is biased in small samples; it serves purposive designs only")
         super().__init__(len(design.strata), budget, ratios)

@@ -79,10 +79,10 @@ class Stem(TimeClusters):
     """STEM+ROOT (MICRO 2025, DOI 10.1145/3725843.3757107).
 
     Launches of a kernel (by name) are split by their profiled times (ROOT); each cluster gets a random sample whose size
-    makes the profiled times meet the error budget (STEM). With `scope: workload` all clusters share the budget (joint form,
-    eq. 6); with `scope: cluster` each meets it by itself (eq. 3). The estimate is the sum over clusters of N_i times the
-    sample mean. The method's bound is the budget itself: a promise from the profile's variances, not from the run.
-    Naming `error_budget.bound` instead makes the run measure a bound and grow the sample until it is met.
+    makes the profiled times meet the error budget (STEM). All clusters share the budget (joint form, eq. 6). The estimate is
+    the sum over clusters of N_i times the sample mean. The method's bound is the budget itself: a promise from the profile's
+    variances, not from the run. Naming `error_budget.bound` instead makes the run measure a bound and grow the sample until it
+    is met.
 
     Words: cluster = stratum; m = sample size; sigma and mu are those of the profile.
 
@@ -97,6 +97,4 @@ class Stem(TimeClusters):
         """ROOT's clusters, with STEM's sizes."""
         leaves = clusters_of(times, kernel, z_over_eps)
         N, mean, deviation = (np.array([getattr(leaf, name) for leaf in leaves]) for name in ("N", "mean", "deviation"))
-        if self.config.error_budget.scope == "workload":
-            return leaves, joint_sizes(N, mean, deviation, z_over_eps)
-        return leaves, np.array([sample_size(leaf.N, leaf.mean, leaf.deviation, z_over_eps) for leaf in leaves])
+        return leaves, joint_sizes(N, mean, deviation, z_over_eps)
