@@ -152,7 +152,7 @@ def plan(options: argparse.Namespace, folder: Path) -> None:
     budget = budget_of(config, policy, HostInfo(simulator="benchmark"))
     engine = steps("engine, first draw", lambda: Engine(made.design, budget))
     steps.end()
-    size = output.stat().st_size / len(made.design.strata)
+    size = output.stat().st_size / len(made.design.labels)
     print(f"{len(engine.drawn()):,} launches drawn first; the plan's file: {size:.1f} bytes a launch")
     steps("plan, read", lambda: Plan.load(output, population.u))
 

@@ -1,11 +1,16 @@
 """Do STEM and Allegro behave as published, and which launch of an instruction sequence may represent the others?
 
     python lab/coverage/methods.py sweep --seeds 20
+    python lab/coverage/methods.py times --seeds 60 --budgets 0.05,0.01,0.005
     python lab/coverage/methods.py representatives
 
 sweep: harmonic mean of speedups and mean |error| over the shared profiles, planned from the times that they are judged on: STEM
 in three forms, Allegro, and random samples as large as theirs. Speedups follow how often a workload repeats itself, so only the
 direction compares.
+
+times: share of runs that are right and geometric mean of speedups over the shared profiles, all methods planned from the times
+that they are judged on, times exp(N(0, noise)): `kernelpoint`, with a bound that it measures, STEM and Allegro, whose bound is
+their promise, and random samples as large as those of `kernelpoint`.
 
 representatives: the first, middle and last launch of each sequence on simpletorch in Accel-Sim, with launch latency and
 without. `kernelpoint compare` shows the policies there.
@@ -19,15 +24,17 @@ from statistics import NormalDist
 
 import numpy as np
 from populations import PROFILES, Population, population
-from runs import Numbers, arguments, bias, mean, percent, print_table, speedup, text_of
+from runs import Numbers, arguments, bias, mean, percent, print_table, share, speedup, text_of
 
-from kernelpoint.estimation import Design, Engine, ErrorBudget
+from kernelpoint.estimation import Design, Engine, ErrorBudget, Prediction
 from kernelpoint.policies.methods.allegro import split
 from kernelpoint.policies.methods.stem import clusters_of, joint_sizes, sample_size
 from kernelpoint.policies.time_clusters import Leaf, clustered_design
-from kernelpoint.randomness import permanent_random_numbers
+from kernelpoint.randomness import generator, permanent_random_numbers
 from kernelpoint.workload import Population as Known
 
+NOISES = (0.0, 0.05, 0.15)  # standard deviation of the logarithm of a known time over the true one
+TIMED = ("kernelpoint", "stem joint (eq. 6 over all)", "allegro", "random")
 LATENCY = 5000  # cycles of each launch on SM7_QV100
 Judged = tuple[float, float]  # harmonic mean of speedups, mean |error|
 
@@ -94,6 +101,41 @@ def sweep(budgets: Sequence[float], seeds: int) -> Iterator[tuple[Sequence[objec
     yield ("random, 0.1 % of the launches", "-"), [judged(one, random_sample(one, 1000.0), seeds) for one in workloads]
 
 
+def known_times(people: Population, noise: float) -> Population:
+    """The population with its times as observed predictions, off by noise; one noise for all seeds."""
+    off = generator(0, f"times {people.name}").lognormal(0.0, noise, len(people.y))
+    return replace(people, predictions={"cycles": Prediction(people.y * off, is_observed=True)})
+
+
+def by_times(people: Population, eps: float, seeds: int, method: str) -> tuple[float, float]:
+    """Share of right runs, and mean share of the total that they simulate."""
+    if method == "kernelpoint":
+        runs = [people.run(ErrorBudget(eps), seed) for seed in range(seeds)]
+        return float(np.mean([run.held() for run in runs])), float(np.mean([run.spent for run in runs]))
+    if method == "random":
+        design = random_sample(people, 1.0 / by_times(people, eps, min(seeds, 5), "kernelpoint")[1])
+    else:
+        told = np.asarray(people.predictions["cycles"].mean)
+        design = planned(method, replace(people, y=told), eps)
+    samples = (sampled(people, replace(design, u=permanent_random_numbers(s, 0, len(people.y)))) for s in range(seeds))
+    speeds, errors = np.array(list(samples)).T
+    return float((np.abs(errors) <= eps).mean()), float((1.0 / speeds).mean())
+
+
+def times(
+    budgets: Sequence[float], seeds: int, names: Sequence[str] = PROFILES
+) -> Iterator[tuple[Sequence[object], Numbers]]:
+    """A row for each noise, method and budget; two numbers for each workload."""
+    workloads = [population(name) for name in names]
+    for noise in NOISES:
+        noisy = [known_times(people, noise) for people in workloads]
+        for method in TIMED:
+            for eps in budgets:
+                found = [by_times(people, eps, seeds, method) for people in noisy]
+                label = f"{100 * noise:g} %", method.partition(" (")[0], text_of(eps)
+                yield label, [(right, right, spent) for right, spent in found]
+
+
 def representatives() -> Iterator[tuple[Sequence[object], Numbers]]:
     """A row for each choice."""
     people = population("simpletorch accelsim")
@@ -106,17 +148,28 @@ def representatives() -> Iterator[tuple[Sequence[object], Numbers]]:
         yield (name,), [(len(units), 1.0 / speed, error, error * total / (total - LATENCY * len(stream)))]
 
 
+def geometric(values: np.ndarray) -> str:
+    return f"{np.exp(-np.log(values).mean()):.1f}x"
+
+
+def least(values: np.ndarray) -> str:
+    return f"{values.min():.2f}"
+
+
 def harmonic(values: np.ndarray) -> str:
     return speedup(1.0 / values)
 
 
 def main() -> None:
     parser = arguments(__doc__, 20, "0.03,0.05,0.10,0.25")
-    parser.add_argument("what", choices=("sweep", "representatives"))
+    parser.add_argument("what", choices=("sweep", "times", "representatives"))
     options = parser.parse_args()
     if options.what == "sweep":
         rows = sweep(options.budgets, options.seeds)
         print_table(["method", "epsilon"], {"speedup": harmonic, "error": percent}, rows)
+    elif options.what == "times":
+        rows = times(options.budgets, options.seeds)
+        print_table(["noise", "method", "budget"], {"right": share, "least": least, "speedup": geometric}, rows)
     else:
         columns = {"simulated": mean, "speedup": speedup, "error": bias, "beyond latency": bias}
         print_table(["launch of each sequence"], columns, representatives())

@@ -79,14 +79,14 @@ class Population(Launches):
     Attributes:
         known: inputs of the shipped policy; None where it has predictions.
         counters: truth of other counters, float64 [N] by name.
-        predictions: float64 [N] by counter; None: the policy runs without.
+        predictions: by counter, a Prediction or its mean; None: the policy runs without.
         lines: correction line of each launch, None: that of its kernel.
     """
 
     name: str = ""
     known: Known | None = None
     counters: Mapping[str, np.ndarray] = field(default_factory=dict)
-    predictions: Mapping[str, np.ndarray] | None = None
+    predictions: Mapping[str, Any] | None = None
     lines: np.ndarray | None = None
     assume: str = "ordinary"
 
@@ -117,7 +117,7 @@ class Population(Launches):
 
 def last_look(engine: Engine, counters: tuple[str, ...], values: np.ndarray) -> Look:
     """Passes until the budget is met or nothing is left to draw. Reports of single clusters are left out, for speed."""
-    with mock.patch.object(Inference, "_parts", lambda self, groups, name: []):
+    with mock.patch.object(Inference, "_parts", lambda self, *parts: []):
         *_, look = passes(engine, counters, values)
     return look
 

@@ -47,7 +47,7 @@ def select(
 ) -> None:
     """Choose the launches to trace from a census or a profile, and write the tracer's input.
 
-    Of each stratum (names, shapes, neighbours, times where a profile knows them) the launches of the first pass are traced,
+    Of each stratum (names, shapes, neighbours) the launches of the first pass are traced,
     and spare ones for later passes. Forecasts launches, disk space and simulation time. The folder
     gets selection.kpselect for the run, the tracer's files, and trace.sh, which runs the tracer.
 

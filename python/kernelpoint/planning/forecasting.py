@@ -248,8 +248,9 @@ def _known(population: Population, plan: Plan) -> tuple[np.ndarray, str] | None:
     """float64 [N], positive: cycles, time or instructions of each launch, and their name."""
     model, profile = population.model, population.profile
     if isinstance(plan.design, AssistedDesign):
-        cycles = plan.design.means["cycles"]
-        values, source = np.where(cycles > 0.0, cycles, np.nan), "the fast model's cycles"
+        cycles = plan.design.known["cycles"]
+        source = "the profile's times" if cycles.is_observed else "the fast model's cycles"
+        values = np.where(cycles.mean > 0.0, cycles.mean, np.nan)
     elif model is not None:
         values, source = model.counters["cycles"], "the fast model's cycles"
     elif profile is not None and np.isfinite(profile.time).any():

@@ -15,7 +15,7 @@ from kernelpoint.errors import ConfigError, PlanError, shown
 from kernelpoint.estimation import AssistedDesign, Design, Prediction, TwoPhaseDesign
 from kernelpoint.planning.forecast import Forecast
 
-FORMAT_VERSION = 7
+FORMAT_VERSION = 8
 _STRATA_PARTS = tuple(f.name for f in fields(Design) if f.name != "u")
 _ASSISTED_PARTS = ("groups", "assume", "lines")
 _PREDICTION_PARTS = tuple(f.name for f in fields(Prediction))
@@ -225,6 +225,6 @@ def _check_arrays(design: dict[str, Any], streams: dict[str, np.ndarray | None],
 
 def _check_predictions(known: list[dict[str, Any]], units: int) -> None:
     """ValueError where predictions are not one number for each unit."""
-    for name, values in (part for one in known for part in one.items()):
+    for name, values in (part for one in known for part in one.items() if part[0] != "is_observed"):
         if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or values.shape != (units,):
             raise ValueError(f"a prediction's {name} is {shown(values)}; expected {units} numbers")

@@ -36,8 +36,8 @@ NEXT = "next"  # folder beside a selection for the one that continues it
 def draw(census: Census, config: Config, spare: float, log: Log) -> tuple[Selection, np.ndarray]:
     """A selection of the launches of a census, and the launches of its first pass, int64 [n].
 
-    The policy makes its design as for a run with a profile and no traces: from names, shapes, neighbours, and times where
-    they are known.
+    The policy makes its design as for a run with a profile and no traces: from names, shapes and neighbours; times,
+    where they are known, are the covariate.
 
     Args:
         spare: draws traced in each stratum over those of the first pass.

@@ -41,7 +41,7 @@ _SIZED_BY = (*_STOPPED_BY, "config.error_budget.counter")
 _FURTHER = "config.error_budget.further"
 _RANGES = "config.error_budget.ranges"  # each has a sample of its own
 _WHY_SIZED = (
-    "where the fast model predicts, the sample is sized for the error budget before the first launch, so a run cannot go on to "
+    "where launches are predicted, the sample is sized for the error budget before the first launch, so a run cannot go on to "
     "another budget; a new one takes its results over: name another `journal:`, and this one with `results_from:`"
 )
 # If these are equal, a launch that begins with replayed state has the same result in either run.

@@ -213,7 +213,7 @@ def drawn_whole(
     Args:
         begun_with: hashes of the journal that the run goes on with, if any: the run stays what it began as.
     """
-    if frame is None or OF_TOTAL not in frame.design.means:
+    if frame is None or OF_TOTAL not in frame.design.computed:
         return None
     design = Design.take_all(frame.design.u)
     hashes = {**frame.hashes, "design": hash_design(design)}

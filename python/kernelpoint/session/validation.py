@@ -103,7 +103,7 @@ def why_not_checked(setup: Setup) -> str:
 def has_trajectories(setup: Setup) -> bool:
     """True if predictions include the scatter of launches over equally likely trajectories of the
     list."""
-    known = {} if setup.frame is None else setup.frame.design.means
+    known = {} if setup.frame is None else setup.frame.design.computed
     return OF_TOTAL in known and setup.budget.counter == "cycles"
 
 
@@ -359,7 +359,7 @@ def check_without_validation(setup: Setup) -> ReplayCheck:
     if reason or not has_trajectories(setup) or not _states_a_bound_on_some(setup):
         return ReplayCheck(reason=reason)
     assert setup.frame is not None, "has_trajectories says that there is one"
-    predictions, model = setup.frame.design.means, simulator_of(setup.frame.population.paths).cores
+    predictions, model = setup.frame.design.computed, simulator_of(setup.frame.population.paths).cores
     assert model is not None, "a model of the cores made these predictions"
     of_mean = setup.config.replay.total == "mean"
     error = trajectory_error(

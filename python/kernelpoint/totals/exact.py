@@ -62,7 +62,7 @@ def _told(plan: Plan, candidate: tuple[str, ...]) -> np.ndarray | None:
 
 def _sectors(plan: Plan, name: str) -> np.ndarray | None:
     """The model's count from traces, nan of launches that it could not read; None of any other counter."""
-    predictions = plan.design.means
+    predictions = plan.design.computed
     if name not in SECTORS or name not in predictions or plan.first_phase is not None:
         return None
     return np.where(np.asarray(plan.design.labels) < 0, np.nan, predictions[name])

@@ -40,7 +40,7 @@ def with_proportional(look: Look, engine: Engine, plan: Plan, stay: Iterable[str
         engine: with the results; stay: counters whose estimates stay, such as those that the traces tell.
     """
     groups, units = np.asarray(plan.design.labels), engine.results.units
-    predictions = plan.design.means
+    predictions = plan.design.computed
     if not predictions or plan.first_phase is not None or len(units) == len(groups) or not look.index:
         return look
     results = engine.results.of(units)

@@ -8,6 +8,7 @@ from kernelpoint.workload.inputs import Available as Available
 from kernelpoint.workload.inputs import Need as Need
 from kernelpoint.workload.inputs import check_available as check_available
 from kernelpoint.workload.inputs import complete as complete
+from kernelpoint.workload.inputs import why_no_cells as why_no_cells
 from kernelpoint.workload.inputs import why_unassisted as why_unassisted
 from kernelpoint.workload.inputs import with_profile as with_profile
 from kernelpoint.workload.launch_lists import population_for as population_for

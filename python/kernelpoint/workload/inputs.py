@@ -30,25 +30,38 @@ class Need(enum.Enum):
     PROFILE = "profile"  # times or counters of every launch, known from elsewhere: Population.profile
 
 
-def why_unassisted(config: Config, population: Population) -> str | None:
-    """Reason why the estimate of a run does not rest on the fast model's predictions; None where it may.
+def why_no_cells(config: Config, population: Population) -> str | None:
+    """Reason why the estimate of a run cannot rest on predictions of launches, whatever their source; None where it may.
 
     Predictions serve the total of one application, estimated by regression.
+
+    >>> from kernelpoint.config import parse_config
+    >>> from kernelpoint.workload import Population
+    >>> why_no_cells(parse_config({"version": 1, "policy": "random", "estimate": "mean"}, "keys"), Population((6,), seed=0))
+    '`estimate: mean`'
+    """
+    budget = config.error_budget
+    reasons = {
+        f"`error_budget.bound: {budget.bound}`": budget.bound != "sequential",
+        f"`estimate: {config.estimate}`": config.estimate != "regression",
+        "several applications run": len(population.counts) != 1 or population.is_part,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), None)
+
+
+def why_unassisted(config: Config, population: Population) -> str | None:
+    """Reason why the estimate of a run does not rest on the fast model's predictions; None where it may.
 
     >>> from kernelpoint.config import parse_config
     >>> from kernelpoint.workload import Population
     >>> why_unassisted(parse_config({"version": 1, "policy": "random"}, "keys"), Population(counts=(6,), seed=0))
     'no trace list is on disk'
     """
-    budget = config.error_budget
-    reasons = {
-        "`fast_model: off`": config.fast_model == "off",
-        f"`error_budget.bound: {budget.bound}`": budget.bound != "sequential",
-        f"`estimate: {config.estimate}`": config.estimate != "regression",
-        "several applications run": len(population.counts) != 1,
-        "no trace list is on disk": population.model is None and population.model_source is None,
-    }
-    return next((reason for reason, holds in reasons.items() if holds), None)
+    if config.fast_model == "off":
+        return "`fast_model: off`"
+    if (reason := why_no_cells(config, population)) is not None:
+        return reason
+    return "no trace list is on disk" if population.model is None and population.model_source is None else None
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,7 @@ class Population:
         to_trace: True if the launches that a design draws are yet to be traced: a selection, whose results will be simulated.
         measured: True if results are times that a GPU took, not those of a simulator.
         first_process: number of the first process; above 0 only in a part of a larger population.
+        is_part: True of one process of several, whose designs are joined.
         pool: workers that read, embed and predict; None: this process. Nothing else depends on it.
 
     >>> population = Population((3, 2), seed=0)
@@ -66,6 +67,7 @@ class Population:
     to_trace: bool = False
     measured: bool = False
     first_process: int = 0
+    is_part: bool = False
     pool: Pool | None = field(default=None, repr=False, compare=False)
     _fingerprints: dict[tuple[Any, ...], Fingerprint] = field(default_factory=dict, repr=False, compare=False)
 
@@ -237,6 +239,7 @@ class Population:
             model=None if self.model is None else self.model.take(np.arange(first, last)),
             model_source=None,  # the model runs over whole populations
             first_process=self.first_process + number,
+            is_part=self.is_part or len(self.counts) > 1,
         )
 
 

@@ -63,6 +63,8 @@ class Prediction:
         mean: value in the total, 0 or more.
         replayed: value that a draw has, where that is another one.
         spread: standard deviation of values about their prediction, if it is known beforehand.
+        is_observed: True if values were observed elsewhere, launch by launch (times), so that they are off alone, and in any
+            unit; False if a model computes them, which is off for whole kernels.
 
     >>> Prediction(np.ones(3), spread=np.full(3, 0.1)).of(np.array([1])).spread.tolist()
     [0.1]
@@ -71,11 +73,12 @@ class Prediction:
     mean: Floats
     replayed: Floats | None = None
     spread: Floats | None = None
+    is_observed: bool = False
 
     def of(self, units: NDArray[np.integer]) -> Prediction:
         """The predictions of some units."""
-        parts = (getattr(self, part.name) for part in fields(self))
-        return Prediction(*(None if values is None else values[units] for values in parts))  # type: ignore[arg-type]
+        parts = {part.name: getattr(self, part.name) for part in fields(self)}
+        return replace(self, **{name: one[units] for name, one in parts.items() if isinstance(one, np.ndarray)})
 
 
 @dataclass(frozen=True)
@@ -153,6 +156,11 @@ class AssistedDesign:
     def means(self) -> dict[str, Floats]:
         """The mean of each prediction by counter, float64 [N]."""
         return {name: one.mean for name, one in self.known.items()}
+
+    @property
+    def computed(self) -> dict[str, Floats]:
+        """The mean of each prediction that a model computes, by counter, float64 [N]."""
+        return {name: one.mean for name, one in self.known.items() if not one.is_observed}
 
     @property
     def labels(self) -> NDArray[np.integer]:

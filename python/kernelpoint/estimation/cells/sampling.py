@@ -134,9 +134,11 @@ class CellSampling(Sampling):
 
     def set_scales(self) -> None:
         """Ratio of every counter to the one whose predictions serve for it, of all draws, each for the units of its cell: the
-        combined ratio estimator (Cochran 1977, section 6.11), whose bias is of the order 1 / draws. 1 where it has its own.
+        combined ratio estimator (Cochran 1977, section 6.11), whose bias is of the order 1 / draws. 1 where a model computes
+        its own; observed values may be in any unit.
         """
-        names = [name for name in self.counters if name not in self.design.predictions]
+        known = self.design.known
+        names = [name for name in self.counters if name not in known or known[name].is_observed]
         self._scales = {}
         if not names or self._parts.whole:
             return

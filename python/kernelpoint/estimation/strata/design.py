@@ -131,6 +131,11 @@ class Design:
         return {}
 
     @property
+    def computed(self) -> dict[str, NDArray[np.float64]]:
+        """Predictions that a model computes, by counter: none."""
+        return {}
+
+    @property
     def expected(self) -> NDArray[np.float64] | None:
         """Expectation of each unit up to a factor, float64 [N]: the covariate, or None."""
         return self.x

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernelpoint.clustering import run_features, threshold_clusters
 from kernelpoint.estimation import AssistedDesign, Assume, Design, ErrorBudget, Prediction, stratify
 from kernelpoint.policies.contract import Policy
-from kernelpoint.policies.labels import averaged, context, first_of_each_process, refined, steps, varying_context
+from kernelpoint.policies.labels import context, first_of_each_process, varying_context
 from kernelpoint.policies.methods.random import simple_random_sample
-from kernelpoint.workload import Available, Descriptions, Need, Population, usable, why_unassisted
+from kernelpoint.workload import Available, Descriptions, Need, Population, usable, why_no_cells, why_unassisted
 
 # Model: what a launch costs before anything is simulated, in cycles, up to a factor: launch latency plus the warp
 # instructions of one of the SMs it spreads over. It shares out the first draws and is the covariate of the regression; the
@@ -25,7 +27,6 @@ CLUSTER_SPREADS: tuple[float, ...] = (0.3, 0.05, 0.02, 0.01)
 # A description's name and amount of work say little of the cost: a list of 25 kinds whose cycles no shape predicts
 # (tests/hosts/test_described.py) took 1,988 of 2,000 launches with CLUSTER_SPREADS.
 DESCRIBED_SPREADS: tuple[float, ...] = (1.5, 0.5, 0.02, 0.01)
-PROFILE_SPREADS: tuple[float, ...] = (0.3, 0.15, 0.1, 0.05)
 # Names and shapes hide arguments, which only the context tells apart: one neighbour on each side, or two, and the nearest ones
 # whose kernels come in several shapes. Without the latter where launches are yet to be traced: then the traces tell, and
 # simpleopacus at 5 % has 525 launches traced in place of 2,095, with as small an error.
@@ -52,19 +53,16 @@ CLUSTER_DISTANCE = 0.3  # embeddings of length 1 closer than this open no new cl
 class KernelPoint(Policy):
     """Design section 4: strata frozen beforehand, permanent random numbers, passes, pooled variances, regression on work.
 
-    Where every launch is traced, the fast model's predictions are the covariates of every counter, and the engine makes
-    cells from them (estimation/cells/sampling.py); kernels are the groups that the model may be off alike for. Nothing is
-    embedded then.
+    Predictions are the covariates of the counters, and the engine makes cells from them (estimation/cells/sampling.py);
+    kernels are the groups that they may be off alike for. They come from the fast model, where every launch is traced; else
+    from the times of a profile, or a simulator's own forecast of the cost (workload/described.py). A traced launch without a
+    time is predicted by its work. Nothing is embedded then.
 
-    Without predictions (workload.why_unassisted) but with traces, cells nest in four levels: streams whose embeddings are
-    near (cluster; kernels where a model was at hand and predicts few launches), of about equal work, equal streams, and
-    equal streams between equal neighbours (context). Without
-    traces, with a profile: equal kernels, where it has times those within a factor of two and within a tenth, equal
-    signature (kernel, grid, block, registers, shared memory), equal context. Context is here of equal neighbours, and where
-    nothing is to be traced of equal nearest launches whose kernels come in several signatures too. With both, times from
-    elsewhere replace the amount of work and the expected cost (`labels.refined`).
-    Launches that describe themselves (workload/described.py) are treated as traced ones: their predicted costs are
-    predictions; without costs cells are equal names, about equal work, equal signature, equal context.
+    Without predictions strata nest in four levels. With traces: streams whose embeddings are near (cluster; kernels where
+    nothing is embedded), of about equal work, equal streams, and equal streams between equal neighbours (context). With
+    names and shapes: equal kernels, equal signature (kernel, grid, block, registers, shared memory), equal context of one and
+    of two neighbours on each side, and, where nothing is to be traced, of the nearest launches whose kernels come in several
+    signatures too. With descriptions without costs: equal names, about equal work, equal signature, equal context.
     Which cells become strata, and how many first draws each gets, is decided by cost-complexity pruning for the error
     budget (estimation.stratify); a random share of the strata gets a second draw, which carries the pooled variance.
     Launches that cannot be read, or that the profile lacks where there is nothing else, are simulated; so is the first of
@@ -77,20 +75,25 @@ class KernelPoint(Policy):
 
     @classmethod
     def inputs(cls, available: Available) -> frozenset[Need]:
-        """Traces and predictions; without predictions embeddings, and the profile that the user names. Times of another GPU
-        predict less well than the fast model of this one.
+        """Traces and predictions; without predictions the profile that the user names, and embeddings where it has no times.
+        Times of another GPU predict less well than the fast model of this one.
         """
-        profile = frozenset() if available.profile is None else frozenset({Need.PROFILE})
+        profile = available.profile
+        named = frozenset() if profile is None else frozenset({Need.PROFILE})
         if not available.traces:
-            return profile
-        return frozenset({Need.TRACES}) | (frozenset({Need.MODEL}) if available.model else {Need.EMBEDDINGS} | profile)
+            return named
+        if available.model:
+            return frozenset({Need.TRACES, Need.MODEL})
+        return named | {Need.TRACES} | (set() if profile is not None and profile.has_times else {Need.EMBEDDINGS})
 
     def design(self, population: Population) -> Design | AssistedDesign:
         """Strata, first sizes and the covariate; with predictions the groups of launches that they may be off alike for."""
         if why_unassisted(self.config, population) is None and _predicts_most(population):
-            return self._assisted(population)
+            return self._assisted(population, *_by_model(population))
         if population.described is not None and population.described.repeats_exactly:
             return Design.take_all(population.u)
+        if why_no_cells(self.config, population) is None and self._times_predict(population):
+            return self._assisted(population, *_by_times(population))
         if population.scan is None and population.profile is None:
             return simple_random_sample(population)
         levels, expected, known, spreads = _levels(population)
@@ -118,20 +121,54 @@ class KernelPoint(Policy):
         )
         return strata.design(population.u, population.seed)
 
-    def _assisted(self, population: Population) -> AssistedDesign:
-        """Groups are kernels; launches without a prediction are simulated."""
-        from kernelpoint.fast_model.predictions import REPLAYED, SPREAD  # here, because it needs the native reader
+    def _times_predict(self, population: Population) -> bool:
+        """True if a profile has times of most launches, for a budget on what goes with them."""
+        profile, described, counter = population.profile, population.described, self.config.error_budget.counter
+        if profile is None or not profile.has_times or population.to_trace or (described and described.has_costs):
+            return False
+        if counter not in profile.counters and any(part in counter for part in COLD_COUNTERS):
+            return False
+        return population.scan is None or 2 * int(np.isfinite(profile.time).sum()) >= population.size
 
-        model = population.model
-        assert model is not None
-        known = (model.counters["cycles"] > 0.0) & (population.kernels >= 0)
-        kernel = np.where(known, population.kernels, -1)
-        groups = np.unique(kernel, return_inverse=True)[1].ravel() - (0 if known.all() else 1)
-        means = usable(model, known)
-        replayed, spread = (means.pop(name, None) for name in (REPLAYED, SPREAD))
-        predictions = {name: Prediction(mean) for name, mean in means.items()}
-        predictions["cycles"] = Prediction(means["cycles"], replayed, spread)
+    def _assisted(
+        self, population: Population, predictions: dict[str, Prediction], predicted: NDArray[np.bool_]
+    ) -> AssistedDesign:
+        """Groups are kernels; launches that are not `predicted` are simulated."""
+        kernel = np.where(predicted & (population.kernels >= 0), population.kernels, -1)
+        groups = np.unique(kernel, return_inverse=True)[1].ravel() - int((kernel < 0).any())
         return AssistedDesign(predictions, groups.astype(np.int32), population.u, self.config.assume)
+
+
+def _by_model(population: Population) -> tuple[dict[str, Prediction], NDArray[np.bool_]]:
+    """The fast model's predictions, or those of the simulator, by counter; which launches they know."""
+    from kernelpoint.fast_model.predictions import REPLAYED, SPREAD  # here, because it needs the native reader
+
+    model = population.model
+    assert model is not None
+    known = (model.counters["cycles"] > 0.0) & (population.kernels >= 0)
+    means = usable(model, known)
+    replayed, spread = (means.pop(name, None) for name in (REPLAYED, SPREAD))
+    return {
+        name: Prediction(mean, *((replayed, spread) if name == "cycles" else ())) for name, mean in means.items()
+    }, known
+
+
+def _by_times(population: Population) -> tuple[dict[str, Prediction], NDArray[np.bool_]]:
+    """Times of a profile, with the counters of one that a simulator made, as predictions; which launches they know.
+
+    A traced launch without a time is predicted by its work, at the median time for an amount of work.
+    """
+    profile = population.profile_for("kernelpoint")
+    times, timed = population.known_times("kernelpoint")
+    known = timed
+    if population.scan is not None:
+        _, work, known = _from_traces(population)
+        told = known & timed
+        times = np.where(told, times, np.median(times[told] / work[told]) * work)
+    means = usable(replace(profile, counters={**profile.counters, "cycles": times}), known)
+    if "cycles" not in profile.counters:
+        means = {"cycles": means["cycles"]}  # a profiler's counters have other names and units than a simulator's
+    return {name: Prediction(mean, is_observed=True) for name, mean in means.items()}, known
 
 
 def _levels(population: Population) -> tuple[list[np.ndarray], np.ndarray, np.ndarray, tuple[float, ...]]:
@@ -140,11 +177,8 @@ def _levels(population: Population) -> tuple[list[np.ndarray], np.ndarray, np.nd
     if population.described is not None:
         return *_from_descriptions(population, population.described), DESCRIBED_SPREADS
     if profile is not None and population.scan is None:
-        return *_from_profile(population), PROFILE_SPREADS if profile.has_times else METADATA_SPREADS
-    levels, expected, known = _from_traces(population)
-    if profile is not None and profile.has_times:
-        levels, expected = refined(levels, expected, known, profile)
-    return levels, expected, known, CLUSTER_SPREADS
+        return *_from_profile(population), METADATA_SPREADS
+    return *_from_traces(population), CLUSTER_SPREADS
 
 
 def _predicts_most(population: Population) -> bool:
@@ -184,8 +218,8 @@ def _from_descriptions(
 
 
 def _from_profile(population: Population) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-    """Levels from a profile. Expected costs are its times, averaged over launches that differ by noise; without times, the cube
-    root of the number of threads.
+    """Levels from names and shapes. Expected costs are times, where a profile has most of them; else the cube root of the
+    number of threads.
 
     Model: the log-log slope of durations on threads is 0.2 to 0.5 on real profiles.
     """
@@ -195,13 +229,10 @@ def _from_profile(population: Population) -> tuple[list[np.ndarray], np.ndarray,
     contexts.append(context(contexts[0], offsets))
     if not population.to_trace:
         contexts = [varying_context(one, kernel, signature, offsets) for one in contexts]
-    if not profile.has_times:
+    if profile.has_times:
+        expected, known = population.known_times("kernelpoint")
+        expected = np.maximum(np.where(known, expected, 0.0), expected[known & (expected > 0.0)].min(initial=np.inf))
+    else:
         threads = profile.grid.prod(axis=1).astype(float) * profile.block.prod(axis=1)
-        expected = np.cbrt(np.maximum(threads, 1.0))
-        return [kernel, signature, *contexts], expected, np.ones(population.size, dtype=bool)
-    times, known = population.known_times("kernelpoint")
-    positive = times[known & (times > 0)]
-    least = positive.min() if len(positive) else 1.0
-    cost = averaged(np.where(known, np.maximum(np.nan_to_num(times), least), least), contexts[1])
-    octave = np.unique(np.column_stack([kernel, np.round(np.log2(cost))]), axis=0, return_inverse=True)[1].ravel()
-    return [kernel, octave, steps(cost), signature, contexts[0]], cost, known
+        expected, known = np.cbrt(np.maximum(threads, 1.0)), np.ones(population.size, dtype=bool)
+    return [kernel, signature, *contexts], expected, known

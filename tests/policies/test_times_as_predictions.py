@@ -1,4 +1,4 @@
-"""A profile beside the traces: times of another GPU sharpen strata, and never decide whether the bound holds."""
+"""A profile beside the traces: times of another GPU are predictions, and never decide whether the bound holds."""
 
 from dataclasses import replace
 
@@ -7,8 +7,9 @@ import pytest
 
 from kernelpoint.config import parse_config
 from kernelpoint.errors import PolicyError
-from kernelpoint.estimation import Engine, ErrorBudget, passes
+from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, passes
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
+from kernelpoint.policies.processes import design_of
 from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.traces import ScanTable
 from kernelpoint.traces.scan import RECORD
@@ -51,7 +52,8 @@ def simulated(people, y):
 
 def test_traces_are_read_beside_a_profile_where_they_are_on_disk():
     known = profile(truth())
-    assert KernelPoint.inputs(Available(known, True)) == {Need.TRACES, Need.EMBEDDINGS, Need.PROFILE}
+    assert KernelPoint.inputs(Available(known, True)) == {Need.TRACES, Need.PROFILE}
+    assert KernelPoint.inputs(Available(known.without_results(), True)) == {Need.TRACES, Need.EMBEDDINGS, Need.PROFILE}
     assert KernelPoint.inputs(Available(known)) == {Need.PROFILE}
     assert KernelPoint.inputs(Available(traces=True)) == {Need.TRACES, Need.EMBEDDINGS}
     assert KernelPoint.inputs(Available()) == frozenset()
@@ -70,12 +72,40 @@ def test_a_profile_that_knows_the_wrong_thing_costs_draws_and_not_the_bound():
     assert np.mean(held) >= 0.9
 
 
-def test_launches_that_the_profile_lacks_are_planned_from_their_traces():
+def test_times_are_observed_predictions_and_names_the_groups():
+    y = truth()
+    design = KernelPoint(parse_config(CONFIG)).design(population(known=profile(y)))
+    assert isinstance(design, AssistedDesign) and design.known["cycles"].is_observed
+    assert design.means["cycles"].tolist() == y.tolist() and set(design.groups) == {0} and design.computed == {}
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 37.0])
+def test_the_unit_of_the_times_changes_no_draw_and_no_estimate(unit):
+    y = truth() * np.random.default_rng(2).lognormal(0.0, 0.03, LAUNCHES)
+    shares = [simulated(population(known=profile(scale * truth())), y) for scale in (1.0, unit)]
+    assert shares[0] == pytest.approx(shares[1])
+
+
+def test_launches_that_the_profile_lacks_are_predicted_by_their_work():
     y = truth()
     times = np.where(np.arange(LAUNCHES) < 10, np.nan, y)
     design = KernelPoint(parse_config(CONFIG)).design(population(known=profile(times)))
-    assert (design.strata >= 0).all() and (design.x > 0).all()
-    assert len(np.unique(design.strata[:10])) == 1 and design.strata[0] not in design.strata[10:]
+    assert (design.groups == 0).all()
+    assert np.unique(design.means["cycles"][:10]).tolist() == [np.median(times[10:])]
+
+
+def test_times_of_few_launches_are_not_used():
+    y = truth()
+    times = np.where(np.arange(LAUNCHES) < LAUNCHES // 2 + 1, np.nan, y)
+    assert isinstance(KernelPoint(parse_config(CONFIG)).design(population(known=profile(times))), Design)
+
+
+def test_of_several_processes_times_make_strata():
+    people = replace(
+        population(known=profile(truth())), counts=(LAUNCHES // 2, LAUNCHES // 2), scan=None, embeddings=None
+    )
+    design = design_of(KernelPoint(parse_config(CONFIG)), people)
+    assert isinstance(design, Design) and len(np.unique(design.domains)) == 2
 
 
 def test_a_profile_without_times_adds_nothing():

@@ -1,0 +1,53 @@
+"""The commands behind the pages of evidence run: one seeded cell of each."""
+
+import os
+import subprocess
+import sys
+
+import methods
+import pytest
+from compiled import ROOT
+from full_runs import SHARED_DATA
+from workloads import synthesised
+
+from kernelpoint.randomness import generator
+
+
+def printed(*command: str) -> list[str]:
+    """The lines that a program of `lab` prints; it must end well."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+    done = subprocess.run(
+        [sys.executable, *command], capture_output=True, text=True, cwd=ROOT, env=environment, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout.splitlines()
+
+
+def test_a_file_is_a_population(tmp_path):
+    random = generator(0, "a file as a population")
+    rows = [
+        f"{i},k{i % 3},{1 + i % 3},128,32,0,7,{i},{20 * (1 + i % 3) * random.lognormal(0, 0.02):.3f}"
+        for i in range(300)
+    ]
+    file = tmp_path / "times.csv"
+    file.write_text("\n".join(["idx,name,grid,block,regs,smem,stream,ts_us,dur_us", *rows]))
+    *_, row = printed("lab/coverage/measure.py", "--populations", str(file), "--seeds", "3", "--budgets", "0.05")
+    cells = [cell.strip() for cell in row.split("|")]
+    assert cells[1:4] == [str(file), "5 %", "1.000"] and float(cells[4][:-1]) > 3.0
+
+
+def test_the_steps_of_a_plan_are_measured(tmp_path):
+    path = synthesised(tmp_path, "iterative-solver", 40, rows=1024)
+    lines = printed("lab/benchmarks/steps.py", "plan", str(path), "--launches", "80")
+    assert any("launches drawn first" in line for line in lines) and any(
+        line.startswith("plan, read") for line in lines
+    )
+
+
+@pytest.mark.skipif(not SHARED_DATA.is_dir(), reason="the real profiles are not here (set KERNELPOINT_SHARED_DATA)")
+def test_known_times_are_sampled_faster_than_stem_samples_them(monkeypatch):
+    monkeypatch.setattr(methods, "NOISES", (0.0,))
+    monkeypatch.setattr(methods, "TIMED", ("kernelpoint", "stem joint (eq. 6 over all)"))
+    (_, ours), (_, stem) = methods.times((0.01,), 2, ("b200_eager", "h100_owlv2"))
+    assert all(right == 1.0 for right, *_ in ours)
+    assert ours[0][2] * ours[1][2] < 1.1 * stem[0][2] * stem[1][2]
