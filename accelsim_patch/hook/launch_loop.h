@@ -22,6 +22,7 @@
 #include "architectures.h"
 #include "client.hpp"
 #include "hook.h"
+#include "names.hpp"
 #include "options.h"
 #include "output.h"
 #include "power_report.h"
@@ -116,8 +117,11 @@ private:
     void begin(const std::vector<trace_command>& list) {
         m_begun = true;
         m_commands = list;
-        for (size_t i = 0; i < list.size(); ++i)
-            if (list[i].m_type == kernel_launch) m_launches.push_back(i);
+        for (size_t i = 0; i < list.size(); ++i) {
+            if (list[i].m_type != kernel_launch) continue;
+            require_name(list[i].command_string);
+            m_launches.push_back(i);
+        }
         if (m_sim->getShaderCoreConfig()->gpgpu_concurrent_kernel_sm)
             stop_run(
                 "-gpgpu_concurrent_kernel_sm: got 1; allowed with -kernel_sampling: 0. Launches are sampled one after "
@@ -139,6 +143,17 @@ private:
         host.log = &print_line;
         m_client.open(hook().config, host);
         signal(SIGABRT, &assertion_failed);
+    }
+
+    // The simulator opens a trace through a shell. What the list's text adds to the folder that the user named is a
+    // stranger's, and is refused before that.
+    void require_name(const std::string& path) const {
+        const std::string list = m_list_path;
+        const size_t slash = list.rfind('/');
+        const std::string folder = slash == std::string::npos ? list + "/" : list.substr(0, slash + 1);
+        const bool is_below = path.compare(0, folder.size(), folder) == 0;
+        const std::string problem = name_problem(is_below ? path.substr(folder.size()) : path);
+        if (!problem.empty()) stop_run(list + ": " + problem);
     }
 
     // Finds the next launch to simulate and puts it into the list; false at the end of the run. A launch whose trace

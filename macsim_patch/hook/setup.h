@@ -70,6 +70,7 @@ public:
         for (size_t i = 0; i < m_lists.size(); ++i) {
             on_gpu += m_lists[i].on_gpu();
             if (m_lists[i].on_gpu() && m_lists[i].launches == 0) stop_run(m_lists[i].path + ": names no kernel");
+            if (!m_lists[i].problem.empty()) stop_run(m_lists[i].path + ": " + m_lists[i].problem);
         }
         if (on_gpu == 0) stop_run("kernel_sampling: the list of traces names no GPU application; allowed: nvbit, ptx");
         if (*m_base->m_knobs->KNOB_REPEAT_TRACE)

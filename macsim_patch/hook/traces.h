@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "names.hpp"
+
 namespace kernelpoint {
 
 // Reason why a path cannot be opened as a file, or an empty string; opening a FIFO would wait.
@@ -20,17 +22,25 @@ inline std::string file_problem(const std::string& path) {
     return S_ISREG(status.st_mode) ? std::string() : path + ": not a regular file";
 }
 
+// "Kernel7/trace.txt" of ".../Kernel7/trace.txt": the folders before it are those of whoever traced.
+inline std::string launch_name(const std::string& path) {
+    const size_t last = path.rfind('/');
+    const size_t before = last == std::string::npos || last == 0 ? last : path.rfind('/', last - 1);
+    return before == std::string::npos ? path : path.substr(before + 1);
+}
+
 // Reading what a kernel_config.txt, or a trace.txt that stands in its place, says about an application.
 struct TraceList {
     std::string path;
     std::string type;  // nvbit, ptx, newptx; anything else runs on CPU cores
     uint64_t launches;
+    std::string problem;  // reason why a name in it is refused
 
     bool on_gpu() const { return type == "nvbit" || type == "ptx" || type == "newptx"; }
 };
 
 inline TraceList read_list(const std::string& path) {
-    TraceList list = {path, "", 0};
+    TraceList list = {path, "", 0, ""};
     if (!file_problem(path).empty()) return list;
     std::ifstream file(path.c_str());
     long version = 0, threads = 0;
@@ -39,7 +49,10 @@ inline TraceList read_list(const std::string& path) {
     file >> version >> threads;
     if (!file.fail() && threads != -1) list.launches = 1;  // one kernel: the file is its own trace.txt
     std::string line;
-    while (threads == -1 && file >> line) ++list.launches;
+    while (threads == -1 && file >> line) {
+        ++list.launches;
+        if (list.problem.empty()) list.problem = name_problem(launch_name(line));
+    }
     return list;
 }
 
@@ -76,7 +89,8 @@ inline std::string warp_problem(const std::string& path, uint64_t records, size_
     while ((got = gzread(file, buffer, sizeof(buffer))) > 0) bytes += static_cast<uint64_t>(got);
     int code = Z_OK;
     gzerror(file, &code);
-    const bool broken = got < 0 || code == Z_BUF_ERROR || gzclose(file) != Z_OK;
+    const bool is_closed = gzclose(file) == Z_OK;  // always: it frees the file
+    const bool broken = got < 0 || code == Z_BUF_ERROR || !is_closed;
     if (broken) return path + ": cut short or damaged";
     if (bytes == 0) return path + ": holds no instructions";
     if (record_size == 0) return std::string();

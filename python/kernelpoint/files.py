@@ -138,6 +138,24 @@ def require_regular(path: str | Path) -> None:
     _check_regular(os.stat(path).st_mode, path)
 
 
+def require_own(path: str | Path) -> None:
+    """Refuse a file that is not this user's alone: a link, a name of a file that has another one, another's file.
+
+    For files that are opened for writing by a library, in places that others may have prepared.
+
+    Raises:
+        OSError: it is not there, is no regular file, or not this user's alone; `strerror` says which.
+    """
+    status = os.lstat(path)
+    if stat.S_ISLNK(status.st_mode):
+        raise OSError(errno.EINVAL, "is a link; expected a file of its own", str(path))
+    _check_regular(status.st_mode, path)
+    if status.st_nlink > 1:
+        raise OSError(errno.EINVAL, "is another name of a file elsewhere (a hard link)", str(path))
+    if status.st_uid != os.geteuid():
+        raise OSError(errno.EPERM, f"belongs to another user (number {status.st_uid})", str(path))
+
+
 def _descriptor(path: str | Path, flags: int) -> int:
     with contextlib.suppress(FileNotFoundError):
         require_regular(path)  # before: opening a device may act on it

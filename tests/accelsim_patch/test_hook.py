@@ -284,6 +284,30 @@ def test_overlapping_kernels_are_refused_before_the_first_cycle(simulator, workl
     assert run.lines("launching") == []
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("kernel-1;touch X;.traceg.xz", "it contains ';'"),
+        ("kernel-1.traceg.xz X", "it contains a space"),
+        ("kernel-$(touch${IFS}X).traceg.xz", "it contains '$'"),
+        ("kernel/../../kernel-1.traceg", "its part '..' leads outside"),
+        ("kernel-1.traceg\r", "it contains the byte 0x0d"),
+        ("kernel-\u00e4.traceg", "it contains the byte 0xc3"),
+    ],
+)
+def test_a_name_that_a_shell_would_run_is_refused_before_the_simulator_sees_it(
+    simulator, workload, tmp_path, name, reason
+):
+    """The user's own folder may have any name; the text of a list may not."""
+    listed = workload.parent.rename(tmp_path / "my traces") / workload.name
+    listed.write_text(f"kernel-1.traceg\n{name}\n", newline="")
+    run = simulator.run(listed, "pass 0 1")
+    assert run.code == 1 and reason in run.err and "Processing" not in run.out
+    assert not list(tmp_path.rglob("X")) and run.calls("open") == []
+    listed.write_text("kernel-1.traceg\nkernel-2.traceg\n")
+    assert simulator.run(listed, "pass 0 1").code == 0
+
+
 def test_the_configuration_hash_depends_on_the_simulated_gpu_alone(simulator, workload, tmp_path):
     def digest(*options):
         return simulator.run(workload, "pass 0", *options).calls("open")[0][5]

@@ -4,6 +4,7 @@ import os
 import sqlite3
 import struct
 import tracemalloc
+from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -18,7 +19,7 @@ from kernelpoint.errors import PlanError
 from kernelpoint.estimation import Design
 from kernelpoint.planning.plan import Plan
 from kernelpoint.traces import ArtefactCache, scan_launches
-from kernelpoint.traces.cache import SCHEMA, VERSION, checksum
+from kernelpoint.traces.cache import APPLICATION, SCHEMA, VERSION, checksum
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
 
@@ -197,8 +198,79 @@ def test_a_fifo_in_the_place_of_the_cache_is_done_without(tmp_path, suffix):
     assert "is a FIFO" in said[0] and len(said) == 1
 
 
+def others_database(path):
+    """A database of a user, whose file a hostile cache points at: its bytes."""
+    with sqlite3.connect(path) as file:
+        file.execute("CREATE TABLE photographs (x)")
+        file.execute("INSERT INTO photographs VALUES (1)")
+    file.close()
+    return path.read_bytes()
+
+
+def link(place, target):
+    place.symlink_to(target)
+
+
+def hard_link(place, target):
+    place.hardlink_to(target)
+
+
+def copied(place, target):
+    place.write_bytes(target.read_bytes())
+
+
+def given_away(place, target):
+    copied(place, target)
+    os.chown(place, 12345, -1)
+
+
+@pytest.mark.parametrize(
+    ("put", "of_ours", "reason"),
+    [
+        (link, False, "is a link"),
+        (link, True, "is a link"),
+        (hard_link, False, "is another name of a file elsewhere"),
+        (hard_link, True, "is another name of a file elsewhere"),
+        (given_away, True, "belongs to another user"),
+        (copied, False, "is a database of another application"),
+    ],
+)
+def test_a_database_that_is_not_this_users_cache_is_left_as_it_is(tmp_path, put, of_ours, reason):
+    if put is given_away and os.geteuid() != 0:
+        pytest.skip("only root can make a file of another user")
+    target = tmp_path / "photographs.sqlite"
+    before = others_database(target)
+    if of_ours:
+        cache = ArtefactCache(tmp_path / "made")
+        cache.close()
+        before = cache.path.read_bytes()
+        target.write_bytes(before)
+    (tmp_path / "cache").mkdir()
+    put(tmp_path / "cache" / "artefacts.sqlite", target)
+    said = []
+    cache = ArtefactCache(tmp_path / "cache", said.append)
+    cache.put(KIND, {KEY: b"value"})
+    assert cache.get(KIND, [KEY]) == [b"value"], "in memory"
+    cache.close()
+    assert target.read_bytes() == (tmp_path / "cache" / "artefacts.sqlite").read_bytes() == before
+    assert len(said) == 1 and reason in said[0] and "nothing read in this run is remembered" in said[0]
+
+
+@pytest.mark.parametrize("suffix", ["-journal", "-wal", "-shm"])
+def test_a_link_beside_the_cache_is_not_followed(tmp_path, suffix):
+    cache = ArtefactCache(tmp_path)
+    cache.close()
+    (tmp_path / "mine").write_text("kept")
+    Path(f"{cache.path}{suffix}").unlink(missing_ok=True)
+    Path(f"{cache.path}{suffix}").symlink_to(tmp_path / "mine")
+    said = []
+    ArtefactCache(tmp_path, said.append).put(KIND, {KEY: b"value"})
+    assert (tmp_path / "mine").read_text() == "kept" and "is a link" in said[0]
+
+
 def test_a_cache_of_another_version_with_odd_names_is_begun_anew(tmp_path):
     with sqlite3.connect(tmp_path / "artefacts.sqlite") as file:
+        file.execute(f"PRAGMA application_id = {APPLICATION}")
         file.execute('CREATE TABLE "a""b; DROP" (x)')
         file.execute(f"CREATE VIEW v AS {ENDLESS} SELECT i FROM n")
         file.execute("PRAGMA user_version = 7")

@@ -228,6 +228,14 @@ def test_a_list_without_kernels_or_without_gpu_applications_is_refused(simulator
     assert "names no GPU application" in simulator.run(workload, ALL).err
 
 
+@pytest.mark.parametrize("name", ["./Kernel;touch${IFS}X/trace.txt", "./../trace.txt", "Kernel\u00e4/trace.txt"])
+def test_a_name_that_no_tracer_gives_is_refused_before_the_simulator_sees_it(simulator, workload, name):
+    with workload.open("a") as file:
+        file.write(f"{name}\n")
+    run = simulator.run(workload, ALL)
+    assert run.code == 1 and "is refused: it" in run.err and run.kernels() == []
+
+
 def test_the_configuration_hash_leaves_out_paths_and_follows_the_machine(simulator, workload):
     def hash_of(*options):
         return simulator.run(workload, "pass 0:0", *options).calls("open")[0][-1]

@@ -31,7 +31,7 @@ LAYERS = [
     {"config", "randomness", "ratios", "registry", "_native"},
     {"archive"},
     {"files", "extras", "arguments"},
-    {"errors", "pool", "progress"},
+    {"errors", "names", "pool", "progress"},
     {"terminal"},
 ]
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}

@@ -1,9 +1,12 @@
 """Trace lists are read as Accel-Sim reads them, and refused where Accel-Sim would go wrong."""
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from trace_writer import cta, small_trace
 
 from kernelpoint.errors import TraceError
+from kernelpoint.names import name_problem
 from kernelpoint.traces import launch_paths, read_trace_list
 
 TEXT = small_trace(cta(["0000 ffffffff 0 EXIT 0 0"]))
@@ -90,3 +93,41 @@ def test_traces_before_their_post_processing_are_refused_with_what_to_run(tmp_pa
     for path in (tmp_path, write_list(tmp_path, f"{name}\n")):
         with pytest.raises(TraceError, match=rf"{name} is not post-processed: run Accel-Sim's post-traces-processing"):
             read_trace_list(path)
+
+
+NAMES = st.text(st.sampled_from("ab7._/+-; $\\'\"`|&<>\x00\x1b\x7f\u00e4\u202e\ud7ff"), max_size=12)
+
+
+@given(NAMES)
+@example("kernel-1;touch X;.traceg")
+@example("/../x")
+@example("-1.traceg")
+def test_the_gate_for_names_is_the_same_in_lists_and_in_packs(tmp_path_factory, name):
+    """One rule, a function of C++ and one of Python."""
+    folder = tmp_path_factory.getbasetemp()
+    name = f"kernel{name}".strip()
+    path = folder / "any.g"
+    path.write_text(f"{name}\n", newline="")
+    with pytest.raises(TraceError) as caught:
+        read_trace_list(path)
+    expected = name_problem(name)
+    assert str(caught.value) == f"{path}:1: {expected or f'the trace {folder}/{name} does not exist'}"
+
+
+@pytest.mark.parametrize("name", ["kernel-1-ctx_0x1;touch X;.traceg", "kernel-1-ctx_0x1 .traceg.xz"])
+def test_a_folder_that_stands_for_a_list_has_plain_names(tmp_path, name):
+    (tmp_path / name).write_text(TEXT)
+    with pytest.raises(TraceError, match=r"is refused: it contains"):
+        read_trace_list(tmp_path)
+
+
+@pytest.mark.parametrize("place", ["my traces", "it's (1)", "\u00e4"])
+def test_the_users_own_folder_has_any_name(tmp_path, place):
+    folder = tmp_path / place / "Kernel3"
+    folder.mkdir(parents=True)
+    (folder / "trace.txt").write_text("")
+    (tmp_path / place / "kernel_config.txt").write_text(f"nvbit\n14\n-1\n{folder}/trace.txt\n")
+    assert launch_paths(tmp_path / place / "kernel_config.txt") == [str(folder / "trace.txt")]
+    (tmp_path / place / "kernel-1.traceg").write_text(TEXT)
+    (tmp_path / place / "kernelslist.g").write_text("kernel-1.traceg\n")
+    assert launch_paths(tmp_path / place / "kernelslist.g") == [str(tmp_path / place / "kernel-1.traceg")]

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "kernelpoint/names.hpp"
 #include "native/trace/numbers.h"
 #include "native/trace/trace.h"
 
@@ -29,6 +30,11 @@ void Lines::consume_text() {
 
 void Lines::fail(const std::string& what_is_wrong) const {
     throw TraceError(path_, number_ + 1, what_is_wrong);
+}
+
+void Lines::require_name(const std::string& name) const {
+    const std::string problem = name_problem(name);
+    if (!problem.empty()) fail(problem);
 }
 
 void Lines::fail_expected(const std::string& expected) {

@@ -36,6 +36,8 @@ public:
 
     // The line being looked at is `what_is_wrong`.
     [[noreturn]] void fail(const std::string& what_is_wrong) const;
+    // Fails where a name that the line being looked at gives is none that a stranger may choose (names.hpp).
+    void require_name(const std::string& name) const;
     // "expected X, found <the peeked line>", or "found the end of the file".
     [[noreturn]] void fail_expected(const std::string& expected);
 

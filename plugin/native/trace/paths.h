@@ -25,13 +25,6 @@ inline std::string file_name(const std::string& path) {
     return path.substr(path.rfind('/') + 1);
 }
 
-// True if a name that a list gives lies in or below the list's folder. A list may come from anywhere, and the files
-// that it names are opened and, where they are no traces, quoted; links in the folder are its owner's.
-inline bool is_inside(std::string_view name) {
-    return ("/" + std::string(name) + "/").find("/../") == std::string::npos;
-}
-constexpr const char* lies_outside = " lies outside the list's folder; put it, or a link to it, beside the list";
-
 inline bool is_file(const std::string& path) {
     struct stat status{};
     return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);

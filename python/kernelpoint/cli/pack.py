@@ -10,8 +10,9 @@ import typer
 
 from kernelpoint.cli.console import Console
 from kernelpoint.journal import load_run
+from kernelpoint.packs.contents import CONFIGURATION
 from kernelpoint.packs.pack import write_pack
-from kernelpoint.packs.unpack import CONFIGURATION, about_pack, is_pack, unpack
+from kernelpoint.packs.unpack import about_pack, default_folder, is_pack, unpack
 from kernelpoint.progress import telling
 
 
@@ -26,16 +27,22 @@ def pack(
     only_list: Annotated[
         bool, typer.Option("--list", help="Of a pack: print the path of its list and no more.")
     ] = False,
+    most: Annotated[
+        float | None,
+        typer.Option(
+            min=0, help="GiB that a pack may unpack to; by default 1, or 200 times its own size.", show_default=False
+        ),
+    ] = None,
 ) -> None:
     """Write the traces and state that the sample of a run needs into one file, for another machine; or unpack such a file.
 
-    Of a pack, its list, traces, plan and configuration are written into a folder, and its footprints into the cache. Accel-Sim
+    Of a pack, its list, traces, plan, configuration and footprints are written into a folder, and nothing elsewhere. Accel-Sim
     unpacks a pack by itself: -kernel_sampling sample.kppack. `kernelpoint inspect sample.kppack` shows the contents.
 
     Example: kernelpoint pack run.kpjournal -o sample.kppack
     """
     if is_pack(source):
-        _unpack(source, output or source.with_suffix(""), only_list)
+        _unpack(source, output or default_folder(source), only_list, None if most is None else int(most * 2**30))
         return
     output = output or Path("sample.kppack")
     with telling("packing", Console(stderr=True).print):
@@ -48,9 +55,9 @@ def pack(
     )
 
 
-def _unpack(pack: Path, folder: Path, only_list: bool) -> None:
+def _unpack(pack: Path, folder: Path, only_list: bool, most_bytes: int | None) -> None:
     with telling("unpacking", Console(stderr=True).print):
-        listed = unpack(pack, folder)
+        listed = unpack(pack, folder, most_bytes)
     text = (
         str(listed.absolute())
         if only_list
@@ -62,18 +69,17 @@ def _unpack(pack: Path, folder: Path, only_list: bool) -> None:
 def inspect_pack(pack: Path, as_json: bool) -> None:
     """Show the content of a pack and the statement of its run."""
     about = about_pack(pack)
-    files = about["files"]
     record = {
-        "kernelpoint": about["kernelpoint"],
-        "list": about["list"],
-        "traces": len(files),
-        "whole": sum(known["whole"] for known in files),
-        "footprints": len(about["footprints"]),
+        "kernelpoint": about.kernelpoint,
+        "list": about.list_name,
+        "traces": len(about.files),
+        "whole": sum(file.whole for file in about.files),
+        "footprints": len(about.footprints),
         "bytes": pack.stat().st_size,
-        "bytes of all traces": sum(known["size"] for known in files),
-        "counter": about["counter"],
-        "estimate": about["estimate"],
-        "config": about["config"],
+        "bytes of all traces": sum(file.size for file in about.files),
+        "counter": about.counter,
+        "estimate": about.estimate,
+        "config": about.config,
     }
     if as_json:
         typer.echo(json.dumps(record, indent=2))

@@ -8,40 +8,38 @@ files of their size and time with a hole in them: lists, plans and footprints kn
 
 from __future__ import annotations
 
-import json
 import zipfile
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from kernelpoint import __version__
 from kernelpoint.archive import seal
-from kernelpoint.config import Config, parse_config
+from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError, shown
 from kernelpoint.files import open_regular, replacing
 from kernelpoint.journal import ResultRecord, Run, ValidationRecord
+from kernelpoint.packs.contents import (
+    ABOUT,
+    FOOTPRINTS,
+    FORMAT_VERSION,
+    HEAD,
+    HEADS,
+    LIST,
+    PLAN,
+    TRACES,
+    About,
+    PackedFootprint,
+    TraceFile,
+    packed_config,
+    read_about,
+)
 from kernelpoint.traces import launch_paths
 from kernelpoint.traces.footprints import kept_footprints
 
-FORMAT_VERSION = 1
-ABOUT, PLAN, LIST = "about.json", "sample.kpplan", "list"
-TRACES, HEADS, FOOTPRINTS = "traces/", "heads", "footprints"
 BLOCK = 1 << 20
-HEAD = 4096  # bytes of a trace that is not simulated: its header
 _FIRST_DATE = (1980, 1, 1, 0, 0, 0)  # equal content, equal file
-_ITSELF = ("plan", "journal", "resume")  # keys that an unpacked run has of its own
-
-
-@dataclass(frozen=True)
-class TraceFile:
-    """A trace: its name below the folder of the list, bytes, time of change in ns, and whether the pack has it whole."""
-
-    name: str
-    size: int
-    time: int
-    whole: bool
 
 
 @dataclass(frozen=True)
@@ -71,20 +69,11 @@ def write_pack(run: Run, path: Path) -> Packed:
     }
     whole = {paths[unit] for unit in units}
     files = {name: _file(name, list_path.parent, name in whole) for name in dict.fromkeys(paths)}
-    footprints = list(kept_footprints(list(files)))
-    about = {
-        "version": FORMAT_VERSION,
-        "kernelpoint": __version__,
-        "config": _config(run),
-        "list": list_path.name,
-        "files": [asdict(file) for file in files.values()],
-        "footprints": [[files[name].name, residency, len(packed)] for name, residency, packed in footprints],
-        "estimate": run.ended().estimate,
-        "counter": run.ended().counter,
-    }
+    footprints = list(kept_footprints([path for path, file in files.items() if not file.whole]))
+    description = _description(run, list_path, files, footprints)
     with replacing(path) as file:
         with zipfile.ZipFile(file, "w") as archive:
-            _add(archive, ABOUT, [json.dumps(about).encode()])
+            _add(archive, ABOUT, [description])
             for name, place in ((LIST, list_path), (PLAN, Path(str(run.frozen.plan)))):
                 with open_regular(place) as content:
                     _add(archive, name, iter(partial(content.read, BLOCK), b""))
@@ -97,6 +86,30 @@ def write_pack(run: Run, path: Path) -> Packed:
     return Packed(len(paths), len(units), len(files), len(whole), len(footprints), size)
 
 
+def _description(
+    run: Run, list_path: Path, files: dict[str, TraceFile], footprints: list[tuple[str, str, bytes]]
+) -> bytes:
+    about = About(
+        version=FORMAT_VERSION,
+        kernelpoint=__version__,
+        config=_config(run),
+        list_name=list_path.name,
+        files=list(files.values()),
+        footprints=[
+            PackedFootprint(trace=files[name].name, residency=residency, size=len(packed))
+            for name, residency, packed in footprints
+        ],
+        estimate=run.ended().estimate,
+        counter=run.ended().counter,
+    )
+    text = about.model_dump_json(by_alias=True).encode()
+    try:
+        read_about(text)
+    except ValueError as error:
+        raise ConfigError(f"{list_path}: such a list cannot be packed: {error}") from None
+    return text
+
+
 def _list_of(run: Run) -> Path:
     """The trace list of a run that can be packed."""
     lists = [name for name in run.header.host.lists if name] if run.header.host else []
@@ -104,9 +117,6 @@ def _list_of(run: Run) -> Path:
         raise ConfigError(
             f"{run.path}: got the lists {shown(lists)}; a pack is of one application with a kernelslist.g on this machine"
         )
-    for key in ("profile", "selection"):
-        if run.header.config.get(key) is not None:
-            raise ConfigError(f"{run.path}: {key}: got {shown(run.setting(key))}; a pack is of a run without one")
     if run.frozen.plan is None or not Path(run.frozen.plan).is_file():
         raise ConfigError(
             f"{run.path}: its plan ({run.frozen.plan or 'none was kept'}) is not there; run again, or name one with `plan:`"
@@ -118,16 +128,15 @@ def _file(path: str, folder: Path, whole: bool) -> TraceFile:
     status, place = Path(path).stat(), Path(path).absolute()
     if not place.is_relative_to(folder.absolute()):
         raise ConfigError(f"{path} lies outside the folder of its list, {folder}; such a list cannot be packed")
-    return TraceFile(str(place.relative_to(folder.absolute())), status.st_size, status.st_mtime_ns, whole)
+    name = str(place.relative_to(folder.absolute()))
+    return TraceFile(name=name, size=status.st_size, time=max(status.st_mtime_ns, 0), whole=whole)
 
 
-def _config(run: Run) -> dict[str, Any]:
-    """The keys of the configuration that are not defaults, as a user would write them."""
-    stated = parse_config(dict(run.header.config)).model_dump()
-    usual = Config(version=1, policy=stated["policy"]).model_dump()
-    return {"version": 1, "policy": stated["policy"]} | {
-        key: value for key, value in stated.items() if value != usual[key] and key not in _ITSELF
-    }
+def _config(run: Run) -> dict[str, object]:
+    try:
+        return packed_config(parse_config(dict(run.header.config)))
+    except ConfigError as error:
+        raise ConfigError(f"{run.path}: {error}") from None
 
 
 def _head(path: str) -> bytes:

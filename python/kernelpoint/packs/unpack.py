@@ -1,29 +1,54 @@
-"""A pack unpacked: a folder with a list, traces, a plan and a configuration, from which the run can be made again."""
+"""A pack unpacked: a folder with a list, traces, a plan and a configuration, from which the run can be made again.
+
+A pack may come from a stranger. Its description is checked before anything is written (contents.py); members are read as
+streams, and their sizes are limited before the first is; nothing is written outside the folder, the cache included.
+"""
 
 from __future__ import annotations
 
-import io
-import json
 import lzma
 import os
-import shutil
+import stat
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Any
+from typing import IO, BinaryIO
 
 import yaml
 
 from kernelpoint.archive import SEAL_DIGITS, check_seal
-from kernelpoint.errors import PlanError
+from kernelpoint.errors import ConfigError, PlanError
 from kernelpoint.files import open_output_bytes, open_regular, write_output
-from kernelpoint.packs.pack import ABOUT, BLOCK, FOOTPRINTS, FORMAT_VERSION, HEAD, HEADS, LIST, PLAN, TRACES, TraceFile
-from kernelpoint.traces.footprints import keep_footprints
+from kernelpoint.names import name_problem
+from kernelpoint.packs.contents import (
+    ABOUT,
+    CONFIGURATION,
+    FOOTPRINTS,
+    HEAD,
+    HEADS,
+    LIST,
+    MOST_ABOUT,
+    PLAN,
+    SEAL,
+    TRACES,
+    About,
+    TraceFile,
+    read_about,
+)
+from kernelpoint.traces.footprints import write_beside
 
-CONFIGURATION = "kernelpoint.yaml"
-SEAL = "pack.seal"  # last in a folder: the seal of its pack
+MOST_MEMBERS = 65_000
+MOST_DIRECTORY = 64 << 20  # bytes of the zip directory
+MOST_DICTIONARY = 16 << 20  # of LZMA; packs are written with 8 MiB
+FREE_BYTES, MOST_RATIO = 1 << 30, 200  # a pack may unpack to so many bytes, or to so many times its own
+_PIECE = 4096  # compressed bytes that are read at once: LZMA makes at most 30 MB of them
+
+_REFUSED = (ValueError, LookupError, TypeError, AttributeError, EOFError, RecursionError, OverflowError, MemoryError)
+_DAMAGED = (zipfile.BadZipFile, NotImplementedError, RuntimeError, lzma.LZMAError, zlib.error, struct.error)
 
 
 def is_pack(path: Path) -> bool:
@@ -35,86 +60,227 @@ def is_pack(path: Path) -> bool:
         return False
 
 
-def unpack(path: Path, folder: Path) -> Path:
-    """Write the files of a pack into a folder and its footprints into the cache. Returns the path of the trace list.
-
-    The folder has `kernelpoint.yaml`, which names the plan, the list, and a file for each trace. It appears whole or not at
-    all; one that this pack was unpacked into before is taken as it is.
+def default_folder(path: Path) -> Path:
+    """The folder beside a pack that it is unpacked into where the user names none.
 
     Raises:
-        PlanError: the pack is damaged, of another version, or contains names outside its folder; or the folder is not
-            empty.
+        ConfigError: the name of the pack, which a stranger may have chosen, makes no name of a folder.
+
+    >>> default_folder(Path("mine/sample.kppack"))
+    PosixPath('mine/sample')
+    """
+    folder = path.with_suffix("")
+    if problem := name_problem(folder.name):
+        raise ConfigError(f"{path}: {problem}; rename the pack, or name a folder with -o")
+    return folder
+
+
+def unpack(path: Path, folder: Path, most_bytes: int | None = None) -> Path:
+    """Write the files of a pack into a folder. Returns the path of the trace list.
+
+    The folder has `kernelpoint.yaml`, which names the plan, the list, a file for each trace, and the footprints. It appears
+    whole or not at all; one that this pack was unpacked into before is taken as it is.
+
+    Args:
+        most_bytes: that may be written; by default 1 GiB, or 200 times the size of the pack.
+
+    Raises:
+        PlanError: the pack is damaged, of another version, larger than allowed, or says what a pack may not say; or the folder
+            is not empty.
         OSError: the folder cannot be written.
     """
-    with _opened(path) as (archive, about, seal):
-        listed = folder / about["list"]
-        if (folder / SEAL).is_file() and (folder / SEAL).read_bytes() == seal:
+    with _opened(path, most_bytes) as (archive, about, seal):
+        listed = folder / about.list_name
+        if _is_made(folder, archive, about, seal):
             return listed
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise PlanError(f"{folder} is not empty; name a folder that is new")
+        if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
+            raise PlanError(f"{folder} is not empty, or a link; name a folder that is new")
         folder.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as made:
             _write(archive, about, Path(made) / "made", folder)
             (Path(made) / "made" / SEAL).write_bytes(seal)
             (Path(made) / "made").replace(folder)
-        with archive.open(FOOTPRINTS) as packed:
-            rows = about["footprints"]
-            keep_footprints((str(folder / name), residency, packed.read(size)) for name, residency, size in rows)
     return listed
 
 
-def about_pack(path: Path) -> dict[str, Any]:
-    """Description in a pack, as `write_pack` makes it. Raises PlanError if the pack is damaged or of another version."""
-    with _opened(path) as (_, about, _seal):
+def about_pack(path: Path) -> About:
+    """Description in a pack, as `write_pack` makes it. Raises PlanError as `unpack`."""
+    with _opened(path, None, is_read=True) as (_, about, _seal):
         return about
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any], bytes]]:
-    """Archive, description and seal of a pack whose seal is right."""
+def _opened(
+    path: Path, most_bytes: int | None, is_read: bool = False
+) -> Iterator[tuple[zipfile.ZipFile, About, bytes]]:
+    """Archive, description and seal of a pack whose seal, members and sizes are right."""
     try:
         with open_regular(path) as file:
             check_seal(file)
             file.seek(-SEAL_DIGITS, os.SEEK_END)
             seal = file.read()
+            size = file.tell()
+            _check_directory(file, size)
             with zipfile.ZipFile(file) as archive:
-                about = json.loads(archive.read(ABOUT))
-                if about.get("version") != FORMAT_VERSION:
-                    raise ValueError(f"pack format {about.get('version')!r:.40}; this version reads {FORMAT_VERSION}")
+                members = _members(archive, file, size)
+                about = read_about(_all(archive, members, ABOUT, MOST_ABOUT))
+                _check_sizes(about, members)
+                most = most_bytes if most_bytes is not None else max(FREE_BYTES, MOST_RATIO * size)
+                total = sum(entry.file_size for entry in members.values())
+                if total > most and not is_read:
+                    raise ValueError(
+                        f"its {size:,} bytes unpack to {total:,}; allowed are {most:,}. If you trust it, give --most"
+                    )
                 yield archive, about, seal
     except PlanError:
         raise
-    except (ValueError, LookupError, TypeError, AttributeError, EOFError, RecursionError, lzma.LZMAError) as error:
-        raise PlanError(f"{path}: {' '.join(str(error).split())[:200]}") from None
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+    except _REFUSED as error:
+        raise PlanError(f"{path}: {' '.join(str(error).split())[:400]}") from None
+    except _DAMAGED as error:
         raise PlanError(f"{path}: not a readable pack ({' '.join(str(error).split())[:200]})") from None
 
 
-def _write(archive: zipfile.ZipFile, about: dict[str, Any], place: Path, folder: Path) -> None:
-    """Write all but the footprints into `place`, which becomes `folder`."""
-    files = [TraceFile(**known) for known in about["files"]]
-    for name in (about["list"], *(known.name for known in files)):
-        within = PurePosixPath(name)
-        if within.is_absolute() or ".." in within.parts or not name:
-            raise ValueError(f"it holds the name {name[:80]!r}, which lies outside its folder")
+def _check_directory(file: BinaryIO, size: int) -> None:
+    """ValueError where the zip directory is larger than a pack's; the module `zipfile` reads it into memory at once."""
+    comment = len(b"kernelpoint blake2b ") + SEAL_DIGITS
+    file.seek(max(size - comment - 22, 0))
+    end = file.read(22)
+    if end[:4] != b"PK\x05\x06" or struct.unpack("<H", end[20:])[0] != comment:
+        raise ValueError("it does not end as a zip archive does")
+    count, length = struct.unpack("<H", end[10:12])[0], struct.unpack("<L", end[12:16])[0]
+    file.seek(max(size - comment - 22 - 20, 0))
+    locator = file.read(20)
+    if locator[:4] == b"PK\x06\x07":  # zip64
+        file.seek(max(size - comment - 22 - 20 - 56, 0))
+        record = file.read(56)
+        if record[:4] != b"PK\x06\x06":
+            raise ValueError("its zip64 record is not where it should be")
+        count, length = max(count, *struct.unpack("<2Q", record[24:40])), struct.unpack("<Q", record[40:48])[0]
+    if count > MOST_MEMBERS or length > MOST_DIRECTORY:
+        raise ValueError(f"its directory has {count:,} members in {length:,} bytes; allowed are {MOST_MEMBERS:,}")
+
+
+def _members(archive: zipfile.ZipFile, file: BinaryIO, size: int) -> dict[str, zipfile.ZipInfo]:
+    """The members by name. ValueError where one is no file, stands twice, or is packed in another way than a pack's."""
+    members: dict[str, zipfile.ZipInfo] = {}
+    for entry in archive.infolist():
+        name = entry.filename[:80]
+        if entry.orig_filename in members or entry.orig_filename != entry.filename:
+            raise ValueError(f"its member {name!r} stands there twice, or has an odd name")
+        if entry.flag_bits & 0x1 or stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
+            raise ValueError(f"its member {name!r} is encrypted, or a link, folder or device; expected a file")
+        if entry.compress_type != zipfile.ZIP_LZMA or not 0 <= entry.compress_size <= size:
+            raise ValueError(f"its member {name!r} is not packed with LZMA, or larger than the pack")
+        if (dictionary := _dictionary(file, entry)) > MOST_DICTIONARY:
+            raise ValueError(
+                f"its member {name!r} needs a dictionary of {dictionary:,} bytes; allowed are {MOST_DICTIONARY:,}"
+            )
+        members[entry.filename] = entry
+    return members
+
+
+def _dictionary(file: BinaryIO, entry: zipfile.ZipInfo) -> int:
+    """Bytes of memory that LZMA's dictionary of a member asks for."""
+    file.seek(entry.header_offset)
+    header = file.read(30)
+    file.seek(entry.header_offset + 30 + sum(struct.unpack("<2H", header[26:30])))
+    _version, length, _properties, size = struct.unpack("<HHBL", file.read(9))
+    if length != 5:
+        raise ValueError(f"its member {entry.filename[:80]!r} has LZMA properties of {length} bytes; expected 5")
+    return int(size)
+
+
+def _check_sizes(about: About, members: dict[str, zipfile.ZipInfo]) -> None:
+    """ValueError where the members are not those that the description tells of, each of its size."""
+    whole = {TRACES + file.name: file.size for file in about.files if file.whole}
+    expected = {ABOUT, LIST, PLAN, HEADS, FOOTPRINTS, *whole}
+    if other := sorted(members.keys() ^ expected):
+        raise ValueError(f"its member {other[0][:80]!r} is missing, or not told of in its description")
+    sizes = {
+        **whole,
+        HEADS: sum(min(file.size, HEAD) for file in about.files if not file.whole),
+        FOOTPRINTS: sum(row.size for row in about.footprints),
+    }
+    for name, size in sizes.items():
+        if members[name].file_size != size:
+            raise ValueError(f"its member {name[:80]!r} has {members[name].file_size:,} bytes; expected {size:,}")
+
+
+def _all(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], name: str, most: int) -> bytes:
+    """A whole member of a limited size."""
+    if members[name].file_size > most:
+        raise ValueError(f"its member {name!r} has {members[name].file_size:,} bytes; allowed are {most:,}")
+    with archive.open(name) as member:
+        return b"".join(_pieces(member, members[name].file_size))
+
+
+def _pieces(member: IO[bytes], size: int) -> Iterator[bytes]:
+    """The next `size` bytes of a member, in small pieces; ValueError where it ends before. Zip's checksum is compared at its
+    end.
+    """
+    while size > 0:
+        piece = member.read(min(size, _PIECE))
+        if not piece:
+            raise ValueError("a member ends early")
+        size -= len(piece)
+        yield piece
+
+
+def _is_made(folder: Path, archive: zipfile.ZipFile, about: About, seal: bytes) -> bool:
+    """True if this pack was unpacked into the folder, and list, plan and configuration are still its own."""
+    try:
+        with open_regular(folder / SEAL) as file:
+            is_same = file.read(SEAL_DIGITS + 1) == seal
+        with open_regular(folder / CONFIGURATION) as file:
+            text = _configuration(about, folder).encode()
+            is_same = is_same and file.read(len(text) + 1) == text
+    except OSError:
+        return False
+    return is_same and all(
+        _checksum(folder / name) == archive.getinfo(member).CRC
+        for name, member in ((about.list_name, LIST), (PLAN, PLAN))
+    )
+
+
+def _checksum(path: Path) -> int | None:
+    try:
+        with open_regular(path) as file:
+            crc = 0
+            while block := file.read(1 << 20):
+                crc = zlib.crc32(block, crc)
+            return crc
+    except OSError:
+        return None
+
+
+def _configuration(about: About, folder: Path) -> str:
+    """The configuration of an unpacked run. Its journal is `run.kpjournal` of the working directory, the default."""
+    return yaml.safe_dump({**about.config, "plan": str((folder / PLAN).absolute())}, sort_keys=False)
+
+
+def _write(archive: zipfile.ZipFile, about: About, place: Path, folder: Path) -> None:
+    """Write all files into `place`, which becomes `folder`."""
     place.mkdir()
     with archive.open(HEADS) as heads:
-        for known in files:
-            if known.whole:
-                with archive.open(TRACES + known.name) as trace:
-                    _write_trace(trace, known, place / known.name)
+        for file in about.files:
+            if file.whole:
+                with archive.open(TRACES + file.name) as trace:
+                    _write_trace(_pieces(trace, file.size), file, place / file.name)
             else:
-                _write_trace(io.BytesIO(heads.read(min(known.size, HEAD))), known, place / known.name)
-    write_output(place / about["list"], archive.read(LIST))
-    write_output(place / PLAN, archive.read(PLAN))
-    config = {**about["config"], "plan": str((folder / PLAN).absolute())}
-    write_output(place / CONFIGURATION, yaml.safe_dump(config, sort_keys=False))
+                _write_trace(_pieces(heads, min(file.size, HEAD)), file, place / file.name)
+    for name, member in ((about.list_name, LIST), (PLAN, PLAN)):
+        with archive.open(member) as content, open_output_bytes(place / name) as output:
+            output.writelines(_pieces(content, archive.getinfo(member).file_size))
+    with archive.open(FOOTPRINTS) as content:
+        rows = [(row.trace, row.residency, row.size) for row in about.footprints]
+        write_beside(place, rows, _pieces(content, archive.getinfo(FOOTPRINTS).file_size))
+    write_output(place / CONFIGURATION, _configuration(about, folder))
 
 
-def _write_trace(content: IO[bytes], known: TraceFile, path: Path) -> None:
+def _write_trace(content: Iterator[bytes], file: TraceFile, path: Path) -> None:
     """A trace with its size and time; one that is not whole ends in a hole."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open_output_bytes(path) as file:
-        shutil.copyfileobj(content, file, BLOCK)
-        file.truncate(known.size)
-    os.utime(path, ns=(known.time, known.time))
+    with open_output_bytes(path) as output:
+        output.writelines(content)
+        output.truncate(file.size)
+    os.utime(path, ns=(file.time, file.time))

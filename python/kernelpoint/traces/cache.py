@@ -3,11 +3,15 @@
 It is a SQLite file that may be lost, be damaged or come from another version, and no run breaks. SQLite finds damage of its
 structure and not of the content of a row, so every row carries a checksum (:func:`checksum`). A file with other tables, views
 or triggers than were made is damaged, and so is one in which a query takes more steps than it has bytes.
+
+Only a file that KernelPoint made for this user is opened: a link, another user's file, or a database with another application
+id is left as it is, and the run does without a cache.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import json
@@ -22,17 +26,19 @@ from pathlib import Path
 from typing import Any, TypeVar
 from zlib import crc32
 
-from kernelpoint.files import require_regular
+from kernelpoint.files import open_regular, require_own
 from kernelpoint.progress import Log
 
 Value = TypeVar("Value")
 VERSION = 5000
+APPLICATION = 0x4B506361  # "KPca", SQLite's application id
 SCHEMA = """
 CREATE TABLE artefacts (kind TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL, crc32 INTEGER NOT NULL,
     PRIMARY KEY (kind, key)) WITHOUT ROWID
 """
 SECONDS_TO_WAIT = 60.0  # for another process that writes
 _FILES = ("", "-journal", "-wal", "-shm")  # of a SQLite file; the last two where an older KernelPoint wrote it
+_HEADER = 100  # bytes of a SQLite file, with its application id at byte 68
 _STEPS = 100_000  # of SQLite's machine between two counts
 _FEWEST_STEPS = 20_000_000
 _STEPS_PER_BYTE = 4  # a row takes some 20 bytes, and to read it some 20 steps
@@ -233,10 +239,28 @@ def _require_locks(folder: Path) -> None:
             raise OSError(error.errno, f"its file system refuses locks: {error.strerror}") from None
 
 
-def _open(path: Path, log: Log) -> _Connection:
+def _require_ours(path: Path) -> None:
+    """Refuse what KernelPoint did not make for this user, before SQLite opens it.
+
+    Raises:
+        OSError: a file is not this user's alone, or is a database of another application.
+    """
     for suffix in _FILES:
         with contextlib.suppress(FileNotFoundError):
-            require_regular(f"{path}{suffix}")
+            require_own(f"{path}{suffix}")
+    header = b""
+    with contextlib.suppress(FileNotFoundError), open_regular(path) as file:
+        header = file.read(_HEADER)
+    if header.startswith(b"SQLite format 3\0") and int.from_bytes(header[68:72], "big") != APPLICATION:
+        raise OSError(
+            errno.EINVAL,
+            "is a database of another application, or of an older KernelPoint: delete it if nobody needs it",
+            str(path),
+        )
+
+
+def _open(path: Path, log: Log) -> _Connection:
+    _require_ours(path)
     connection = sqlite3.connect(path, timeout=SECONDS_TO_WAIT, isolation_level=None, factory=_Connection)
     try:
         connection.most_steps = _FEWEST_STEPS + _STEPS_PER_BYTE * os.path.getsize(path)
@@ -268,6 +292,7 @@ def _prepare(connection: _Connection) -> _Connection:
                 connection.execute(f'DROP {kind} "{quoted}"')
             for statement in SCHEMA.split(";"):
                 connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
             connection.execute(f"PRAGMA user_version = {VERSION}")
     return connection
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 
 from kernelpoint import _native
+from kernelpoint.errors import TraceError
+from kernelpoint.files import open_output_bytes, open_regular
 from kernelpoint.traces.cache import ArtefactCache
 from kernelpoint.traces.scan_launches import trace_keys
 
@@ -12,6 +17,9 @@ MOST_RECENT, LARGEST_RECENT = (
     4096,
     4096,
 )  # footprints, and bytes of one, that are kept in memory for traces of equal content
+BESIDE = "footprints.kpfootprints"  # file of an unpacked pack
+_MAGIC = b"kernelpoint footprints 1\n"
+_MOST_INDEX = 256 << 20  # bytes
 KIND = f"footprint {_native.FOOTPRINT_VERSION} "  # of artefact; the residency follows
 
 
@@ -24,6 +32,7 @@ class Footprints:
     Args:
         residency: of the simulated GPU, see ``kp_host_info``: SMs, and CTAs, warps, registers and shared memory of one.
         paths: traces that will be asked about; what the cache knows of their contents is looked up at once, at the first use.
+        list_path: the list of these traces; footprints of a pack that lie beside it are of its traces alone, and stay there.
 
     Example:
         >>> import tempfile, pathlib
@@ -40,9 +49,15 @@ class Footprints:
     """
 
     def __init__(
-        self, residency: Sequence[int], cache: ArtefactCache, paths: Callable[[], Sequence[str]] = tuple
+        self,
+        residency: Sequence[int],
+        cache: ArtefactCache,
+        paths: Callable[[], Sequence[str]] = tuple,
+        list_path: str | None = None,
     ) -> None:
-        self._kind = KIND + ",".join(map(str, residency))
+        text = ",".join(map(str, residency))
+        self._kind = KIND + text
+        self._beside = None if list_path is None else FootprintsBeside(list_path, text)
         self._cache, self._paths = cache, paths
         self._keys: dict[str, tuple[str, ...]] = {}
         self._recent: dict[str, bytes] = {}  # by key
@@ -50,6 +65,8 @@ class Footprints:
 
     def load(self, path: str) -> bytes | None:
         """The footprint of a trace; None where none was saved of its content."""
+        if self._beside is not None and (packed := self._beside.get(path)) is not None:
+            return packed
         keys = self._keys_of(path)
         for known in (self._unwritten, self._recent):
             if keys[-1] in known:
@@ -92,10 +109,70 @@ def kept_footprints(paths: Sequence[str]) -> Iterator[tuple[str, str, bytes]]:
     cache.close()
 
 
-def keep_footprints(rows: Iterable[tuple[str, str, bytes]]) -> None:
-    """Put footprints of other machines' runs into the user's cache, for files as they are: trace, residency, footprint."""
-    cache = ArtefactCache()
-    for path, residency, packed in rows:
-        ((key, *_),) = trace_keys([path], cache)
-        cache.put(KIND + residency, {key: packed})
-    cache.close()
+# ---- footprints of an unpacked pack -------------------------------------------------------------------------------------
+
+
+def write_beside(folder: Path, rows: Sequence[tuple[str, str, int]], packed: Iterable[bytes]) -> None:
+    """Write footprints that another machine made beside the trace list that they belong to; no other list knows them.
+
+    Args:
+        rows: trace below the folder, residency, bytes of each footprint.
+        packed: these bytes, in any pieces.
+    """
+    index = json.dumps([list(row) for row in rows], separators=(",", ":")).encode()
+    with open_output_bytes(folder / BESIDE) as file:
+        file.write(_MAGIC + index + b"\n")
+        file.writelines(packed)
+
+
+class FootprintsBeside:
+    """Footprints that lie beside a trace list, of one residency; empty where there are none.
+
+    Args:
+        list_path: the list, or the folder that stands for it.
+        residency: as text.
+
+    Raises:
+        TraceError: the file is damaged.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> write_beside(folder, [("kernel-1.traceg", "80,32,64,65536,98304", 6)], [b"packed"])
+    >>> beside = FootprintsBeside(f"{folder}/kernelslist.g", "80,32,64,65536,98304")
+    >>> beside.get(f"{folder}/kernel-1.traceg"), beside.get("kernel-1.traceg")
+    (b'packed', None)
+    """
+
+    def __init__(self, list_path: str, residency: str) -> None:
+        path = Path(list_path)
+        folder = path if path.is_dir() else path.parent
+        self._places: dict[str, tuple[int, int]] = {}  # begin and bytes, by the absolute path of a trace
+        self._path = folder / BESIDE
+        if self._path.is_file():
+            self._read(os.path.abspath(folder), residency)
+
+    def _read(self, folder: str, residency: str) -> None:
+        try:
+            with open_regular(self._path) as file:
+                if file.read(len(_MAGIC)) != _MAGIC:
+                    raise ValueError("does not begin as footprints do")
+                index = file.readline(_MOST_INDEX)
+                begin, end = file.tell(), os.fstat(file.fileno()).st_size
+                for trace, of, size in json.loads(index):
+                    if type(size) is not int or not 0 <= size <= end - begin:
+                        raise ValueError(f"has no footprint of {size} bytes at byte {begin:,}")
+                    if of == residency:
+                        self._places[os.path.join(folder, trace)] = begin, size
+                    begin += size
+        except OSError as error:
+            raise TraceError(f"{self._path}: cannot be read: {error.strerror}") from None
+        except (ValueError, TypeError, RecursionError) as error:
+            raise TraceError(f"{self._path}: no footprints of a pack: {' '.join(str(error).split())[:200]}") from None
+
+    def get(self, path: str) -> bytes | None:
+        """The footprint of a trace; None where there is none."""
+        if (place := self._places.get(os.path.abspath(path))) is None:
+            return None
+        with open_regular(self._path) as file:
+            file.seek(place[0])
+            return file.read(place[1])

@@ -76,7 +76,7 @@ class Replay:
         trained: bytes = b"",
     ) -> None:
         self._footprints = Footprints(
-            (*state.residency, state.keeps_l1), ArtefactCache(folder, log), lambda: launch_paths(list_path)
+            (*state.residency, state.keeps_l1), ArtefactCache(folder, log), lambda: launch_paths(list_path), list_path
         )
         self._native = _native.Replay(
             list_path,

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "kernelpoint/names.hpp"
 #include "native/trace/numbers.h"
 #include "native/trace/paths.h"
 #include "simulators/accelsim/trace/readers.h"
@@ -74,7 +75,7 @@ TraceList read_kernelslist(Lines& lines) {
             list.commands.push_back(read_copy(lines));
         } else if (starts_with(text, "kernel")) {
             std::string trace = folder + std::string(text);
-            if (!is_inside(text)) lines.fail("the trace " + std::string(text.substr(0, 200)) + lies_outside);
+            lines.require_name(std::string(text));
             if (is_unprocessed(text)) lines.fail("the trace " + trace + " " + post_process);
             const auto [shared, added] = known.try_emplace(trace);
             if (added && !is_file(trace)) lines.fail("the trace " + trace + " does not exist");
@@ -113,7 +114,11 @@ TraceList list_traces(const std::string& folder, const FolderEntries& entries) {
     std::string unprocessed;
     for (const std::string& name : entries) {
         NumberedFile file;
-        if (parse_trace_name(name, file)) files.push_back(std::move(file));
+        if (parse_trace_name(name, file)) {
+            const std::string problem = name_problem(name);
+            if (!problem.empty()) throw TraceError(folder, 0, problem);
+            files.push_back(std::move(file));
+        }
         if (is_unprocessed(name)) unprocessed = name;
     }
     if (files.empty()) throw TraceError(folder, 0, "the trace " + unprocessed + " " + post_process);

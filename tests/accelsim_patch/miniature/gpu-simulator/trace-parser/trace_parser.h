@@ -43,6 +43,9 @@ public:
     kernel_trace_t* parse_kernel_info(const std::string& path) {
         printf("Processing kernel %s\n", path.c_str());
         kernel_trace_t* trace = new kernel_trace_t;
+        const bool is_packed = path.size() > 3 && path.compare(path.size() - 3, 3, ".xz") == 0;
+        FILE* shell = is_packed ? popen(("xz -dc " + path).c_str(), "r") : NULL;  // as Accel-Sim opens its traces
+        if (shell != NULL) pclose(shell);
         std::ifstream file(path);
         for (std::string line; std::getline(file, line) && line[0] == '-';) {
             if (line.compare(0, 15, "-kernel name = ") == 0) trace->kernel_name = line.substr(15);

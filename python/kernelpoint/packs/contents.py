@@ -1,0 +1,183 @@
+"""Members of a pack, and what its description may say: a closed schema with declared limits, since a stranger may send it."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from kernelpoint.config import Config, parse_config
+from kernelpoint.errors import ConfigError, shown
+from kernelpoint.names import name_problem
+from kernelpoint.traces.footprints import BESIDE
+
+FORMAT_VERSION = 1
+ABOUT, PLAN, LIST = "about.json", "sample.kpplan", "list"  # members
+TRACES, HEADS, FOOTPRINTS = "traces/", "heads", "footprints"
+CONFIGURATION, SEAL = "kernelpoint.yaml", "pack.seal"  # files of the folder that a pack is unpacked into
+HEAD = 4096  # bytes of a trace that is not simulated: its header
+
+MOST_ABOUT = 64 << 20  # bytes of the description
+MOST_TRACES = 1_000_000
+MOST_TRACE = 64 << 30  # bytes of one trace, whole or not
+MOST_FOOTPRINT = 256 << 20  # bytes of one footprint
+
+# Keys of a configuration that a pack may have: none of them names a file, or makes one.
+_KEYS = (
+    "version",
+    "policy",
+    "error_budget",
+    "estimate",
+    "assume",
+    "intra_kernel",
+    "replay",
+    "launch_latency",
+    "on_error",
+    "seed",
+)
+# Keys that may name a file, and the values that do not.
+_NAMES = {"fast_model": ("auto", "off", "v100", "rtx"), "ranges": ("names", "detected")}
+
+Name = Annotated[str, Field(max_length=1000)]
+Bytes = Annotated[int, Field(ge=0, le=MOST_TRACE)]
+
+
+class _Closed(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, populate_by_name=True)
+
+
+class TraceFile(_Closed):
+    """A trace: its name below the folder of the list, bytes, time of change in ns, and whether the pack has it whole."""
+
+    name: Name
+    size: Bytes
+    time: Annotated[int, Field(ge=0, lt=1 << 62)]
+    whole: bool
+
+
+class PackedFootprint(_Closed):
+    """A footprint: the trace that it is of, the residency of the simulated GPU as text, bytes."""
+
+    trace: Name
+    residency: Annotated[str, Field(pattern=r"^[0-9]{1,10}(,[0-9]{1,10}){4},(True|False)$")]
+    size: Annotated[int, Field(ge=0, le=MOST_FOOTPRINT)]
+
+
+class About(_Closed):
+    """The description of a pack, as `write_pack` makes it.
+
+    Attributes:
+        config: keys of `kernelpoint.yaml`.
+        list_name: of the trace list.
+        files: every trace of the list once.
+        footprints: of traces that are not whole.
+        estimate: of the run, or None.
+    """
+
+    version: int
+    kernelpoint: Annotated[str, Field(max_length=40)]
+    config: dict[str, Any]
+    list_name: Annotated[str, Field(max_length=255, alias="list")]
+    files: Annotated[list[TraceFile], Field(max_length=MOST_TRACES)]
+    footprints: Annotated[list[PackedFootprint], Field(max_length=4 * MOST_TRACES)]
+    estimate: float | None
+    counter: Annotated[str, Field(max_length=200)]
+
+
+def read_about(text: bytes) -> About:
+    """The description in a pack, checked.
+
+    Raises:
+        ValueError: it is of another version, or says what a pack may not say; the message names the place.
+    """
+    try:
+        about = About.model_validate_json(text)
+    except ValidationError as error:
+        detail = error.errors(include_url=False)[0]
+        place = ".".join(map(str, detail["loc"]))[:80]
+        raise ValueError(
+            f"its description, {place or ABOUT}: got {shown(detail['input'])}; {detail['msg'].lower()}"
+        ) from None
+    if about.version != FORMAT_VERSION:
+        raise ValueError(f"pack format {about.version}; this version reads {FORMAT_VERSION}")
+    _check_names(about)
+    check_config(about.config)
+    return about
+
+
+def _check_names(about: About) -> None:
+    """ValueError where a name is refused, leads to another place, or stands for the same file as another."""
+    places = {name.casefold(): "a file of the pack's own" for name in (PLAN, CONFIGURATION, SEAL, BESIDE)}
+    folders: dict[str, str] = {}
+    if "/" in about.list_name:
+        raise ValueError(f"its list has the name {shown(about.list_name)}, which lies outside its folder")
+    for name in (about.list_name, *(file.name for file in about.files)):
+        if problem := name_problem(name):
+            raise ValueError(problem)
+        path = PurePosixPath(name)
+        if path.is_absolute() or str(path) != name or name == ".":
+            raise ValueError(
+                f"the name {shown(name)} is refused: it lies outside its folder, or is not in its shortest form"
+            )
+        if (other := places.get(name.casefold())) is not None:
+            raise ValueError(f"the name {shown(name)} is refused: it stands for the same file as {other}")
+        places[name.casefold()] = shown(name)
+        folders |= {str(parent).casefold(): shown(name) for parent in path.parents if str(parent) != "."}
+    if both := sorted(places.keys() & folders.keys()):
+        raise ValueError(
+            f"the name {shown(both[0])} is refused: it stands for a file and for the folder of {folders[both[0]]}"
+        )
+    wanting = {file.name for file in about.files if not file.whole}
+    for row in about.footprints:
+        if row.trace not in wanting:
+            raise ValueError(f"a footprint of {shown(row.trace)}, which is whole or not in the pack")
+
+
+def check_config(config: dict[str, Any]) -> Config:
+    """The configuration of a pack.
+
+    Raises:
+        ValueError: it has a key that a pack may not have, or a value that names a file.
+
+    >>> check_config({"version": 1, "policy": "random", "journal": ".bash_profile"})
+    Traceback (most recent call last):
+    ...
+    ValueError: its configuration has the key 'journal'; a pack may have version, policy, ...
+    """
+    for key, value in config.items():
+        if key not in _KEYS and key not in _NAMES:
+            raise ValueError(
+                f"its configuration has the key {shown(key)}; a pack may have {', '.join((*_KEYS, *_NAMES))}"
+            )
+        if key in _NAMES and value not in _NAMES[key]:
+            raise ValueError(f"its configuration has {key}: {shown(value)}; a pack may have {', '.join(_NAMES[key])}")
+    try:
+        return parse_config(config, "its configuration")
+    except ConfigError as error:
+        raise ValueError(str(error)) from None
+
+
+def packed_config(config: Config) -> dict[str, Any]:
+    """The keys of a run's configuration that a pack takes along: those that are not defaults, as a user would write them.
+
+    Keys that only the machine of the run needs (plan, journal, resume) are left out: the unpacked run has its own.
+
+    Raises:
+        ConfigError: the run read a file that a pack does not have; the message names the key.
+
+    >>> packed_config(parse_config({"version": 1, "policy": "random", "seed": 3, "journal": "mine.kpjournal"}))
+    {'version': 1, 'policy': 'random', 'seed': 3}
+    """
+    stated = config.model_dump()
+    usual = Config(version=1, policy=config.policy).model_dump()
+    others = {key: value for key, value in stated.items() if value != usual[key]}
+    for key in ("profile", "selection", "results_from", "ranges"):
+        if key in others and others[key] not in _NAMES.get(key, ()):
+            raise ConfigError(f"{key}: got {shown(others[key])}; a pack is of a run that reads no such file")
+    if config.encoder.checkpoint != "builtin":
+        raise ConfigError(
+            f"encoder.checkpoint: got {shown(config.encoder.checkpoint)}; a pack is of a run with the shipped encoder"
+        )
+    taken = {key: value for key, value in others.items() if key in _KEYS or value in _NAMES.get(key, ())}
+    return {"version": 1, "policy": stated["policy"]} | taken
