@@ -131,10 +131,6 @@ class fast_model:  # noqa: N801 - a submodule
     @staticmethod
     def derive(texts: Sequence[tuple[str, str]], base: str) -> fast_model.Configuration: ...
     @staticmethod
-    def course(
-        path: str, configuration: fast_model.Configuration, touches: np.ndarray | None, interval: int
-    ) -> np.ndarray: ...
-    @staticmethod
     def run(
         paths: Sequence[str],
         copies: np.ndarray,

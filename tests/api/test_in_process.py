@@ -42,7 +42,7 @@ def by_program(traces, journal, **keys):
         {"policy": "all"},
         {"policy": "kernelpoint", "error_budget": BUDGET},
         {"policy": "kernelpoint", "clusters": "online", "error_budget": BUDGET},
-        {"policy": "random", "intra_kernel": "pka"},
+        {"policy": {"name": "pka", "project": True}},
     ],
     ids=["all", "validation", "online", "stopped inside and warmed up"],
 )

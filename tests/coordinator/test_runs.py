@@ -47,7 +47,7 @@ def bench(bench_of_all, monkeypatch):
     ("yaml", "workers"),
     [
         (BUDGET, 2),
-        (f"{BUDGET}\nintra_kernel: cta", 2),
+        ("policy: {name: pka, project: true}", 2),
     ],
 )
 def test_the_journal_is_that_of_the_simulator_alone_to_the_byte(bench, yaml, workers):

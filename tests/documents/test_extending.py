@@ -39,4 +39,4 @@ def test_a_package_of_the_page_works_as_the_page_says(title, folder, monkeypatch
 
 def test_every_part_that_an_entry_point_finds_is_on_the_page():
     groups = {found[0] for text in SECTIONS.values() for found in GROUP.findall(text)}
-    assert groups == {"kernelpoint.policies", "kernelpoint.profiles", "kernelpoint.intrakernel", "kernelpoint.ranges"}
+    assert groups == {"kernelpoint.policies", "kernelpoint.profiles", "kernelpoint.ranges"}

@@ -239,27 +239,15 @@ def test_a_budget_on_a_rare_counter_needs_its_own_prediction(run_passes):
     assert spent[1] < 0.1 * spent[0]
 
 
-def test_errors_of_results_and_systematic_ones_are_in_what_is_stated(run_passes):
+def test_systematic_errors_are_in_what_is_stated(run_passes):
     design, y = example()
     engine = Engine(design, ErrorBudget(0.05))
     engine.set_systematic_errors({"cycles": SystematicError(0.01, 0.0)})
     for unit in engine.wanted().tolist():
-        engine.record(unit, ("cycles",), [y[unit]], {"cycles": 0.001 * y[unit]})
+        engine.record(unit, ("cycles",), [y[unit]])
     estimate = engine.look().estimates["cycles"]
     assert estimate.half_width > 0.01 * estimate.estimate
-    assert any("errors of their own" in line for line in engine.look().assumptions)
-
-
-def test_influences_bound_what_a_change_of_one_result_does():
-    design, y = example(noise=0.1)
-    x, group = design.means["cycles"], np.asarray(design.groups)
-    sample, units = sample_of(Cells(x, group, 0.05), 25, design.u, x, group)
-    base = fit_total(y[units], sample, 0.05).estimate
-    for i in range(25):
-        moved = y[units].copy()
-        moved[i] *= 1.001
-        change = abs(fit_total(moved, sample, 0.05).estimate - base)
-        assert change <= 1.1 * sample.influences[i] * 0.001 * y[units][i]
+    assert any("systematic error" in line for line in engine.look().assumptions)
 
 
 @pytest.mark.parametrize(

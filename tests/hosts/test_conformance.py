@@ -13,7 +13,6 @@ from hosts import LAUNCHES
 from kernelpoint.fast_model.predictions import in_terms_of
 from kernelpoint.policies.methods.kernelpoint import COLD_COUNTERS
 from kernelpoint.ratios import RATIOS
-from kernelpoint.session.intra_kernel import PROJECTED
 from kernelpoint.simulators.accelsim import TERMS
 from kernelpoint.totals.exact import CANDIDATES
 from kernelpoint.totals.identities import AT_MOST, IDENTITIES
@@ -267,7 +266,7 @@ def test_ratios_are_made_of_counters_with_a_meaning():
 
 
 def test_every_counter_that_python_knows_has_a_meaning():
-    assert {*CANDIDATES, *TERMS, *PROJECTED} <= NAMES
+    assert {*CANDIDATES, *TERMS} <= NAMES
 
 
 def test_identities_and_limits_are_about_counters_with_a_meaning():

@@ -126,7 +126,7 @@ def summary(launches, simulated):
     return SummaryRecord(
         **dict.fromkeys(("estimate", "half_width", "relative_half_width", "cycle_speedup", "one_per_stream_speedup")),
         **dict.fromkeys(("passes", "projected", "seed"), 0),
-        **dict.fromkeys(("intra_kernel", "bound", "policy"), ""),
+        **dict.fromkeys(("bound", "policy"), ""),
         **{key: [] for key in ("clusters", "processes", "degraded", "lost", "never_completed")},
         **{key: [] for key in ("assumptions", "warnings", "not_covered")},
         **{key: {} for key in ("counters", "ratios")},

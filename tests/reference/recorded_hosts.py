@@ -95,9 +95,6 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "ratio": ("policy: random\nerror_budget: {counter: l2_miss_rate, relative_error: 0.02}", {}, {}),
     "aborts": ("policy: random\n" + BUDGET % 0.005, {}, {"fails": range(0, COUNT, 5)}),
     "two processes": ("policy: random\n" + BUDGET % 0.02, {"process_count": 2}, {"counts": [COUNT, 90]}),
-    "cta": ("policy: random\nintra_kernel: cta\n" + BUDGET % 0.05, {"can_stop": True}, {}),
-    "cta, all": ("policy: all\nintra_kernel: cta\n" + BUDGET % 0.05, {"can_stop": True}, {}),
-    "pka inside": ("policy: random\nintra_kernel: pka\n" + BUDGET % 0.05, {"can_stop": True}, {}),
 }
 
 

@@ -41,7 +41,11 @@ def embedded_host(folder: Path) -> Iterator[tuple[str, list[Any]]]:
     runs = {f"{p}": (solver, "v100", f"policy: {p}") for p in ("all", "random", "gcl", "kernelpoint")}
     runs |= {f"{p}": (solver, "v100", f"policy: {p}\nprofile: {profile}") for p in ("pka", "sieve", "stem", "allegro")}
     runs["online"] = (solver, "v100", "policy: kernelpoint\nclusters: online")
-    runs["cta"] = (large, str(small), "policy: all\nintra_kernel: cta\nerror_budget: {relative_error: 0.1}")
+    runs["pka, projected"] = (
+        large,
+        str(small),
+        "policy: {name: pka, project: true}\nerror_budget: {relative_error: 0.1}",
+    )
     for name, (traces, gpu, yaml) in runs.items():
         config.write_text(f"version: 1\n{yaml}\njournal: {journal}\n")
         command = [str(program()), "-trace", str(traces), "-config", gpu, "-kernel_sampling", str(config)]

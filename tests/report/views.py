@@ -86,7 +86,6 @@ def a_summary(total: EstimateRecord) -> SummaryRecord:
             "simulated": 1,
             "skipped": 1,
             "passes": 1,
-            "intra_kernel": "off",
             "projected": 0,
         },
         **{"counter": "cycles", "estimate": 1.01e4, "half_width": 1e2, "relative_half_width": 0.0099, "met": True},

@@ -20,7 +20,7 @@ LAYERS = [
     {"totals"},
     {"planning"},
     {"selection"},
-    {"policies", "intrakernel"},
+    {"policies"},
     {"ranges"},
     {"workload"},
     {"encoder", "estimation", "clustering", "patching"},

@@ -107,29 +107,13 @@ py::object cores_of(const Derived& derived) {
         py::make_tuple(predictor.history_bits, predictor.counter_bits));
 }
 
-// A run of one launch on a GPU of its own, without the GIL.
-LaunchResult run_alone(fast_model::Gpu& gpu, const std::string& path, uint64_t interval,
-                       const std::function<void()>& at_interval) {
-    const py::gil_scoped_release released;
-    const PythonSignals signals;
-    return gpu.run(path, interval, at_interval);
-}
-
-py::array_t<uint64_t> course(const std::string& path, const Derived& configuration,
-                             const std::optional<Touches>& touches, uint64_t interval) {
-    fast_model::Gpu gpu(configuration.config);
-    if (touches) gpu.replay(touches->data(), static_cast<uint64_t>(touches->size()));
-    std::vector<std::array<uint64_t, 4>> points;
-    const LaunchResult result = run_alone(gpu, path, interval, [&] {
-        points.push_back({gpu.cycles(), gpu.instructions(), gpu.ctas_issued(), gpu.ctas_completed()});
-    });
-    points.push_back({result.cycles, result.instructions, result.counters.ctas, result.counters.ctas});
-    return py::array_t<uint64_t>({points.size(), size_t{4}}, points.front().data());
-}
-
 py::dict alone(const std::string& path, const Derived& configuration) {
     fast_model::Gpu gpu(configuration.config);
-    const LaunchResult result = run_alone(gpu, path, 0, {});
+    const LaunchResult result = [&] {
+        const py::gil_scoped_release released;
+        const PythonSignals signals;
+        return gpu.run(path, 0, {});
+    }();
     py::dict found;
     found["cycles"] = result.cycles;
     found["instructions"] = result.instructions;
@@ -212,10 +196,6 @@ void register_launches(py::module_& part) {
         "alone", &alone, py::arg("path"), py::arg("configuration"),
         "Simulate one launch with empty caches: its cycles, instructions, counters, and *_stalls, the cycles of warp "
         "schedulers in which what issues next waited for memory, for another result, at a barrier, for its unit.");
-    part.def("course", &course, py::arg("path"), py::arg("configuration"), py::arg("touches"), py::arg("interval"),
-             "Simulate one launch behind touches of earlier ones, as a replay gives them, or None: uint64 [points, 4], "
-             "cycles, "
-             "thread instructions, CTAs issued and completed, `interval` cycles apart and at the end.");
 }
 
 void register_walk(py::module_& part) {

@@ -308,13 +308,6 @@ class Config(Section):
             "tails; `hostile`: also rare kinds of launches that take twice as long as predicted, or ten times without traces"
         ),
     ] = "ordinary"
-    intra_kernel: Annotated[
-        OrOff,
-        Field(
-            description="stop large launches inside and project the rest: `pka` states no bound; `cta` adds its error to the "
-            "bound"
-        ),
-    ] = "off"
     replay: ReplayConfig = ReplayConfig()
     launch_latency: Annotated[
         Literal["auto", "skip", "simulate"],

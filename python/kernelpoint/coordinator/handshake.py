@@ -118,8 +118,6 @@ def check(config: Config, hello: Hello) -> None:
         )
     if config.clusters == "online" or None in host.list_paths:
         raise ConfigError("`kernelpoint run` needs the launches beforehand: `clusters: auto`, and a trace list on disk")
-    if config.selection is not None and config.intra_kernel != "off":
-        raise ConfigError(f"intra_kernel: got {config.intra_kernel!r}; `kernelpoint run` over a selection allows: off")
     if host.process_count > 1 or host.concurrent:
         raise ConfigError(
             "this simulator runs launches side by side; allowed: one application, one launch after another"

@@ -14,7 +14,6 @@ from kernelpoint.estimation.look import LookPart as LookPart
 from kernelpoint.estimation.nested_totals import Tree as Tree
 from kernelpoint.estimation.nested_totals import UnitErrors as UnitErrors
 from kernelpoint.estimation.nested_totals import subtotals as subtotals
-from kernelpoint.estimation.nonsampling.measurement_error import OWN_ERROR_SHARE as OWN_ERROR_SHARE
 from kernelpoint.estimation.nonsampling.replay_error import EXPECTED_CYCLES as EXPECTED_CYCLES
 from kernelpoint.estimation.nonsampling.replay_error import Compared as Compared
 from kernelpoint.estimation.nonsampling.replay_error import dependence as dependence

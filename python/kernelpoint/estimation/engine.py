@@ -15,10 +15,9 @@ from kernelpoint.estimation.cells.sampling import CellSampling
 from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.nested_totals import UnitErrors
-from kernelpoint.estimation.nonsampling.measurement_error import MeasurementErrors, check_half_widths
 from kernelpoint.estimation.nonsampling.nonresponse import Range, part_added, ranges_of, with_nonresponse
-from kernelpoint.estimation.nonsampling.systematic_error import SystematicError
-from kernelpoint.estimation.sampling import Ratios, Reach, Sampling
+from kernelpoint.estimation.nonsampling.systematic_error import SystematicError, SystematicErrors
+from kernelpoint.estimation.sampling import Ratios, Sampling
 from kernelpoint.estimation.stages.first_phase import TwoPhaseDesign
 from kernelpoint.estimation.stages.two_phase import TwoPhaseSampling
 from kernelpoint.estimation.strata.design import Design
@@ -28,7 +27,7 @@ from kernelpoint.estimation.strata.sampling import StrataSampling
 class Engine:
     """Draws passes, takes results in any order, looks at the end of each pass, grows the sample until the budget is met.
 
-    The state is a function of (design, budget, state of each pass, results and their errors): not of the order in which
+    The state is a function of (design, budget, state of each pass, results): not of the order in which
     results come, nor of time or threads. Nothing is drawn, and nothing stops, inside a pass. At the beginning of each pass
     `pass_state()` goes into the journal; a fresh engine that is given, in the same order, every `restore_pass`, `record` and
     `look` of a journal is in the state that it was in.
@@ -73,10 +72,9 @@ class Engine:
     def _begin(self, sampling: Sampling) -> None:
         self.sampling, self.budget, self.ratios = sampling, sampling.budget, sampling.ratios
         self.results = sampling.results
-        self._errors = MeasurementErrors(self.budget, self.ratios)
+        self._systematic = SystematicErrors(self.budget, self.ratios)
         self._lacking: dict[int, int] = {}  # units that can have no result, and the stratum of each, or -1
-        self._wants_exact = False
-        self._left = self.budget  # of the last look: what errors of the results leave for the sampling design
+        self._left = self.budget  # of the last look: what systematic errors leave for the sampling design
         self._last: Look | None = None  # of the sampling design; None if results were missing, or the sample grew since
 
     # ---- units ------------------------------------------------------------------------------------------------------
@@ -137,40 +135,24 @@ class Engine:
         """Refuse what `record` would refuse, with HostError; nothing is kept."""
         self.results.check(*_row(unit, counters, values))
 
-    def record(
-        self,
-        unit: int,
-        counters: Sequence[str],
-        values: Sequence[float],
-        half_widths: Mapping[str, float | None] | None = None,
-    ) -> None:
+    def record(self, unit: int, counters: Sequence[str], values: Sequence[float]) -> None:
         """The counters of one simulated unit. Results of units that are not drawn wait until they are.
 
-        Args:
-            half_widths: where the values are not exact (a projection): the half-width of each, at the run's confidence, by
-                counter. None, or no entry, means that the error of that counter is not known, and no bound can be stated
-                for it. Errors enter what a look states, and take their part of the error budget (measurement_error.py).
-
         Raises:
-            HostError: unknown unit, second result of a unit, other counters than before, a value that is not finite, or a
-                half-width below 0.
+            HostError: unknown unit, second result of a unit, other counters than before, or a value that is not finite.
         """
-        if half_widths is not None:
-            check_half_widths(unit, half_widths)
         self.results.add(*_row(unit, counters, values))
-        if half_widths is not None:
-            self._errors.add(unit, half_widths)
 
     def record_many(self, units: Iterable[int], counters: Sequence[str], values: Floats) -> None:
         """The same for many units: values is float64 [units, counters]."""
         self.results.add_many(units, counters, values)
 
     def take_over(self, other: Engine) -> None:
-        """All results of another engine over the same units, with their errors."""
+        """All results of another engine over the same units, with their systematic errors."""
         units = other.results.units
         if len(units):
             self.record_many(units, other.counters, other.results.of(units))
-        self._errors.take_over(other._errors)
+        self._systematic.by_counter |= other._systematic.by_counter
 
     def without(self, units: Sequence[int]) -> Engine:
         """The same engine where some units can have no result: they are not wanted, strata are sampled without them, and what
@@ -179,7 +161,7 @@ class Engine:
         other = object.__new__(Engine)
         other._begin(self.sampling.lacking(np.asarray(units, dtype=np.int64)))
         other.take_over(self)
-        other.sampling.looks, other._wants_exact = self.looks, self._wants_exact
+        other.sampling.looks = self.looks
         strata = np.asarray(self.sampling.frame.strata)
         other._lacking = self._lacking | {unit: int(strata[unit]) for unit in units}
         return other
@@ -197,24 +179,19 @@ class Engine:
 
     def set_systematic_errors(self, errors: Mapping[str, SystematicError]) -> None:
         """Errors that all results share (replay), by counter, from the next look on; they replace those set before."""
-        self._errors.systematic = dict(errors)
-
-    @property
-    def wants_exact_results(self) -> bool:
-        """True if results with errors of their own have kept a look from the budget: those to come should have none."""
-        return self._wants_exact
+        self._systematic.by_counter = dict(errors)
 
     @property
     def has_bias(self) -> bool:
         """True if results may all err to one side, or units have none: no part is known better than the whole."""
-        return self._errors.known or bool(self._lacking)
+        return bool(self._systematic.by_counter or self._lacking)
 
     # ---- estimates --------------------------------------------------------------------------------------------------
 
     def look(self) -> Look:
         """The end of a pass: estimates of everything. Spends error probability, unless results are missing.
 
-        Errors of the results themselves are in the half-widths, and the sampling design gets what they leave of the budget.
+        Systematic errors are in the half-widths, and the sampling design gets what they leave of the budget.
 
         Raises:
             ConfigError: the budget's counter is not among those that the host reports.
@@ -223,19 +200,16 @@ class Engine:
         missing = len(self.wanted())
         if not missing:
             self.sampling.looks += 1
-        reach = self._reach()
-        totals = self.sampling.expanded_totals() if self._errors.known else {}
-        budget: ErrorBudget | None = self._errors.design_budget(reach, totals)
+        budget: ErrorBudget | None = self._systematic.design_budget()
         while budget is not None:
             self._left = budget
             sampled = self.sampling.look(missing, budget)
             self._last = None if missing else sampled
             whole = with_nonresponse(sampled, self.nonresponse(), self.budget, self.ratios, self.sampling.frame.domains)
-            look = self._errors.widened(whole, reach)
+            look = self._systematic.widened(whole)
             added = {one.counter: part_added(sampled, whole, one) for one in self.budget.each()}
             tighten = sampled.met and not look.met
-            budget = self._errors.tightened(budget, look, reach, totals, added) if tighten else None
-            self._wants_exact |= budget is not None and len(self._errors.units) > 0
+            budget = self._systematic.tightened(budget, look, added) if tighten else None
         return look
 
     def _check_targets(self) -> None:
@@ -244,10 +218,6 @@ class Engine:
             if self.counters and not set(self.ratios.get(target, (target,))) <= set(self.counters):
                 near, allowed = did_you_mean(target, self.counters), ", ".join(self.counters)
                 raise ConfigError(f"error_budget.counter: {target!r} is not reported{near}; allowed: {allowed}")
-
-    def _reach(self) -> Reach:
-        """Positions of the results with errors of their own, and how far each moves the total."""
-        return self.sampling.reach(np.array(self._errors.units, dtype=np.int64))
 
     def predict(self, units: Iterable[int]) -> Floats:
         """See Sampling."""
@@ -265,8 +235,6 @@ class Engine:
         own, column = np.zeros(len(self.results.rows)), self.counters.index(counter)
         for unit, found in self.nonresponse().items():
             own[unit] = found.half[column]
-        if len(self._errors.units):
-            own[self._errors.units] += self._errors.half_widths(counter) * self._reach().weights
         return UnitErrors(*spread, own, np.asarray(self.sampling.frame.strata))
 
 

@@ -34,30 +34,6 @@ class Frame:
     domains: NDArray[np.integer] | None = None
 
 
-@dataclass(frozen=True)
-class Reach:
-    """Positions of m results with errors of their own.
-
-    Attributes:
-        weights: float64 [m], how far the estimated total moves at most per unit of change of each.
-        clusters: int [m], number in the report of a look, -1 of take-all units.
-        domains: int [m], or None where there is one domain.
-        shared: True if one estimated ratio serves all strata. An error anywhere then moves every part, by no more than the
-            whole.
-    """
-
-    weights: Floats
-    clusters: NDArray[np.integer]
-    domains: NDArray[np.integer] | None
-    shared: bool
-
-    def inside(self, part_of: NDArray[np.integer] | None, number: int) -> NDArray[np.bool_]:
-        """bool [m]: which of them move the total of the part of that number, one of `clusters` or `domains`."""
-        if self.shared or part_of is None:
-            return np.full(len(self.weights), self.shared)
-        return np.asarray(part_of == number)
-
-
 class Sampling(ABC):
     """Draws units, and estimates totals from their results, as if these were exact and complete.
 
@@ -158,19 +134,6 @@ class Sampling(ABC):
     @abstractmethod
     def expansions(self, units: Ints) -> Floats:
         """float64 [units]: how many units each drawn one stands for in the present sample; 1 for all others."""
-
-    @abstractmethod
-    def expanded_totals(self) -> dict[str, float]:
-        """The totals, nearly, before there is a look."""
-
-    def influences(self, units: Ints) -> Floats:
-        """float64 [units]: how far the estimated total moves at most per unit of change of each result."""
-        return self.expansions(units)
-
-    def reach(self, units: Ints) -> Reach:
-        """Estimates that the results of some units move, and how far."""
-        weights, domains = self.influences(units) if len(units) else np.empty(0), self.frame.domains
-        return Reach(weights, np.asarray(self.frame.strata)[units], None if domains is None else domains[units], False)
 
     @abstractmethod
     def unit_spreads(self, counter: str) -> Spreads | None:

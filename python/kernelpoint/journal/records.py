@@ -68,13 +68,11 @@ class StrataRecord(Typed):
 
 @dataclass(slots=True)
 class ProjectionRecord(Typed):
-    """A launch that was stopped inside: by which method, after how many of its CTAs and cycles; half-widths by counter."""
+    """A launch that was stopped inside: after how many of its CTAs and cycles."""
 
-    method: str
     ctas: Count
     of: Count
     simulated_cycles: float
-    half_widths: dict[str, float | None]
 
 
 @dataclass(slots=True)
@@ -228,7 +226,6 @@ class ResultRecord(Typed):
     pass_index: Count
     counters: dict[str, float]
     projection: ProjectionRecord | None = None
-    at_once: bool | None = None
     copied: bool | None = None
     type: Literal["result"] = "result"
 
@@ -402,7 +399,6 @@ class SummaryRecord(Typed):
     simulated: Count
     skipped: Count
     passes: Count
-    intra_kernel: Annotated[str, _once("intra_kernel", "inside_kernel")]
     projected: Count
     counter: str
     estimate: float | None

@@ -93,7 +93,7 @@ def check_comparable(run: Run) -> None:
     summary = run.ended()
     if summary.projected:
         raise JournalError(
-            f"{run.path}: {summary.projected} launches were stopped inside; a comparison needs runs with `intra_kernel: off`"
+            f"{run.path}: {summary.projected} launches were stopped inside; a comparison needs whole launches"
         )
     if summary.bound == "none" or summary.estimate is None:
         raise JournalError(

@@ -91,6 +91,11 @@ class Policy(ABC):
         return ErrorBudget(wanted.relative_error, wanted.confidence, counter, cls.bound_for(config))
 
     @classmethod
+    def projects(cls, config: Config) -> bool:
+        """True if launches are stopped inside and projected (projection.py); whole unless overridden."""
+        return False
+
+    @classmethod
     def estimate_for(cls, config: Config) -> Method:
         """The estimator of a run: the one that the user named, or the method's first.
 

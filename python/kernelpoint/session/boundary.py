@@ -83,7 +83,7 @@ def open_run(
         first = journal.records[0] if journal.records else None
         begun_with = first.plan if isinstance(first, RunRecord) else None
         setup = replace(prepare(config, host, log, begun_with, pool), command=tuple(command))
-        whole = pool is None and config.intra_kernel == "off" and config.replay.total == "run"
+        whole = pool is None and not setup.policy.projects(config) and config.replay.total == "run"
         hashes = first.hashes if isinstance(first, RunRecord) else None
         if whole and (full := drawn_whole(setup.frame, setup.budget, hashes)):
             setup = replace(setup, frame=full, estimate="mean", is_full_run=True)

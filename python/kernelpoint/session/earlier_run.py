@@ -34,10 +34,8 @@ _MAY_DIFFER = (
     "type",
 )
 _ERROR_BUDGET = "config.error_budget."
-# Launches were stopped inside by these: what the journal holds of them would be more exact under one budget than another.
-_STOPPED_BY = ("config.error_budget.confidence", "config.error_budget.relative_error")
 # The first sample of a run with predictions, and the places of its validation launches, were sized for these.
-_SIZED_BY = (*_STOPPED_BY, "config.error_budget.counter")
+_SIZED_BY = tuple(_ERROR_BUDGET + key for key in ("confidence", "relative_error", "counter"))
 _FURTHER = "config.error_budget.further"
 _RANGES = "config.error_budget.ranges"  # each has a sample of its own
 _WHY_SIZED = (
@@ -72,14 +70,13 @@ def check_same_run(old: Record, new: RunRecord, predicted: bool = False) -> None
         JournalError: names every key or option that differs, with both values.
     """
     before, after = _flatten(plain(old)), _flatten(plain(new))
-    stops_inside = before.get("config.intra_kernel", "off") != "off"
 
     def may_differ(key: str) -> bool:
         if key.startswith(_ERROR_BUDGET):
             if key.startswith(_RANGES):
                 return False
             sized = key in _SIZED_BY or key.startswith(_FURTHER)
-            return not (stops_inside and key in _STOPPED_BY) and not (predicted and sized)
+            return not (predicted and sized)
         return key in _MAY_DIFFER
 
     differing = [

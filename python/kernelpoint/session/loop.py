@@ -194,8 +194,6 @@ class Loop:
         """Estimate from all results so far. A look of the journal is taken again: the error budget may have changed."""
         self.sample.set_systematic_errors(self._replay_check().errors)
         look = self.sample.take_look()
-        if self.sample.wants_exact_results:
-            self.sampled.intra_kernel.stop_projecting()
         self._recorder.write(look_record(self.sampled.pass_index, look))
         ranges = widths(self._setup.config, self.sample.ranges)
         self._recorder.progress.looked(look, self.sampled.pass_index, self._setup.budget, ranges)

@@ -23,10 +23,6 @@ from kernelpoint.totals.exact import exact_values, with_exact, with_grids
 from kernelpoint.totals.identities import with_active_cycles, with_identities
 from kernelpoint.totals.proportional import with_proportional
 
-Result = tuple[
-    Mapping[str, float], Mapping[str, float | None] | None
-]  # counters, and half-widths where it is not exact
-
 
 class Sample:
     """An engine at work on the launches of a frame.
@@ -53,7 +49,7 @@ class Sample:
         self.has_result = np.zeros(frame.population.size, dtype=bool)
         targets = setup.config, setup.ranges, frame.design, setup.budget.bound, setup.estimate
         self.ranges = range_samples(*targets) if setup.config.error_budget.ranges else []
-        self._known: dict[int, Result] = {}  # where samples of ranges draw too
+        self._known: dict[int, Mapping[str, float]] = {}  # where samples of ranges draw too
         self._open: list[set[int]] = []  # launches that the engine of the run, and those of ranges, lack
 
     @property
@@ -74,7 +70,7 @@ class Sample:
     def cycles_of_ranges(self) -> float:
         """Simulated cycles of launches that samples of ranges alone draw."""
         own = set(self.engine.results.units.tolist()) if self._known else set()
-        return sum(counters.get("cycles", 0.0) for unit, (counters, _) in self._known.items() if unit not in own)
+        return sum(counters.get("cycles", 0.0) for unit, counters in self._known.items() if unit not in own)
 
     def is_exact(self, unit: int) -> bool:
         """True if the launch has a result that is no projection."""
@@ -107,16 +103,14 @@ class Sample:
         if record.action != "skip" and self._design.expected is not None:
             record.x = self._design.expected[unit]
 
-    def take(
-        self, unit: int, counters: Mapping[str, float], half_widths: Mapping[str, float | None] | None = None
-    ) -> None:
-        """The result of a launch; half_widths: by counter, where it is not exact."""
+    def take(self, unit: int, counters: Mapping[str, float], is_projection: bool = False) -> None:
+        """The result of a launch."""
         if self.ranges:
-            self._known[unit] = counters, half_widths
+            self._known[unit] = counters
             self._give(unit)
         else:
-            self.engine.record(unit, tuple(counters), tuple(counters.values()), half_widths)
-        if half_widths is not None:
+            self.engine.record(unit, tuple(counters), tuple(counters.values()))
+        if is_projection:
             self._projected.add(unit)
         self.has_result[unit] = True
         self.results += 1
@@ -130,14 +124,14 @@ class Sample:
 
     def _give(self, unit: int) -> None:
         """Give the result of a launch to the engines that lack it."""
-        counters, half_widths = self._known[unit]
+        counters = self._known[unit]
         for k, lacking in enumerate(self._open):
             if unit in lacking:
                 lacking.remove(unit)
                 one = self.ranges[k - 1] if k else None
                 place = unit if one is None else int(np.searchsorted(one.units, unit))
                 engine = self.engine if one is None else one.engine
-                engine.record(place, tuple(counters), tuple(counters.values()), half_widths)
+                engine.record(place, tuple(counters), tuple(counters.values()))
 
     def expansions(self, units: np.ndarray) -> np.ndarray:
         """float64 [units]: launches that each stands for in the total; 0 without a result, or in samples of ranges alone."""
@@ -149,11 +143,6 @@ class Sample:
         self.engine.set_systematic_errors(errors)
         for one in self.ranges:
             one.engine.set_systematic_errors(errors)
-
-    @property
-    def wants_exact_results(self) -> bool:
-        """True if results with errors of their own have kept a look from the budget."""
-        return any(engine.wants_exact_results for engine in (self.engine, *(one.engine for one in self.ranges)))
 
     def take_look(self) -> Look:
         """The end of a pass. The budget is met if that of every range is."""
@@ -215,8 +204,8 @@ class Sample:
         self.engine.take_over(known)
         others = self._known.keys() - set(known.results.units.tolist())
         for unit in sorted(others):
-            counters, half_widths = self._known[unit]
-            self.engine.record(unit, tuple(counters), tuple(counters.values()), half_widths)
+            counters = self._known[unit]
+            self.engine.record(unit, tuple(counters), tuple(counters.values()))
         self.ranges = []
         if self.left_out:
             self.engine = self.engine.without(sorted(self.left_out))

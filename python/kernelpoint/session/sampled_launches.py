@@ -10,8 +10,8 @@ import numpy as np
 from kernelpoint.errors import HostError
 from kernelpoint.journal import AbortRecord, DecisionRecord, ResultRecord
 from kernelpoint.planning.frame import SamplingFrame
-from kernelpoint.session.intra_kernel import IntraKernel, Trajectories
 from kernelpoint.session.ledger import Ledger
+from kernelpoint.session.projections import Projections
 from kernelpoint.session.queue import (
     BEFORE_FIRST,
     DONE,
@@ -44,7 +44,7 @@ class SampledLaunches(Queue):
         frame: the launches and their plan.
         sample: takes results.
         ledger: outcome of each launch of the pass.
-        inside: stops launches.
+        projections: stops launches inside.
         pass_index: of the pass.
         restarts: of a full run that was resumed, the units at which it went on.
         copies, copied_cycles: launches that took the result of an equal one, or of an earlier run.
@@ -53,8 +53,7 @@ class SampledLaunches(Queue):
     def __init__(self, setup: Setup, frame: SamplingFrame, sample: Sample, recorder: Recorder) -> None:
         self._setup, self.frame, self.sample, self._recorder = setup, frame, sample, recorder
         self.ledger = Ledger(frame.population.offsets)
-        trajectories = Trajectories(setup.host, frame.population, recorder.progress.say)
-        self.intra_kernel = IntraKernel(setup.config.intra_kernel, setup.budget, trajectories.of, setup.is_full_run)
+        self.projections = Projections(setup.policy.projects(setup.config))
         self.pass_index = self.copies = 0
         self.copied_cycles = 0.0
         self._known: dict[int, dict[str, float]] = {}  # results by key, of a deterministic simulator
@@ -83,7 +82,7 @@ class SampledLaunches(Queue):
         )
         costs = self.frame.expected_costs(units).tolist()
         return [
-            Planned((Step(*self.ledger.place(unit), REPLAYED, self.intra_kernel.interval),), cost)
+            Planned((Step(*self.ledger.place(unit), REPLAYED, self.projections.interval),), cost)
             for unit, cost in zip(units.tolist(), costs, strict=True)
         ]
 
@@ -104,7 +103,8 @@ class SampledLaunches(Queue):
             self.recall(record)
             if record.action == "skip":
                 return Answer(SKIP, self.pass_index)
-        return Answer(SIMULATE, self.pass_index, self.intra_kernel.follow(unit), self._state(unit))
+        self.projections.follow(unit)
+        return Answer(SIMULATE, self.pass_index, self.projections.interval, self._state(unit))
 
     def recall(self, record: DecisionRecord) -> None:
         """See Queue."""
@@ -133,21 +133,21 @@ class SampledLaunches(Queue):
         """See Queue."""
         unit = self._in_flight(process, index)
         try:
-            return self.intra_kernel.stops(unit, *point)
+            return self.projections.stops(unit, *point)
         except (ArithmeticError, LookupError, ValueError) as error:  # the failure rule: leave nothing out by mistake
-            self.intra_kernel.forget(unit)
+            self.projections.forget(unit)
             self._recorder.degrade(f"launch {index} of process {process} is simulated to its end: {describe(error)}")
             return False
 
     def complete(self, process: int, index: int, result: HostResult) -> Outcome:
         """See Queue. Results that the engine would refuse are refused before they are journalled."""
         unit, engine = self._in_flight(process, index), self.sample.engine
-        if result.stopped and not self.intra_kernel.was_told_to_stop(unit):
+        if result.stopped and not self.projections.is_stopped(unit):
             raise HostError(f"launch {index} was stopped inside although the answer was to continue")
         result.check(index, engine.counters or self._setup.host.counters, self._setup.budget.counter)
-        taken, projection = self.intra_kernel.result(unit, result.stopped, result.counters)
+        taken, projection = self.projections.result(unit, result.stopped, result.counters)
         engine.check(unit, tuple(taken), tuple(taken.values()))
-        return ResultRecord(process, index, self.pass_index, taken, projection, self.intra_kernel.issued_at_once(unit))
+        return ResultRecord(process, index, self.pass_index, taken, projection)
 
     def copy(self, process: int, index: int) -> ResultRecord | None:
         """See Queue."""
@@ -187,11 +187,10 @@ class SampledLaunches(Queue):
             return
         self.ledger.complete(unit)
         if isinstance(outcome, ResultRecord):
-            projection = outcome.projection
             self._take_copy(unit, outcome)
-            self.sample.take(unit, outcome.counters, projection.half_widths if projection else None)
-            self.intra_kernel.forget(unit)
-            self.intra_kernel.take(outcome)
+            self.sample.take(unit, outcome.counters, outcome.projection is not None)
+            self.projections.forget(unit)
+            self.projections.take(outcome)
         self._recorder.progress.completed(self.sample.results, self.ledger.open_count)
 
     def _take_copy(self, unit: int, outcome: ResultRecord) -> None:
@@ -203,7 +202,7 @@ class SampledLaunches(Queue):
             self._known[key] = outcome.counters
 
     def _take_abort(self, unit: int, outcome: AbortRecord) -> None:
-        self.intra_kernel.forget(unit)
+        self.projections.forget(unit)
         seen = unit in self.ledger.attempts
         self.ledger.abort(unit, outcome.reason)
         if not seen and unit not in self.frame.plan.broken:  # of these it was said before

@@ -24,7 +24,7 @@ from kernelpoint.progress import Log
 from kernelpoint.ranges import Ranges, ranges_for
 from kernelpoint.ratios import ACTIVE_CYCLES, RATIOS, check_counter
 from kernelpoint.session.earlier_run import EarlierResults, read_earlier
-from kernelpoint.session.intra_kernel import check_intra_kernel
+from kernelpoint.session.projections import check_projections
 from kernelpoint.session.trace_checks import check_architectures
 from kernelpoint.simulators import simulators
 from kernelpoint.workload import population_for
@@ -78,8 +78,8 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
         PlanError: the named plan, or selection, is not of this run.
         PolicyError: the policy lacks an input.
     """
-    check_intra_kernel(config, host)
     policy = load_policy(config.policy)
+    check_projections(config, policy, host)
     budget = budget_of(config, policy, host)
     if config.replay.state == "empty" and not host.can_replay:
         raise ConfigError(

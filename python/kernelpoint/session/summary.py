@@ -38,7 +38,7 @@ def summarise(
     main = {**ratios, **counters}.get(budget.counter, EstimateRecord()) if look else EstimateRecord()
     cycles = counters.get("cycles", EstimateRecord())
     bounded = main.half_width is not None
-    estimated = len(sample.has_result) - sample.results + sampled.intra_kernel.projected
+    estimated = len(sample.has_result) - sample.results
     bound_scope = _bound_scope(setup, checked, bounded, estimated)
     targets = {one.name: one.estimate for one in sample.ranges if one.estimate} if look else {}
     return SummaryRecord(
@@ -70,7 +70,6 @@ def _settings(setup: Setup) -> dict[str, Any]:
     return {
         "policy": config.policy.name,
         "seed": config.seed,
-        "intra_kernel": config.intra_kernel,
         "counter": budget.counter,
         "confidence": budget.confidence,
         "relative_error": budget.relative_error,
@@ -88,7 +87,7 @@ def _books(sampled: SampledLaunches) -> dict[str, Any]:
         "skipped": launches - simulated,
         "copied": sampled.copies or None,
         "passes": sampled.pass_index + 1,
-        "projected": sampled.intra_kernel.projected,
+        "projected": sampled.projections.count,
         "lost": sorted({*ledger.lost(), *sample.left_out}),
         "never_completed": sorted(ledger.in_flight),
         "restarts": list(sampled.restarts),
@@ -117,11 +116,11 @@ def _sentences(
     setup: Setup, sampled: SampledLaunches, checked: ReplayCheck, look: Look | None, bound_scope: str
 ) -> dict[str, Any]:
     """Statements on the bound and on the run, as fields of its summary."""
-    inside, sampling_only = sampled.intra_kernel, bound_scope == SAMPLING_ERROR
+    sampling_only = bound_scope == SAMPLING_ERROR
     assumptions, warnings = [], ["the run ended before its pass was complete: no estimate is stated"]
     if look is not None:
-        assumptions = [*look.assumptions, *inside.assumptions(), *filter(None, [checked.assumption])]
-        warnings = [*look.warnings, *inside.warnings(look.met), *sampled.sample.warnings()]
+        assumptions = [*look.assumptions, *filter(None, [checked.assumption])]
+        warnings = [*look.warnings, *sampled.projections.warnings(), *sampled.sample.warnings()]
         warnings += _of_restarts(setup, sampled.restarts)
     state = [f"{NOT_COVERED[0]}, and by how much is not known: {checked.reason}"] if sampling_only else []
     return {
@@ -176,7 +175,7 @@ def _simulated_cycles(cycles: EstimateRecord, sampled: SampledLaunches, checked:
     """
     if not cycles.simulated:
         return None
-    more = checked.cycles + sampled.sample.cycles_of_ranges - sampled.intra_kernel.saved_cycles - sampled.copied_cycles
+    more = checked.cycles + sampled.sample.cycles_of_ranges - sampled.projections.saved_cycles - sampled.copied_cycles
     return cycles.simulated + more
 
 

@@ -19,15 +19,14 @@ from kernelpoint.errors import SessionError
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.progress import Log
 from kernelpoint.session.abi_summary import NO_BOUND, Summary
-from kernelpoint.session.intra_kernel import IntraKernel, Trajectories
 from kernelpoint.session.ledger import ENDED_SIMULATOR
+from kernelpoint.session.projections import Projections
 from kernelpoint.session.queue import DONE, OK, SIMULATE, SKIP, Answer, HostResult, not_in_flight
 from kernelpoint.session.replays import Replays
-from kernelpoint.session.setup import budget_of, latency_of
+from kernelpoint.session.setup import latency_of
 from kernelpoint.session.trace_checks import TraceIntegrity
 from kernelpoint.session.worker_protocol import Chain, Step, StepResult, decode_chain, encode_outcomes
 from kernelpoint.traces.replay import Replayed
-from kernelpoint.workload import population_of, with_model_source
 from kernelpoint.workload.host_info import HostInfo
 
 
@@ -35,7 +34,7 @@ class WorkerSession:
     """Methods are the functions of kernelpoint/abi.h with Python's types, as those of Session; see there.
 
     Args:
-        config: the run's; of it, only how launches are stopped inside, the launch latency and the memory for replay are used
+        config: the run's; of it, only how launches are stopped inside, the launch latency and the state for replay are used
             here.
         info: the host's description of itself, sent to the coordinator.
         log: takes one line of text for the user.
@@ -48,7 +47,7 @@ class WorkerSession:
         self._host, self._confidence = host, config.error_budget.confidence
         self._replays = Replays(host, log, config.replay.state == "empty")
         self._whole_traces = TraceIntegrity(host)
-        self._inside = inside_of(config, host, log)
+        self._projections = Projections(load_policy(config.policy).projects(config))
         self._latency = latency_of(config)
         self._chain: Chain = ()
         self._outcomes: list[StepResult] = []
@@ -81,7 +80,7 @@ class WorkerSession:
             self.on_abort(process, index, problem)
             return Answer(SKIP, 0)
         if step.interval:
-            self._inside.follow(index)
+            self._projections.follow(index)
         return Answer(SIMULATE, 0, step.interval, step.state, latency=self._latency)
 
     def replay_before(self, process: int, index: int) -> Replayed:
@@ -94,7 +93,7 @@ class WorkerSession:
         """See Session; each launch is judged by its own progress alone, here as there."""
         self._in_flight(process, index)
         self._points.append(point)
-        return int(self._inside.stops(index, *point))
+        return int(self._projections.stops(index, *point))
 
     def on_complete(self, process: int, index: int, *result: Any) -> None:
         """Take the result of the launch in flight, the fields of HostResult."""
@@ -141,7 +140,7 @@ class WorkerSession:
         return time.monotonic() - self._begun
 
     def _end_step(self, index: int, outcome: StepResult) -> None:
-        self._inside.forget(index)
+        self._projections.forget(index)
         self._outcomes.append(outcome)
         if self._step() is None:
             self._say(encode_outcomes(self._chain, self._outcomes))
@@ -153,15 +152,6 @@ class WorkerSession:
                 left = left[os.write(self._answers, left) :]
         except OSError as error:
             raise SessionError(f"the coordinator is gone: {error.strerror}") from None
-
-
-def inside_of(config: Config, host: HostInfo, log: Log) -> IntraKernel:
-    """The rule that stops launches inside, as the session has it."""
-    trajectories = None
-    if config.intra_kernel != "off":
-        population = with_model_source(population_of(host, config.seed), config.fast_model, host, log)
-        trajectories = Trajectories(host, population, log).of
-    return IntraKernel(config.intra_kernel, budget_of(config, load_policy(config.policy), host), trajectories)
 
 
 def _read_chains(descriptor: int, into: SimpleQueue[Chain | None]) -> None:

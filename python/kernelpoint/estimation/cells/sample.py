@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelpoint.estimation import constants
 from kernelpoint.estimation.moments import Floats, Ints
 
 
@@ -39,20 +38,6 @@ class CellSample:
     mixed: Floats
     X: float
     count: int
-
-    @property
-    def influences(self) -> Floats:
-        """I_i, float64 [n]: how far the estimated total moves at most per unit of change of the result of each draw.
-
-        d T / d y_i = N_i + sum_h N_h (xbar_h - x_h) dB / dy_i; |dB / dy_i| = w_i |x_i - xbar_g| / (S_xx + lambda), at most
-        with the least lambda there is, and the slope of every cell is taken to move.
-        """
-        w = 1.0 / (self.size * self.size)
-        weight = np.bincount(self.group, weights=w, minlength=self.count)
-        centre = np.bincount(self.group, weights=w * self.x, minlength=self.count) / np.where(weight > 0.0, weight, 1.0)
-        x: Floats = self.x - centre[self.group]
-        below = float((w * x * x).sum()) + constants.MIN_SQUARED_ERROR / constants.EXPECTED_SLOPE_ERROR**2
-        return np.asarray(self.N + w * np.abs(x) / below * float(np.abs(self.N * (self.mean_x - self.x)).sum()))
 
     @property
     def q(self) -> Floats:

@@ -19,7 +19,6 @@ from kernelpoint.estimation.cells.design import AssistedDesign, Combination
 from kernelpoint.estimation.cells.fit import FULL_TRUST, Trust
 from kernelpoint.estimation.cells.part import Auxiliary
 from kernelpoint.estimation.cells.parts import Parts
-from kernelpoint.estimation.cells.sample import CellSample
 from kernelpoint.estimation.cells.total import Demand, TotalFit
 from kernelpoint.estimation.look import Estimate, Look, LookPart
 from kernelpoint.estimation.moments import Floats, Ints
@@ -315,21 +314,14 @@ class CellSampling(Sampling):
         unseen = fit.unseen_counts(1.0 - self.budget.confidence) / scale
         return Demand(fit, Auxiliary(x, size, self._has, name), half, eps * float(size.sum()), unseen)
 
-    # ---- errors of results, state, predictions ----------------------------------------------------------------------
-
-    def influences(self, units: Ints) -> Floats:
-        """See Sampling."""
-        return self._of_draws(units, lambda sample: sample.influences)
+    # ---- state, predictions -----------------------------------------------------------------------------------------
 
     def expansions(self, units: Ints) -> Floats:
         """See Sampling: the units of its cell."""
-        return self._of_draws(units, lambda sample: sample.N)
-
-    def _of_draws(self, units: Ints, values: Callable[[CellSample], Floats]) -> Floats:
         if not len(units) or self._parts.whole:
             return np.ones(len(units))
         result = np.ones(self.design.size)
-        result[self._free] = self._parts.of_draws(values, self.known(self.target))
+        result[self._free] = self._parts.of_draws(lambda sample: sample.N, self.known(self.target))
         return result[units]
 
     def _anew(self, units: Ints) -> CellSampling:
@@ -351,14 +343,6 @@ class CellSampling(Sampling):
     def frame(self) -> Frame:
         """See Sampling."""
         return Frame(self.design.groups, self.design.means[self.design.predicted_by(self.target, self.target)])
-
-    def expanded_totals(self) -> dict[str, float]:
-        """See Sampling."""
-        whole = self._parts.whole
-        return {
-            name: self._simulated([(1.0, name)], self._free) if whole else self._fit([(1.0, name)]).estimate
-            for name in self.counters
-        }
 
     def pass_state(self) -> dict[str, Any]:
         """See Sampling: the numbers of cells, and whether the beginning is estimated apart."""

@@ -1,11 +1,23 @@
-"""Systematic errors of results, which all of them share."""
+"""Systematic errors of results, which all of them share (replay).
+
+    stated half-width = |b| + sqrt(w^2 + v^2),
+
+with w of the sampling design; b and v the estimate of a systematic error and its half-width. b does not vanish with more draws
+and has no random sign, so it is added as it is; estimates are not corrected by it.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from kernelpoint.errors import ConfigError
+from kernelpoint.estimation.budget import ErrorBudget
+from kernelpoint.estimation.look import Estimate, Look, LookPart
+
+LEAST_BUDGET = 1e-6  # of the error budget: what a sampling design is given at least
+MOST_NAMED = 3  # counters that a sentence lists
 
 
 @dataclass(frozen=True)
@@ -33,3 +45,123 @@ class SystematicError:
             raise ConfigError(
                 f"systematic error: got {self.error!r} +- {self.half_width!r}; allowed: a finite error, a half-width from 0"
             )
+
+
+class SystematicErrors:
+    """The systematic errors of a run; widens looks and says how much of the budget is left for sampling.
+
+    Args:
+        budget: of the run.
+        ratios: name -> (counter above, counter below). The relative errors of the two add up.
+
+    Attributes:
+        by_counter: the error of each counter that has one.
+
+    >>> errors = SystematicErrors(ErrorBudget(0.01), {})
+    >>> errors.by_counter = {"cycles": SystematicError(0.002, 0.0048)}
+    >>> round(errors.design_budget().relative_error, 5)
+    0.0064
+    """
+
+    def __init__(self, budget: ErrorBudget, ratios: Mapping[str, tuple[str, str]]) -> None:
+        self.by_counter: dict[str, SystematicError] = {}
+        self._budget, self._ratios = budget, ratios
+
+    def design_budget(self) -> ErrorBudget:
+        """The error budget without what the errors take of it."""
+        return ErrorBudget.joined([self._left_for_sampling(one) for one in self._budget.each()])
+
+    def _left_for_sampling(self, wanted: ErrorBudget) -> ErrorBudget:
+        """The budget of one target without the part of these errors."""
+        bias, random = self._part(wanted.counter)
+        if not self.by_counter or not bias + random < math.inf or bias + random >= wanted.relative_error:
+            return wanted  # nothing to give away, or no sample can meet it
+        allowed = wanted.relative_error - bias
+        share = random / allowed
+        return replace(wanted, relative_error=allowed * math.sqrt(1.0 - share * share))
+
+    def tightened(self, budget: ErrorBudget, look: Look, added: Mapping[str, float]) -> ErrorBudget | None:
+        """The budget of a design that met `budget` where the whole look did not; None where no design could help.
+
+        Args:
+            added: by target, the part of the total that is added to the half-width whatever the design (nonresponse).
+        """
+        smaller = []
+        for left, wanted in zip(budget.each(), self._budget.each(), strict=True):
+            if not look.meets(wanted):
+                error = self._next_smaller_error(left.relative_error, wanted, added[wanted.counter])
+                if error is None:
+                    return None
+                left = replace(left, relative_error=error)
+            smaller.append(left)
+        return ErrorBudget.joined(smaller)
+
+    def _next_smaller_error(self, left: float, wanted: ErrorBudget, added: float) -> float | None:
+        """A smaller relative error for the design than `left`, for one target; None where that would not help."""
+        smaller, most = 0.5 * left, wanted.relative_error - added
+        if not self.by_counter and most < left:  # nothing else widens the half-width
+            smaller = most
+        helps = (
+            added < wanted.relative_error
+            and sum(self._part(wanted.counter)) < wanted.relative_error
+            and smaller >= LEAST_BUDGET * wanted.relative_error
+        )
+        return smaller if helps else None
+
+    def widened(self, look: Look) -> Look:
+        """A look of the sampling design with these errors in what it states."""
+        if not self.by_counter:
+            return look
+        widened = replace(
+            look,
+            estimates=self._wider(look.estimates),
+            ratios=self._wider(look.ratios),
+            clusters=self._wider_parts(look.clusters),
+            domains=self._wider_parts(look.domains),
+        )
+        met = look.met and all(widened.meets(one) for one in self._budget.each())
+        assumption = (
+            f"the systematic error of {_listed(sorted(self.by_counter))} was estimated; processes and clusters have parts "
+            "of it in proportion to their totals"
+        )
+        warnings = [*look.warnings, *self._warnings(look.met and not met)]
+        return replace(widened, met=met, warnings=warnings, assumptions=[*look.assumptions, assumption])
+
+    def _part(self, target: str) -> tuple[float, float]:
+        """|b| and v over the total of a target."""
+        errors = [e for name in self._ratios.get(target, (target,)) if (e := self.by_counter.get(name)) is not None]
+        return sum(abs(e.error) for e in errors), sum(e.half_width for e in errors)
+
+    def _wider_parts(self, parts: Sequence[LookPart]) -> list[LookPart]:
+        return [replace(part, estimates=self._wider(part.estimates)) for part in parts]
+
+    def _wider(self, estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
+        return {name: self._wider_estimate(estimate) for name, estimate in estimates.items()}
+
+    def _wider_estimate(self, estimate: Estimate) -> Estimate:
+        bias, random = (part * abs(estimate.estimate) for part in self._part(estimate.counter))
+        half, computed = (
+            bias + math.hypot(width, random) for width in (estimate.half_width, estimate.computed_half_width)
+        )
+        scale = self._budget.allowed(estimate.counter) * abs(estimate.estimate)
+        if math.isclose(half, scale, rel_tol=1e-9):
+            half = scale  # Numerics: what is left of the budget and what is added make up the budget, but for rounding
+        return estimate.moved(estimate.estimate, half, computed_half_width=computed)
+
+    def _warnings(self, sampled_enough: bool) -> list[str]:
+        if not sampled_enough or self._budget.bound == "none":
+            return []
+        errors = " and ".join(f"{100 * error:g} %" for error in dict.fromkeys(self._budget.targets.values()))
+        return [
+            f"the error budget of {errors} is not met: {len(self.by_counter)} counters have a systematic error, which a larger "
+            "sample does not remove"
+        ]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Up to three names, or how many there are.
+
+    >>> _listed(["cycles", "instructions"]), _listed(["a", "b", "c", "d"])
+    ('cycles, instructions', '4 counters')
+    """
+    return ", ".join(names) if len(names) <= MOST_NAMED else f"{len(names)} counters"

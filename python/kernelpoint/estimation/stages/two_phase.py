@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -262,8 +261,9 @@ class TwoPhaseSampling(CellSampling):
     def _anew(self, units: Ints) -> CellSampling:
         return TwoPhaseSampling(self._phases.without(units), self.budget, self.ratios)
 
-    def _of_draws(self, units: Ints, values: Any) -> Floats:
-        of_units = super()._of_draws(np.arange(self.design.size), values)
+    def expansions(self, units: Ints) -> Floats:
+        """See Sampling: the units whose donor it is."""
+        of_units = super().expansions(np.arange(self.design.size))
         drawn = CellSampling.drawn(self)
         of_donors = np.bincount(self._donor[drawn], weights=of_units[drawn], minlength=self.design.size)
         return np.asarray(of_donors[units], dtype=float)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -16,12 +15,11 @@ from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.nested_totals import Spreads
 from kernelpoint.estimation.numbering import in_order
-from kernelpoint.estimation.sampling import Frame, Ratios, Reach, Sampling
+from kernelpoint.estimation.sampling import Frame, Ratios, Sampling
 from kernelpoint.estimation.strata.design import Design
 from kernelpoint.estimation.strata.estimators import ESTIMATORS, Sample
 from kernelpoint.estimation.strata.growth import next_sizes
 from kernelpoint.estimation.strata.inference import Inference, infer
-from kernelpoint.estimation.strata.influence import influences
 from kernelpoint.estimation.strata.spread_over_run import spread_over_run
 from kernelpoint.estimation.strata.targets import Groups, Targets
 from kernelpoint.estimation.unseen import OpenUnit, breaking
@@ -178,11 +176,6 @@ class StrataSampling(Sampling):
         eps = inference.targets.budget.relative_error
         return breaking(unit, float(means.max()), whole, eps, float(n[first] / N[first]))
 
-    def reach(self, units: Ints) -> Reach:
-        """See Sampling."""
-        clusters = np.append(self.clusters, -1)[np.asarray(self.design.strata)[units]]
-        return replace(super().reach(units), clusters=clusters, shared=self.method == "ratio")
-
     def anew(self, budget: ErrorBudget, ratios: Ratios) -> StrataSampling:
         """The same sample for another budget and other ratios, without results.
 
@@ -209,11 +202,6 @@ class StrataSampling(Sampling):
     def frame(self) -> Frame:
         """See Sampling."""
         return Frame(self.design.strata, self.design.x, self.design.domains)
-
-    def expanded_totals(self) -> dict[str, float]:
-        """Results times N_h / n_h."""
-        units = self.results.units
-        return dict(zip(self.counters, (self.expansions(units) @ self.results.of(units)).tolist(), strict=True))
 
     def expansions(self, units: Ints) -> Floats:
         """N_h / n_h of the stratum of each unit, float64 [units]; 1 for take-all units."""
@@ -273,15 +261,3 @@ class StrataSampling(Sampling):
         x = 0.0 if self.design.x is None else self.design.x[drawn]
         residuals[drawn] = self.results.of(drawn)[:, index] - fit.intercept[h] - fit.slope[h] * x
         return sizes[strata], residuals, spreads[strata]
-
-    def influences(self, units: Ints) -> Floats:
-        """float64 [units]: how far the estimated total moves at most per unit of change of each result (influence.py);
-        1 for take-all units.
-        """
-        sample, drawn, _ = self._sample()
-        array = np.asarray(units, dtype=np.int64)
-        place = np.minimum(np.searchsorted(drawn, array), max(len(drawn) - 1, 0))
-        inside = drawn[place] == array if len(drawn) else np.zeros(len(array), dtype=bool)
-        weight = np.ones(len(array))
-        weight[inside] = influences(self.method, sample)[place[inside]]
-        return weight

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from kernelpoint.config import Section
+from kernelpoint.config import Config, Section
 from kernelpoint.errors import PolicyError
 from kernelpoint.estimation import Bound, Design, Method
 from kernelpoint.policies.contract import Policy
@@ -64,9 +64,9 @@ class Pka(Policy):
     instruction, and CTAs.
 
     Selection and projection together are PKA: this policy says which launches are simulated; principal kernel projection, which
-    stops such a launch inside once its IPC is stable and projects the rest of it, is the configuration's `intra_kernel: pka`
-    (kernelpoint.intrakernel.methods.pka) and goes with any policy. The projected cycles of a principal kernel then stand for
-    its cluster. Replays (`kernelpoint compare`) judge selection alone, for nothing is simulated there that could be stopped.
+    stops such a launch inside once its IPC is stable and projects the rest of it, is the parameter `project` (projection.py).
+    The projected cycles of a principal kernel then stand for its cluster. Replays (`kernelpoint compare`) judge selection
+    alone, for nothing is simulated there that could be stopped.
 
     Departures from the re-implementation in STEM-AE: it takes the K with the lowest true error, an oracle, leaves features
     unscaled and picks a random representative. The paper's classifiers (SGD, naive Bayes, a network) are one here: SGD.
@@ -76,6 +76,9 @@ class Pka(Policy):
         """Parameters that a user may set."""
 
         max_clusters: Annotated[int, Field(ge=2, description="largest number of clusters tried")] = MOST_CLUSTERS
+        project: Annotated[
+            bool, Field(description="stop a simulated launch once its IPC is stable, and project its rest")
+        ] = False
 
     counters: ClassVar[tuple[str, ...]] = COUNTERS
     bounds: ClassVar[tuple[Bound, ...]] = ("none",)
@@ -90,6 +93,11 @@ class Pka(Policy):
             return frozenset({Need.TRACES})
         named = np.array([bool(name) for name in profile.names], dtype=bool)[profile.name_ids]
         return frozenset({Need.PROFILE}) if (_detailed(profile) | named).all() else frozenset({Need.TRACES})
+
+    @classmethod
+    def projects(cls, config: Config) -> bool:
+        """As its parameter `project` says."""
+        return bool(cls.check_parameters(config.policy).project)
 
     def design(self, population: Population) -> Design:
         """A stratum per cluster, represented by its first launch."""

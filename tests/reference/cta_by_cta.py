@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelpoint.intrakernel import ProgressTrace, Projection, StoppingRule
+from kernelpoint.policies.projection import PrincipalKernelProjection
 
 
 @dataclass(frozen=True)
@@ -35,25 +35,15 @@ class Launch:
         """Thread instructions of the first CTAs."""
         return float(self.durations[:count].sum())
 
-    def course(self, interval: int = 100) -> ProgressTrace:
-        """The whole launch, as a model of it would tell."""
+    def run(self, followed: PrincipalKernelProjection, interval: int = 100) -> dict[str, float] | None:
+        """Follow the launch; its projected counters where it was stopped."""
         issue, end = self.times(len(self.durations))
-        trace = ProgressTrace()
-        for now in [*range(interval, int(end.max()), interval), int(end.max()) + 1]:
-            started, done = int((issue <= now).sum()), int((end <= now).sum())
-            trace.add(now, 0, started, done, len(issue))
-        return trace
-
-    def run(self, rule: StoppingRule, interval: int = 100) -> tuple[ProgressTrace, Projection | None]:
-        """Follow the launch; its projection where the rule stopped it."""
-        issue, end = self.times(len(self.durations))
-        trace = ProgressTrace()
         for now in range(self.latency, int(end.max()), interval):
             started, done = int((issue <= now).sum()), int((end <= now).sum())
             if started == len(issue):
                 break
             work = float(np.clip(now - issue[:started], 0, self.durations[:started]).sum())
-            trace.add(now, int(work), started, done, len(issue))
-            if rule.stops(trace):
-                return trace, rule.project(trace, self.cycles(started), self.instructions(started))
-        return trace, None
+            if followed.stops(now, int(work), started, done, len(issue)):
+                amounts = {"cycles": self.cycles(started), "instructions": self.instructions(started), "ctas": started}
+                return followed.project(amounts)
+        return None

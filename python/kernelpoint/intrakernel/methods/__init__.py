@@ -1,1 +1,0 @@
-"""Methods that stop a launch inside, one file each."""
