@@ -1,9 +1,7 @@
 """Mistakes of a user on the command line are one message each."""
 
 import pytest
-from command_line import output_of, refusal_of, run_command
-
-from kernelpoint.cli import RENAMED
+from command_line import output_of, refusal_of
 
 
 @pytest.fixture
@@ -60,10 +58,3 @@ def test_a_list_of_traces_is_no_census(refused, tmp_path):
 def test_a_budget_in_per_cent_is_told_how_it_is_written(refused, tmp_path, value, advice):
     (tmp_path / "k.yaml").write_text(f"version: 1\npolicy: random\nerror_budget: {{relative_error: {value}}}\n")
     assert advice in refused("plan", "kernelslist.g", "-o", "a.kpplan", "--config", "k.yaml")
-
-
-@pytest.mark.parametrize("name", RENAMED)
-def test_a_former_name_of_a_command_says_the_new_one_and_does_the_same(name):
-    old, new = run_command(name, "--help"), run_command(RENAMED[name][0], "--help")
-    assert old.stdout == new.stdout and new.stdout
-    assert f"now `kernelpoint {' '.join(RENAMED[name])}`" in old.stderr and not new.stderr

@@ -31,7 +31,6 @@ from kernelpoint.journal import (
     read_records,
 )
 from kernelpoint.journal import writer as writing
-from kernelpoint.journal.lines import seal
 from kernelpoint.journal.reader import parse
 from kernelpoint.journal.text import text_of
 from kernelpoint.session import boundary
@@ -172,17 +171,6 @@ def test_lines_that_are_deleted_doubled_swapped_or_foreign_are_an_error_with_the
             parse(b"".join(lines), "run.kpjournal")
         told = str(error.value)
         assert f"run.kpjournal:{number}: " in told or (number == 1 and "is not a journal" in told), told
-
-
-def test_a_journal_of_unchained_lines_is_read_and_goes_on_with_chained_ones(path):
-    path.write_bytes(b"".join(seal(text_of(record)) for record in WHOLE))
-    assert read_records(path) == WHOLE
-    written(path, ResumeRecord(1))
-    written(path, ResumeRecord(2))
-    assert read_records(path) == [*WHOLE, ResumeRecord(1), ResumeRecord(2)]
-    path.write_bytes(path.read_bytes() + seal(text_of(ResumeRecord(3))))
-    with pytest.raises(JournalError, match=r"run\.kpjournal:8: the line does not have its checksum"):
-        read_records(path)
 
 
 @pytest.mark.parametrize("damage", [b"garbage\n", b"[1]\n", b'{"no":"type"}\n', b"\x00\x01\n", b"\n"])

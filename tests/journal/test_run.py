@@ -4,12 +4,10 @@ import sys
 
 import numpy as np
 import pytest
-from sealed_lines import journal_of
 
 from kernelpoint.errors import JournalError, SetupError
 from kernelpoint.journal import (
     DecisionRecord,
-    FurtherValidationsRecord,
     JournalWriter,
     KernelRecord,
     LaunchesRecord,
@@ -19,12 +17,9 @@ from kernelpoint.journal import (
     RunRecord,
     StrataRecord,
     SummaryRecord,
-    ValidationRecord,
     load_run,
-    read_records,
 )
 from kernelpoint.journal.launch_estimates import pack
-from kernelpoint.journal.lines import split_lines
 
 
 def write(path, *records):
@@ -98,21 +93,6 @@ def test_a_population_takes_the_place_of_the_first_record(tmp_path):
     records = [first([0]), PassRecord(0), DecisionRecord(0, 1, 0, "skip")]
     run = load_run(write(tmp_path / "run.kpjournal", *records, population))
     assert run.launches == [3] and run.hashes == {"a": "1", "design": "d"} and run.frozen.strata.units == [2]
-
-
-def test_names_of_earlier_versions_are_read_as_those_of_today(tmp_path):
-    validations = ValidationRecord(0, 1, 0, "kept", {"cycles": 1.0}), FurtherValidationsRecord(0, 2)
-    new = write(tmp_path / "new.kpjournal", first([9]), *validations, summary(9, 0))
-    text = b"\n".join(split_lines(new.read_bytes(), "new")[0]).decode()
-    for today, then in (("further_validation", "further_run_up"), ("validation", "run_up"), ("bound_scope", "covers")):
-        text = text.replace(f'"{today}', f'"{then}')
-    text = text.replace('"policy":"random"', '"policy":"random","inside_kernel":"cta","replay":{"check":0}', 1)
-    old = tmp_path / "old.kpjournal"
-    old.write_bytes(journal_of(text.encode().split(b"\n")))
-    begun, validation, further, stated = read_records(old)
-    assert begun.config["intra_kernel"] == "cta" and begun.config["replay"] == {"validation": 0}
-    assert (validation.validation, further.validations, stated.bound_scope) == (0, 2, "total error")
-    assert stated == read_records(new)[-1] and validation.type == "run_up"
 
 
 def test_a_setting_that_the_journal_lacks_is_an_error(tmp_path):

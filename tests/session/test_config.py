@@ -164,10 +164,3 @@ def test_a_file_with_very_many_unknown_keys_is_refused_with_few_lines():
     with pytest.raises(ConfigError, match="80 more keys are refused") as error:
         parse_config({**GOOD, **{f"key{number}": 1 for number in range(100)}})
     assert len(str(error.value).splitlines()) == 21
-
-
-def test_names_of_earlier_versions_are_read_and_both_names_are_refused():
-    config = parse_config({"version": 1, "policy": "random", "inside_kernel": "pka", "replay.check": 2})
-    assert (config.intra_kernel, config.replay.validation) == ("pka", 2)
-    with pytest.raises(ConfigError, match="inside_kernel: unknown key"):
-        parse_config({"version": 1, "policy": "random", "inside_kernel": "pka", "intra_kernel": "pka"})

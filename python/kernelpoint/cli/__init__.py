@@ -30,15 +30,6 @@ COMMANDS = {
 }
 
 
-# Former name -> the words that stand for it now.
-RENAMED = {
-    "cluster": ("plan", "--clusters"),
-    "compare-runs": ("compare",),
-    "export": ("report", "--as"),
-    "join": ("select", "--join"),
-    "unpack": ("pack",),
-}
-
 # Title -> subcommands, as the overview lists them.
 GROUPS = {
     "First steps": ("demo", "doctor", "patch", "init"),
@@ -75,7 +66,7 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads spin, and a plan's matrices are small
     if not sys.warnoptions:  # python -W shows them
         warnings.showwarning = _say_nothing
-    name = _name_of_today()
+    name = sys.argv[1] if len(sys.argv) > 1 else ""
     program = f"kernelpoint {name[:60]}".rstrip()
     try:
         try:
@@ -101,14 +92,6 @@ def main() -> None:
         if not isinstance(error.__cause__, KeyboardInterrupt):
             raise
         _end_interrupted(program, name)  # Ctrl-C while a C++ module was being loaded
-
-
-def _name_of_today() -> str:
-    """The subcommand; a former name is said once, and replaced."""
-    if sys.argv[1:2] and (now := RENAMED.get(sys.argv[1])):
-        sys.stderr.write(f"kernelpoint {sys.argv[1]}: this command is now `kernelpoint {' '.join(now)}`\n")
-        sys.argv[1:2] = now[:1] if {"-h", "--help"} & set(sys.argv) else now
-    return sys.argv[1] if len(sys.argv) > 1 else ""
 
 
 def _say_nothing(*warning: object, **more: object) -> None:

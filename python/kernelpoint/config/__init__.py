@@ -9,4 +9,3 @@ from kernelpoint.config.schema import EncoderConfig as EncoderConfig
 from kernelpoint.config.schema import ErrorBudgetConfig as ErrorBudgetConfig
 from kernelpoint.config.schema import PolicyChoice as PolicyChoice
 from kernelpoint.config.schema import Section as Section
-from kernelpoint.config.schema import current_names as current_names

@@ -338,9 +338,8 @@ class Config(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _current(cls, content: Any) -> Any:
-        """Replace names of earlier versions, and `policy: per-kernel` by the keys that it stands for."""
-        content = current_names(content)
+    def _per_kernel(cls, content: Any) -> Any:
+        """Replace `policy: per-kernel` by the keys that it stands for."""
         replay = content.get("replay", {}) if isinstance(content, dict) else None
         if not isinstance(replay, dict) or content.get("policy") != "per-kernel":
             return content
@@ -359,26 +358,6 @@ class Config(Section):
             key for key, usual in (("state", "real"), ("total", "run")) if getattr(self.replay, key) == usual
         }
         return self.model_dump(exclude=without)
-
-
-# Keys of earlier versions, with their section, and their names of today.
-RENAMED = {("", "inside_kernel"): "intra_kernel", ("replay", "check"): "validation"}
-
-
-def current_names(content: Any) -> Any:
-    """The content of a configuration, in which keys that have new names stand under these.
-
-    >>> current_names({"replay": {"check": 3}, "seed": 1})
-    {'replay': {'validation': 3}, 'seed': 1}
-    """
-    if not isinstance(content, dict):
-        return content
-    found = {key: dict(value) if isinstance(value, dict) else value for key, value in content.items()}
-    for (section, old), new in RENAMED.items():
-        keys = found.get(section) if section else found
-        if isinstance(keys, dict) and old in keys and new not in keys:
-            keys[new] = keys.pop(old)
-    return found
 
 
 def sections() -> dict[str, type[Section]]:

@@ -4,7 +4,7 @@
 
 CRC-32 finds every change of up to 32 bits in a row. Since each checksum begins with the one before, a line stands in one place
 of one journal only: a line that is deleted, doubled, moved or of another journal is found at the line after the change. A line
-that stands alone, and all lines of journals of earlier versions, have a member `crc32`, which begins with nothing.
+that stands alone has a member `crc32`, which begins with nothing.
 """
 
 from __future__ import annotations
@@ -76,8 +76,7 @@ def split_lines(data: bytes, name: str) -> tuple[list[bytes], int]:
     """The JSON of every record, and the length of the file up to the end of the last one.
 
     The last line may be torn: a beginning of a record, followed by zeros or a newline that file systems leave. It is
-    left out. Lines of an earlier version, whose checksums begin with nothing, may stand before the first chained
-    one: a run that an earlier version began.
+    left out.
 
     Raises:
         JournalError: any other line was changed; the message has its number.
@@ -85,12 +84,9 @@ def split_lines(data: bytes, name: str) -> tuple[list[bytes], int]:
     check_begin(data, name)
     lines = data.rstrip(b"\0\n").split(b"\n")
     found: list[bytes] = []
-    end, before, chained = 0, FIRST, False
+    end, before = 0, FIRST
     for number, line in enumerate(lines, start=1):
         record = unseal(line, before)
-        chained = chained or record is not None
-        if not chained:
-            record = unseal(line)
         behind = data[end + len(line) : end + len(line) + 1]
         if number == len(lines) and (behind != b"\n" if record is not None else not _is_whole(line)):
             break

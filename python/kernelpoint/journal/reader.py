@@ -9,7 +9,6 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from kernelpoint.config import current_names
 from kernelpoint.errors import JournalError, shown
 from kernelpoint.files import open_regular, read_to_hole
 from kernelpoint.journal.lines import split_lines
@@ -52,9 +51,6 @@ def parse(data: bytes, name: str) -> tuple[list[Record], int]:
             records.append(validate(line))
         except ValidationError as error:
             raise JournalError(f"{name}:{number}: {_complaint(error)}") from None
-    for record in records[:1]:
-        if isinstance(record, RunRecord):
-            record.config = current_names(record.config)
     _check_launches(records, name)
     _check_counters(records, name)
     return records, end

@@ -15,19 +15,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AliasChoices, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 BLOCK = 65_536  # launches in one record of their estimates
 
 Count = Annotated[int, Field(ge=0, lt=2**64)]
 Size = Annotated[int, Field(ge=0, lt=2**40)]
 Stratum = Annotated[int, Field(ge=-1, lt=2**31)]  # -1: a take-all unit
-
-
-def _once(name: str, old: str) -> Any:
-    """A field that earlier versions of the journal call `old`."""
-    return Field(validation_alias=AliasChoices(name, old))
 
 
 @dataclass(slots=True)
@@ -238,11 +233,11 @@ class ValidationRecord(Typed):
 
     process: Count
     launch: Count
-    validation: Annotated[Count, _once("validation", "run_up")]
+    validation: Count
     state: Literal["kept", "replayed"]
     counters: dict[str, float]
     copied: bool | None = None
-    type: Literal["validation", "run_up"] = "validation"
+    type: Literal["validation"] = "validation"
 
 
 @dataclass(slots=True)
@@ -250,8 +245,8 @@ class FurtherValidationsRecord(Typed):
     """The first validation launches leave too little of the error budget: more follow, `validations` in all."""
 
     pass_index: Count
-    validations: Annotated[Count, _once("validations", "run_ups")]
-    type: Literal["further_validations", "further_run_ups"] = "further_validations"
+    validations: Count
+    type: Literal["further_validations"] = "further_validations"
 
 
 @dataclass(slots=True)
@@ -303,7 +298,7 @@ class RunRecord(Typed):
 
     >>> begun = RunRecord("0.1.0", config={}, bound="sequential", estimate="regression", launches=[9], hashes={})
     >>> begun.version, begun.strata is None
-    (2, True)
+    (3, True)
     """
 
     kernelpoint: str
@@ -318,7 +313,7 @@ class RunRecord(Typed):
     online: dict[str, float] | None = None
     command: list[str] | None = None
     type: Literal["run"] = "run"
-    version: Literal[2] = 2
+    version: Literal[3] = 3
 
 
 @dataclass(slots=True)
@@ -408,7 +403,7 @@ class SummaryRecord(Typed):
     relative_error: float
     met: bool
     bound: str
-    bound_scope: Annotated[str, _once("bound_scope", "covers")]
+    bound_scope: str
     cycle_speedup: float | None
     one_per_stream_speedup: float | None
     clusters: list[PartRecord]
@@ -426,7 +421,7 @@ class SummaryRecord(Typed):
     kernels: list[KernelRecord] = field(default_factory=list)
     replay_errors: dict[str, ReplayErrorRecord] = field(default_factory=dict)
     restarts: list[Count] = field(default_factory=list)
-    bound_scope_reason: Annotated[str | None, _once("bound_scope_reason", "bound_excludes")] = None
+    bound_scope_reason: str | None = None
     open_launch: OpenLaunchRecord | None = None
     copied: Count | None = None
     further: dict[str, float] = field(default_factory=dict)
