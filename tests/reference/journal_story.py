@@ -20,15 +20,13 @@ KEPT = (
 # Sentences, and what belongs to the line itself.
 NOT_STATED = (
     "bound_scope",
-    "covers",
+    "intra_kernel",
     "kernels",
-    "pass",
     "pass_index",
     "not_covered",
     "warnings",
     "assumptions",
     "type",
-    "crc32",
     "chain",
 )
 
@@ -41,19 +39,13 @@ def story(journal: Path) -> list[Any]:
         kind = record["type"]
         if kind in ("decision", "result", "abort"):
             kept = {key: record[key] for key in KEPT if record.get(key) is not None}
-            told.append([kind, record["process"], record["launch"], number_of_pass(record), kept])
+            told.append([kind, record["process"], record["launch"], record["pass_index"], kept])
         elif kind == "pass":
-            of_screening = {"sizes": record.get("sizes", []), "kinds": record.get("kinds", ["first"])}
-            state = record.get("state") or of_screening
-            told.append([kind, number_of_pass(record), record.get("wanted"), *state.values()])
+            state = record.get("state") or {}
+            told.append([kind, record["pass_index"], record.get("wanted"), *state.values()])
         elif kind in ("look", "summary", "degraded"):
             told.append([kind, {k: plain(v) for k, v in record.items() if k not in NOT_STATED and k != "reason"}])
     return told
-
-
-def number_of_pass(record: dict[str, Any]) -> int:
-    """Of formats 1 and 2."""
-    return record["pass_index"] if "pass_index" in record else record["pass"]
 
 
 def plain(value: Any) -> Any:

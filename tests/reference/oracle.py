@@ -25,16 +25,6 @@ from recorded_programs import accelsim, embedded_host, macsim, miniatures
 
 from kernelpoint.session import boundary
 
-# Names of earlier versions, and those of this one.
-RENAMED = {
-    "floor": "one_per_stream_speedup",
-    "cluster": "number",
-    "process": "number",
-    "units": "launches",
-    "bound_excludes": "bound_scope_reason",
-    "inside_kernel": "intra_kernel",
-}
-
 PARTS = (without_traces, with_traces, not_known_beforehand, embedded_host, miniatures, accelsim, macsim)
 
 
@@ -58,7 +48,6 @@ ROUNDING = 1e-13
 def differences(before: Any, after: Any, place: str = "") -> Iterator[tuple[str, float]]:
     """Every leaf in which two stories differ, and by how much: relatively, or without end."""
     if isinstance(before, dict) and isinstance(after, dict):
-        before, after = ({RENAMED.get(k, k): v for k, v in told.items()} for told in (before, after))
         for key in sorted((before.keys() | after.keys()) - {*NOT_STATED}):
             yield from differences(before.get(key), after.get(key), f"{place}/{key}")
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):

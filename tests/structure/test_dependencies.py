@@ -29,7 +29,7 @@ LAYERS = [
     {"journal"},
     {"simulators"},
     {"config", "randomness", "ratios", "registry", "_native"},
-    {"archive"},
+    {"archive", "typed"},
     {"files", "extras", "arguments"},
     {"errors", "names", "pool", "progress"},
     {"terminal"},

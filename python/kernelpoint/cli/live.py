@@ -85,6 +85,5 @@ def _passes(run: Run) -> list[Chart | Table | Text]:
         )
         for look in looks
     ]
-    chart = passes_chart(looks, counter, budget)
-    spec = None if chart is None else chart.properties(width="container").to_dict()
+    spec = passes_chart(looks, counter, budget)
     return [Chart("passes", "The interval after each pass", caption, spec), Table(columns, rows)]

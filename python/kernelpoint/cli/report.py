@@ -4,33 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from kernelpoint.cli.console import Console
-from kernelpoint.cli.live import serve
 from kernelpoint.errors import ConfigError
-from kernelpoint.journal import Run, load_run
-from kernelpoint.pages.tables import Table
-from kernelpoint.planning.forecast import compared
-from kernelpoint.progress import telling
-from kernelpoint.report.counters import counter_table
-from kernelpoint.report.figures import draw_figures
-from kernelpoint.report.full_run import compare, sentence
-from kernelpoint.report.launches import write_launches
-from kernelpoint.report.page import page_of, write_page
-from kernelpoint.report.perfetto import write_trace
-from kernelpoint.report.ranges import range_table, write_ranges
-from kernelpoint.report.sentences import sentences
-from kernelpoint.report.simai import write_simai
-from kernelpoint.report.system_times import End, system_times
-from kernelpoint.report.view import plan_of, view_of
-
-MOST_RANGES = 40  # outermost ones of the terminal; the page has all
+from kernelpoint.report import End
 
 
 def report(
@@ -81,8 +62,17 @@ def report(
 
     Example: kernelpoint report run.kpjournal --full-run full.kpjournal
     """
-    journal, say = run or _only_journal(), Console(stderr=True).print
+    from kernelpoint.cli.console import Console  # not for --help
+    from kernelpoint.cli.reporting import exports, only_journal, parts, times
+    from kernelpoint.journal import load_run
+    from kernelpoint.progress import telling
+    from kernelpoint.report.full_run import compare
+    from kernelpoint.report.page import page_of, write_page
+
+    journal, say = run or only_journal(), Console(stderr=True).print
     if live:
+        from kernelpoint.cli.live import serve
+
         with contextlib.suppress(KeyboardInterrupt):
             serve(journal, page_of, say)
         return
@@ -92,72 +82,20 @@ def report(
     if form is not None:
         if output is None:
             raise ConfigError(f"--as {form}: no file to write; name one with -o")
-        Console().print(_times(loaded, form, output, like, clock, end), soft_wrap=True, highlight=False)
+        Console().print(times(loaded, form, output, like, clock, end), soft_wrap=True, highlight=False)
         return
     if as_json:
         truth = {} if full is None else {"full_run": asdict(compare(loaded, full))}
         typer.echo(json.dumps({**loaded.content(), **truth}))
         return
     console = Console(highlight=False)
-    for part in _parts(loaded, full):
+    for part in parts(loaded, full):
         console.print(part, soft_wrap=isinstance(part, str))
     with telling("writing", say):
-        made = _exports(loaded, full, csv, ranges, perfetto, figures)
+        made = exports(loaded, full, csv, ranges, perfetto, figures)
         if output is not None or (not made and loaded.summary is not None):
             page = output or loaded.path.with_suffix(".html")
             write_page(loaded, page, full)
             made.append(f"page: {page}")
     for text in made:
         console.print(text, soft_wrap=True)
-
-
-def _only_journal() -> Path:
-    found = sorted(Path().glob("*.kpjournal"))
-    if len(found) != 1:
-        have = ", ".join(map(str, found[:5])) or "none"
-        raise ConfigError(
-            f"RUN: expected one journal (.kpjournal) in this folder, found {have}; name the one to report"
-        )
-    return found[0]
-
-
-def _parts(run: Run, full: Run | None) -> Iterator[str | Table]:
-    """The verdict, the tables and the assumptions. A finished run also has its cost, beside the cost that its plan forecast."""
-    verdict, *more = sentences(run)
-    yield verdict
-    if full is not None:
-        yield sentence(compare(run, full))
-    yield replace(counter_table(run), title=f"{run.path} ({run.policy})")
-    if run.summary is not None and (table := range_table(run)):
-        outer = [replace(row, inner=[replace(one, inner=()) for one in row.inner]) for row in table.rows[:MOST_RANGES]]
-        yield replace(table, rows=outer, caption="")
-    yield from more
-    if (s := run.summary) is not None:
-        expected = compared(plan_of(run)[0].forecast, s.relative_error, s.simulated, s.cycle_speedup, s.further)
-        yield from filter(None, [expected])
-
-
-def _exports(
-    run: Run, full: Run | None, csv: Path | None, ranges: Path | None, perfetto: Path | None, figures: Path | None
-) -> list[str]:
-    """Write the files that were asked for; a line on each."""
-    made = []
-    if csv is not None:
-        made.append(f"{csv}: {write_launches(run, csv):,} launches")
-    if ranges is not None:
-        made.append(f"{ranges}: {write_ranges(run, ranges):,} ranges")
-    if perfetto is not None:
-        made.append(f"{perfetto}: {write_trace(run, perfetto):,} launches; open it in the Perfetto viewer")
-    if figures is not None:
-        made.append(f"{figures}: {', '.join(path.name for path in draw_figures(view_of(run, full), figures))}")
-    return made
-
-
-def _times(run: Run, form: str, output: Path, like: Path | None, clock: float | None, end: End) -> str:
-    """Write the times of a run for a simulator of whole systems; a line on the file."""
-    if form == "simai":
-        return f"{output}: {write_simai(run, output, clock):,} modules"
-    from kernelpoint.report.chakra import write_chakra  # needs the extra `chakra`
-
-    made = write_chakra(run, system_times(run, clock, end), output, like)
-    return f"{output}: {made.nodes:,} nodes, {made.filled:,} of {made.kernels:,} kernels with times of the run"

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
-from typing import Any
-
-from pydantic import TypeAdapter, ValidationError
+from typing import Any, cast, get_args
 
 from kernelpoint.errors import JournalError, shown
 from kernelpoint.files import open_regular, read_to_hole
 from kernelpoint.journal.lines import split_lines
 from kernelpoint.journal.records import PopulationRecord, Record, ResultRecord, RunRecord, SummaryRecord
+from kernelpoint.typed import Mismatch, loads, reader
+
+KINDS = {kind.__dataclass_fields__["type"].default: kind for kind in get_args(Record)}
 
 
 def read_records(path: str | Path) -> list[Record]:
@@ -44,33 +44,44 @@ def parse(data: bytes, name: str) -> tuple[list[Record], int]:
         JournalError: see read_records.
     """
     lines, end = split_lines(data, name)
-    validate = _adapter().validate_json
     records: list[Record] = []
     for number, line in enumerate(lines, start=1):
         try:
-            records.append(validate(line))
-        except ValidationError as error:
-            raise JournalError(f"{name}:{number}: {_complaint(error)}") from None
+            records.append(record_of(loads(line)))
+        except ValueError as error:
+            raise JournalError(f"{name}:{number}: {_complaint(error, line)}") from None
     _check_launches(records, name)
     _check_counters(records, name)
     return records, end
 
 
-@cache
-def _adapter() -> TypeAdapter[Any]:
-    return TypeAdapter(Record)
+def record_of(content: Any) -> Record:
+    """A record from the content of its line.
+
+    Raises:
+        Mismatch: it is none of a known type, or its fields are not those of its type.
+
+    >>> record_of({"type": "resume", "results": 3})
+    ResumeRecord(results=3, type='resume')
+    """
+    kind = content.get("type") if isinstance(content, dict) else None
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise Mismatch("expected a record of a known type", content)
+    try:
+        return cast(Record, reader(KINDS[kind])(content))
+    except Mismatch as error:
+        raise error.within(kind) from None
 
 
-def _complaint(error: ValidationError) -> str:
-    """The first thing that is wrong with a record."""
-    detail = error.errors()[0]
-    kind, *place = detail["loc"] or ("?",)
-    field, received = ".".join(map(str, place)), repr(detail["input"])
-    if detail["type"] in ("union_tag_invalid", "union_tag_not_found", "json_invalid"):
-        return f"expected a record of a known type, got {received[:60]}"
-    if detail["type"] == "missing":
+def _complaint(error: ValueError, line: bytes) -> str:
+    """What is wrong with a record."""
+    if not isinstance(error, Mismatch) or not error.place:
+        return f"expected a record of a known type, got {line[:60]!r}"
+    kind, *place = error.place
+    field = ".".join(place)
+    if error.is_missing:
         return f"a {kind} record without {field!r}"
-    return f"a {kind} record whose {field!r} is {received[:60]}: {detail['msg'][0].lower()}{detail['msg'][1:]}"
+    return f"a {kind} record whose {field!r} is {shown(error.value)[:60]}: {error}"
 
 
 def _check_launches(records: Sequence[Any], name: str) -> None:

@@ -15,32 +15,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import ConfigDict, Field
+from kernelpoint.typed import Range
 
 FORMAT_VERSION = 3
 BLOCK = 65_536  # launches in one record of their estimates
 
-Count = Annotated[int, Field(ge=0, lt=2**64)]
-Size = Annotated[int, Field(ge=0, lt=2**40)]
-Stratum = Annotated[int, Field(ge=-1, lt=2**31)]  # -1: a take-all unit
+Count = Annotated[int, Range(0, 2**64)]
+Size = Annotated[int, Range(0, 2**40)]
+Stratum = Annotated[int, Range(-1, 2**31)]  # -1: a take-all unit
 
 
 @dataclass(slots=True)
-class Typed:
-    """A part of a record; the reader refuses fields that are missing, unknown, of another type or not finite.
-
-    >>> from pydantic import TypeAdapter
-    >>> TypeAdapter(KernelRecord).validate_json('{"name": "gemm"}')  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ...
-    pydantic_core._pydantic_core.ValidationError: 3 validation errors for KernelRecord...
-    """
-
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
-
-
-@dataclass(slots=True)
-class HostRecord(Typed):
+class HostRecord:
     """The simulator: its name, its version, the trace list of each process, the simulated GPU's options where it
     states them."""
 
@@ -51,7 +37,7 @@ class HostRecord(Typed):
 
 
 @dataclass(slots=True)
-class StrataRecord(Typed):
+class StrataRecord:
     """Launches, total of the covariate and cluster of each stratum: with the decisions, all that an estimate needs of a
     design.
     """
@@ -62,7 +48,7 @@ class StrataRecord(Typed):
 
 
 @dataclass(slots=True)
-class ProjectionRecord(Typed):
+class ProjectionRecord:
     """A launch that was stopped inside: after how many of its CTAs and cycles."""
 
     ctas: Count
@@ -71,7 +57,7 @@ class ProjectionRecord(Typed):
 
 
 @dataclass(slots=True)
-class EstimateRecord(Typed):
+class EstimateRecord:
     """One counter, or ratio of counters.
 
     Attributes:
@@ -100,7 +86,7 @@ Estimates = dict[str, EstimateRecord]
 
 
 @dataclass(slots=True)
-class OpenLaunchRecord(Typed):
+class OpenLaunchRecord:
     """The unsimulated launch that needs the smallest multiple of its expected cost to break the error budget alone.
 
     Attributes:
@@ -118,7 +104,7 @@ class OpenLaunchRecord(Typed):
 
 
 @dataclass(slots=True)
-class PartRecord(Typed):
+class PartRecord:
     """A process, or a cluster, by itself."""
 
     number: Count
@@ -128,7 +114,7 @@ class PartRecord(Typed):
 
 
 @dataclass(slots=True)
-class RangeRecord(Typed):
+class RangeRecord:
     """A range of a run (phase, layer, module) before the summary: its path, parts separated by "/", empty of the whole run; and
     its estimates, those of the ranges inside it and of its other launches included.
 
@@ -145,7 +131,7 @@ class RangeRecord(Typed):
 
 
 @dataclass(slots=True)
-class KernelRecord(Typed):
+class KernelRecord:
     """A kernel: its launches, those that were simulated, and the estimated cycles of all of them. estimates: its totals of the
     counters that its rates are made of, each with a half-width.
 
@@ -162,7 +148,7 @@ class KernelRecord(Typed):
 
 
 @dataclass(slots=True)
-class ReplayErrorRecord(Typed):
+class ReplayErrorRecord:
     """Error of replay in a counter, as a fraction of its total, and the half-width of that estimate."""
 
     writes_none: ClassVar[bool] = True
@@ -175,7 +161,7 @@ class ReplayErrorRecord(Typed):
 
 
 @dataclass(slots=True)
-class DecisionRecord(Typed):
+class DecisionRecord:
     """One launch decided.
 
     Attributes:
@@ -208,7 +194,7 @@ class DecisionRecord(Typed):
 
 
 @dataclass(slots=True)
-class ResultRecord(Typed):
+class ResultRecord:
     """Result of a launch: its counters, and its projection if it was stopped inside. copied: True if it is the result
     of an equal launch of a deterministic simulator, or of an earlier run.
 
@@ -226,7 +212,7 @@ class ResultRecord(Typed):
 
 
 @dataclass(slots=True)
-class ValidationRecord(Typed):
+class ValidationRecord:
     """A launch simulated for validation, from real or from replayed state; it is not part of the sample. copied: it is that of
     an earlier run.
     """
@@ -241,7 +227,7 @@ class ValidationRecord(Typed):
 
 
 @dataclass(slots=True)
-class FurtherValidationsRecord(Typed):
+class FurtherValidationsRecord:
     """The first validation launches leave too little of the error budget: more follow, `validations` in all."""
 
     pass_index: Count
@@ -250,7 +236,7 @@ class FurtherValidationsRecord(Typed):
 
 
 @dataclass(slots=True)
-class AbortRecord(Typed):
+class AbortRecord:
     """A launch that could not be simulated, and why."""
 
     process: Count
@@ -261,7 +247,7 @@ class AbortRecord(Typed):
 
 
 @dataclass(slots=True)
-class LeftOutRecord(Typed):
+class LeftOutRecord:
     """Launches, each (process, launch), that failed as often as is allowed; the run goes on, with a wider bound."""
 
     pass_index: Count
@@ -270,7 +256,7 @@ class LeftOutRecord(Typed):
 
 
 @dataclass(slots=True)
-class LaunchesRecord(Typed):
+class LaunchesRecord:
     """Estimates of `count` launches from launch `first` on, before the summary of a run that skipped some.
 
     Each text is an array (journal.arrays) with one number for a launch: cycles, float64, its own result or its estimate; over
@@ -280,7 +266,7 @@ class LaunchesRecord(Typed):
 
     process: Count
     first: Count
-    count: Annotated[int, Field(ge=1, le=BLOCK)]
+    count: Annotated[int, Range(1, BLOCK + 1)]
     cycles: str
     strata: str
     kernels: str
@@ -291,7 +277,7 @@ class LaunchesRecord(Typed):
 
 
 @dataclass(slots=True)
-class RunRecord(Typed):
+class RunRecord:
     """The first record, once: the resolved configuration, versions, hashes, launches of each process (0 where they
     are not known), plan file and strata; `online`: nobody knew them beforehand; command: of the simulator, word by
     word.
@@ -317,7 +303,7 @@ class RunRecord(Typed):
 
 
 @dataclass(slots=True)
-class PassRecord(Typed):
+class PassRecord:
     """The beginning of a pass: its number of launches (None while it is not known) and the state of the engine, which is the
     engine's own affair (estimation.Engine.pass_state).
     """
@@ -329,7 +315,7 @@ class PassRecord(Typed):
 
 
 @dataclass(slots=True)
-class DegradedRecord(Typed):
+class DegradedRecord:
     """A failure: a launch, or with `everything` all that are left, is simulated instead of decided; and why."""
 
     reason: str
@@ -338,7 +324,7 @@ class DegradedRecord(Typed):
 
 
 @dataclass(slots=True)
-class LookRecord(Typed):
+class LookRecord:
     """The end of a pass: estimates by counter, and whether the error budget is met.
 
     >>> look = LookRecord(0, met=True, estimates={"cycles": EstimateRecord(1000.0, half_width=8.0)}, ratios={})
@@ -354,7 +340,7 @@ class LookRecord(Typed):
 
 
 @dataclass(slots=True)
-class PopulationRecord(Typed):
+class PopulationRecord:
     """The launch list, once the census has seen all of it."""
 
     launches: list[Size]
@@ -365,7 +351,7 @@ class PopulationRecord(Typed):
 
 
 @dataclass(slots=True)
-class ResumeRecord(Typed):
+class ResumeRecord:
     """A new process took the run over, with so many results."""
 
     results: Count
@@ -373,7 +359,7 @@ class ResumeRecord(Typed):
 
 
 @dataclass(slots=True)
-class SummaryRecord(Typed):
+class SummaryRecord:
     """The end of the run.
 
     Attributes:
@@ -429,7 +415,7 @@ class SummaryRecord(Typed):
     type: Literal["summary"] = "summary"
 
 
-Record = Annotated[
+Record = (
     RunRecord
     | PassRecord
     | DecisionRecord
@@ -444,6 +430,5 @@ Record = Annotated[
     | ResumeRecord
     | LaunchesRecord
     | RangeRecord
-    | SummaryRecord,
-    Field(discriminator="type"),
-]
+    | SummaryRecord
+)

@@ -1,4 +1,4 @@
-"""The charts of a run, for its page and for papers, as Vega-Lite specifications made with Altair.
+"""The charts of a run, for its page and for papers, as Vega-Lite specifications.
 
 Colours begin with those of Okabe and Ito, which the colour-blind can distinguish: blue for simulated, grey for skipped,
 vermilion for the full run.
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import altair as alt
 import numpy as np
 
 from kernelpoint.pages.numbers import share
@@ -24,11 +23,17 @@ BINS = 300  # steps of the timeline
 POINTS = 4000  # simulated launches drawn one by one
 LETTERS = 34  # of a kernel's name beside a chart of the page
 
+Spec = dict[str, Any]  # a Vega-Lite specification, or a part of one
 Rows = list[dict[str, Any]]
-Chart = alt.Chart | alt.LayerChart | alt.FacetChart
+
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+TYPES = {"N": "nominal", "O": "ordinal", "Q": "quantitative"}
+CHOSEN: Spec = {"name": "chosen", "value": ""}  # the kernel chosen on the page, which sets it in every chart at once
+# The opacity of a mark: less where another kernel is chosen.
+OPACITY: Spec = {"condition": {"test": "chosen === '' || chosen === datum.kernel", "value": 1.0}, "value": 0.15}
 
 
-def charts(view: RunView, letters: int = LETTERS) -> dict[str, dict[str, Any]]:
+def charts(view: RunView, letters: int = LETTERS) -> dict[str, Spec]:
     """The specifications by name; a chart without data is left out.
 
     share: estimated cycles of each kernel; timeline: launches of each kernel along the run, and which were simulated; passes:
@@ -44,7 +49,26 @@ def charts(view: RunView, letters: int = LETTERS) -> dict[str, dict[str, Any]]:
         "passes": passes_chart(view.looks, view.counter, view.relative_error, view.truth),
         "map": _map(view, letters),
     }
-    return {name: chart.properties(width="container").to_dict() for name, chart in made.items() if chart is not None}
+    return {name: chart for name, chart in made.items() if chart is not None}
+
+
+def _chart(**parts: Any) -> Spec:
+    """A whole chart, as wide as its place."""
+    return {"$schema": SCHEMA, "width": "container", **parts}
+
+
+def _data(rows: Rows) -> Spec:
+    return {"values": rows}
+
+
+def _channel(field: str, **more: Any) -> Spec:
+    """A field with its type, "share:Q", on a channel.
+
+    >>> _channel("share:Q", format=".2%")
+    {'field': 'share', 'type': 'quantitative', 'format': '.2%'}
+    """
+    name, _, kind = field.partition(":")
+    return {"field": name, "type": TYPES[kind], **more}
 
 
 def _label(letters: int) -> str:
@@ -53,27 +77,13 @@ def _label(letters: int) -> str:
     return f"length(datum.label) > {letters} ? {cut} : datum.label"
 
 
-def _kernels(letters: int, names: Sequence[str] | None = None) -> alt.Y:
+def _kernels(letters: int, names: Sequence[str] | None = None) -> Spec:
     """An axis with a row for each kernel, in the order of `names`, or of the data."""
-    axis = alt.Axis(labelExpr=_label(letters), labelLimit=0)
-    return alt.Y("kernel:N", sort=list(names) if names else None, title=None, axis=axis)
+    axis = {"labelExpr": _label(letters), "labelLimit": 0}
+    return _channel("kernel:N", sort=list(names) if names else None, title=None, axis=axis)
 
 
-def _data(rows: Rows) -> alt.InlineData:
-    return alt.InlineData(values=rows)
-
-
-def _chosen() -> alt.Parameter:
-    """The kernel chosen on the page, which sets it in every chart at once."""
-    return alt.param(name="chosen", value="")
-
-
-def _opacity(usual: float = 1.0) -> Any:
-    """The opacity of a mark: less where another kernel is chosen."""
-    return alt.when("chosen === '' || chosen === datum.kernel").then(alt.value(usual)).otherwise(alt.value(0.15))
-
-
-def _share(view: RunView, letters: int) -> Chart | None:
+def _share(view: RunView, letters: int) -> Spec | None:
     """Estimated cycles of each kernel, as a share of the total."""
     if not view.kernels:
         return None
@@ -84,56 +94,59 @@ def _share(view: RunView, letters: int) -> Chart | None:
     if rest := view.kernels[ROWS:]:
         total = {key: sum(getattr(k, key) for k in rest) for key in ("share", "launches", "simulated", "cycles")}
         rows.append({"kernel": f"{OTHERS} ({len(rest)})", **total})
-    chosen, opacity = _chosen(), _opacity()
-    return (
-        alt.Chart(_data(rows), height=alt.Step(20))
-        .mark_bar(color=BLUE, cursor="pointer")
-        .encode(
-            x=alt.X("share:Q", title="share of the estimated cycles", axis=alt.Axis(format="%", tickCount=6)),
-            y=_kernels(letters),
-            opacity=opacity,
-            tooltip=[
-                alt.Tooltip("kernel:N"),
-                alt.Tooltip("share:Q", format=".2%"),
-                alt.Tooltip("cycles:Q", format=",.0f"),
-                alt.Tooltip("launches:Q", format=","),
-                alt.Tooltip("simulated:Q", format=","),
+    return _chart(
+        data=_data(rows),
+        height={"step": 20},
+        params=[CHOSEN],
+        mark={"type": "bar", "color": BLUE, "cursor": "pointer"},
+        encoding={
+            "x": _channel("share:Q", title="share of the estimated cycles", axis={"format": "%", "tickCount": 6}),
+            "y": _kernels(letters),
+            "opacity": OPACITY,
+            "tooltip": [
+                _channel("kernel:N"),
+                _channel("share:Q", format=".2%"),
+                _channel("cycles:Q", format=",.0f"),
+                _channel("launches:Q", format=","),
+                _channel("simulated:Q", format=","),
             ],
-        )
-        .add_params(chosen)
+        },
     )
 
 
-def _timeline(view: RunView, letters: int) -> Chart | None:
+def _timeline(view: RunView, letters: int) -> Spec | None:
     """Rows are kernels; grey where a kernel has launches, a blue mark where one was simulated."""
     if not view.kernels:
         return None
     names = [k.name for k in view.kernels[:ROWS]]
     row_of = np.minimum(view.kernel_of_launch, len(names))
     labels = np.array([*names, OTHERS], dtype=object)
-    chosen, opacity = _chosen(), _opacity()
     order = _kernels(letters, [*names, OTHERS])
-    zoom = alt.selection_interval(name="zoom", bind="scales", encodings=["x"])
-    grey = alt.Chart(_data(_launch_bins(view, row_of, labels))).mark_bar(color=GREY, height=6)
-    grey = grey.encode(
-        x=alt.X("from:Q", title="launch index", axis=alt.Axis(tickCount=8), scale=alt.Scale(nice=False)),
-        x2="to:Q",
-        y=order,
-        opacity=_opacity(),
-    )
-    tips = [
-        alt.Tooltip("kernel:N"),
-        alt.Tooltip("launch:Q", format=","),
-        alt.Tooltip("value:Q", format=",.6~g", title=view.counter),
-    ]
+    launches = _channel("from:Q", title="launch index", axis={"tickCount": 8}, scale={"nice": False})
+    grey = {
+        "data": _data(_launch_bins(view, row_of, labels)),
+        "mark": {"type": "bar", "color": GREY, "height": 6},
+        "encoding": {"x": launches, "x2": {"field": "to"}, "y": order, "opacity": OPACITY},
+        "params": [
+            {"name": "zoom", "select": {"type": "interval", "encodings": ["x"]}, "bind": "scales"},
+        ],
+    }
     drawn = np.flatnonzero(view.simulated)
     drawn = drawn[:: max(1, -(-len(drawn) // POINTS))]
     marks: Rows = [
         {"kernel": labels[row_of[u]], "launch": int(u), "value": float(view.values[u])} for u in drawn.tolist()
     ]
-    blue = alt.Chart(_data(marks)).mark_tick(color=BLUE, thickness=3, height=16, cursor="pointer")
-    blue = blue.encode(x="launch:Q", y=order, opacity=opacity, tooltip=tips)
-    return alt.layer(grey, blue).add_params(chosen, zoom).properties(height=alt.Step(20))
+    tips = [
+        _channel("kernel:N"),
+        _channel("launch:Q", format=","),
+        _channel("value:Q", format=",.6~g", title=view.counter),
+    ]
+    blue = {
+        "data": _data(marks),
+        "mark": {"type": "tick", "color": BLUE, "thickness": 3, "height": 16, "cursor": "pointer"},
+        "encoding": {"x": _channel("launch:Q"), "y": order, "opacity": OPACITY, "tooltip": tips},
+    }
+    return _chart(layer=[grey, blue], params=[CHOSEN], height={"step": 20})
 
 
 def _launch_bins(view: RunView, row_of: np.ndarray, labels: np.ndarray) -> Rows:
@@ -154,7 +167,7 @@ def _launch_bins(view: RunView, row_of: np.ndarray, labels: np.ndarray) -> Rows:
 
 def passes_chart(
     looks: Sequence[PassEnd], counter: str, relative_error: float, full_run: FullRun | None = None
-) -> Chart | None:
+) -> Spec | None:
     """The interval after each pass, the error budget about the last estimate, and the full run's total where it is known."""
     rows: Rows = [
         {
@@ -169,27 +182,46 @@ def passes_chart(
     ]
     if not rows:
         return None
-    last, scale = looks[-1].estimate, alt.Scale(zero=False)
+    last, scale = looks[-1].estimate, {"zero": False}
     wide, name = abs(last) * relative_error, f"error budget, {share(relative_error)}"
-    budget = alt.Chart(_data([{"low": last - wide, "high": last + wide, "band": name}]))
-    base = alt.Chart(_data(rows), height=220).encode(
-        x=alt.X("pass:O", title="pass", sort=None, axis=alt.Axis(labelAngle=0)),
-        tooltip=["pass:O", alt.Tooltip("estimate:Q", format=",.0f"), alt.Tooltip("simulated:Q", format=",")],
-    )
-    low = alt.Y("low:Q", title=f"estimated {counter}", scale=scale)
-    layers = [
-        budget.mark_rect(color=GREEN, opacity=0.18).encode(y=low, y2="high:Q", tooltip=["band:N"]),
-        base.mark_rule(color=BLUE, strokeWidth=2).encode(y=low, y2="high:Q"),
-        base.mark_point(color=BLUE, filled=True, size=70).encode(y=alt.Y("estimate:Q", scale=scale)),
+    low, high = _channel("low:Q", title=f"estimated {counter}", scale=scale), {"field": "high"}
+    of_pass = {
+        "x": _channel("pass:O", title="pass", sort=None, axis={"labelAngle": 0}),
+        "tooltip": [
+            _channel("pass:O"),
+            _channel("estimate:Q", format=",.0f"),
+            _channel("simulated:Q", format=","),
+        ],
+    }
+    layers: list[Spec] = [
+        {
+            "data": _data([{"low": last - wide, "high": last + wide, "band": name}]),
+            "mark": {"type": "rect", "color": GREEN, "opacity": 0.18},
+            "encoding": {"y": low, "y2": high, "tooltip": [_channel("band:N")]},
+        },
+        {
+            "data": _data(rows),
+            "mark": {"type": "rule", "color": BLUE, "strokeWidth": 2},
+            "encoding": {**of_pass, "y": low, "y2": high},
+        },
+        {
+            "data": _data(rows),
+            "mark": {"type": "point", "color": BLUE, "filled": True, "size": 70},
+            "encoding": {**of_pass, "y": _channel("estimate:Q", scale=scale)},
+        },
     ]
     if full_run is not None:
-        truth = alt.Chart(_data([{"total": full_run.total, "line": "full run"}]))
         layers.append(
-            truth.mark_rule(color=VERMILION, strokeDash=[6, 4]).encode(
-                y="total:Q", tooltip=["line:N", alt.Tooltip("total:Q", format=",.0f")]
-            )
+            {
+                "data": _data([{"total": full_run.total, "line": "full run"}]),
+                "mark": {"type": "rule", "color": VERMILION, "strokeDash": [6, 4]},
+                "encoding": {
+                    "y": _channel("total:Q"),
+                    "tooltip": [_channel("line:N"), _channel("total:Q", format=",.0f")],
+                },
+            }
         )
-    return alt.layer(*layers)
+    return _chart(layer=layers, height=220)
 
 
 def kernel_colours(view: RunView) -> dict[str, str]:
@@ -197,7 +229,7 @@ def kernel_colours(view: RunView) -> dict[str, str]:
     return {**{k.name: colour for k, colour in zip(view.kernels, COLOURS[:6], strict=False)}, OTHERS: GREY}
 
 
-def _map(view: RunView, letters: int) -> Chart | None:
+def _map(view: RunView, letters: int) -> Spec | None:
     """Embeddings of the streams in two dimensions; the largest kernels are named by colour."""
     if view.stream_map is None or not len(view.stream_map):
         return None
@@ -212,19 +244,19 @@ def _map(view: RunView, letters: int) -> Chart | None:
         }
         for name, (x, y), count in zip(view.stream_names, view.stream_map, view.stream_launches, strict=True)
     ]
-    chosen, opacity = _chosen(), _opacity()
-    scale = alt.Scale(domain=list(colour_of), range=list(colour_of.values()))
-    legend = alt.Legend(title=None, orient="bottom", columns=1, labelExpr=_label(letters), labelLimit=0)
-    return (
-        alt.Chart(_data(rows), height=320)
-        .mark_circle(opacity=0.8, cursor="pointer")
-        .encode(
-            x=alt.X("x:Q", axis=None),
-            y=alt.Y("y:Q", axis=None),
-            size=alt.Size("launches:Q", scale=alt.Scale(type="log", range=[30, 400]), legend=None),
-            color=alt.Color("group:N", scale=scale, legend=legend),
-            opacity=opacity,
-            tooltip=["kernel:N", alt.Tooltip("launches:Q", format=",")],
-        )
-        .add_params(chosen)
+    legend = {"title": None, "orient": "bottom", "columns": 1, "labelExpr": _label(letters), "labelLimit": 0}
+    colours = {"domain": list(colour_of), "range": list(colour_of.values())}
+    return _chart(
+        data=_data(rows),
+        height=320,
+        params=[CHOSEN],
+        mark={"type": "circle", "opacity": 0.8, "cursor": "pointer"},
+        encoding={
+            "x": _channel("x:Q", axis=None),
+            "y": _channel("y:Q", axis=None),
+            "size": _channel("launches:Q", scale={"type": "log", "range": [30, 400]}, legend=None),
+            "color": _channel("group:N", scale=colours, legend=legend),
+            "opacity": OPACITY,
+            "tooltip": [_channel("kernel:N"), _channel("launches:Q", format=",")],
+        },
     )

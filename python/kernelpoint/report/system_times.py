@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from kernelpoint.errors import ConfigError
 from kernelpoint.journal import Run
+from kernelpoint.report import End
 from kernelpoint.report.launches import SIMULATED, launches
 from kernelpoint.simulators import options_of, simulator
-
-End = Literal["estimate", "low", "high"]
 
 
 @dataclass(frozen=True)

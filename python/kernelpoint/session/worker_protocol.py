@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 from typing import Any, NamedTuple
 
-from pydantic import TypeAdapter
+from kernelpoint.typed import loads, reader
 
 WORKER_PIPES_ENV = "KERNELPOINT_WORKER"  # two file descriptors: chains come from the first, answers go to the second
 JOURNAL_ENV = "KERNELPOINT_JOURNAL"  # a journal to go on with instead of the configuration's `journal:`
@@ -107,7 +106,7 @@ def decode_outcomes(line: str | bytes) -> tuple[Chain, tuple[StepResult, ...]]:
     >>> decode_outcomes(encode_outcomes(chain, [StepResult((("cycles", 0.1),))]))[1][0].counters
     (('cycles', 0.1),)
     """
-    found = _adapter().validate_json(line)
+    found = reader(_Answer)(loads(line))
     return found.chain, found.outcomes
 
 
@@ -115,8 +114,3 @@ def decode_outcomes(line: str | bytes) -> tuple[Chain, tuple[StepResult, ...]]:
 class _Answer:
     chain: Chain
     outcomes: tuple[StepResult, ...]
-
-
-@cache
-def _adapter() -> TypeAdapter[_Answer]:
-    return TypeAdapter(_Answer)

@@ -1,0 +1,82 @@
+"""What `kernelpoint report` shows and writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from kernelpoint.errors import ConfigError
+from kernelpoint.journal import Run
+from kernelpoint.pages.tables import Table
+from kernelpoint.planning.forecast import compared
+from kernelpoint.report import End
+from kernelpoint.report.counters import counter_table
+from kernelpoint.report.figures import draw_figures
+from kernelpoint.report.full_run import compare, sentence
+from kernelpoint.report.launches import write_launches
+from kernelpoint.report.perfetto import write_trace
+from kernelpoint.report.ranges import range_table, write_ranges
+from kernelpoint.report.sentences import sentences
+from kernelpoint.report.simai import write_simai
+from kernelpoint.report.system_times import system_times
+from kernelpoint.report.view import plan_of, view_of
+
+MOST_RANGES = 40  # outermost ones of the terminal; the page has all
+
+
+def only_journal() -> Path:
+    """The one journal of this folder.
+
+    Raises:
+        ConfigError: there is none, or several.
+    """
+    found = sorted(Path().glob("*.kpjournal"))
+    if len(found) != 1:
+        have = ", ".join(map(str, found[:5])) or "none"
+        raise ConfigError(
+            f"RUN: expected one journal (.kpjournal) in this folder, found {have}; name the one to report"
+        )
+    return found[0]
+
+
+def parts(run: Run, full: Run | None) -> Iterator[str | Table]:
+    """The verdict, the tables and the assumptions. A finished run also has its cost, beside the cost that its plan forecast."""
+    verdict, *more = sentences(run)
+    yield verdict
+    if full is not None:
+        yield sentence(compare(run, full))
+    yield replace(counter_table(run), title=f"{run.path} ({run.policy})")
+    if run.summary is not None and (table := range_table(run)):
+        outer = [replace(row, inner=[replace(one, inner=()) for one in row.inner]) for row in table.rows[:MOST_RANGES]]
+        yield replace(table, rows=outer, caption="")
+    yield from more
+    if (s := run.summary) is not None:
+        expected = compared(plan_of(run)[0].forecast, s.relative_error, s.simulated, s.cycle_speedup, s.further)
+        yield from filter(None, [expected])
+
+
+def exports(
+    run: Run, full: Run | None, csv: Path | None, ranges: Path | None, perfetto: Path | None, figures: Path | None
+) -> list[str]:
+    """Write the files that were asked for; a line on each."""
+    made = []
+    if csv is not None:
+        made.append(f"{csv}: {write_launches(run, csv):,} launches")
+    if ranges is not None:
+        made.append(f"{ranges}: {write_ranges(run, ranges):,} ranges")
+    if perfetto is not None:
+        made.append(f"{perfetto}: {write_trace(run, perfetto):,} launches; open it in the Perfetto viewer")
+    if figures is not None:
+        made.append(f"{figures}: {', '.join(path.name for path in draw_figures(view_of(run, full), figures))}")
+    return made
+
+
+def times(run: Run, form: str, output: Path, like: Path | None, clock: float | None, end: End) -> str:
+    """Write the times of a run for a simulator of whole systems; a line on the file."""
+    if form == "simai":
+        return f"{output}: {write_simai(run, output, clock):,} modules"
+    from kernelpoint.report.chakra import write_chakra  # needs the extra `chakra`
+
+    made = write_chakra(run, system_times(run, clock, end), output, like)
+    return f"{output}: {made.nodes:,} nodes, {made.filled:,} of {made.kernels:,} kernels with times of the run"
