@@ -5,14 +5,14 @@ At its end every launch is known, so the plan is made as if the list had been th
 
 from __future__ import annotations
 
-from kernelpoint.errors import HostError, PlanError
+from kernelpoint.errors import HostError
 from kernelpoint.estimation import Design
 from kernelpoint.journal import DecisionRecord, PopulationRecord
 from kernelpoint.planning.frame import SamplingFrame, strata_record
 from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.planning import Planning, origin_of
+from kernelpoint.progress import Log
 from kernelpoint.session.queue import DONE, END_OF_LIST, OK, PENDING, SKIP, Answer, Queue
-from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.setup import Setup
 from kernelpoint.workload import Population
 
@@ -24,11 +24,10 @@ class Census(Queue):
 
     Args:
         setup: of a run without a frame.
-        recorder: takes records.
     """
 
-    def __init__(self, setup: Setup, recorder: Recorder) -> None:
-        self._setup, self._recorder = setup, recorder
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
         self._told = setup.host.launch_counts  # 0 where the host does not know
         self._paths: list[dict[int, str]] = [{} for _ in self._told]  # of each process, by launch index
         self._reach = [0] * len(self._told)  # one more than the highest index
@@ -51,13 +50,15 @@ class Census(Queue):
             index += 1
         return index
 
-    def decide(self, process: int, index: int, trace_path: str | None = None) -> Answer:
+    def decision(self, process: int, index: int, trace_path: str | None) -> DecisionRecord | None:
         """See Queue: every launch is skipped, and its trace taken down."""
         self._check(process, index)
-        if index not in self._paths[process]:
-            record = DecisionRecord(process, index, 0, "skip", trace=trace_path or "")
-            self._recorder.write(record)
-            self.recall(record)
+        if index in self._paths[process]:
+            return None
+        return DecisionRecord(process, index, 0, "skip", trace=trace_path or "")
+
+    def answer(self, process: int, index: int) -> Answer:
+        """See Queue."""
         return Answer(SKIP, 0)
 
     def recall(self, record: DecisionRecord) -> None:
@@ -74,16 +75,10 @@ class Census(Queue):
         paths = (self._paths[process].get(i, "") for process, count in enumerate(counts) for i in range(count))
         return Population(counts=counts, seed=self._setup.config.seed, paths=tuple(paths))
 
-    def frame(self) -> SamplingFrame:
-        """The launches and their plan; where none can be made, every launch is simulated (the failure rule)."""
+    def frame(self, log: Log) -> SamplingFrame:
+        """The launches and their plan, which may fail in any way that a policy can."""
         population = self.population()
-        try:
-            planning = Planning.of(self._setup.config, self._setup.policy, population)
-            plan = planning.make(self._recorder.progress.say_plainly)
-        except Exception as error:  # noqa: BLE001 - the failure rule: whatever goes wrong, no launch is skipped
-            what = f"no plan could be made: {type(error).__name__}: {error}"
-            self._recorder.degrade(f"{what}; every launch is simulated")
-            return self.frame_without_plan()
+        plan = Planning.of(self._setup.config, self._setup.policy, population).make(log)
         return SamplingFrame.of(population, plan, None)
 
     def frame_without_plan(self) -> SamplingFrame:
@@ -92,15 +87,9 @@ class Census(Queue):
         origin = origin_of(self._setup.config, self._setup.policy, population, frozenset())
         return SamplingFrame.of(population, Plan(Design.take_all(population.u), origin), None)
 
-    def record(self, frame: SamplingFrame) -> PopulationRecord:
-        """The end of the census, as it stands in the journal; the plan lies beside it, for reports."""
+    def record(self, frame: SamplingFrame, path: str | None) -> PopulationRecord:
+        """The end of the census, as it stands in the journal; path: of its plan."""
         known = self._setup.record().hashes
-        path: str | None = f"{self._recorder.path}.kpplan"
-        try:
-            frame.plan.save(str(path))
-        except PlanError as error:
-            self._recorder.progress.say(str(error))
-            path = None
         strata = strata_record(frame.design)
         assert strata is not None, "a list that is not known beforehand has no predictions"
         hashes: dict[str, str | None] = {name: value for name, value in frame.hashes.items() if name not in known}

@@ -14,8 +14,9 @@ from collections.abc import Generator
 
 import numpy as np
 
-from kernelpoint.errors import JournalError, SessionError
+from kernelpoint.errors import JournalError, PlanError, SessionError
 from kernelpoint.journal import (
+    AbortRecord,
     DecisionRecord,
     DegradedRecord,
     FurtherValidationsRecord,
@@ -33,10 +34,10 @@ from kernelpoint.planning.range_targets import widths
 from kernelpoint.session.census import Census
 from kernelpoint.session.ledger import MAX_ATTEMPTS
 from kernelpoint.session.queue import Outcome, Queue
-from kernelpoint.session.recorder import Recorder
+from kernelpoint.session.recorder import Recorder, describe
 from kernelpoint.session.records import look_record, range_records
 from kernelpoint.session.sample import Sample
-from kernelpoint.session.sampled_launches import SampledLaunches, describe
+from kernelpoint.session.sampled_launches import SampledLaunches
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.summary import summarise
 from kernelpoint.session.validation import ReplayCheck, Validation, check_without_validation, needs_validation
@@ -66,7 +67,7 @@ class Loop:
         self.validation: Validation | None = None
         self.is_done = False
         if setup.frame is None:
-            self.queue: Queue = Census(setup, recorder)
+            self.queue: Queue = Census(setup)
             self.census = self.queue
         else:
             self._prepare(setup.frame)
@@ -75,7 +76,7 @@ class Loop:
         """The launches are known."""
         self.frame = frame
         self.sample = Sample(self._setup, frame)
-        self.queue = self.sampled = SampledLaunches(self._setup, frame, self.sample, self._recorder)
+        self.queue = self.sampled = SampledLaunches(self._setup, frame, self.sample)
         if needs_validation(self._setup):
             self.validation = Validation(self._setup, frame, self.sample.engine, self.sampled.first_chains)
 
@@ -100,7 +101,10 @@ class Loop:
         """Take the outcomes of a queue's launches until None comes: the simulator asks for a launch, and none is left."""
         self.queue = queue
         while (outcome := (yield queue)) is not None:
-            queue.take(outcome)
+            if failure := queue.take(outcome):
+                self._recorder.degrade(failure)
+            elif queue is self.sampled and not isinstance(outcome, AbortRecord):
+                self._recorder.progress.completed(self.sample.results, self.sampled.ledger.open_count)
 
     # ---- before the sample ------------------------------------------------------------------------------------------
 
@@ -113,9 +117,9 @@ class Loop:
         )
         yield from self._outcomes(census)
         told = self._recorder.recalled(PopulationRecord)
-        frame = census.frame()
+        frame = self._frame_of(census)
         if told is None:
-            self._recorder.write(census.record(frame))
+            self._recorder.write(census.record(frame, self._saved_plan(frame)))
         elif told.hashes.get("design") != frame.hashes["design"]:
             raise JournalError(
                 f"{self._recorder.path}: hashes.design: the journal has {told.hashes.get('design')}, this run "
@@ -123,6 +127,25 @@ class Loop:
             )
         self._prepare(frame)
         self.sampled.pass_index = 1
+
+    def _frame_of(self, census: Census) -> SamplingFrame:
+        """The launches and their plan; where none can be made, every launch is simulated (the failure rule)."""
+        try:
+            return census.frame(self._recorder.progress.say_plainly)
+        except Exception as error:  # noqa: BLE001 - the failure rule: whatever goes wrong, no launch is skipped
+            what = f"no plan could be made: {type(error).__name__}: {error}"
+            self._recorder.degrade(f"{what}; every launch is simulated")
+            return census.frame_without_plan()
+
+    def _saved_plan(self, frame: SamplingFrame) -> str | None:
+        """The plan's file beside the journal, for reports; None where it cannot be written."""
+        path = f"{self._recorder.path}.kpplan"
+        try:
+            frame.plan.save(path)
+        except PlanError as error:
+            self._recorder.progress.say(str(error))
+            return None
+        return path
 
     def _validate(self, validation: Validation) -> Generator[Queue, Outcome | None, None]:
         """Simulate validation launches, to estimate the error of replay."""

@@ -104,9 +104,9 @@ class HostResult(NamedTuple):
 class Queue:
     """Launches that the run waits for. As it stands here nothing of them is ever simulated.
 
-    `complete` and `abort` refuse impossible outcomes, and change nothing: their record is written to the journal first. `take`
-    does what the record says, and so does `recall` with a decision, in the process that wrote the record as in one that goes on
-    with the journal.
+    A queue writes nothing. `decision`, `complete`, `copy` and `abort` give a record, refuse what is impossible, and change
+    nothing: the session writes the record to the journal first. `recall` then does what a decision says, and `take` what an
+    outcome says, in the process that wrote the record as in one that goes on with the journal.
     """
 
     def next(self, process: int, after: int) -> tuple[int, int]:
@@ -115,12 +115,16 @@ class Queue:
         """
         raise NotImplementedError
 
-    def decide(self, process: int, index: int, trace_path: str | None) -> Answer:
-        """Decide a launch; asked twice, the same answer."""
-        raise NotImplementedError
+    def decision(self, process: int, index: int, trace_path: str | None) -> DecisionRecord | None:
+        """The decision on a launch; None where it is made already, or needs no record."""
+        return None
 
     def recall(self, record: DecisionRecord) -> None:
-        """Take a decision of the journal."""
+        """Take a decision."""
+
+    def answer(self, process: int, index: int) -> Answer:
+        """The answer to a simulator that asks about a launch that is decided; asked twice, the same."""
+        raise NotImplementedError
 
     def pending_chains(self) -> list[Planned]:
         """Launches that `next` will name, as far as they are known, in its order: they can be simulated beforehand."""
@@ -142,8 +146,8 @@ class Queue:
         """Outcome of a launch in flight that could not be simulated."""
         raise not_in_flight(process, index)
 
-    def take(self, outcome: Outcome) -> None:
-        """Take the outcome of a launch."""
+    def take(self, outcome: Outcome) -> str:
+        """Take the outcome of a launch; a failure to be stated, or empty."""
         raise not_in_flight(outcome.process, outcome.launch)
 
     def forget_in_flight(self) -> None:

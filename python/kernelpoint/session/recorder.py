@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -155,6 +156,19 @@ class Recorder:
         self._closed = reason
         self._journal.close()
         return SessionError(reason)
+
+
+def describe(error: Exception) -> str:
+    """One line for the journal: type, message and where it happened.
+
+    >>> try:
+    ...     1 / 0
+    ... except ZeroDivisionError as error:
+    ...     print(describe(error))
+    ZeroDivisionError: division by zero (<module>, line 2)
+    """
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({last.name}, line {last.lineno})"
 
 
 # ---- lines for the user -----------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Sequence
 
 import numpy as np
@@ -26,7 +25,6 @@ from kernelpoint.session.queue import (
     Queue,
     not_in_flight,
 )
-from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.replays import KEPT, REPLAYED
 from kernelpoint.session.sample import Sample
 from kernelpoint.session.setup import Setup
@@ -38,7 +36,6 @@ class SampledLaunches(Queue):
 
     Args:
         setup: the fixed inputs of the run.
-        recorder: takes records.
 
     Attributes:
         frame: the launches and their plan.
@@ -50,8 +47,8 @@ class SampledLaunches(Queue):
         copies, copied_cycles: launches that took the result of an equal one, or of an earlier run.
     """
 
-    def __init__(self, setup: Setup, frame: SamplingFrame, sample: Sample, recorder: Recorder) -> None:
-        self._setup, self.frame, self.sample, self._recorder = setup, frame, sample, recorder
+    def __init__(self, setup: Setup, frame: SamplingFrame, sample: Sample) -> None:
+        self._setup, self.frame, self.sample = setup, frame, sample
         self.ledger = Ledger(frame.population.offsets)
         self.projections = Projections(setup.policy.projects(setup.config))
         self.pass_index = self.copies = 0
@@ -93,16 +90,20 @@ class SampledLaunches(Queue):
 
     # ---- decisions --------------------------------------------------------------------------------------------------
 
-    def decide(self, process: int, index: int, trace_path: str | None = None) -> Answer:
+    def decision(self, process: int, index: int, trace_path: str | None = None) -> DecisionRecord | None:
+        """See Queue."""
+        unit = self.ledger.unit(process, index)
+        if unit in self.ledger.in_flight:
+            return None
+        record = DecisionRecord(process, index, self.pass_index, self.ledger.action(unit))
+        self.sample.explain(unit, record)
+        return record
+
+    def answer(self, process: int, index: int) -> Answer:
         """See Queue."""
         unit = self.ledger.unit(process, index)
         if unit not in self.ledger.in_flight:
-            record = DecisionRecord(process, index, self.pass_index, self.ledger.action(unit))
-            self.sample.explain(unit, record)
-            self._recorder.write(record)
-            self.recall(record)
-            if record.action == "skip":
-                return Answer(SKIP, self.pass_index)
+            return Answer(SKIP, self.pass_index)
         self.projections.follow(unit)
         return Answer(SIMULATE, self.pass_index, self.projections.interval, self._state(unit))
 
@@ -134,10 +135,9 @@ class SampledLaunches(Queue):
         unit = self._in_flight(process, index)
         try:
             return self.projections.stops(unit, *point)
-        except (ArithmeticError, LookupError, ValueError) as error:  # the failure rule: leave nothing out by mistake
-            self.projections.forget(unit)
-            self._recorder.degrade(f"launch {index} of process {process} is simulated to its end: {describe(error)}")
-            return False
+        except Exception:
+            self.projections.forget(unit)  # it is simulated to its end
+            raise
 
     def complete(self, process: int, index: int, result: HostResult) -> Outcome:
         """See Queue. Results that the engine would refuse are refused before they are journalled."""
@@ -154,7 +154,6 @@ class SampledLaunches(Queue):
         known = self._copied(self.ledger.unit(process, index))
         if known is None:
             return None
-        self.decide(process, index)
         return ResultRecord(process, index, self.pass_index, dict(known), copied=True)
 
     def _copied(self, unit: int) -> dict[str, float] | None:
@@ -179,19 +178,18 @@ class SampledLaunches(Queue):
             raise not_in_flight(process, index)
         return unit
 
-    def take(self, outcome: Outcome) -> None:
+    def take(self, outcome: Outcome) -> str:
         """See Queue."""
         unit = self.ledger.unit(outcome.process, outcome.launch)
         if isinstance(outcome, AbortRecord):
-            self._take_abort(unit, outcome)
-            return
+            return self._take_abort(unit, outcome)
         self.ledger.complete(unit)
         if isinstance(outcome, ResultRecord):
             self._take_copy(unit, outcome)
             self.sample.take(unit, outcome.counters, outcome.projection is not None)
             self.projections.forget(unit)
             self.projections.take(outcome)
-        self._recorder.progress.completed(self.sample.results, self.ledger.open_count)
+        return ""
 
     def _take_copy(self, unit: int, outcome: ResultRecord) -> None:
         """Count a copied result; keep another one for equal launches."""
@@ -201,30 +199,17 @@ class SampledLaunches(Queue):
         elif key := self._key(unit):
             self._known[key] = outcome.counters
 
-    def _take_abort(self, unit: int, outcome: AbortRecord) -> None:
+    def _take_abort(self, unit: int, outcome: AbortRecord) -> str:
         self.projections.forget(unit)
         seen = unit in self.ledger.attempts
         self.ledger.abort(unit, outcome.reason)
-        if not seen and unit not in self.frame.plan.broken:  # of these it was said before
-            why = outcome.reason or "no reason given"
-            launch, process = outcome.launch, outcome.process
-            self._recorder.degrade(f"launch {launch} of process {process} could not be simulated: {why}")
+        if seen or unit in self.frame.plan.broken:  # of these it was said before
+            return ""
+        why = outcome.reason or "no reason given"
+        return f"launch {outcome.launch} of process {outcome.process} could not be simulated: {why}"
 
     def forget_in_flight(self) -> None:
         """See Queue: they are wanted again, failed ones get a fresh chance, and a full run restarts."""
         self.ledger.forget_in_flight()
         if self._setup.is_full_run:
             self._restarting = set(range(self._setup.host.process_count))
-
-
-def describe(error: Exception) -> str:
-    """One line for the journal: type, message and where it happened.
-
-    >>> try:
-    ...     1 / 0
-    ... except ZeroDivisionError as error:
-    ...     print(describe(error))
-    ZeroDivisionError: division by zero (<module>, line 2)
-    """
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} ({last.name}, line {last.lineno})"

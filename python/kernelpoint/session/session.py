@@ -17,7 +17,7 @@ from kernelpoint.session.abi_summary import Summary
 from kernelpoint.session.earlier_run import check_same_run
 from kernelpoint.session.loop import Loop
 from kernelpoint.session.queue import DONE, END_OF_LIST, EXECUTE, OK, SIMULATE, SKIP, Answer, HostResult, Outcome, Queue
-from kernelpoint.session.recorder import OUTCOMES, STEPS, Recorder
+from kernelpoint.session.recorder import OUTCOMES, STEPS, Recorder, describe
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import Setup, latency_of
 from kernelpoint.session.summary import sentence
@@ -61,7 +61,8 @@ class Session:
     def on_launch(self, process: int, index: int, trace_path: str | None = None) -> Answer:
         """Decide one launch: (action, pass, progress interval in cycles, state to begin with)."""
         queue, launch = self._queue(), self._launch(process, index)
-        answer = queue.decide(process, launch, trace_path)
+        self._decide(process, launch, trace_path)
+        answer = queue.answer(process, launch)
         if answer.action == SIMULATE and (problem := self._whole_traces.problem(trace_path)):
             self._take(queue.abort(process, launch, problem))
             answer = Answer(SKIP, answer.pass_index)
@@ -108,8 +109,15 @@ class Session:
         """Take a result that is known without simulating; False if there is none."""
         copy = self.loop.queue.copy(process, launch)
         if copy is not None:
+            self._decide(process, launch)
             self._take(copy)
         return copy is not None
+
+    def _decide(self, process: int, launch: int, trace_path: str | None = None) -> None:
+        """Write the decision on a launch, and do what it says; nothing where it is made already."""
+        if (decision := self.loop.queue.decision(process, launch, trace_path)) is not None:
+            self.recorder.write(decision)
+            self.loop.queue.recall(decision)
 
     def pending_chains(self) -> list[Planned]:
         """Known launches that `next` will name; a coordinator has them simulated beforehand."""
@@ -121,7 +129,12 @@ class Session:
 
     def on_progress(self, process: int, index: int, *point: int) -> int:
         """Continue (0) or stop (1) a launch in flight; point: cycles, instructions, CTAs issued, completed, in total."""
-        return int(self._queue().stops(process, self._launch(process, index), point))
+        queue, launch = self._queue(), self._launch(process, index)
+        try:
+            return int(queue.stops(process, launch, point))
+        except (ArithmeticError, LookupError, ValueError) as error:  # the failure rule: leave nothing out by mistake
+            self.recorder.degrade(f"launch {launch} of process {process} is simulated to its end: {describe(error)}")
+            return 0
 
     def on_complete(self, process: int, index: int, *result: Any) -> None:
         """Take the result of a launch in flight, the fields of HostResult, into the journal and the sample."""

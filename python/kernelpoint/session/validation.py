@@ -184,7 +184,7 @@ class Validation(Queue):
         steps = [Step(0, launch, KEPT if i else REPLAYED) for i, launch in enumerate(launches)]
         return Planned(tuple(steps), float(self._frame.expected_costs(np.array(launches)).sum()))
 
-    def decide(self, process: int, index: int, trace_path: str | None = None) -> Answer:
+    def answer(self, process: int, index: int) -> Answer:
         """See Queue: only the next launch is simulated."""
         if not 0 <= index < self._frame.population.size or process != 0:
             raise HostError(f"launch {index} of process {process}: the list has {self._frame.population.size} launches")
@@ -222,7 +222,7 @@ class Validation(Queue):
         self._running(process, index)
         return AbortRecord(process, index, 0, reason)
 
-    def take(self, outcome: Outcome) -> None:
+    def take(self, outcome: Outcome) -> str:
         """See Queue."""
         step = self._step()
         if isinstance(outcome, ValidationRecord):
@@ -239,6 +239,7 @@ class Validation(Queue):
         self._position += 1
         while (step := self._step()) is not None and step.chain in self._failed:
             self._position += 1
+        return ""
 
     def forget_in_flight(self) -> None:
         """See Queue: the state of the launch before is gone with its process, so its chain begins again."""
