@@ -14,7 +14,7 @@ from kernelpoint.estimation.paired import Interval
 from kernelpoint.journal import Run
 from kernelpoint.pages.numbers import finite
 from kernelpoint.paired.sample import DrawnSample, is_predicted
-from kernelpoint.session.summary import NOT_COVERED
+from kernelpoint.session.verdict import NOT_COVERED
 
 FEW = 2  # common launches of a stratum, from which on it may hide much
 

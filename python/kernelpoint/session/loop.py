@@ -10,7 +10,7 @@ journal holds a step of the loop (recorder.recalled), the loop takes that step a
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from kernelpoint.journal import (
     DecisionRecord,
     DegradedRecord,
     FurtherValidationsRecord,
+    LaunchesRecord,
     LeftOutRecord,
     LookRecord,
     PassRecord,
@@ -35,11 +36,10 @@ from kernelpoint.session.census import Census
 from kernelpoint.session.ledger import MAX_ATTEMPTS
 from kernelpoint.session.queue import Outcome, Queue
 from kernelpoint.session.recorder import Recorder, describe
-from kernelpoint.session.records import look_record, range_records
 from kernelpoint.session.sample import Sample
 from kernelpoint.session.sampled_launches import SampledLaunches
 from kernelpoint.session.setup import Setup
-from kernelpoint.session.summary import summarise
+from kernelpoint.session.statement import launches_records, look_record, range_records, summarise
 from kernelpoint.session.validation import ReplayCheck, Validation, check_without_validation, needs_validation
 
 
@@ -317,6 +317,10 @@ class Loop:
         known = self._setup.ranges
         look = None if known is None or summary.estimate is None else self.sample.statement()
         return [] if look is None or known is None else range_records(known, look, self.sample)
+
+    def launches(self, summary: SummaryRecord) -> Iterator[LaunchesRecord]:
+        """Estimates of every launch, before a summary that states one."""
+        return launches_records(self.frame, self.sample) if summary.estimate is not None else iter(())
 
     def kernel_name(self, process: int, index: int) -> str | None:
         """The kernel name of a launch, where its trace was read."""

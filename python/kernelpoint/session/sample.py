@@ -4,7 +4,7 @@ launches."""
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,16 +12,14 @@ import numpy as np
 
 from kernelpoint.errors import KernelPointError
 from kernelpoint.estimation import Design, Engine, Look, SystematicError
-from kernelpoint.journal import DecisionRecord, LaunchesRecord
+from kernelpoint.journal import DecisionRecord
 from kernelpoint.planning.frame import SamplingFrame
 from kernelpoint.planning.range_targets import range_samples
 from kernelpoint.planning.selecting import write_next
 from kernelpoint.ratios import RATIOS
-from kernelpoint.session.records import launches_records
 from kernelpoint.session.setup import Setup
-from kernelpoint.totals.exact import exact_values, with_exact, with_grids
-from kernelpoint.totals.identities import with_active_cycles, with_identities
-from kernelpoint.totals.proportional import with_proportional
+from kernelpoint.totals.exact import exact_values
+from kernelpoint.totals.rules import Basis, stated
 
 
 class Sample:
@@ -229,13 +227,16 @@ class Sample:
         complete."""
         if self.look is None or not self.is_complete:
             return None
-        offsets = self._frame.population.offsets
-        exact, targets = self._exact(), self._setup.budget.targets
-        latency = self._setup.host.launch_latency * len(self.has_result)
-        look = with_exact(with_active_cycles(self.look, latency, targets), exact, offsets)
-        look = with_proportional(look, self.engine, self._frame.plan, {*exact, *targets})
-        look = with_identities(look, self.engine, targets)
-        return with_grids(look, self._frame.plan, self.has_result, offsets)
+        basis = Basis(
+            self.engine,
+            self._frame.plan,
+            self.has_result,
+            self._frame.population.offsets,
+            self._exact(),
+            self._setup.budget.targets,
+            self._setup.host.launch_latency * len(self.has_result),
+        )
+        return stated(self.look, basis)
 
     def _values(self, units: np.ndarray) -> np.ndarray:
         """float64 [units, counters]: result or prediction, of a unit without a result the middle of its possible
@@ -256,13 +257,10 @@ class Sample:
         _, first = np.unique(streams, return_index=True)
         return float(self._values(first)[:, self.engine.counters.index("cycles")].sum())
 
-    def launches(self) -> Iterator[LaunchesRecord]:
-        """Estimates of every launch, in blocks; none where every launch was simulated."""
-        if "cycles" not in self.engine.counters or self.has_result.all():
-            return iter(())
-        cycles = self.estimates()[:, self.engine.counters.index("cycles")]
-        offsets = self._frame.population.offsets.tolist()
-        return launches_records(self._frame.plan, offsets, cycles, np.asarray(self._design.labels))
+    @property
+    def strata(self) -> np.ndarray:
+        """int [N], the stratum of each launch, -1 of one that is simulated for certain."""
+        return np.asarray(self._design.labels)
 
     def processes(self) -> list[tuple[int, int]]:
         """Launches of each process, and how many of them have a result."""

@@ -20,7 +20,7 @@ from kernelpoint.session.queue import DONE, END_OF_LIST, EXECUTE, OK, SIMULATE, 
 from kernelpoint.session.recorder import OUTCOMES, STEPS, Recorder, describe
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import Setup, latency_of
-from kernelpoint.session.summary import sentence
+from kernelpoint.session.statement import sentence
 from kernelpoint.session.time_saved import TimeSaved
 from kernelpoint.session.trace_checks import TraceIntegrity
 from kernelpoint.session.verdict import open_launch
@@ -154,7 +154,7 @@ class Session:
             summary = self.loop.summary()
             statement: list[Record] = [*self.loop.ranges(summary), summary]
             if not self._is_stated(statement):
-                for record in self.loop.sample.launches() if summary.estimate is not None else ():
+                for record in self.loop.launches(summary):
                     self.recorder.write(record)
                 for part in statement:
                     self.recorder.write(part)

@@ -7,6 +7,8 @@ from kernelpoint.profiles.names import readable
 from kernelpoint.ranges import matching
 
 EXACT, TOTAL_ERROR, SAMPLING_ERROR, NOTHING = "exact", "total error", "sampling error", "nothing"
+MODEL_ERROR = "the simulator's own distance from hardware (model error)"
+NOT_COVERED = ("launches may begin colder or warmer than in a full run", MODEL_ERROR)
 
 # Assumption of a run whose bound is on the mean of all equally likely full runs (`replay.total: mean`).
 OF_MEAN = (

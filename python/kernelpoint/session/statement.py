@@ -1,25 +1,49 @@
-"""The summary of a run: the journal's last record, the source of every report and simulator output."""
+"""What a run states at its end, as records of the journal: its summary, its ranges, and an estimate of every launch."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from itertools import pairwise
+from typing import Any
 
-from kernelpoint.estimation import Look, LookPart
-from kernelpoint.journal import EstimateRecord, OpenLaunchRecord, PartRecord, ReplayErrorRecord, SummaryRecord
+import numpy as np
+
+from kernelpoint.estimation import Estimate, Look, LookPart, Tree, subtotals
+from kernelpoint.journal import (
+    EstimateRecord,
+    KernelRecord,
+    LaunchesRecord,
+    LookRecord,
+    OpenLaunchRecord,
+    PartRecord,
+    RangeRecord,
+    ReplayErrorRecord,
+    SummaryRecord,
+)
+from kernelpoint.journal.launch_estimates import pack
+from kernelpoint.journal.records import BLOCK
+from kernelpoint.planning.frame import SamplingFrame
 from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.range_targets import targets_of_ranges
-from kernelpoint.session.records import estimate_records, kernel_records, number
+from kernelpoint.ranges import Ranges
+from kernelpoint.ratios import rates_of
+from kernelpoint.session.sample import Sample
+from kernelpoint.session.sampled_launches import SampledLaunches
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.validation import ReplayCheck
-from kernelpoint.session.verdict import EXACT, NOTHING, SAMPLING_ERROR, TOTAL_ERROR, verdict
+from kernelpoint.session.verdict import (
+    EXACT,
+    MODEL_ERROR,
+    NOT_COVERED,
+    NOTHING,
+    SAMPLING_ERROR,
+    TOTAL_ERROR,
+    verdict,
+)
 
-if TYPE_CHECKING:
-    from kernelpoint.session.sample import Sample
-    from kernelpoint.session.sampled_launches import SampledLaunches
-
-MODEL_ERROR = "the simulator's own distance from hardware (model error)"
-NOT_COVERED = ("launches may begin colder or warmer than in a full run", MODEL_ERROR)
+# ---- the summary -----------------------------------------------------------------------------------------------------
 
 
 def summarise(
@@ -192,3 +216,131 @@ def sentence(summary: SummaryRecord) -> str:
     copied = f", {s.copied:,} taken over" if s.copied else ""
     note = " (degraded)" if s.degraded else ""
     return f"{verdict(s)}; {s.simulated:,} of {s.launches:,} launches simulated{inside}{copied}{speed}{note}"
+
+
+# ---- estimates ------------------------------------------------------------------------------------------------------
+
+
+def number(value: float) -> float | None:
+    """A float for JSON, which has no NaN.
+
+    >>> number(float("nan")) is None
+    True
+    """
+    return float(value) if math.isfinite(value) else None
+
+
+def estimate_record(estimate: Estimate) -> EstimateRecord:
+    """An estimate as it stands in the journal: None for a number that is not finite."""
+    return EstimateRecord(*(number(getattr(estimate, field.name)) for field in fields(EstimateRecord)))
+
+
+def estimate_records(estimates: Mapping[str, Estimate]) -> dict[str, EstimateRecord]:
+    """Record of each estimate, by name."""
+    return {name: estimate_record(estimate) for name, estimate in estimates.items()}
+
+
+def look_record(pass_index: int, look: Look) -> LookRecord:
+    """An interim analysis as it stands in the journal."""
+    return LookRecord(pass_index, bool(look.met), estimate_records(look.estimates), estimate_records(look.ratios))
+
+
+# ---- parts of a run -------------------------------------------------------------------------------------------------
+
+
+def range_records(ranges: Ranges, look: Look, sample: Sample) -> list[RangeRecord]:
+    """Record of each range, in the order of `ranges.paths`.
+
+    Args:
+        look: the statement of the run.
+        sample: the sample that it rests on, whose launches are those of the ranges.
+    """
+    known = {name: _targets(ranges, sample, name) for name in look.estimates}
+    parts = _parts(Tree(ranges.parents, ranges.of_launch), look, sample, known)
+    return [RangeRecord(path, *part) for path, part in zip(ranges.paths, parts, strict=True)]
+
+
+def kernel_records(plan: Plan, look: Look, sample: Sample) -> list[KernelRecord]:
+    """Record of each kernel, by name, with the counters that its rates are made of; none where the plan knows no names.
+
+    Args:
+        look: the statement of the run.
+        sample: the sample that it rests on.
+    """
+    known, counters = _kernels_of(plan), look.estimates.keys() & set(sample.engine.counters)
+    if known is None or "cycles" not in counters:
+        return []
+    names, of_launch = known
+    wanted = {"cycles", *(name for pair in rates_of(counters).values() for name in pair)}
+    parts = _parts(
+        Tree(np.array([-1, *[0] * len(names)]), of_launch + 1), look, sample, {name: {} for name in sorted(wanted)}
+    )
+    return [
+        KernelRecord(name, launches, simulated, estimates["cycles"].estimate, estimates)
+        for name, (launches, simulated, estimates) in zip(names, parts[1:], strict=True)
+    ]
+
+
+def _kernels_of(plan: Plan) -> tuple[list[str], np.ndarray] | None:
+    """Names of the kernels, and int64 [N], which one each launch is; None where the plan knows no names."""
+    if plan.stream_ids is None or not plan.stream_names:
+        return None
+    of_launch = np.where(plan.stream_ids >= 0, plan.stream_ids, len(plan.stream_names))
+    present, place = np.unique(of_launch, return_inverse=True)
+    names, of_stream = np.unique(np.array([*plan.stream_names, ""])[present], return_inverse=True)
+    return names.tolist(), of_stream[place]
+
+
+def _parts(
+    tree: Tree, look: Look, sample: Sample, known: Mapping[str, dict[int, Estimate]]
+) -> list[tuple[int, int, dict[str, EstimateRecord]]]:
+    """Launches, simulated launches, and the estimates of the counters of `known`, of each part of a run."""
+    values, results = sample.estimates(), sample.has_result
+    columns = {name: column for column, name in enumerate(sample.engine.counters)}
+    found = {
+        name: _of_counter(tree, look.estimates[name], values[:, columns[name]], sample, own)
+        for name, own in known.items()
+        if name in columns and name in look.estimates and np.isfinite(values[:, columns[name]]).all()
+    }
+    launches, simulated = (tree.sums(count)[: tree.count].astype(int) for count in (np.ones(len(results)), results))
+    return [
+        (int(launches[k]), int(simulated[k]), {name: parts[k] for name, parts in found.items()})
+        for k in range(tree.count)
+    ]
+
+
+def _targets(ranges: Ranges, sample: Sample, counter: str) -> dict[int, Estimate]:
+    """Estimates of the ranges that have a target in a counter, by the number of the range."""
+    own = {one.path: one.estimate for one in sample.ranges if one.counter == counter and one.estimate}
+    return {ranges.paths.index(path): estimate for path, estimate in own.items()}
+
+
+def _of_counter(
+    tree: Tree, whole: Estimate, values: np.ndarray, sample: Sample, known: dict[int, Estimate]
+) -> list[EstimateRecord]:
+    errors = None if whole.half_width == 0.0 else sample.engine.unit_errors(whole.counter)
+    parts = subtotals(tree, whole, values, sample.has_result, errors, sample.engine.has_bias, known)
+    return [estimate_record(part) for part in parts]
+
+
+# ---- every launch ---------------------------------------------------------------------------------------------------
+
+
+def launches_records(frame: SamplingFrame, sample: Sample) -> Iterator[LaunchesRecord]:
+    """Estimates of every launch, in blocks of one process each; none where every launch was simulated."""
+    if "cycles" not in sample.engine.counters or sample.has_result.all():
+        return
+    cycles, strata = sample.estimates()[:, sample.engine.counters.index("cycles")], sample.strata
+    known, offsets = _kernels_of(frame.plan), frame.population.offsets.tolist()
+    kernels = np.full(len(cycles), -1) if known is None else known[1]
+    for process, (begin, end) in enumerate(pairwise(offsets)):
+        for first in range(begin, end, BLOCK):
+            part = slice(first, min(first + BLOCK, end))
+            yield LaunchesRecord(
+                process=process,
+                first=first - begin,
+                count=part.stop - first,
+                cycles=pack(cycles[part], "<f8"),
+                strata=pack(strata[part], "<i4"),
+                kernels=pack(kernels[part], "<i4"),
+            )

@@ -1,0 +1,80 @@
+"""From the last interim analysis to the statement of a run: rules, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from kernelpoint.estimation import Engine, Look
+from kernelpoint.planning.plan import Plan
+from kernelpoint.totals.exact import with_exact, with_grids
+from kernelpoint.totals.identities import with_active_cycles, with_identities
+from kernelpoint.totals.proportional import with_proportional
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What the rules know beside the interim analysis.
+
+    Attributes:
+        engine: with the results; plan: of the run.
+        has_result: bool [N], which launches were simulated; offsets: int64 [processes + 1], first unit of each process.
+        exact: by counter, float64 [N], what traces determine (exact.exact_values).
+        targets: counters and ratios of the error budget.
+        latency: constant launch latency of all launches together, in cycles.
+    """
+
+    engine: Engine
+    plan: Plan
+    has_result: np.ndarray
+    offsets: np.ndarray
+    exact: Mapping[str, np.ndarray]
+    targets: Collection[str]
+    latency: int
+
+
+class Rule(NamedTuple):
+    """One rule: it changes estimates of a look. `place` is the reason why it stands where it stands."""
+
+    name: str
+    place: str
+    apply: Callable[[Look, Basis], Look]
+
+
+RULES = (
+    Rule(
+        "active cycles",
+        "first: cycles and active cycles differ by a constant, and every later rule may take either",
+        lambda look, basis: with_active_cycles(look, basis.latency, basis.targets),
+    ),
+    Rule(
+        "exact",
+        "before all that estimates: what traces determine needs no other source",
+        lambda look, basis: with_exact(look, basis.exact, basis.offsets),
+    ),
+    Rule(
+        "in proportion",
+        "behind what is exact, which stays; it takes the half-width of cycles",
+        lambda look, basis: with_proportional(look, basis.engine, basis.plan, {*basis.exact, *basis.targets}),
+    ),
+    Rule(
+        "identities",
+        "behind every rule that moves an estimate: it makes them agree, and a later move would part them again",
+        lambda look, basis: with_identities(look, basis.engine, basis.targets),
+    ),
+    Rule(
+        "grids",
+        "last: CTAs and warps that the host does not report are in no identity",
+        lambda look, basis: with_grids(look, basis.plan, basis.has_result, basis.offsets),
+    ),
+)
+
+
+def stated(look: Look, basis: Basis) -> Look:
+    """A look as the run states it: every rule, one after another."""
+    for rule in RULES:
+        look = rule.apply(look, basis)
+    return look
