@@ -101,13 +101,18 @@ class Plan(plans.Plan):
     @classmethod
     @checked
     def from_traces(
-        cls, traces: str | Path, policy: str = "kernelpoint", gpu: Sequence[str] = (), log: Log = silent, **keys: Any
+        cls,
+        traces: str | Path,
+        policy: str | dict[str, Any] = "kernelpoint",
+        gpu: Sequence[str] = (),
+        log: Log = silent,
+        **keys: Any,
     ) -> Plan:
         """Read every launch of a list once, embed, cluster, predict, and fix the first sample.
 
         Args:
             traces: a kernelslist.g, or a folder of kernel-N.traceg files.
-            policy: its name.
+            policy: its name, or a mapping of its name and its parameters.
             keys: other keys of kernelpoint.yaml (`seed=1`, `error_budget={"relative_error": 0.05}`).
             gpu: the simulated GPU, as `kernelpoint plan --gpu` takes it.
             log: takes lines for the user.
@@ -156,7 +161,7 @@ class Plan(plans.Plan):
 
 
 @checked
-def cluster(traces: str | Path, policy: str = "kernelpoint", **keys: Any) -> np.ndarray:
+def cluster(traces: str | Path, policy: str | dict[str, Any] = "kernelpoint", **keys: Any) -> np.ndarray:
     """The cluster of each launch that a policy makes: int64 [N]; launches that are simulated for certain come last.
 
     Args: see Plan.from_traces.
@@ -173,7 +178,7 @@ def simulate(
     traces: str | Path,
     journal_path: str | Path,
     gpu: str = "v100",
-    policy: str = "kernelpoint",
+    policy: str | dict[str, Any] = "kernelpoint",
     log: Log = silent,
     **keys: Any,
 ) -> Run:
@@ -187,7 +192,7 @@ def simulate(
         traces: a kernelslist.g, or a folder of kernel-N.traceg files.
         journal_path: the journal; an existing one is resumed.
         gpu: v100, rtx, a YAML file, or the configuration file of a simulator.
-        policy: its name; `all` simulates every launch.
+        policy: its name, or a mapping of its name and its parameters; `all` simulates every launch.
         keys: other keys of kernelpoint.yaml.
         log: takes lines for the user.
 
@@ -279,7 +284,7 @@ def compare(
         load_policy(name)
     for budget in budgets:
         ErrorBudget(budget, confidence)
-    wanted = list(cells(policies, budgets, seeds, confidence, "workload", None))
+    wanted = list(cells(policies, budgets, seeds, confidence, None))
     return compare_workload(load_workload(request, False, log), wanted, ResultsFile(None), log)
 
 

@@ -18,7 +18,14 @@ from kernelpoint.errors import ConfigError, shown
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 WORDS: dict[Any, str] = {
-    **{str: "text", int: "a whole number", float: "a number", bool: "true or false", type(None): "None"},
+    **{
+        Any: "any values",
+        str: "text",
+        int: "a whole number",
+        float: "a number",
+        bool: "true or false",
+        type(None): "None",
+    },
     **{os.PathLike: "a path", Path: "a path", np.ndarray: "an array", Callable: "a function"},
 }
 
@@ -80,7 +87,7 @@ def _fits(value: Any, hint: Any) -> bool:
         return isinstance(value, str) and value in parts
     if origin is Sequence:
         return _is_sequence(value) and all(_fits(item, parts[0]) for item in value)
-    if origin is Mapping:
+    if origin in (Mapping, dict):
         return isinstance(value, Mapping) and all(_fits(k, parts[0]) and _fits(v, parts[1]) for k, v in value.items())
     if origin is Callable:
         return callable(value)
@@ -113,6 +120,6 @@ def _described(hint: Any) -> str:
         return f"one of {', '.join(parts)}"
     if origin is Sequence:
         return f"a list of which each is {_described(parts[0])}"
-    if origin is Mapping:
+    if origin in (Mapping, dict):
         return f"a mapping of names to {_described(parts[1])}"
     return WORDS.get(origin or hint) or f"a {hint.__name__}"

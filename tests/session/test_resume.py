@@ -303,7 +303,7 @@ def test_on_error_abort_closes_the_run(host):
 
 def test_a_journal_in_use_is_refused_before_it_is_read(host):
     path = host.folder / "run.kpjournal"
-    path.write_bytes(b'{"type":"run","version":2,"damaged')
+    path.write_bytes(b'{"type":"run","version":3,"damaged')
     holder = JournalWriter(path, resume=True)
     path.write_bytes(b"\n" * 3)
     with pytest.raises(JournalError, match="in use by another run"):
