@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import math
+import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -27,9 +28,12 @@ _COMMENT = b"kernelpoint blake2b "
 SEAL_DIGITS = 64
 _BLOCK = 1 << 20
 _EXPANSION = 1032  # bytes that deflate can make of one
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+MOST_MEMBERS, MOST_DIRECTORY = 65_000, 64 << 20  # of a zip archive, and bytes of its directory
+FREE_BYTES, MOST_RATIO = 256 << 20, 100  # arrays may take so many bytes, and so many times those of the file
 _FIRST_DATE = (1980, 1, 1, 0, 0, 0)  # equal content, equal file
 _IMPOSSIBLE = (ValueError, LookupError, AttributeError, TypeError, EOFError, RecursionError, MemoryError)
-_NOT_READABLE = (NotImplementedError, zlib.error, zipfile.BadZipFile, RuntimeError)  # a member may name any method
+_NOT_READABLE = (NotImplementedError, zlib.error, struct.error, zipfile.BadZipFile, RuntimeError, OverflowError)
 _DAMAGED = (*_IMPOSSIBLE, *_NOT_READABLE)
 
 
@@ -93,6 +97,7 @@ def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray
     try:
         with open_regular(path) as file:
             check_seal(file)
+            check_directory(file)
             return _read(file)
     except OSError as error:
         raise PlanError(f"cannot read {path}: {error.strerror or error}") from None
@@ -125,6 +130,28 @@ def check_seal(file: BinaryIO) -> None:
         raise ValueError("its checksum is wrong: it was damaged or changed after it was written")
 
 
+def check_directory(file: BinaryIO) -> None:
+    """ValueError where the directory of a sealed archive is too large: the module `zipfile` reads it into memory at once."""
+    size, comment = file.seek(0, io.SEEK_END), len(_COMMENT) + SEAL_DIGITS
+    end = _bytes_before(file, size - comment, 22)
+    if end[:4] != b"PK\x05\x06" or end[20:] != struct.pack("<H", comment):
+        raise ValueError("it does not end as a zip archive does")
+    count, length = struct.unpack("<HL", end[10:16])
+    if _bytes_before(file, size - comment - 22, 20)[:4] == b"PK\x06\x07":  # zip64
+        record = _bytes_before(file, size - comment - 42, 56)
+        if record[:4] != b"PK\x06\x06":
+            raise ValueError("its zip64 record is not where it should be")
+        count, length = max(count, *struct.unpack("<2Q", record[24:40])), struct.unpack("<Q", record[40:48])[0]
+    if count > MOST_MEMBERS or length > MOST_DIRECTORY:
+        raise ValueError(f"its directory has {count:,} members in {length:,} bytes; allowed are {MOST_MEMBERS:,}")
+
+
+def _bytes_before(file: BinaryIO, end: int, count: int) -> bytes:
+    """So many bytes that end at a place of a file; zeros where it begins behind their begin."""
+    file.seek(max(end - count, 0))
+    return file.read(count) if end >= count else bytes(count)
+
+
 def _checksum(file: BinaryIO, size: int) -> bytes:
     """The digits of the first `size` bytes of a file."""
     digest = hashlib.blake2b(digest_size=SEAL_DIGITS // 2)
@@ -150,7 +177,12 @@ def _read(file: BinaryIO) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     size = file.seek(0, io.SEEK_END)
     arrays = {}
     with zipfile.ZipFile(file) as archive:
+        total, most = sum(entry.file_size for entry in archive.infolist()), FREE_BYTES + MOST_RATIO * size
+        if total > most:
+            raise ValueError(f"its arrays claim {total:,} bytes; allowed are {most:,} in a file of {size:,}")
         for entry in archive.infolist():
+            if entry.compress_type not in _METHODS:
+                raise ValueError(f"its member {entry.filename[:80]!r} is packed in another way than such files are")
             if entry.file_size > _EXPANSION * min(entry.compress_size, size) + _BLOCK:
                 raise ValueError(
                     f"its member {entry.filename[:80]!r} claims {entry.file_size:,} bytes, which do not fit into it"

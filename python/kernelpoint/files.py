@@ -97,13 +97,16 @@ def open_output_bytes(path: str | Path) -> BinaryIO:
 
 
 def write_output(path: str | Path, content: str | bytes) -> None:
-    """Write a text or bytes to an output; see :func:`open_output`."""
-    if isinstance(content, bytes):
-        with open_output_bytes(path) as file:
-            file.write(content)
-    else:
-        with open_output(path) as text:
-            text.write(content)
+    """Write a text or bytes to an output: a file appears whole or stays as it was; links, devices and FIFOs are written to.
+
+    Raises:
+        OSError: as :func:`open_output`, or as :func:`replacing`.
+    """
+    data = content if isinstance(content, bytes) else content.encode("utf-8", "surrogateescape")
+    status = os.lstat(path) if os.path.lexists(path) else None
+    is_file = status is None or stat.S_ISREG(status.st_mode)
+    with replacing(path) if is_file else open_output_bytes(path) as file:
+        file.write(data)
 
 
 def append_output(path: str | Path, text: str) -> None:

@@ -4,6 +4,7 @@ import os
 import sqlite3
 import struct
 import tracemalloc
+import zipfile
 from pathlib import Path
 from unittest import mock
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from samples import KEY, KIND, parts, sealed
 from trace_writer import cta, small_trace
 
-from kernelpoint.archive import read_archive, write_archive
+from kernelpoint.archive import read_archive, seal, write_archive
 from kernelpoint.errors import PlanError
 from kernelpoint.estimation import Design
 from kernelpoint.planning.plan import Plan
@@ -65,6 +66,38 @@ ODD_ARRAYS = [
     *(np.array(value) for value in (3, "x", 1e309)),
 ]
 ARRAYS = st.sampled_from(ODD_ARRAYS)
+
+
+def resealed(path, method=zipfile.ZIP_DEFLATED, members=(("about.npy", b"x"),)):
+    """A sealed archive of these members."""
+    with path.open("w+b") as file:
+        with zipfile.ZipFile(file, "w", method) as made:
+            for name, data in members:
+                made.writestr(name, data)
+        seal(file)
+    return path
+
+
+def test_an_archive_that_expands_without_measure_is_not_read(tmp_path):
+    path = resealed(tmp_path / "bomb.kpplan", members=[("about.npy", npy((400 << 20,), "|u1", bytes(400 << 20)))])
+    assert path.stat().st_size < 1 << 20
+    tracemalloc.start()
+    with pytest.raises(PlanError, match=r"its arrays claim 419,430,\d+ bytes; allowed are"):
+        read_archive(path)
+    assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_an_archive_that_is_packed_in_another_way_is_not_read(tmp_path, method):
+    with pytest.raises(PlanError, match="is packed in another way"):
+        read_archive(resealed(tmp_path / "odd.kpplan", method))
+
+
+def test_an_archive_of_many_members_is_not_read(tmp_path):
+    path = resealed(tmp_path / "many.kpplan", members=[(f"{i}.npy", b"") for i in range(70_000)])
+    with pytest.raises(PlanError, match="its directory has 70,000 members"):
+        read_archive(path)
 
 
 @settings(max_examples=int(os.environ.get("EXAMPLES", "80")), deadline=None)

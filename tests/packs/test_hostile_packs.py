@@ -212,7 +212,7 @@ def test_members_that_the_description_does_not_tell_of_are_refused(forged, tmp_p
 
 
 def test_a_pack_of_another_version_is_refused(forged, tmp_path):
-    assert "pack format 9; this version reads 1" in refusal(
+    assert "pack format 9; this version reads 2" in refusal(
         forged(lambda about: {**about, "version": 9}), tmp_path / "s"
     )
 
@@ -323,5 +323,5 @@ def test_a_description_without_end_is_not_read(forged, tmp_path, monkeypatch):
 
 
 def test_a_directory_of_many_members_is_not_read(packed, tmp_path, monkeypatch):
-    monkeypatch.setattr("kernelpoint.packs.unpack.MOST_MEMBERS", 3)
+    monkeypatch.setattr("kernelpoint.archive.MOST_MEMBERS", 3)
     assert "members in" in refusal(packed[1], tmp_path / "sample")

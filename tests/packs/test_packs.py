@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 from command_line import run_command
+from workloads import synthesised
 
 import kernelpoint as kp
 from kernelpoint.cli.host import program
@@ -60,8 +61,19 @@ def test_a_folder_that_holds_something_is_left_alone(packed, tmp_path):
 
 
 def test_a_run_whose_traces_are_gone_cannot_be_packed(packed, tmp_path):
-    with pytest.raises(ConfigError, match=r"a pack is of one application with a kernelslist\.g on this machine"):
+    with pytest.raises(ConfigError, match=r"its list .* is not there, seen from /"):
         write_pack(packed[0], tmp_path / "again.kppack")
+
+
+def test_a_run_is_packed_in_its_own_folder_and_the_refusal_says_so(tmp_path):
+    (tmp_path / "run").mkdir()
+    synthesised(tmp_path / "run" / "traces", "iterative-solver", 30, rows=256)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path / "run")
+        kp.simulate("traces/kernelslist.g", "run.kpjournal", fast_model="rtx", error_budget={"relative_error": 0.05})
+    done = run_command("pack", "run/run.kpjournal", "-o", "sample.kppack", cwd=tmp_path)
+    assert done.returncode == 1 and f"traces/kernelslist.g is not there, seen from {tmp_path}" in done.stderr
+    assert run_command("pack", "run.kpjournal", "-o", "sample.kppack", cwd=tmp_path / "run").returncode == 0
 
 
 def host_run(folder, pack):

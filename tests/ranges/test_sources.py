@@ -10,6 +10,7 @@ from profiler_files import START, Kernel, write_kineto_json, write_nsys_sqlite
 from kernelpoint.errors import ConfigError, KernelPointError, ProfileError
 from kernelpoint.profiles import Launches
 from kernelpoint.ranges import Ranges, read_ranges
+from kernelpoint.ranges.enclosing import MOST_OPEN, enclosing
 from kernelpoint.ranges.read import SOURCES
 from kernelpoint.ranges.sources.detected import repeats
 from kernelpoint.workload import Descriptions, Population, with_descriptions
@@ -265,3 +266,44 @@ def test_every_source_says_what_it_is():
     assert len(sources) == 6
     assert all(source.description for source in sources)
     assert isinstance(launches(), Launches)
+
+
+# ---- ranges of threads ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_call_lies_in_the_ranges_whose_begin_and_end_are_around_it(seed):
+    random = np.random.default_rng(seed)
+    begins, lengths = random.integers(0, 40, 30), random.integers(0, 20, 30)
+    ranges = [(0, float(b), float(b + n), f"{i}") for i, (b, n) in enumerate(zip(begins, lengths, strict=True))]
+    calls = [(0, float(time)) for time in random.permutation(np.linspace(0, 60, 41))]
+    found = dict(enclosing(ranges, calls))
+    order = sorted(ranges, key=lambda r: (r[1], -r[2], r[3]))
+    for number, (_, time) in enumerate(calls):
+        assert found[number] == [name for _, begin, end, name in order if begin <= time <= end]
+
+
+def test_ranges_that_contain_one_another_without_end_are_refused():
+    nested = [(0, float(i), 1e6 - i, "r") for i in range(16_000)]
+    with pytest.raises(ConfigError, match=rf"more than {MOST_OPEN:,} ranges of one thread contain 'r'"):
+        list(enclosing(nested, [(0, 5e5)] * 16_000))
+
+
+def test_many_ranges_that_end_one_after_another_are_read_in_time_that_grows_with_their_number():
+    """Each begin used to look at all ranges that were open."""
+    looked = 0
+
+    class End(float):
+        def __lt__(self, other):
+            nonlocal looked
+            looked += 1
+            return float.__lt__(self, other)
+
+        __gt__ = __ge__ = __le__ = None  # type: ignore[assignment]
+
+        def __neg__(self):
+            return End(-float(self))
+
+    ranges = [(0, float(i), End(i + 900), "r") for i in range(5000)]
+    assert len(dict(enclosing(ranges, [(0, 5000.0)]))[0]) == 900
+    assert looked < 40 * 5000

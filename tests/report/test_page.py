@@ -1,5 +1,7 @@
 """The page of a run: what stands on it, and how it behaves in a browser."""
 
+import base64
+import hashlib
 import os
 import re
 import shutil
@@ -47,9 +49,11 @@ def in_browser(page: str, folder, script: str = "", width: int = 1200, dark: boo
     """The page's DOM after `script` has run on the finished page."""
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine")
-    wait = f"<script>setTimeout(() => {{ {script} }}, 1500)</script>"
+    wait = f"setTimeout(() => {{ {script} }}, 1500)"
+    digest = base64.b64encode(hashlib.sha256(wait.encode()).digest()).decode()
+    page = page.replace("; script-src ", f"; script-src 'sha256-{digest}' ", 1)  # the policy lets this script run too
     (folder / "page.html").write_text(
-        page.removesuffix("</body></html>\n") + wait + "</body></html>\n", encoding="utf-8"
+        page.removesuffix("</body></html>\n") + f"<script>{wait}</script></body></html>\n", encoding="utf-8"
     )
     command = [CHROMIUM, *FLAGS, f"--user-data-dir={folder}/profile", f"--window-size={width},1600"]
     command += [f"--blink-settings=preferredColorScheme={0 if dark else 1}"]
@@ -355,3 +359,38 @@ def test_a_kept_bundle_that_was_changed_or_could_have_been_is_made_anew(kept, da
     assert script.javascript() and len(kept.made) == 2
     status = kept.path.stat()
     assert status.st_uid == os.getuid() and not status.st_mode & 0o022
+
+
+# Each of these a page of a stranger's text might hold if it were not escaped; the policy stops it a second time.
+INJECTED = """
+<script>document.body.dataset.ran = "script"</script>
+<img src="x" onerror="document.body.dataset.ran = 'handler'">
+<a id="link" href="javascript:document.body.dataset.ran = 'link'">x</a>
+<base href="https://evil.example/"><iframe src="data:text/html,x"></iframe>
+<form action="https://evil.example/" id="form"></form>
+"""
+TRIES = """
+const found = document.body.dataset, blocked = [];
+document.addEventListener("securitypolicyviolation", (event) => {
+  blocked.push(event.effectiveDirective); found.blocked = [...new Set(blocked)].sort().join();
+});
+document.getElementById("link").click(); document.getElementById("form").submit();
+try { eval("1"); found.ran = "eval"; } catch { }
+fetch("https://evil.example/").then(() => { found.ran = "fetch"; }, () => { });
+new Image().src = "https://evil.example/x.png";
+const sheet = { rel: "stylesheet", href: "https://evil.example/x.css" };
+document.head.append(Object.assign(document.createElement("link"), sheet));
+const added = document.createElement("script");
+added.textContent = "document.body.dataset.ran = 'added'"; document.body.append(added);
+setTimeout(() => { found.done = "yes"; }, 500);
+"""
+
+
+def test_a_page_runs_no_other_script_and_loads_and_sends_nothing(page, tmp_path):
+    dom = in_browser(page.replace("</main>", f"</main>{INJECTED}", 1), tmp_path, TRIES)
+    assert 'data-done="yes"' in dom and "data-ran" not in dom
+    blocked = re.search(r'data-blocked="([^"]*)"', dom)
+    assert blocked and {"connect-src", "img-src", "script-src", "script-src-elem", "style-src-elem"} <= set(
+        blocked[1].split(",")
+    )
+    assert int(re.search(r'data-charts="(\d+)"', dom)[1]) >= 3, "the page's own scripts run"

@@ -54,8 +54,11 @@ def report(
     end: Annotated[
         End, typer.Option(help="chakra: the estimate, or an end of its interval, to see its influence.")
     ] = "estimate",
-    live: Annotated[
-        bool, typer.Option("--live", help="Serve a page on this machine that follows the run, until Ctrl-C.")
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch", help="While the run goes on, write the page again every three seconds; a browser loads it again."
+        ),
     ] = False,
 ) -> None:
     """Show the estimate of a run, and write a page of it.
@@ -70,11 +73,11 @@ def report(
     from kernelpoint.report.page import page_of, write_page
 
     journal, say = run or only_journal(), Console(stderr=True).print
-    if live:
-        from kernelpoint.cli.live import serve
+    if watch:
+        from kernelpoint.cli.watch import follow
 
         with contextlib.suppress(KeyboardInterrupt):
-            serve(journal, page_of, say)
+            follow(journal, output or journal.with_suffix(".html"), page_of, say)
         return
     with telling("reading the journal", say):
         loaded = load_run(journal)

@@ -16,13 +16,20 @@ from kernelpoint.files import read_regular
 S = TypeVar("S", bound=Section)
 MOST_BYTES = 1 << 20
 MOST_COMPLAINTS = 20
+MOST_VALUES = 10_000  # keys and values of a file
 
 
 class _OnceLoader(yaml.SafeLoader):
     """YAML without repeated keys, aliases, or numbers in notations other than decimal."""
 
+    values = 0
+
     def compose_node(self, parent: Any, index: Any) -> Any:
-        """Refuse aliases: a few hundred bytes of them can expand to more nodes than fit into memory."""
+        """Refuse more than MOST_VALUES, and aliases: a few hundred bytes can expand to more nodes than fit into memory."""
+        self.values += 1
+        if self.values > MOST_VALUES:
+            mark = self.peek_event().start_mark
+            raise yaml.constructor.ConstructorError(None, None, f"more than {MOST_VALUES:,} keys and values", mark)
         if self.check_event(yaml.events.AliasEvent):
             event = self.peek_event()
             raise yaml.constructor.ConstructorError(

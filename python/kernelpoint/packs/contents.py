@@ -12,7 +12,7 @@ from kernelpoint.errors import ConfigError, shown
 from kernelpoint.names import name_problem
 from kernelpoint.traces.footprints import BESIDE
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 ABOUT, PLAN, LIST = "about.json", "sample.kpplan", "list"  # members
 TRACES, HEADS, FOOTPRINTS = "traces/", "heads", "footprints"
 CONFIGURATION, SEAL = "kernelpoint.yaml", "pack.seal"  # files of the folder that a pack is unpacked into
@@ -91,6 +91,9 @@ def read_about(text: bytes) -> About:
     Raises:
         ValueError: it is of another version, or says what a pack may not say; the message names the place.
     """
+    version = _version(text)
+    if version != FORMAT_VERSION:
+        raise ValueError(f"pack format {version}; this version reads {FORMAT_VERSION}")
     try:
         about = About.model_validate_json(text)
     except ValidationError as error:
@@ -99,11 +102,22 @@ def read_about(text: bytes) -> About:
         raise ValueError(
             f"its description, {place or ABOUT}: got {shown(detail['input'])}; {detail['msg'].lower()}"
         ) from None
-    if about.version != FORMAT_VERSION:
-        raise ValueError(f"pack format {about.version}; this version reads {FORMAT_VERSION}")
     _check_names(about)
     check_config(about.config)
     return about
+
+
+def _version(text: bytes) -> int:
+    """The version that a description states, whatever else it says."""
+
+    class Version(BaseModel):
+        model_config = ConfigDict(strict=True)
+        version: Annotated[int, Field(ge=1, le=1000)]
+
+    try:
+        return Version.model_validate_json(text).version
+    except ValidationError:
+        raise ValueError("its description states no version of the format") from None
 
 
 def _check_names(about: About) -> None:

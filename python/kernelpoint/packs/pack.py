@@ -113,14 +113,18 @@ def _description(
 def _list_of(run: Run) -> Path:
     """The trace list of a run that can be packed."""
     lists = [name for name in run.header.host.lists if name] if run.header.host else []
-    if len(lists) != 1 or not Path(lists[0]).is_file() or Path(lists[0]).suffix != ".g":
+    if len(lists) != 1 or Path(lists[0]).suffix != ".g":
         raise ConfigError(
-            f"{run.path}: got the lists {shown(lists)}; a pack is of one application with a kernelslist.g on this machine"
+            f"{run.path}: got the lists {shown(lists)}; a pack is of one application with a kernelslist.g"
         )
-    if run.frozen.plan is None or not Path(run.frozen.plan).is_file():
-        raise ConfigError(
-            f"{run.path}: its plan ({run.frozen.plan or 'none was kept'}) is not there; run again, or name one with `plan:`"
-        )
+    for what, name in (("list", lists[0]), ("plan", run.frozen.plan)):
+        if name is None:
+            raise ConfigError(f"{run.path}: no plan of it was kept; run again, or name one with `plan:`")
+        if not Path(name).is_file():
+            raise ConfigError(
+                f"{run.path}: its {what} {name} is not there, seen from {Path.cwd()}; call `kernelpoint pack` on the machine "
+                "and in the folder of the run"
+            )
     return Path(lists[0])
 
 

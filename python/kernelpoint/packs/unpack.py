@@ -20,7 +20,7 @@ from typing import IO, BinaryIO
 
 import yaml
 
-from kernelpoint.archive import SEAL_DIGITS, check_seal
+from kernelpoint.archive import SEAL_DIGITS, check_directory, check_seal
 from kernelpoint.errors import ConfigError, PlanError
 from kernelpoint.files import open_output_bytes, open_regular, write_output
 from kernelpoint.names import name_problem
@@ -41,8 +41,6 @@ from kernelpoint.packs.contents import (
 )
 from kernelpoint.traces.footprints import write_beside
 
-MOST_MEMBERS = 65_000
-MOST_DIRECTORY = 64 << 20  # bytes of the zip directory
 MOST_DICTIONARY = 16 << 20  # of LZMA; packs are written with 8 MiB
 FREE_BYTES, MOST_RATIO = 1 << 30, 200  # a pack may unpack to so many bytes, or to so many times its own
 _PIECE = 4096  # compressed bytes that are read at once: LZMA makes at most 30 MB of them
@@ -120,7 +118,7 @@ def _opened(
             file.seek(-SEAL_DIGITS, os.SEEK_END)
             seal = file.read()
             size = file.tell()
-            _check_directory(file, size)
+            check_directory(file)
             with zipfile.ZipFile(file) as archive:
                 members = _members(archive, file, size)
                 about = read_about(_all(archive, members, ABOUT, MOST_ABOUT))
@@ -138,26 +136,6 @@ def _opened(
         raise PlanError(f"{path}: {' '.join(str(error).split())[:400]}") from None
     except _DAMAGED as error:
         raise PlanError(f"{path}: not a readable pack ({' '.join(str(error).split())[:200]})") from None
-
-
-def _check_directory(file: BinaryIO, size: int) -> None:
-    """ValueError where the zip directory is larger than a pack's; the module `zipfile` reads it into memory at once."""
-    comment = len(b"kernelpoint blake2b ") + SEAL_DIGITS
-    file.seek(max(size - comment - 22, 0))
-    end = file.read(22)
-    if end[:4] != b"PK\x05\x06" or struct.unpack("<H", end[20:])[0] != comment:
-        raise ValueError("it does not end as a zip archive does")
-    count, length = struct.unpack("<H", end[10:12])[0], struct.unpack("<L", end[12:16])[0]
-    file.seek(max(size - comment - 22 - 20, 0))
-    locator = file.read(20)
-    if locator[:4] == b"PK\x06\x07":  # zip64
-        file.seek(max(size - comment - 22 - 20 - 56, 0))
-        record = file.read(56)
-        if record[:4] != b"PK\x06\x06":
-            raise ValueError("its zip64 record is not where it should be")
-        count, length = max(count, *struct.unpack("<2Q", record[24:40])), struct.unpack("<Q", record[40:48])[0]
-    if count > MOST_MEMBERS or length > MOST_DIRECTORY:
-        raise ValueError(f"its directory has {count:,} members in {length:,} bytes; allowed are {MOST_MEMBERS:,}")
 
 
 def _members(archive: zipfile.ZipFile, file: BinaryIO, size: int) -> dict[str, zipfile.ZipInfo]:

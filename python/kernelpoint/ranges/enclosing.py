@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
+from kernelpoint.errors import ConfigError, shown
+
 Thread = TypeVar("Thread")
+MOST_OPEN = 1000  # ranges of a thread that contain one another
 OPERATOR = "\0"  # before the name of an operator, until the outermost of each module is chosen
 
 
@@ -17,6 +21,9 @@ def enclosing(
     Args:
         ranges: thread, begin, end and name.
         calls: thread and time. Times of both are on one clock.
+
+    Raises:
+        ConfigError: more than MOST_OPEN ranges contain one another.
 
     >>> list(enclosing([(1, 0.0, 9.0, "model"), (1, 2.0, 4.0, "layer"), (2, 0.0, 9.0, "other")], [(1, 3.0), (1, 5.0)]))
     [(0, ['model', 'layer']), (1, ['model'])]
@@ -35,16 +42,25 @@ def enclosing(
 
 def _sweep(held: list[tuple[float, float, str]], times: list[tuple[float, int]]) -> Iterator[tuple[int, list[str]]]:
     """Walk one thread. `held` has (start, -end, name) of its ranges, sorted; `times` are sorted too."""
-    open_ranges: list[tuple[float, str]] = []  # end, name
+    names: dict[int, str] = {}  # of the open ranges by their places in `held`, the outermost first
+    ends: list[tuple[float, int]] = []  # heap: end and place of each
     place = 0
+
+    def close(before: float) -> None:
+        while ends and ends[0][0] < before:
+            del names[heapq.heappop(ends)[1]]
+
     for time, number in times:
         while place < len(held) and held[place][0] <= time:
             begin, end, name = held[place]
-            open_ranges = [one for one in open_ranges if one[0] >= begin]
-            open_ranges.append((-end, name))
+            close(begin)
+            if len(names) == MOST_OPEN:
+                raise ConfigError(f"ranges: more than {MOST_OPEN:,} ranges of one thread contain {shown(name)}")
+            names[place] = name
+            heapq.heappush(ends, (-end, place))
             place += 1
-        open_ranges = [one for one in open_ranges if one[0] >= time]
-        yield number, [name for _, name in open_ranges]
+        close(time)
+        yield number, list(names.values())
 
 
 def with_one_operator(names: list[str]) -> list[str]:

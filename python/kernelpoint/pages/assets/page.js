@@ -18,7 +18,7 @@ function choose(key) {
 
 for (const [id, spec] of Object.entries(SPECS)) {
   const shown = dark ? JSON.parse(JSON.stringify(spec).replaceAll("#0072B2", "#3a9ad9")) : spec;  // lighter blue on dark paper
-  vegaEmbed("#" + id, shown, { actions: false, renderer: "svg", theme: dark ? "dark" : undefined, config: CONFIG })
+  vegaEmbed("#" + id, shown, { actions: false, ast: true, renderer: "svg", theme: dark ? "dark" : undefined, config: CONFIG })
     .then(({ view }) => {
       views[id] = view;
       view.addEventListener("click", (_, item) => { if (item && item.datum && item.datum.kernel) choose(item.datum.kernel); });

@@ -1,0 +1,73 @@
+"""The page of a run that goes on: a file that is written again until the run has ended, and that a browser loads again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from kernelpoint.cli.status import is_locked, status_of
+from kernelpoint.errors import ConfigError, KernelPointError
+from kernelpoint.files import write_output
+from kernelpoint.journal import Run, load_run
+from kernelpoint.pages.numbers import half_width
+from kernelpoint.pages.page import Chart, Page, Text, Verdict
+from kernelpoint.pages.tables import Column, Row, Table
+from kernelpoint.progress import Log
+from kernelpoint.report.charts import passes_chart
+from kernelpoint.report.view import pass_ends
+
+SECONDS = 3  # between two pages
+
+
+def follow(journal: Path, path: Path, finished: Callable[[Run], str], say: Log) -> None:
+    """Write the page of a run until the run has ended, or Ctrl-C.
+
+    Args:
+        finished: makes the page of a run that has ended.
+        say: gets a line at the begin and at the end.
+
+    Raises:
+        ConfigError: the page cannot be written there.
+    """
+    say(f"page: {path}, written again every {SECONDS} s until the run has ended (Ctrl-C ends it)")
+    while True:
+        text, has_ended = page_so_far(journal, finished)
+        try:
+            write_output(path, text)
+        except OSError as error:
+            raise ConfigError(f"cannot write {path}: {error.strerror}") from None
+        if has_ended:
+            say(f"the run has ended: {path}")
+            return
+        time.sleep(SECONDS)
+
+
+def page_so_far(journal: Path, finished: Callable[[Run], str]) -> tuple[str, bool]:
+    """The page of a run and whether the run has ended: its report then, before it its progress and each pass's interval."""
+    title = f"{journal.name}, so far"
+    try:
+        run = load_run(journal)
+    except (KernelPointError, OSError) as error:  # the simulator has not opened the journal yet
+        return Page(title, [Text([str(error)])], reload=SECONDS).html(), False
+    if run.summary is not None:
+        return finished(run), True
+    status = status_of(run, is_locked(journal), time.time())
+    verdict = Verdict(status.estimate, status.place, [status.progress], progress=(status.simulated, status.launches))
+    return Page(title, [verdict, *_passes(run)], reload=SECONDS).html(), False
+
+
+def _passes(run: Run) -> list[Chart | Table | Text]:
+    """The interval after each pass, as a chart and a table."""
+    counter, budget = str(run.setting("error_budget.counter")), float(run.setting("error_budget.relative_error"))
+    looks = pass_ends(run, counter)
+    if not looks:
+        return [Text(["No pass has ended with an estimate yet."])]
+    caption = f"The stated interval of {counter}; the green band is the error budget about the last estimate."
+    columns = (Column("pass"), Column("simulated"), Column(f"estimated {counter}"), Column("half-width", half_width))
+    rows = []
+    for look in looks:
+        relative = look.half_width and look.half_width / abs(look.estimate or 1.0)
+        rows.append(Row((look.number, look.simulated, look.estimate, relative)))
+    spec = passes_chart(looks, counter, budget)
+    return [Chart("passes", "The interval after each pass", caption, spec), Table(columns, rows)]
