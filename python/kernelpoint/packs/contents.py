@@ -30,7 +30,6 @@ _KEYS = (
     "error_budget",
     "estimate",
     "assume",
-    "intra_kernel",
     "replay",
     "launch_latency",
     "on_error",
