@@ -40,7 +40,7 @@ from kernelpoint.policies.labels import context
 from kernelpoint.policies.methods.kernelpoint import MADE_FOR_PROFILES
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.randomness import generator
-from kernelpoint.session.ledger import Ledger
+from kernelpoint.session.sampled_launches import Ledger
 from kernelpoint.session.session import Session
 from kernelpoint.session.setup import Setup, budget_of
 from kernelpoint.traces import launch_paths, read_trace_list

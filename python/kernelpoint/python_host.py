@@ -22,7 +22,7 @@ from kernelpoint.errors import HostError, shown
 from kernelpoint.journal import SummaryRecord
 from kernelpoint.progress import Log
 from kernelpoint.session.boundary import open_run, own_command
-from kernelpoint.session.queue import BEFORE_FIRST, EXECUTE, OK, SIMULATE
+from kernelpoint.session.orders import BEFORE_FIRST, EXECUTE, OK, SIMULATE
 from kernelpoint.session.replays import REPLAYED
 from kernelpoint.session.session import Session
 from kernelpoint.workload import Descriptions

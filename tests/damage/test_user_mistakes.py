@@ -19,7 +19,7 @@ from kernelpoint.journal import load_run
 from kernelpoint.pages.tables import safe_cell
 from kernelpoint.report.launches import write_launches
 from kernelpoint.session import boundary, embedded
-from kernelpoint.session.queue import HostResult
+from kernelpoint.session.orders import HostResult
 from kernelpoint.workload.host_info import MOST_LAUNCHES, HostInfo
 
 PACKAGE = Path(cli.__file__).parents[1]

@@ -8,7 +8,7 @@ from workloads import one_trace
 
 from kernelpoint.journal.text import plain
 from kernelpoint.session import boundary
-from kernelpoint.session.queue import DONE, EXECUTE, OK, SIMULATE
+from kernelpoint.session.orders import DONE, EXECUTE, OK, SIMULATE
 from kernelpoint.workload import Population
 
 COUNTS = (300, 120)

@@ -12,7 +12,7 @@ from kernelpoint.errors import HostError
 from kernelpoint.estimation.nonsampling.replay_error import EXPECTED_SPREAD
 from kernelpoint.journal import FurtherValidationsRecord, ResultRecord, ValidationRecord, load_run
 from kernelpoint.planning.validation_launches import depth, successive
-from kernelpoint.session.queue import DONE
+from kernelpoint.session.orders import DONE
 from kernelpoint.session.replays import KEPT, REPLAYED
 from kernelpoint.session.verdict import verdict
 
@@ -236,6 +236,6 @@ def test_a_further_validation_that_fails_is_left_out(host):
     last = -1
     while (status := session.next(0, last))[0] != DONE:
         last = status[1]
-        found.step(session, last, fails=later if session.loop.queue is validations else ())
+        found.step(session, last, fails=later if session.loop.orders is validations else ())
     session.finish()
     assert load_run(host.folder / "run.kpjournal").ended().bound_scope == "total error"

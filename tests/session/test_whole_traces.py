@@ -9,7 +9,7 @@ from simulated_host import SimulatedHost
 from trace_writer import cta, small_trace
 
 from kernelpoint.config import load_config
-from kernelpoint.session.queue import SIMULATE, SKIP
+from kernelpoint.session.orders import SIMULATE, SKIP
 from kernelpoint.session.trace_checks import TraceIntegrity
 from kernelpoint.session.worker import WorkerSession
 from kernelpoint.session.worker_protocol import Step, encode_chain

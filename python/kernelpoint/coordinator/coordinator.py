@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kernelpoint import _native
 from kernelpoint.errors import HostError, TraceError
 from kernelpoint.fast_model import Configuration
-from kernelpoint.session.queue import BEFORE_FIRST, DONE, PENDING, SIMULATE
+from kernelpoint.session.orders import BEFORE_FIRST, DONE, PENDING, SIMULATE
 from kernelpoint.session.replays import REPLAYED
 from kernelpoint.session.session import Session
 from kernelpoint.session.worker_protocol import Planned, Step, StepResult

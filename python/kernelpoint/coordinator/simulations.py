@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kernelpoint.coordinator.task import Batch, ChainOutcomes, Report, Work
 from kernelpoint.errors import HostError, SessionError
 from kernelpoint.progress import Log, WorkProgress
-from kernelpoint.session.ledger import ENDED_SIMULATOR
+from kernelpoint.session.orders import ENDED_SIMULATOR
 from kernelpoint.session.replays import KEPT
 from kernelpoint.session.worker_protocol import Chain, Planned, Step, StepResult
 

@@ -12,15 +12,15 @@ from kernelpoint.planning.frame import SamplingFrame, strata_record
 from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.planning import Planning, origin_of
 from kernelpoint.progress import Log
-from kernelpoint.session.queue import DONE, END_OF_LIST, OK, PENDING, SKIP, Answer, Queue
+from kernelpoint.session.orders import DONE, END_OF_LIST, OK, PENDING, SKIP, Answer, Orders
 from kernelpoint.session.setup import Setup
 from kernelpoint.workload import Population
 
 FARTHEST = 1 << 20  # launches that may be asked about ahead of all others; every launch before them takes memory
 
 
-class Census(Queue):
-    """See Queue for the methods.
+class Census(Orders):
+    """See Orders for the methods.
 
     Args:
         setup: of a run without a frame.
@@ -34,7 +34,7 @@ class Census(Queue):
         self._ended: set[int] = set()
 
     def next(self, process: int, after: int) -> tuple[int, int]:
-        """See Queue: the first launch after `after` that was not asked about."""
+        """See Orders: the first launch after `after` that was not asked about."""
         self._check(process, max(after, 0))
         count, index = self._told[process], self._unknown(process, after + 1)
         if after != END_OF_LIST and (not count or index < count):
@@ -51,18 +51,18 @@ class Census(Queue):
         return index
 
     def decision(self, process: int, index: int, trace_path: str | None) -> DecisionRecord | None:
-        """See Queue: every launch is skipped, and its trace taken down."""
+        """See Orders: every launch is skipped, and its trace taken down."""
         self._check(process, index)
         if index in self._paths[process]:
             return None
         return DecisionRecord(process, index, 0, "skip", trace=trace_path or "")
 
     def answer(self, process: int, index: int) -> Answer:
-        """See Queue."""
+        """See Orders."""
         return Answer(SKIP, 0)
 
     def recall(self, record: DecisionRecord) -> None:
-        """See Queue."""
+        """See Orders."""
         self._check(record.process, record.launch)
         self._paths[record.process][record.launch] = record.trace or ""
         self._reach[record.process] = max(self._reach[record.process], record.launch + 1)

@@ -1,8 +1,8 @@
 """A run from its first launch to its last estimate. Read this file first.
 
-A run is one generator. It yields queues of launches and goes on when each launch of a queue has its outcome. The simulator
-takes launches from the present queue and returns outcomes, through session.py. So do the workers of a coordinator, and
-kernelpoint.simulate. An outcome is a record of the journal.
+A run is one generator. It yields orders, launches that it waits for, and goes on when each of them has its outcome. The
+simulator takes launches from the present orders and returns outcomes, through session.py. So do the workers of a
+coordinator, and kernelpoint.simulate. An outcome is a record of the journal.
 
 A run that goes on after a kill is the same generator. It receives the outcomes of the journal before new ones. Where the
 journal holds a step of the loop (recorder.recalled), the loop takes that step as it was and does not write it again.
@@ -33,11 +33,10 @@ from kernelpoint.journal import (
 from kernelpoint.planning.frame import SamplingFrame
 from kernelpoint.planning.range_targets import widths
 from kernelpoint.session.census import Census
-from kernelpoint.session.ledger import MAX_ATTEMPTS
-from kernelpoint.session.queue import Outcome, Queue
+from kernelpoint.session.orders import Orders, Outcome
 from kernelpoint.session.recorder import Recorder, describe
 from kernelpoint.session.sample import Sample
-from kernelpoint.session.sampled_launches import SampledLaunches
+from kernelpoint.session.sampled_launches import MAX_ATTEMPTS, SampledLaunches
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.statement import launches_records, look_record, range_records, summarise
 from kernelpoint.session.validation import ReplayCheck, Validation, check_without_validation, needs_validation
@@ -51,7 +50,7 @@ class Loop:
         recorder: takes the records of the run, and has those of the journal that is gone on with.
 
     Attributes:
-        queue: the launches that the run waits for.
+        orders: the launches that the run waits for.
         sample: the launches drawn and their results.
         is_done: the run's end.
         census, validation: None in a run that makes none.
@@ -67,8 +66,8 @@ class Loop:
         self.validation: Validation | None = None
         self.is_done = False
         if setup.frame is None:
-            self.queue: Queue = Census(setup)
-            self.census = self.queue
+            self.orders: Orders = Census(setup)
+            self.census = self.orders
         else:
             self._prepare(setup.frame)
 
@@ -76,11 +75,11 @@ class Loop:
         """The launches are known."""
         self.frame = frame
         self.sample = Sample(self._setup, frame)
-        self.queue = self.sampled = SampledLaunches(self._setup, frame, self.sample)
+        self.orders = self.sampled = SampledLaunches(self._setup, frame, self.sample)
         if needs_validation(self._setup):
             self.validation = Validation(self._setup, frame, self.sample.engine, self.sampled.first_chains)
 
-    def run(self) -> Generator[Queue, Outcome | None, None]:
+    def run(self) -> Generator[Orders, Outcome | None, None]:
         """The whole run."""
         if self.census is not None:
             yield from self._take_census(self.census)
@@ -97,18 +96,18 @@ class Loop:
                 self.is_done = True
                 return
 
-    def _outcomes(self, queue: Queue) -> Generator[Queue, Outcome | None, None]:
-        """Take the outcomes of a queue's launches until None comes: the simulator asks for a launch, and none is left."""
-        self.queue = queue
-        while (outcome := (yield queue)) is not None:
-            if failure := queue.take(outcome):
+    def _outcomes(self, orders: Orders) -> Generator[Orders, Outcome | None, None]:
+        """Take the outcomes of ordered launches until None comes: the simulator asks for a launch, and none is left."""
+        self.orders = orders
+        while (outcome := (yield orders)) is not None:
+            if failure := orders.take(outcome):
                 self._recorder.degrade(failure)
-            elif queue is self.sampled and not isinstance(outcome, AbortRecord):
+            elif orders is self.sampled and not isinstance(outcome, AbortRecord):
                 self._recorder.progress.completed(self.sample.results, self.sampled.ledger.open_count)
 
     # ---- before the sample ------------------------------------------------------------------------------------------
 
-    def _take_census(self, census: Census) -> Generator[Queue, Outcome | None, None]:
+    def _take_census(self, census: Census) -> Generator[Orders, Outcome | None, None]:
         """Find the launches, if they are not known beforehand; then plan."""
         if self._recorder.recalled(PassRecord) is None:
             self._recorder.write(PassRecord(0))
@@ -147,7 +146,7 @@ class Loop:
             return None
         return path
 
-    def _validate(self, validation: Validation) -> Generator[Queue, Outcome | None, None]:
+    def _validate(self, validation: Validation) -> Generator[Orders, Outcome | None, None]:
         """Simulate validation launches, to estimate the error of replay."""
         further = "further " if self.sample.results else ""
         self._recorder.progress.say(
@@ -178,7 +177,7 @@ class Loop:
     # ---- passes -----------------------------------------------------------------------------------------------------
 
     def _begin_pass(self) -> None:
-        """Queue the launches that the sample lacks."""
+        """Orders the launches that the sample lacks."""
         sampled, sample = self.sampled, self.sample
         if (told := self._recorder.recalled(PassRecord)) is not None:
             sampled.begin(told.pass_index, self.sample.open_pass(told.state or {}))
@@ -269,7 +268,7 @@ class Loop:
     def recall(self, record: Record) -> None:
         """Repeat a step that a record of the journal reports."""
         if isinstance(record, DecisionRecord):
-            self.queue.recall(record)
+            self.orders.recall(record)
         elif isinstance(record, DegradedRecord):
             self._recorder.degraded.append(record.reason)
             if record.everything:
@@ -277,15 +276,15 @@ class Loop:
         elif isinstance(record, LeftOutRecord):
             self.sample.leave_out(self.sampled.ledger.give_up(record.launches))
         elif isinstance(record, ResumeRecord):
-            self.queue.forget_in_flight()
+            self.orders.forget_in_flight()
 
     def go_on(self) -> None:
         """The journal ends here. A launch that the process before ended in, and whose trace cannot be read, is left out."""
-        if not isinstance(self.queue, SampledLaunches):
-            self.queue.forget_in_flight()
+        if not isinstance(self.orders, SampledLaunches):
+            self.orders.forget_in_flight()
             return
         ended = sorted(self.sampled.ledger.in_flight & self.frame.plan.broken.keys())
-        self.queue.forget_in_flight()
+        self.orders.forget_in_flight()
         if ended and self._leave_out(ended):
             self._recorder.degrade(
                 f"{self._places(ended)} left out: the simulator ended in it, and its trace cannot be read"
@@ -307,7 +306,7 @@ class Loop:
 
     def summary(self) -> SummaryRecord:
         """Statement of the run at its end; no estimate where it ends earlier."""
-        if self.census is not None and self.queue is self.census:
+        if self.census is not None and self.orders is self.census:
             self._prepare(self.census.frame_without_plan())
         look = self.sample.statement() if self.is_done else None
         return summarise(self._setup, self.sampled, self._replay_check(), look, self._recorder.degraded)
@@ -324,7 +323,7 @@ class Loop:
 
     def kernel_name(self, process: int, index: int) -> str | None:
         """The kernel name of a launch, where its trace was read."""
-        if self.census is not None and self.queue is self.census:
+        if self.census is not None and self.orders is self.census:
             return None
         return self.frame.plan.name_of_unit(self.sampled.ledger.unit(process, index))
 

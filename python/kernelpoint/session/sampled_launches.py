@@ -1,38 +1,145 @@
-"""Sampled launches: the queue of a pass over launches that are known, decided by a frozen design."""
+"""Sampled launches: the orders of a pass over launches that are known, decided by a frozen design."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
 from kernelpoint.errors import HostError
 from kernelpoint.journal import AbortRecord, DecisionRecord, ResultRecord
 from kernelpoint.planning.frame import SamplingFrame
-from kernelpoint.session.ledger import Ledger
-from kernelpoint.session.projections import Projections
-from kernelpoint.session.queue import (
+from kernelpoint.session.orders import (
     BEFORE_FIRST,
     DONE,
     END_OF_LIST,
+    ENDED_SIMULATOR,
     OK,
     PENDING,
     SIMULATE,
     SKIP,
     Answer,
     HostResult,
+    Orders,
     Outcome,
-    Queue,
     not_in_flight,
 )
+from kernelpoint.session.projections import Projections
 from kernelpoint.session.replays import KEPT, REPLAYED
 from kernelpoint.session.sample import Sample
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.worker_protocol import Planned, Step
 
+MAX_ATTEMPTS = 2  # a launch is tried in two passes before the run gives its bound up
 
-class SampledLaunches(Queue):
-    """See Queue for the methods.
+
+class Ledger:
+    """Walks the wanted units of a pass in program order and keeps the state of those in flight: none counted twice, none lost.
+
+    Args:
+        offsets: int64 [processes + 1], first unit of each process.
+    """
+
+    def __init__(self, offsets: np.ndarray) -> None:
+        self._offsets = offsets
+        self._wanted = np.zeros(int(offsets[-1]), dtype=bool)
+        self._queue = np.empty(0, dtype=np.int64)
+        self.open_count = 0
+        self.in_flight: set[int] = set()
+        self.attempts: dict[int, int] = {}
+        self.fatal: set[int] = set()
+
+    def begin_pass(self, wanted: np.ndarray) -> None:
+        """Start a pass over the units `wanted` (sorted); none may be in flight."""
+        self._wanted[self._queue] = False
+        self._queue = np.array(wanted, dtype=np.int64)
+        self._wanted[self._queue] = True
+        self.open_count = len(self._queue)
+
+    def unit(self, process: int, index: int) -> int:
+        """The unit of a launch; HostError where the host names one that the list does not have."""
+        if not 0 <= process < len(self._offsets) - 1:
+            raise HostError(f"process: got {process}; allowed: 0 to {len(self._offsets) - 2}")
+        unit = int(self._offsets[process]) + index
+        if not self._offsets[process] <= unit < self._offsets[process + 1]:
+            count = int(self._offsets[process + 1] - self._offsets[process])
+            raise HostError(f"launch index of process {process}: got {index}; the list has {count} launches")
+        return unit
+
+    def action(self, unit: int) -> Literal["simulate", "skip"]:
+        """Action of this pass for the unit: it is simulated unless the pass is done with it."""
+        return "simulate" if self._wanted[unit] else "skip"
+
+    def start(self, unit: int) -> None:
+        """The host received the request to simulate the unit."""
+        self.in_flight.add(unit)
+
+    def forget_in_flight(self) -> None:
+        """The process that simulated them is gone: units in flight are wanted again, failed ones get a fresh chance, those that
+        ended it none.
+        """
+        self.in_flight.clear()
+        self.attempts = {unit: MAX_ATTEMPTS for unit in self.fatal & self.attempts.keys()}
+
+    def complete(self, unit: int) -> None:
+        """A result came in for a unit in flight."""
+        self._leave(unit, "completed")
+
+    def abort(self, unit: int, reason: str | None = None) -> None:
+        """A unit in flight could not be simulated."""
+        self._leave(unit, "aborted")
+        self.attempts[unit] = self.attempts.get(unit, 0) + 1
+        if (reason or "").startswith(ENDED_SIMULATOR):
+            self.fatal.add(unit)
+            self.attempts[unit] = MAX_ATTEMPTS
+
+    def next_after(self, process: int, index: int, in_flight: bool = False) -> int | None:
+        """The first wanted launch of a process after `index`, as a launch index; `in_flight`: also one that is in flight."""
+        base = int(self._offsets[process])
+        position = int(np.searchsorted(self._queue, base + index, side="right"))
+        while position < len(self._queue) and self._queue[position] < self._offsets[process + 1]:
+            unit = int(self._queue[position])
+            if self._wanted[unit] and (in_flight or unit not in self.in_flight):
+                return unit - base
+            position += 1
+        return None
+
+    def open_units(self) -> np.ndarray:
+        """int64: units of this pass that are not done with and not in flight, ascending."""
+        waiting = self._queue[self._wanted[self._queue]]
+        return np.setdiff1d(waiting, np.fromiter(self.in_flight, dtype=np.int64, count=len(self.in_flight)))
+
+    def place(self, unit: int) -> tuple[int, int]:
+        """Process and launch index of a unit."""
+        process = int(np.searchsorted(self._offsets, unit, side="right")) - 1
+        return process, unit - int(self._offsets[process])
+
+    def give_up(self, launches: Sequence[tuple[int, int]]) -> list[int]:
+        """Forget launches that failed, each (process, launch index): the run goes on without them. Their units."""
+        units = [self.unit(*launch) for launch in launches]
+        for unit in units:
+            self.attempts.pop(unit, None)
+            self.open_count -= int(self._wanted[unit])
+            self._wanted[unit] = False
+        return units
+
+    def lost(self) -> list[int]:
+        """Units that failed as often as is allowed."""
+        return sorted(unit for unit, count in self.attempts.items() if count >= MAX_ATTEMPTS)
+
+    def _leave(self, unit: int, what: str) -> None:
+        if unit not in self.in_flight:
+            raise HostError(
+                f"launch unit {unit} was {what} but is not in flight; each decision to simulate has one result"
+            )
+        self.in_flight.remove(unit)
+        self._wanted[unit] = False
+        self.open_count -= 1
+
+
+class SampledLaunches(Orders):
+    """See Orders for the methods.
 
     Args:
         setup: the fixed inputs of the run.
@@ -63,7 +170,7 @@ class SampledLaunches(Queue):
         self.ledger.begin_pass(wanted)
 
     def next(self, process: int, after: int) -> tuple[int, int]:
-        """See Queue; the launch is one to simulate."""
+        """See Orders; the launch is one to simulate."""
         self.ledger.unit(process, max(after, 0))
         executes = self._setup.host.executes  # its launches come in program order, also those that were decided ahead
         if after != END_OF_LIST and (found := self.ledger.next_after(process, after, executes)) is not None:
@@ -73,7 +180,7 @@ class SampledLaunches(Queue):
         return (PENDING if self.ledger.open_count else DONE), -1
 
     def pending_chains(self) -> list[Planned]:
-        """See Queue: each launch by itself."""
+        """See Orders: each launch by itself."""
         units = np.array(
             [unit for unit in self.ledger.open_units().tolist() if self._copied(unit) is None], dtype=np.int64
         )
@@ -91,7 +198,7 @@ class SampledLaunches(Queue):
     # ---- decisions --------------------------------------------------------------------------------------------------
 
     def decision(self, process: int, index: int, trace_path: str | None = None) -> DecisionRecord | None:
-        """See Queue."""
+        """See Orders."""
         unit = self.ledger.unit(process, index)
         if unit in self.ledger.in_flight:
             return None
@@ -100,7 +207,7 @@ class SampledLaunches(Queue):
         return record
 
     def answer(self, process: int, index: int) -> Answer:
-        """See Queue."""
+        """See Orders."""
         unit = self.ledger.unit(process, index)
         if unit not in self.ledger.in_flight:
             return Answer(SKIP, self.pass_index)
@@ -108,7 +215,7 @@ class SampledLaunches(Queue):
         return Answer(SIMULATE, self.pass_index, self.projections.interval, self._state(unit))
 
     def recall(self, record: DecisionRecord) -> None:
-        """See Queue."""
+        """See Orders."""
         if record.action != "skip":
             unit = self.ledger.unit(record.process, record.launch)
             self.ledger.start(unit)
@@ -131,7 +238,7 @@ class SampledLaunches(Queue):
     # ---- outcomes ---------------------------------------------------------------------------------------------------
 
     def stops(self, process: int, index: int, point: Sequence[int]) -> bool:
-        """See Queue."""
+        """See Orders."""
         unit = self._in_flight(process, index)
         try:
             return self.projections.stops(unit, *point)
@@ -140,7 +247,7 @@ class SampledLaunches(Queue):
             raise
 
     def complete(self, process: int, index: int, result: HostResult) -> Outcome:
-        """See Queue. Results that the engine would refuse are refused before they are journalled."""
+        """See Orders. Results that the engine would refuse are refused before they are journalled."""
         unit, engine = self._in_flight(process, index), self.sample.engine
         if result.stopped and not self.projections.is_stopped(unit):
             raise HostError(f"launch {index} was stopped inside although the answer was to continue")
@@ -150,7 +257,7 @@ class SampledLaunches(Queue):
         return ResultRecord(process, index, self.pass_index, taken, projection)
 
     def copy(self, process: int, index: int) -> ResultRecord | None:
-        """See Queue."""
+        """See Orders."""
         known = self._copied(self.ledger.unit(process, index))
         if known is None:
             return None
@@ -168,7 +275,7 @@ class SampledLaunches(Queue):
         return int(described.keys[unit]) if described is not None and described.is_deterministic else 0
 
     def abort(self, process: int, index: int, reason: str | None) -> Outcome:
-        """See Queue: once more in the next pass, then never."""
+        """See Orders: once more in the next pass, then never."""
         self._in_flight(process, index)
         return AbortRecord(process, index, self.pass_index, reason)
 
@@ -179,7 +286,7 @@ class SampledLaunches(Queue):
         return unit
 
     def take(self, outcome: Outcome) -> str:
-        """See Queue."""
+        """See Orders."""
         unit = self.ledger.unit(outcome.process, outcome.launch)
         if isinstance(outcome, AbortRecord):
             return self._take_abort(unit, outcome)
@@ -209,7 +316,7 @@ class SampledLaunches(Queue):
         return f"launch {outcome.launch} of process {outcome.process} could not be simulated: {why}"
 
     def forget_in_flight(self) -> None:
-        """See Queue: they are wanted again, failed ones get a fresh chance, and a full run restarts."""
+        """See Orders: they are wanted again, failed ones get a fresh chance, and a full run restarts."""
         self.ledger.forget_in_flight()
         if self._setup.is_full_run:
             self._restarting = set(range(self._setup.host.process_count))

@@ -1,4 +1,4 @@
-"""The run as a simulator sees it: the calls of kernelpoint/abi.h, answered from the present queue of the loop (loop.py)."""
+"""The run as a simulator sees it: the calls of kernelpoint/abi.h, answered from the present orders of the loop (loop.py)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,18 @@ from kernelpoint.progress import Log
 from kernelpoint.session.abi_summary import Summary
 from kernelpoint.session.earlier_run import check_same_run
 from kernelpoint.session.loop import Loop
-from kernelpoint.session.queue import DONE, END_OF_LIST, EXECUTE, OK, SIMULATE, SKIP, Answer, HostResult, Outcome, Queue
+from kernelpoint.session.orders import (
+    DONE,
+    END_OF_LIST,
+    EXECUTE,
+    OK,
+    SIMULATE,
+    SKIP,
+    Answer,
+    HostResult,
+    Orders,
+    Outcome,
+)
 from kernelpoint.session.recorder import OUTCOMES, STEPS, Recorder, describe
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import Setup, latency_of
@@ -60,11 +71,11 @@ class Session:
 
     def on_launch(self, process: int, index: int, trace_path: str | None = None) -> Answer:
         """Decide one launch: (action, pass, progress interval in cycles, state to begin with)."""
-        queue, launch = self._queue(), self._launch(process, index)
+        orders, launch = self._orders(), self._launch(process, index)
         self._decide(process, launch, trace_path)
-        answer = queue.answer(process, launch)
+        answer = orders.answer(process, launch)
         if answer.action == SIMULATE and (problem := self._whole_traces.problem(trace_path)):
-            self._take(queue.abort(process, launch, problem))
+            self._take(orders.abort(process, launch, problem))
             answer = Answer(SKIP, answer.pass_index)
         if answer.action == SKIP:
             return answer._replace(action=EXECUTE) if self.setup.host.executes else answer
@@ -73,7 +84,7 @@ class Session:
 
     def replay_before(self, process: int, index: int) -> Replayed:
         """The touches of the launches before one; see kp_replay_before."""
-        self._queue()
+        self._orders()
         touches = self.replays.before(process, index)
         self.saved.begin()
         return touches
@@ -95,19 +106,19 @@ class Session:
             return DONE, -1
         launch = self._launch(process, after)
         while not self.loop.is_done:
-            status, found = self.loop.queue.next(process, launch)
+            status, found = self.loop.orders.next(process, launch)
             if status == OK and self._take_copy(process, found):
                 launch = found
                 continue
             if status != DONE:
                 return status, self._place(found)
-            self._advance()  # every launch of the queue has its outcome
+            self._advance()  # every launch that was ordered has its outcome
             launch = END_OF_LIST
         return DONE, -1
 
     def _take_copy(self, process: int, launch: int) -> bool:
         """Take a result that is known without simulating; False if there is none."""
-        copy = self.loop.queue.copy(process, launch)
+        copy = self.loop.orders.copy(process, launch)
         if copy is not None:
             self._decide(process, launch)
             self._take(copy)
@@ -115,23 +126,23 @@ class Session:
 
     def _decide(self, process: int, launch: int, trace_path: str | None = None) -> None:
         """Write the decision on a launch, and do what it says; nothing where it is made already."""
-        if (decision := self.loop.queue.decision(process, launch, trace_path)) is not None:
+        if (decision := self.loop.orders.decision(process, launch, trace_path)) is not None:
             self.recorder.write(decision)
-            self.loop.queue.recall(decision)
+            self.loop.orders.recall(decision)
 
     def pending_chains(self) -> list[Planned]:
         """Known launches that `next` will name; a coordinator has them simulated beforehand."""
         self.recorder.require_open()
         return [
             Planned(tuple(step._replace(launch=self._place(step.launch)) for step in chain), cost)
-            for chain, cost in self.loop.queue.pending_chains()
+            for chain, cost in self.loop.orders.pending_chains()
         ]
 
     def on_progress(self, process: int, index: int, *point: int) -> int:
         """Continue (0) or stop (1) a launch in flight; point: cycles, instructions, CTAs issued, completed, in total."""
-        queue, launch = self._queue(), self._launch(process, index)
+        orders, launch = self._orders(), self._launch(process, index)
         try:
-            return int(queue.stops(process, launch, point))
+            return int(orders.stops(process, launch, point))
         except (ArithmeticError, LookupError, ValueError) as error:  # the failure rule: leave nothing out by mistake
             self.recorder.degrade(f"launch {launch} of process {process} is simulated to its end: {describe(error)}")
             return 0
@@ -141,11 +152,11 @@ class Session:
         told = HostResult(*result).with_active_cycles(self.setup.host.launch_latency)
         launch = self._launch(process, index)
         self.saved.end((process, launch), float(told.cycles))
-        self._take(self._queue().complete(process, launch, told))
+        self._take(self._orders().complete(process, launch, told))
 
     def on_abort(self, process: int, index: int, reason: str | None = None) -> None:
         """A launch in flight could not be simulated: once more in the next pass, then never."""
-        self._take(self._queue().abort(process, self._launch(process, index), reason))
+        self._take(self._orders().abort(process, self._launch(process, index), reason))
 
     def finish(self) -> Summary:
         """End the run, even inside a pass; it then states no estimate."""
@@ -209,7 +220,7 @@ class Session:
     # ---- the life of a run ------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """The first record of a new journal, and the first queue."""
+        """The first record of a new journal, and the first orders."""
         self.recorder.write(self.setup.record())
         self._advance()
 
@@ -261,7 +272,7 @@ class Session:
         self._advance(outcome)
 
     def _advance(self, outcome: Outcome | None = None) -> None:
-        """Give the loop an outcome, or have it go on to its next queue."""
+        """Give the loop an outcome, or have it go on to its next orders."""
         try:
             self._run.send(outcome)
         except StopIteration:
@@ -281,8 +292,8 @@ class Session:
         """True if the journal that was resumed ends in this very statement, and nothing was added to it."""
         return self.recorder.has_deferred and list(map(text_of, self._stated)) == list(map(text_of, statement))
 
-    def _queue(self) -> Queue:
+    def _orders(self) -> Orders:
         self.recorder.require_open()
         if self.summary is not None:
             raise HostError("the run is finished; open another session")
-        return self.loop.queue
+        return self.loop.orders

@@ -37,7 +37,7 @@ from kernelpoint.planning.validation_launches import (
     shortest_list,
 )
 from kernelpoint.ratios import ACTIVE_CYCLES, RATIOS
-from kernelpoint.session.queue import (
+from kernelpoint.session.orders import (
     DONE,
     END_OF_LIST,
     OK,
@@ -46,8 +46,8 @@ from kernelpoint.session.queue import (
     SKIP,
     Answer,
     HostResult,
+    Orders,
     Outcome,
-    Queue,
     not_in_flight,
 )
 from kernelpoint.session.replays import KEPT, REPLAYED
@@ -111,7 +111,7 @@ def _states_a_bound_on_some(setup: Setup) -> bool:
     return setup.budget.bound != "none" and not setup.is_full_run
 
 
-# ---- the queue ------------------------------------------------------------------------------------------------------
+# ---- the orders -----------------------------------------------------------------------------------------------------
 
 
 class ChainStep(NamedTuple):
@@ -123,8 +123,8 @@ class ChainStep(NamedTuple):
     is_last: bool
 
 
-class Validation(Queue):
-    """The queue of validation launches; see Queue for the methods.
+class Validation(Orders):
+    """Validation launches as orders; see Orders for the methods.
 
     Args:
         setup: of a run that `needs_validation`; frame: its launches; engine: of the sample, before its first pass.
@@ -162,14 +162,14 @@ class Validation(Queue):
         return len(self._steps) - self._position
 
     def next(self, process: int, after: int) -> tuple[int, int]:
-        """See Queue: one launch after the other."""
+        """See Orders: one launch after the other."""
         if (step := self._step()) is None:
             return DONE, -1
         is_to_be_named = self._setup.host.executes and after != END_OF_LIST and after < step.launch  # decided ahead
         return (PENDING, -1) if self._in_flight and not is_to_be_named else (OK, step.launch)
 
     def pending_chains(self) -> list[Planned]:
-        """See Queue; then the first sample, which no validation launch changes."""
+        """See Orders; then the first sample, which no validation launch changes."""
         chains: dict[int, list[int]] = {}
         for step in self._steps[self._position :]:
             if tuple(self.chains[step.chain].launches) in self._setup.earlier.of_chain:
@@ -185,7 +185,7 @@ class Validation(Queue):
         return Planned(tuple(steps), float(self._frame.expected_costs(np.array(launches)).sum()))
 
     def answer(self, process: int, index: int) -> Answer:
-        """See Queue: only the next launch is simulated."""
+        """See Orders: only the next launch is simulated."""
         if not 0 <= index < self._frame.population.size or process != 0:
             raise HostError(f"launch {index} of process {process}: the list has {self._frame.population.size} launches")
         step = self._step()
@@ -195,12 +195,12 @@ class Validation(Queue):
         return Answer(SIMULATE, 0, 0, step.state, 1)
 
     def stops(self, process: int, index: int, point: Sequence[int]) -> bool:
-        """See Queue: never."""
+        """See Orders: never."""
         self._running(process, index)
         return False
 
     def complete(self, process: int, index: int, result: HostResult) -> Outcome:
-        """See Queue."""
+        """See Orders."""
         step = self._running(process, index)
         if result.stopped:
             raise HostError(f"launch {index} was stopped inside although the answer was to continue")
@@ -209,7 +209,7 @@ class Validation(Queue):
         return self._record(step, result.counters)
 
     def copy(self, process: int, index: int) -> Outcome | None:
-        """See Queue: where an earlier run has simulated the whole chain."""
+        """See Orders: where an earlier run has simulated the whole chain."""
         step = self._step()
         known = None if step is None else self._setup.earlier.of_chain.get(tuple(self.chains[step.chain].launches))
         return None if step is None or known is None else self._record(step, known[step.launch], copied=True)
@@ -218,12 +218,12 @@ class Validation(Queue):
         return ValidationRecord(0, step.launch, step.chain, "replayed" if step.state else "kept", counters, copied)
 
     def abort(self, process: int, index: int, reason: str | None) -> Outcome:
-        """See Queue: the chain is given up."""
+        """See Orders: the chain is given up."""
         self._running(process, index)
         return AbortRecord(process, index, 0, reason)
 
     def take(self, outcome: Outcome) -> str:
-        """See Queue."""
+        """See Orders."""
         step = self._step()
         if isinstance(outcome, ValidationRecord):
             if step is None or (step.launch, step.chain) != (outcome.launch, outcome.validation):
@@ -242,7 +242,7 @@ class Validation(Queue):
         return ""
 
     def forget_in_flight(self) -> None:
-        """See Queue: the state of the launch before is gone with its process, so its chain begins again."""
+        """See Orders: the state of the launch before is gone with its process, so its chain begins again."""
         self._in_flight = False
         while (step := self._step()) is not None and step.state == KEPT:
             self._position -= 1
@@ -293,7 +293,7 @@ class Validation(Queue):
         return enough_validations(error, n, eps, budget.confidence, most) - n
 
     def extend(self, record: FurtherValidationsRecord) -> None:
-        """Add chains of validation launches to the queue."""
+        """Order further chains of validation launches."""
         self._extensions += 1
         self.count = min(record.validations, len(self.chains))
         self._steps = self._first_steps()

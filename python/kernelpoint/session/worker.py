@@ -19,9 +19,8 @@ from kernelpoint.errors import SessionError
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.progress import Log
 from kernelpoint.session.abi_summary import NO_BOUND, Summary
-from kernelpoint.session.ledger import ENDED_SIMULATOR
+from kernelpoint.session.orders import DONE, ENDED_SIMULATOR, OK, SIMULATE, SKIP, Answer, HostResult, not_in_flight
 from kernelpoint.session.projections import Projections
-from kernelpoint.session.queue import DONE, OK, SIMULATE, SKIP, Answer, HostResult, not_in_flight
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import latency_of
 from kernelpoint.session.trace_checks import TraceIntegrity

@@ -1,4 +1,4 @@
-"""Contract of a queue of launches that the run waits for: its answers to a simulator, and the results that it takes."""
+"""Orders out, outcomes in: the contract between the loop and launches that it waits for."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from kernelpoint.session.worker_protocol import Planned
 OK, DONE, PENDING = 0, 1, 2
 SIMULATE, SKIP, EXECUTE = 0, 1, 2
 BEFORE_FIRST, END_OF_LIST = -1, -2
+
+# Begin of the reason of an abort after which the simulator's process ended: another attempt would end the next one.
+ENDED_SIMULATOR = "the simulator ended in it"
 
 # Outcome of a launch: a record of the journal.
 Outcome = ResultRecord | ValidationRecord | AbortRecord
@@ -101,10 +104,10 @@ class HostResult(NamedTuple):
             raise HostError(f"counters of launch {index}: got {values}; allowed: finite numbers from 0")
 
 
-class Queue:
+class Orders:
     """Launches that the run waits for. As it stands here nothing of them is ever simulated.
 
-    A queue writes nothing. `decision`, `complete`, `copy` and `abort` give a record, refuse what is impossible, and change
+    Orders write nothing. `decision`, `complete`, `copy` and `abort` give a record, refuse what is impossible, and change
     nothing: the session writes the record to the journal first. `recall` then does what a decision says, and `take` what an
     outcome says, in the process that wrote the record as in one that goes on with the journal.
     """
