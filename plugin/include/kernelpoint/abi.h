@@ -6,7 +6,8 @@
  * C++ type, no exception and no Python object crosses the boundary: plain structs that start with their own size, and
  * status codes. A host that was built before a struct grew keeps working: the plugin reads only the first `size` bytes
  * of what it is given and writes only the first `size` bytes of what it is asked to fill; what a newer host knows and
- * the plugin does not is filled with 0. kp_counter, which states no size, never grows.
+ * the plugin does not is filled with 0. Elements of arrays and parts of such structs (kp_counter; kp_touch,
+ * kp_predictor and kp_grid in state.h) state no size and never grow.
  *
  * Life of a run:
  *

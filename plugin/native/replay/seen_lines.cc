@@ -1,16 +1,11 @@
 #include "native/replay/seen_lines.h"
 
+#include "native/trace/mix.h"
+
 namespace kernelpoint::replay {
 namespace {
 
 constexpr uint8_t kAllSectors = 0xf;
-
-// Spreads lines over slots (the finaliser of MurmurHash3, public domain).
-uint64_t mix(uint64_t x) {
-    x = (x ^ x >> 33) * 0xff51afd7ed558ccd;
-    x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53;
-    return x ^ x >> 33;
-}
 
 }  // namespace
 

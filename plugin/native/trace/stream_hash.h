@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "native/trace/mix.h"
+
 namespace kernelpoint {
 
 struct StreamHash {
@@ -37,11 +39,6 @@ public:
 private:
     static constexpr uint64_t factor1 = 0x87c37b91114253d5, factor2 = 0x4cf5ad432745937f;
     static uint64_t rotate(uint64_t x, int bits) { return x << bits | x >> (64 - bits); }
-    static uint64_t mix(uint64_t x) {
-        x = (x ^ x >> 33) * 0xff51afd7ed558ccd;
-        x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53;
-        return x ^ x >> 33;
-    }
     uint64_t high_ = 0, low_ = 0, count_ = 0;
 };
 
