@@ -34,9 +34,18 @@ class Work:
     bytes: int
     by_unit: tuple[int, ...]
 
+class Defects:
+    zero_addresses: int
+    missing_warps: int
+    empty_warps: int
+    missing_barriers: int
+    repeated_ctas: int
+    after_exit: int
+
 class Scan:
     header: LaunchHeader
     work: Work
+    defects: Defects
     stream: str
     values: str
     unknown_opcodes: dict[str, int]

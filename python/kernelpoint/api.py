@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernelpoint import journal
+from kernelpoint.admission import admit, check_kinds, findings_of, kinds, listed_by
 from kernelpoint.arguments import checked
 from kernelpoint.config import Config, parse_config
 from kernelpoint.errors import ConfigError, shown
 from kernelpoint.estimation import AssistedDesign, ErrorBudget
+from kernelpoint.fast_model.configuration import architecture_of
 from kernelpoint.planning import plan as plans
 from kernelpoint.planning.forecasting import forecasts
 from kernelpoint.planning.planning import Planning
@@ -132,15 +134,18 @@ class Plan(plans.Plan):
         log: Log,
         option: str = "`profile:`",
         pool: Pool | None = None,
+        state: Log | None = None,
     ) -> Plan:
         """Plan a list as a run with this configuration would.
 
         Args:
             option: the user's word for the profile.
             pool: workers that read, embed and predict (kernelpoint.coordinator).
+            state: takes the findings of admission, a line each, in place of `log`.
 
         Raises:
             ConfigError: the configuration names a selection. PolicyError: the policy lacks an input.
+            AdmissionError: the list is not sound; BudgetError: so little of it can be read that no budget can be met.
         """
         if config.selection is not None:
             raise ConfigError(
@@ -148,7 +153,10 @@ class Plan(plans.Plan):
                 "key out here, or run with it"
             )
         chosen = load_policy(config.policy)
-        population = population_for(config, _stand_in(traces, gpu), log, pool)
+        host = _stand_in(traces, gpu)
+        population = population_for(config, host, log, pool)
+        check_kinds(config.accept, kinds(), "accept")
+        of_gpu = architecture_of(host.simulator, host.configuration, host.config_hash) if gpu else 0
         planning = Planning.of(config, chosen, population, option)
         files, made = population.fingerprint.files, planning.kept(log)
         if made is None or made.stream_ids is None:
@@ -156,6 +164,11 @@ class Plan(plans.Plan):
             made = replace(planning, population=population).make(log)
         elif not isinstance(made.design, AssistedDesign):
             population = complete(population, planning.needs, config.encoder, log)
+        found = (
+            *findings_of(replace(listed_by(str(traces)), versions=made.versions, architecture=of_gpu)),
+            *made.findings,
+        )
+        admit(found, config.accept, state or log, "")
         made = replace(made, files=files, forecast=forecasts(config, chosen, population, made))
         return cls(**{name: getattr(made, name) for name in made.__dataclass_fields__})
 

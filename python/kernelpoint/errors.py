@@ -18,6 +18,8 @@ class KernelPointError(Exception):
     True
     """
 
+    exit_code = 1  # of a command that it ends
+
     def __str__(self) -> str:
         text, half = super().__str__(), MOST_CHARACTERS // 2
         if len(text) <= MOST_CHARACTERS:
@@ -59,6 +61,18 @@ class SetupError(KernelPointError):
 
 class PatchError(KernelPointError):
     """A patch cannot be applied to a simulator's source tree, or reverted."""
+
+
+class AdmissionError(KernelPointError):
+    """An input is not sound, or not one whole program; the message has a line for each finding that refuses it."""
+
+    exit_code = 3
+
+
+class BudgetError(AdmissionError):
+    """So much of an input cannot be read that no error budget can be met."""
+
+    exit_code = 4
 
 
 class SessionError(KernelPointError):

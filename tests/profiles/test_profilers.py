@@ -80,7 +80,7 @@ def test_other_units_of_nsys_give_the_same_nanoseconds(tmp_path, unit, factor):
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
-    [(",Name", ",Kernel", "without column 'Name'"), ("\n1000,", "\n10000000000000000000000,", "beyond 64 bits")],
+    [(",Name", ",Kernel", "without the column 'name'"), ("\n1000,", "\n10000000000000000000000,", "beyond 64 bits")],
 )
 def test_an_nsys_trace_that_lacks_a_column_or_holds_nonsense_is_refused(tmp_path, old, new, message):
     path = tmp_path / "trace.csv"
@@ -158,13 +158,22 @@ def test_ncu_metrics_come_in_base_units(tmp_path):
     assert "launch__func_cache_config" not in profile.counters
 
 
-def test_another_page_of_ncu_is_refused_with_the_one_to_export(tmp_path):
+def test_the_page_of_ncu_with_a_row_for_each_metric_gives_the_same_launches(tmp_path):
+    head = '"ID","Process ID","Kernel Name","Block Size","Grid Size","Section Name","Metric Name","Metric Unit","Metric Value"'
+    rows = [
+        (1, "b(int)", "(64, 2, 1)", "Duration", "us", "2.50"),
+        (1, "b(int)", "(64, 2, 1)", "Registers Per Thread", "register/thread", "32"),
+        (1, "b(int)", "(64, 2, 1)", "Function Cache Configuration", "", "CachePreferNone"),
+        (0, "a(float*)", "(1, 1, 1)", "Duration", "ms", "1.00"),
+        (0, "a(float*)", "(1, 1, 1)", "Elapsed Cycles", "cycle", "1,234"),
+    ]
+    lines = [f'"{i}","12","{n}","(32, 1, 1)","{g}","Speed","{m}","{u}","{v}"' for i, n, g, m, u, v in rows]
     path = tmp_path / "details.csv"
-    path.write_text(
-        '"ID","Process ID","Process Name","Host Name","Kernel Name","Metric Name","Metric Unit","Metric Value"\n'
-    )
-    with pytest.raises(ProfileError, match="--page raw"):
-        read_profile(path)
+    path.write_text("\n".join(["==PROF== Connected", head, *lines]) + "\n")
+    profile = read_profile(path)
+    assert [profile.name(i) for i in range(2)] == ["a(float*)", "b(int)"]
+    assert profile.duration.tolist() == [1_000_000.0, 2_500.0] and profile.registers.tolist() == [-1, 32]
+    assert profile.counters["cycles"][0] == 1234.0 and profile.grid.tolist() == [[1, 1, 1], [64, 2, 1]]
 
 
 def test_kernels_of_a_pytorch_trace_are_read_and_copies_left_out(tmp_path):

@@ -49,7 +49,7 @@ def read_slowly(text: str) -> tuple[dict[str, str], list[SlowCta]]:
     ctas = []
     for block in text.split("#BEGIN_TB")[1:]:
         rows = [row for row in block.split("#END_TB")[0].split("\n") if row.strip()]
-        ctas.append(read_cta(rows, int(header["accelsim tracer version"]), header.get("enable lineinfo") == "1"))
+        ctas.append(read_cta(rows, int(header.get("accelsim tracer version", 0)), header.get("enable lineinfo") == "1"))
     return header, ctas
 
 

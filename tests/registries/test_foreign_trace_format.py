@@ -60,7 +60,7 @@ def test_the_formats_of_the_tree_are_read_as_before(read, tmp_path):
 
 def test_a_folder_without_traces_is_refused_with_the_files_of_every_format(read, tmp_path):
     (refused,) = read(tmp_path)
-    accelsim = "a kernelslist.g, files kernel-N.traceg[.xz|.zst], kernel-N.tracez"
+    accelsim = "a kernelslist.g, files kernel-N.traceg[.gz|.xz|.zst], kernel-N.tracez"
     assert all(content in refused for content in (accelsim, "files *.counted", "a kernel_config.txt"))
 
 

@@ -24,8 +24,8 @@ def registry():
 
 
 def test_names_are_those_of_the_files_and_imports_are_late(registry):
-    assert {"kineto", "uniform", "results"} <= set(registry.names())
-    assert registry.load("uniform").__name__ == "UniformCsv"
+    assert {"kineto", "tables", "chakra"} <= set(registry.names())
+    assert registry.load("tables").__name__ == "Tables"
 
 
 def test_an_unknown_name_is_refused_with_those_there_are(registry):
@@ -56,8 +56,8 @@ def test_an_entry_point_that_is_no_implementation_is_refused(registry, install, 
 
 
 def test_an_own_implementation_is_never_replaced(registry, install):
-    install("usurper", "class Uniform: pass", "kernelpoint.profiles", uniform="Uniform")
-    assert registry.load("uniform").__module__ == f"{OWN}.uniform"
+    install("usurper", "class Tables: pass", "kernelpoint.profiles", tables="Tables")
+    assert registry.load("tables").__module__ == f"{OWN}.tables"
     assert len(registry.load_all()) == len(registry.names())
 
 

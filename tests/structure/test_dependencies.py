@@ -25,6 +25,7 @@ LAYERS = [
     {"workload"},
     {"encoder", "estimation", "clustering", "patching"},
     {"graphs", "fast_model", "pages"},
+    {"admission"},
     {"traces", "profiles"},
     {"journal"},
     {"simulators"},

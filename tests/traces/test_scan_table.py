@@ -18,10 +18,11 @@ from kernelpoint.errors import PlanError
 from kernelpoint.session.trace_checks import TraceIntegrity
 from kernelpoint.traces import ArtefactCache, scan_launches, scan_trace
 from kernelpoint.traces.footprints import Footprints
+from kernelpoint.traces.scan import RECORD
 from kernelpoint.workload.fingerprint import fingerprint
 from kernelpoint.workload.host_info import HostInfo
 
-CONTENT, SCAN = f"content {_native.CONTENT_VERSION}", f"scan {_native.STREAM_HASH_VERSION}"
+CONTENT, SCAN = f"content {_native.CONTENT_VERSION}", f"scan {_native.STREAM_HASH_VERSION} {RECORD.itemsize}"
 EXIT = "0020 ffffffff 0 EXIT 0 0"
 
 

@@ -29,9 +29,17 @@ void bind_scan(py::module_& module) {
         .def_property_readonly("by_unit", [](const Work& work) {
             return py::tuple(py::cast(std::vector<uint64_t>(work.by_unit, work.by_unit + unit_count)));
         });
+    py::class_<Defects>(module, "Defects")
+        .def_readonly("zero_addresses", &Defects::zero_addresses)
+        .def_readonly("missing_warps", &Defects::missing_warps)
+        .def_readonly("empty_warps", &Defects::empty_warps)
+        .def_readonly("missing_barriers", &Defects::missing_barriers)
+        .def_readonly("repeated_ctas", &Defects::repeated_ctas)
+        .def_readonly("after_exit", &Defects::after_exit);
     py::class_<Scan>(module, "Scan")
         .def_readonly("header", &Scan::header)
         .def_readonly("work", &Scan::work)
+        .def_readonly("defects", &Scan::defects)
         .def_readonly("unknown_opcodes", &Scan::unknown_opcodes)
         .def_readonly("store_data_left_out", &Scan::store_data_left_out)
         .def_property_readonly("stream", [](const Scan& scan) { return scan.stream.hex(); })

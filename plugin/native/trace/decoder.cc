@@ -1,9 +1,11 @@
-// Decompression through the system's liblzma and libzstd, which are loaded when the first compressed trace is met.
+// Decompression through the system's zlib, liblzma and libzstd, which are loaded when the first compressed trace is
+// met.
 #include <cstring>
 #include <stdexcept>
 
 #include "native/trace/input.h"
 #include "native/trace/library.h"
+#include "native/trace/zlib.h"
 #include "native/trace/zstd.h"
 
 namespace kernelpoint {
@@ -68,6 +70,42 @@ private:
     bool done_ = false;
 };
 
+class GzipDecoder : public Decoder {
+public:
+    GzipDecoder() : zlib_(loaded<Zlib>()) {
+        if (zlib_.inflate_init(&stream_, Zlib::window + Zlib::gzip, Zlib::version, sizeof stream_) != Zlib::ok)
+            throw std::runtime_error("zlib could not be started (out of memory)");
+    }
+    ~GzipDecoder() override { zlib_.inflate_end(&stream_); }
+
+    size_t decode(const char* in, size_t in_size, size_t& used, char* out, size_t out_size, bool last) override {
+        used = 0;
+        if (member_complete_) {  // members may follow each other, as `cat` leaves them
+            if (in_size == 0) return 0;
+            zlib_.inflate_reset(&stream_);
+            member_complete_ = false;
+        }
+        stream_.next_in = reinterpret_cast<const uint8_t*>(in);
+        stream_.avail_in = static_cast<unsigned>(in_size);
+        stream_.next_out = reinterpret_cast<uint8_t*>(out);
+        stream_.avail_out = static_cast<unsigned>(out_size);
+        const int status = zlib_.inflate(&stream_, Zlib::no_flush);
+        used = in_size - stream_.avail_in;
+        const size_t written = out_size - stream_.avail_out;
+        member_complete_ = status == Zlib::stream_end;
+        if (status != Zlib::ok && status != Zlib::buffer_error && !member_complete_)
+            throw std::runtime_error("the gzip stream is damaged (zlib error " + std::to_string(status) + ")");
+        if (last && !member_complete_ && used == 0 && written == 0)
+            throw std::runtime_error("the gzip stream is truncated");
+        return written;
+    }
+
+private:
+    const Zlib& zlib_;
+    ZlibStream stream_{};
+    bool member_complete_ = false;
+};
+
 class ZstdDecoder : public Decoder {
 public:
     ZstdDecoder() : zstd_(loaded<Zstd>()), context_(zstd_.create()) {
@@ -99,11 +137,13 @@ private:
 
 Compression recognise_compression(const char* bytes, size_t size) {
     if (size >= 6 && std::memcmp(bytes, "\xFD\x37zXZ\0", 6) == 0) return Compression::xz;
+    if (size >= 2 && std::memcmp(bytes, "\x1f\x8b", 2) == 0) return Compression::gzip;
     if (size >= 4 && std::memcmp(bytes, "\x28\xB5\x2F\xFD", 4) == 0) return Compression::zstd;
     return Compression::none;
 }
 
 std::unique_ptr<Decoder> make_decoder(Compression compression) {
+    if (compression == Compression::gzip) return std::make_unique<GzipDecoder>();
     if (compression == Compression::xz) return std::make_unique<XzDecoder>();
     return std::make_unique<ZstdDecoder>();
 }

@@ -1,4 +1,4 @@
-// The bytes of a trace file as runs of whole lines: plain, .xz or .zst, recognised by content.
+// The bytes of a trace file as runs of whole lines: plain, .gz, .xz or .zst, recognised by content.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@ public:
     virtual size_t decode(const char* in, size_t in_size, size_t& used, char* out, size_t out_size, bool last) = 0;
 };
 
-enum class Compression { none, xz, zstd };
+enum class Compression { none, gzip, xz, zstd };
 Compression recognise_compression(const char* bytes, size_t size);
-// Loads liblzma or libzstd on first use; throws std::runtime_error that names the package where it is missing.
+// Loads zlib, liblzma or libzstd on first use; throws std::runtime_error that names the package where it is missing.
 std::unique_ptr<Decoder> make_decoder(Compression compression);
 
 // Bytes from elsewhere than a file of their own.

@@ -1,7 +1,9 @@
 #include "native/trace/scan.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
+#include <map>
 
 #include "native/trace/interruption.h"
 #include "native/trace/sectors.h"
@@ -39,6 +41,7 @@ public:
     }
     void add(const Cta& cta, const std::vector<Opcode>& opcodes);
     Work work;
+    Defects defects;
     StreamHash stream() const { return hasher_.finish(); }
     StreamHash values() const { return has_values_ ? values_hasher_.finish() : StreamHash(); }
     std::map<std::string, uint64_t> unknown_opcodes(const std::vector<Opcode>& opcodes) const;
@@ -49,6 +52,8 @@ private:
     void add_bulk_copies(const Cta& cta);
     void add_values(const Cta& cta);
     void add_access(const Instruction& instruction, const uint64_t* addresses);
+    void check_index(const Dim3& index);
+    void check_barriers(const Cta& cta);
     uint64_t distance_from_previous(uint32_t pc, uint64_t address);
     bool is_shared(MemorySpace space, uint64_t address) const {
         return space == MemorySpace::shared ||
@@ -59,9 +64,11 @@ private:
         uint64_t hash;
         size_t unit;
         MemorySpace space;
-        bool is_bulk_copy;
+        bool is_bulk_copy, is_barrier, is_exit, is_control;  // is_barrier: of all warps of a CTA
         uint64_t count;
     };
+    // Of a CTA and a barrier's PC: how often each warp's lanes waited there.
+    using Waits = std::vector<std::array<uint32_t, 32>>;
     struct Previous {
         uint64_t warp = 0, address = 0;
         uint32_t pc = 0;
@@ -73,13 +80,15 @@ private:
     std::vector<OpcodeFacts> facts_;
     std::vector<Previous> previous_;  // by PC / 16, growing
     uint64_t warp_ = 0;               // serial number of the warp being read
+    std::vector<bool> seen_;          // CTAs by their place in the grid
 };
 
 void Scanner::learn(const std::vector<Opcode>& opcodes) {
     while (facts_.size() < opcodes.size()) {
         const Opcode& opcode = opcodes[facts_.size()];
-        facts_.push_back(
-            {hash_text(opcode.text).low, static_cast<size_t>(opcode.unit), opcode.space, opcode.is_bulk_copy, 0});
+        facts_.push_back({hash_text(opcode.text).low, static_cast<size_t>(opcode.unit), opcode.space,
+                          opcode.is_bulk_copy, opcode.base == "BAR" && opcode.text.find(".ARV") == std::string::npos,
+                          opcode.is_exit, opcode.unit == Unit::control, 0});
     }
 }
 
@@ -89,13 +98,18 @@ void Scanner::add(const Cta& cta, const std::vector<Opcode>& opcodes) {
     add_cluster(cta.cluster);
     add_bulk_copies(cta);
     add_values(cta);
+    check_index(cta.index);
     ++work.ctas;
     work.warps += cta.warps.size();
+    defects.missing_warps += header_.warps_per_cta() - std::min<uint64_t>(header_.warps_per_cta(), cta.warps.size());
+    bool has_barriers = false;
     work.instructions += cta.instructions.size();
     for (const Warp& warp : cta.warps) {
         ++warp_;
         hasher_.add(warp.id, warp.instruction_count);
         work.unread_instructions += warp.unread;
+        defects.empty_warps += warp.instruction_count == 0 ? 1 : 0;
+        uint32_t exited = 0;  // lanes
         const Instruction* first = cta.instructions.data() + warp.first_instruction;
         for (const Instruction* i = first; i != first + warp.instruction_count; ++i) {
             OpcodeFacts& facts = facts_[i->opcode];
@@ -107,9 +121,52 @@ void Scanner::add(const Cta& cta, const std::vector<Opcode>& opcodes) {
             work.thread_instructions += static_cast<uint64_t>(__builtin_popcount(i->active_mask));
             ++work.by_unit[facts.unit];
             ++facts.count;
+            defects.after_exit += (i->active_mask & exited) != 0 ? 1 : 0;
+            if (facts.is_exit) exited |= i->active_mask;
+            has_barriers |= facts.is_barrier;
             if (i->address_count > 0) add_access(*i, cta.addresses.data() + i->first_address);
         }
     }
+    if (has_barriers) check_barriers(cta);
+}
+
+void Scanner::check_index(const Dim3& index) {
+    constexpr uint64_t most = uint64_t{1} << 28;  // places that are remembered: 32 MiB
+    const uint64_t place = (uint64_t{index.z} * header_.grid.y + index.y) * header_.grid.x + index.x;
+    if (place >= most) return;
+    if (place >= seen_.size()) seen_.resize(std::min(most, std::max<uint64_t>(2 * place, 1024)));
+    defects.repeated_ctas += seen_[place] ? 1 : 0;
+    seen_[place] = true;
+}
+
+// Model: all warps of a CTA wait at a barrier as often, but those that have exited. Of a warp's lanes the one that
+// waits most often counts. A warp that waits less often has exited unless it runs code behind the barrier. Kernels from
+// sm_90 on let some warps wait at barriers of their own, and are not looked at.
+void Scanner::check_barriers(const Cta& cta) {
+    constexpr uint32_t own_barriers = 90;
+    if (header_.binary_version >= own_barriers) return;
+    std::map<uint32_t, Waits> waits;  // by PC
+    std::vector<uint32_t> last_pc(cta.warps.size());
+    for (size_t w = 0; w < cta.warps.size(); ++w) {
+        const Instruction* first = cta.instructions.data() + cta.warps[w].first_instruction;
+        for (const Instruction* i = first; i != first + cta.warps[w].instruction_count; ++i) {
+            const OpcodeFacts& facts = facts_[i->opcode];
+            if (!facts.is_control) last_pc[w] = std::max(last_pc[w], i->pc);
+            if (!facts.is_barrier) continue;
+            Waits& here = waits[i->pc];
+            here.resize(cta.warps.size());
+            for (uint32_t lane = 0; lane < 32; ++lane) here[w][lane] += i->active_mask >> lane & 1;
+        }
+    }
+    std::vector<bool> lacks(cta.warps.size());
+    for (const auto& [pc, here] : waits) {
+        std::vector<uint32_t> times(here.size());
+        for (size_t w = 0; w < here.size(); ++w) times[w] = *std::max_element(here[w].begin(), here[w].end());
+        const uint32_t most = *std::max_element(times.begin(), times.end());
+        for (size_t w = 0; w < here.size(); ++w)
+            if (times[w] < most && last_pc[w] > pc) lacks[w] = true;
+    }
+    defects.missing_barriers += static_cast<uint64_t>(std::count(lacks.begin(), lacks.end(), true));
 }
 
 void Scanner::add_cluster(const Cluster& cluster) {
@@ -145,6 +202,8 @@ void Scanner::add_access(const Instruction& instruction, const uint64_t* address
         sectors = count_sectors(addresses, count, instruction.width);
         ++work.global_accesses;
         work.sectors += sectors;
+        if (addresses[0] == 0 && (space == MemorySpace::global || space == MemorySpace::generic))
+            ++defects.zero_addresses;
         if (!facts_[instruction.opcode].is_bulk_copy) work.bytes += uint64_t{count} * instruction.width;
     }
     const uint64_t stride = count > 1 ? addresses[1] - addresses[0] : 0;
@@ -194,6 +253,7 @@ Scan scan_trace(const std::string& path) {
             scanner.stream(),
             scanner.values(),
             scanner.work,
+            scanner.defects,
             scanner.unknown_opcodes(reader->opcodes()),
             reader->store_data_left_out()};
 }

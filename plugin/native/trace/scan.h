@@ -41,6 +41,16 @@ struct Work {
 // flags, mbarriers' addresses, and the versions of tracer and binary.
 constexpr uint32_t stream_hash_version = 2;  // raised whenever equal traces would hash differently than before
 
+// What a sound trace does not contain. A simulator takes it without a word, and simulates another program.
+struct Defects {
+    uint64_t zero_addresses = 0;    // accesses to global memory whose first lane reads or writes address 0
+    uint64_t missing_warps = 0;     // of those that the block has
+    uint64_t empty_warps = 0;       // that execute nothing
+    uint64_t missing_barriers = 0;  // warps that run code behind a barrier which others of their CTA met more often
+    uint64_t repeated_ctas = 0;     // as many others are missing
+    uint64_t after_exit = 0;        // instructions of lanes that have exited
+};
+
 struct Scan {
     LaunchHeader header;
     StreamHash stream;
@@ -49,6 +59,7 @@ struct Scan {
     // trace has no values; absolute addresses in registers count.
     StreamHash values;
     Work work;
+    Defects defects;
     // Text that was read and not understood: warp instructions of opcodes that are in no table (Unit::other), by opcode
     // text, and instructions whose STORE_DATA fields were left out.
     std::map<std::string, uint64_t> unknown_opcodes;

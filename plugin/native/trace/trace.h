@@ -33,10 +33,10 @@ struct LaunchHeader {
     uint32_t shared_memory = 0;  // bytes per CTA
     uint32_t registers = 0;      // per thread
     uint32_t binary_version = 0;
-    uint64_t stream_id = 0;
+    int64_t stream_id = 0;  // old tracers print part of a pointer, which may be negative
     uint64_t shared_base = 0, local_base = 0;
     std::string nvbit_version;
-    uint32_t tracer_version = 0;
+    uint32_t tracer_version = 0;  // 0 where the header has none: tracers before version 3
 
     uint64_t warps_per_cta() const { return (block.count() + 31) / 32; }
 };

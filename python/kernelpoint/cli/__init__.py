@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 COMMANDS = {
     "init": ("init", "Write a commented configuration file."),
     "doctor": ("doctor", "Check that simulators can load KernelPoint here."),
+    "check": ("check", "Say what is wrong with traces, profiles and outputs."),
     "inspect": ("inspect", "Show header, work and instruction sequence of a launch's trace."),
     "compare": ("compare", "Compare sampling methods, or two sampled runs."),
     "convert": ("convert", "Write Accel-Sim traces in another simulator's layout."),
@@ -35,7 +36,7 @@ GROUPS = {
     "First steps": ("demo", "doctor", "patch", "init"),
     "A run": ("plan", "run", "status", "report", "pack"),
     "Before tracing": ("select",),
-    "Traces": ("synth", "convert", "inspect"),
+    "Traces": ("check", "synth", "convert", "inspect"),
     "Comparing": ("compare",),
     "The encoder": ("train",),
 }
@@ -74,7 +75,8 @@ def main() -> None:
         finally:
             sys.stdout.flush()
     except KernelPointError as error:
-        sys.exit(f"{program}: {error}")
+        sys.stderr.write(f"{program}: {error}\n")
+        sys.exit(error.exit_code)
     except ModuleNotFoundError as error:
         missing = missing_package("this command", error.name or "")
         if missing is None:

@@ -14,6 +14,7 @@ import numpy as np
 import typer
 
 from kernelpoint import _native
+from kernelpoint.admission import Finding, Listed, findings_of
 from kernelpoint.cli.console import Console
 from kernelpoint.cli.pack import inspect_pack
 from kernelpoint.errors import TraceError
@@ -68,6 +69,7 @@ def list_record(path: Path) -> dict[str, Any]:
         table = scan_launches(launches.paths, cache)
     if table.errors:
         raise TraceError(next(iter(table.errors.values())))
+    found = findings_of(Listed((str(path),), launches.paths, launches.numbers, table))
     numbers = np.unique(launches.numbers[launches.numbers >= 0])
     record: dict[str, Any] = {
         "launches": len(table),
@@ -77,6 +79,7 @@ def list_record(path: Path) -> dict[str, Any]:
         "instructions": int(table.instructions.sum()),
         "ctas": int(table.ctas.sum()),
         "bytes": int(table.bytes.sum()),
+        "findings": [one.record() for one in found],
     }
     if len(numbers):
         record["numbers"] = {"first": int(numbers[0]), "last": int(numbers[-1]), "different": len(numbers)}
@@ -84,11 +87,18 @@ def list_record(path: Path) -> dict[str, Any]:
 
 
 def _show_list(path: Path, record: dict[str, Any]) -> None:
-    rows = [(key, number(value)) for key, value in record.items() if key != "numbers"]
+    rows = [(key, number(value)) for key, value in record.items() if key not in ("numbers", "findings")]
     if "numbers" in record:
         first, last, different = record["numbers"].values()
         rows.append(("tracer's numbers", f"{first} to {last}, {different:,} different"))
-    Console(highlight=False).print(facts(str(path), rows))
+    console = Console(highlight=False)
+    console.print(facts(str(path), rows))
+    _show_findings(console, record)
+
+
+def _show_findings(console: Console, record: dict[str, Any]) -> None:
+    for one in record["findings"]:
+        console.print(Finding.of(one).sentence(), soft_wrap=True, markup=False)
 
 
 # ---- a trace ----------------------------------------------------------------------------------------------------------
@@ -106,6 +116,7 @@ def trace_record(trace: Path) -> dict[str, Any]:
         **_addresses_and_opcodes(trace),
         "unknown_opcodes": scan.unknown_opcodes,
         "store_data_left_out": scan.store_data_left_out,
+        "defects": asdict(scan.defects),
     }
 
 

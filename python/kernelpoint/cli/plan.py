@@ -27,6 +27,9 @@ def plan(
         str, typer.Option(help="builtin, or a file of `kernelpoint train`, where no configuration is given.")
     ] = "builtin",
     seed: Annotated[int, typer.Option(min=0, help="The seed, where no configuration is given.")] = 0,
+    accept: Annotated[
+        list[str] | None, typer.Option(help="A kind of finding that does not refuse the input; once for each.")
+    ] = None,
     clusters: Annotated[
         bool,
         typer.Option("--clusters", help="Only show the clusters that the policy makes without the fast model."),
@@ -52,6 +55,9 @@ def plan(
 ) -> None:
     """Read every launch once, predict, and fix the first sample; forecast runs at several budgets.
 
+    Names what is wrong with the traces, as `kernelpoint check` does. Exit codes: 3 the input is refused; 4 the error budget
+    cannot be met, because too many traces cannot be read.
+
     The plan also enters the cache, where a run of the same list, GPU, policy and seed finds it.
 
     Example: kernelpoint plan traces/kernelslist.g -o run.kpplan --config kernelpoint.yaml --gpu gpgpusim.config
@@ -64,6 +70,7 @@ def plan(
     if output is not None and (not output.parent.is_dir() or output.is_dir()):
         raise ConfigError(f"--output: cannot write {output}; give a file in a folder that exists")
     settings = load_config(config) if config else options(policy, profile, checkpoint, seed)
+    settings = settings.model_copy(update={"accept": [*settings.accept, *(accept or [])]})
     if clusters:
         settings = settings.model_copy(update={"fast_model": "off"})
     made = made_plan(traces, settings, gpu or [], "`profile:`" if config else "--profile", workers, cluster)

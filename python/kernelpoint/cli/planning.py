@@ -8,10 +8,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+import typer
 
 from kernelpoint.api import Plan
 from kernelpoint.cli.console import Console
 from kernelpoint.config import Config, parse_config
+from kernelpoint.errors import BudgetError
 from kernelpoint.estimation import Engine
 from kernelpoint.pages.numbers import percent
 from kernelpoint.pages.tables import Column, Row, Table, write_csv
@@ -38,7 +40,9 @@ def made_plan(
     """The plan of a list, made by workers where they were asked for."""
     say = Console(stderr=True).print
     with _pool(workers, cluster, say) as pool:
-        return Plan.from_config(traces, settings, gpu, say, option, pool)
+        return Plan.from_config(
+            traces, settings, gpu, say, option, pool, Console(soft_wrap=True, highlight=False).print
+        )
 
 
 @contextlib.contextmanager
@@ -74,6 +78,13 @@ def save(made: Plan, output: Path, settings: Config, named_gpu: bool) -> None:
         f"{output}: {len(made.design.labels):,} launches, {len(made.stream_hashes):,} instruction sequences, {clusters}"
         f"{made.design.label_count:,} strata; the first pass simulates {drawn:,} launches"
     )
+    lost, wanted = len(made.broken) / len(made.design.labels), settings.error_budget.relative_error
+    if lost > wanted:
+        stdout.print(
+            f"the error budget of {percent(wanted)} cannot be met: {len(made.broken):,} of {len(made.design.labels):,} "
+            f"launches ({percent(lost)}) cannot be read"
+        )
+        raise typer.Exit(BudgetError.exit_code)
     for line in sentences(made.forecast, len(made.design.labels), time.process_time()):
         stdout.print(line)
 

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
+from kernelpoint.admission import admitted_profile, check_kinds, kinds
 from kernelpoint.cli.console import Console
 from kernelpoint.config import Config, load_config, parse_config
 from kernelpoint.errors import ConfigError
 from kernelpoint.planning.selecting import draw
-from kernelpoint.profiles import read_profile
 from kernelpoint.progress import telling
 from kernelpoint.selection import Census, forecast, read_census, tracers, write_output
 from kernelpoint.selection.join import join_lists
@@ -41,6 +41,9 @@ def select(
     tracer: Annotated[
         str | None, typer.Option(help="accelsim or macsim: whose numbers the launches of a profile have.")
     ] = None,
+    accept: Annotated[
+        list[str] | None, typer.Option(help="A kind of finding that does not refuse the input; once for each.")
+    ] = None,
     join: Annotated[
         bool, typer.Option(help="Choose nothing: write one list, with links to the traces of several tracer runs.")
     ] = False,
@@ -68,12 +71,15 @@ def select(
     if twice := sorted({stem for stem in stems if stems.count(stem) > 1}):
         raise ConfigError(f"{twice[0]}: two censuses have this name, and so would their folders; rename one")
     settings = load_config(config) if config else _options(relative_error, seed)
+    check_kinds(accept or (), kinds(), "--accept")
+    settings = settings.model_copy(update={"accept": [*settings.accept, *(accept or ())]})
     for path in census:
         with telling(f"reading {path.name}", console.print):
-            counted = read_census(path, tracer, console.print)
+            counted = read_census(path, tracer, console.print, settings.accept)
         if profile is not None:
             with telling(f"reading {profile.name}", console.print):
-                counted = counted.with_times_of(read_profile(profile), console.print)
+                times = admitted_profile(profile, settings.accept, console.print, prefix="")
+                counted = counted.with_times_of(times, console.print, settings.accept)
         folder = output if len(census) == 1 else output / path.stem
         _select(counted, settings, spare, folder, console)
 

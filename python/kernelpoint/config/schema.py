@@ -281,6 +281,13 @@ class Config(Section):
             "`model`: from the fast model, for policies that need times"
         ),
     ] = None
+    accept: Annotated[
+        list[Text],
+        Field(
+            description="kinds of findings (`kernelpoint check`) that neither refuse the input nor take its bound; the journal "
+            "names them"
+        ),
+    ] = []
     fast_model: Annotated[
         OrOff,
         Field(
@@ -352,6 +359,8 @@ class Config(Section):
         False
         """
         without: dict[str, Any] = {key: True for key in ("ranges", "results_from") if getattr(self, key) is None}
+        if not self.accept:
+            without["accept"] = True
         budget = self.error_budget
         without["error_budget"] = {name for name in ("further", "ranges") if not getattr(budget, name)}
         without["replay"] = {

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
+from kernelpoint.admission import admitted_profile, admitted_rows, check_kinds, kinds
 from kernelpoint.errors import ConfigError, JournalError, ProfileError
 from kernelpoint.fast_model import Configuration, configuration_for, predict
 from kernelpoint.fast_model.configuration import configuration_of_host
 from kernelpoint.journal import load_run
-from kernelpoint.profiles import Profile, matched_rows, read_profile
+from kernelpoint.profiles import Profile
 from kernelpoint.progress import Log
 from kernelpoint.traces import launch_paths, read_trace_list
 from kernelpoint.workload import aligned, fingerprint, named
@@ -81,7 +82,7 @@ def load_workload(request: Request, communication: bool, log: Log) -> Workload:
     if request.truth is None:
         read = _simulated(str(request.traces), configuration_of_host(str(request.host)), log)
     else:
-        read = read_profile(request.truth, request.device)
+        read = admitted_profile(request.truth, request.accept, log, request.device)
     truth = read if communication else read.without_communication()
     notes = [f"{count:,} x {what} left out" for what, count in truth.left_out.items()]
     results = truth.time
@@ -178,7 +179,7 @@ def _other_profile(request: Request, truth: Profile, paths: tuple[str, ...], com
     if path.startswith(HOST):
         full = _simulated(str(request.traces), configuration_of_host(path.removeprefix(HOST)), log)
         return full.take(_rows(read_trace_list(str(request.traces)).paths, paths))
-    profile = read_profile(path)
+    profile = admitted_profile(path, request.accept, log)
     profile = profile if communication else profile.without_communication()
     if profile.traces and truth.traces:
         rows = {Path(name).name: row for row, name in enumerate(profile.traces)}
@@ -186,14 +187,14 @@ def _other_profile(request: Request, truth: Profile, paths: tuple[str, ...], com
     if profile.size == truth.size and profile.names == truth.names and (profile.name_ids == truth.name_ids).all():
         return profile
     if paths:
-        return aligned(profile, paths, log)
-    matched = matched_rows(profile, truth.launches, lambda line: log(f"kernelpoint: {line}"))
+        return aligned(profile, paths, log, request.accept)
+    matched = admitted_rows(profile, truth.launches, request.accept, lambda line: log(f"kernelpoint: {line}"))
     return profile.take(matched).with_launches_of(truth)
 
 
 HOST = "host:"  # begins a profile that the embedded host makes
 MODEL = "model"  # the profile that the fast model makes
-KEYS = ("truth", "name", "traces", "profile", "host", "fast_model", "device", "latency")
+KEYS = ("truth", "name", "traces", "profile", "host", "fast_model", "device", "latency", "accept")
 
 
 @dataclass(frozen=True)
@@ -212,6 +213,7 @@ class Request:
             nearest shipped; `off`).
         device: GPU of the truth file.
         latency: cycles of each launch that no method can save, taken off for a second error.
+        accept: kinds of findings that are accepted, between +.
     """
 
     name: str
@@ -222,6 +224,7 @@ class Request:
     fast_model: str = "auto"
     device: int | None = None
     latency: float = 0.0
+    accept: tuple[str, ...] = ()
 
 
 def parse_request(text: str) -> Request:
@@ -254,7 +257,9 @@ def parse_request(text: str) -> Request:
     name = fields.get("name") or _name_of(fields.get("truth") or fields["traces"])
     request = {key: fields.get(key) for key in ("truth", "traces", "profile", "host")}
     fast_model = fields.get("fast_model", "auto")
-    return Request(name=name, device=device, latency=latency, fast_model=fast_model, **request)
+    accept = tuple(filter(None, fields.get("accept", "").split("+")))
+    check_kinds(accept, kinds(), f"--workload {text}: accept")
+    return Request(name=name, device=device, latency=latency, fast_model=fast_model, accept=accept, **request)
 
 
 def _name_of(path: str) -> str:

@@ -9,11 +9,13 @@ from kernelpoint import _native
 from kernelpoint.errors import ConfigError, TraceError
 from kernelpoint.files import read_regular
 from kernelpoint.progress import Log
+from kernelpoint.simulators import options_of, simulator
 
 Configuration = _native.fast_model.Configuration
 SHIPPED = Path(__file__).resolve().parents[1] / "host_configs"
 BASE = "v100"  # what a simulator's configuration leaves open is as in this one
 LARGEST_FILE = 1 << 20
+ARCHITECTURES = {"v100": 70, "rtx": 86}  # SASS versions of the packaged GPUs
 AMPERE = 80  # SASS version from which on the shipped GPU is rtx
 
 
@@ -79,6 +81,19 @@ def stated_by(gpu: Sequence[str]) -> dict[str, str]:
     texts = _texts(gpu)
     found = _native.fast_model.derive(texts, str(SHIPPED / f"{BASE}.yaml"))
     return {"simulator": found.simulator, "configuration": "\n".join(text for _, text in texts), "config_hash": ""}
+
+
+def architecture_of(simulator_name: str, configuration: str, config_hash: str) -> int:
+    """The architecture of the code that a simulated GPU is configured for, 70 for sm_70; 0 where nothing tells it.
+
+    Args: as stated_by returns them.
+
+    >>> architecture_of("kernelpoint-host", "", shipped("v100").hash)
+    70
+    """
+    if simulator_name == "kernelpoint-host":
+        return next((number for name, number in ARCHITECTURES.items() if shipped(name).hash == config_hash), 0)
+    return simulator(simulator_name).architecture(options_of(configuration))
 
 
 def configuration_for(

@@ -18,6 +18,7 @@ from kernelpoint.journal.records import AbortRecord as AbortRecord
 from kernelpoint.journal.records import DecisionRecord as DecisionRecord
 from kernelpoint.journal.records import DegradedRecord as DegradedRecord
 from kernelpoint.journal.records import EstimateRecord as EstimateRecord
+from kernelpoint.journal.records import FindingRecord as FindingRecord
 from kernelpoint.journal.records import FurtherValidationsRecord as FurtherValidationsRecord
 from kernelpoint.journal.records import HostRecord as HostRecord
 from kernelpoint.journal.records import KernelRecord as KernelRecord

@@ -86,6 +86,24 @@ Estimates = dict[str, EstimateRecord]
 
 
 @dataclass(slots=True)
+class FindingRecord:
+    """A finding of admission; see kernelpoint.admission.Finding. `outcome`: what it does unless it is accepted.
+
+    >>> FindingRecord("no-grid", "9 of 10 launches have no grid", "", 0.9, None, "none", "named", False).accepted
+    False
+    """
+
+    kind: str
+    what: str
+    place: str
+    launches: float
+    time: float | None
+    remedy: str
+    outcome: str
+    accepted: bool
+
+
+@dataclass(slots=True)
 class OpenLaunchRecord:
     """The unsimulated launch that needs the smallest multiple of its expected cost to break the error budget alone.
 
@@ -374,6 +392,7 @@ class SummaryRecord:
         bound_scope_reason: reason for a bound on the sampling error only.
         further: relative errors of further targets of the error budget, by counter or ratio, or `cycles of decode/*`.
         range_targets: estimates of those of ranges.
+        findings: of admission, in lists and traces.
     """
 
     launches: Count
@@ -412,6 +431,7 @@ class SummaryRecord:
     copied: Count | None = None
     further: dict[str, float] = field(default_factory=dict)
     range_targets: Estimates | None = None
+    findings: list[FindingRecord] = field(default_factory=list)
     type: Literal["summary"] = "summary"
 
 

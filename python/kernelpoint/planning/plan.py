@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelpoint.admission import Finding
 from kernelpoint.archive import read_archive, write_archive
 from kernelpoint.arguments import check, checked
 from kernelpoint.errors import ConfigError, PlanError, shown
@@ -35,6 +36,7 @@ class Plan:
         stream_map: float32 [S, 2], where each stream lies on a map of the embeddings, or None.
         stream_counts: int64 [S, 9], work of one launch of each stream, columns as in traces.scan.COUNTS, or None.
         forecast: what runs at several error budgets are expected to take, where that was asked for.
+        findings: of admission, in its traces (admission.Finding); versions: SASS version of their code -> launches.
         known_counts: counts of every launch that are known without traces, by name, int64 [N]; not kept in the file.
         files: which files it was made from (fingerprint, `here`); not kept in the file.
         unread: why traces could not be opened or read when it was made, though another try may; not kept in the file.
@@ -50,6 +52,8 @@ class Plan:
     stream_map: np.ndarray | None = None
     stream_counts: np.ndarray | None = None
     forecast: list[Forecast] = field(default_factory=list)
+    findings: tuple[Finding, ...] = ()
+    versions: dict[int, int] = field(default_factory=dict)
     known_counts: Mapping[str, np.ndarray] = field(default_factory=dict)
     files: str = ""
     unread: tuple[str, ...] = ()
@@ -127,6 +131,8 @@ class Plan:
             "stream_names": self.stream_names,
             "predictions": list(predictions),
             "forecast": [asdict(one) for one in self.forecast],
+            "findings": [one.record() for one in self.findings],
+            "versions": {str(version): count for version, count in self.versions.items()},
         }
         try:
             write_archive(path, about, arrays)
@@ -175,6 +181,8 @@ class Plan:
             stream_hashes=hashes,
             stream_names=names,
             forecast=[Forecast(**one) for one in about["forecast"]],
+            findings=tuple(Finding.of(one) for one in about["findings"]),
+            versions={int(version): int(count) for version, count in about["versions"].items()},
             **streams,
         )
 

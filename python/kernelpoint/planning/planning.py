@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kernelpoint import __version__
+from kernelpoint.admission import Listed, findings_of, versions_of
 from kernelpoint.config import Config
 from kernelpoint.errors import PlanError
 from kernelpoint.estimation import AssistedDesign, Design
@@ -96,8 +97,9 @@ class Planning:
         design = design_of(self.policy(self.config), population)
         embeddings, planned_from_traces = population.embeddings, population.scan is not None
         scan = population.scan if planned_from_traces else _scan_for_counts(population, design, log)
+        seen = _seen(population, scan, log)
         if scan is None:
-            return Plan(design, self.origin, unread=population.unread, files=files)
+            return Plan(design, self.origin, unread=population.unread, files=files, **seen)
         if scan.errors and planned_from_traces:
             design = design.without(np.array(sorted(scan.errors)))
         return Plan(
@@ -110,8 +112,20 @@ class Planning:
             stream_counts=scan.stream_counts(),
             stream_map=None if embeddings is None else _principal_plane(embeddings),
             files=files,
+            **seen,
             unread=tuple(dict.fromkeys((*population.unread, *passing(scan.errors.values())))),
         )
+
+
+def _seen(population: Population, scan: ScanTable | None, log: Log) -> dict[str, Any]:
+    """What admission finds in the traces, as arguments of Plan."""
+    if scan is None and population.has_traces:
+        scan = scan_launches(
+            population.paths, progress=WorkProgress("reading", "traces", log), log=log, pool=population.pool
+        )
+    if scan is None:
+        return {}
+    return {"findings": tuple(findings_of(Listed((), population.paths, scan=scan))), "versions": versions_of(scan)}
 
 
 def plan_for(

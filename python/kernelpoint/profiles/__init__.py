@@ -5,8 +5,11 @@ lists kernel
 launches of one GPU in program order:
 
 - copies and memsets are no kernel launches: every reader leaves them out and counts them in `Profile.left_out`;
-- kernels of NCCL wait for other GPUs, so their times say little about themselves. Readers keep them, because they are
+- kernels of communication wait for other GPUs, so their times say little about themselves. Readers keep them, because they are
   launches like any other; `Profile.without_communication` drops them, and `kernelpoint compare` does so unless told not to.
+
+Readers judge nothing: what a file shows of its own soundness is in `Profile.remarks`, and `kernelpoint.admission` says what
+follows from it.
 """
 
 from kernelpoint.profiles.builder import ProfileBuilder as ProfileBuilder
@@ -20,7 +23,7 @@ from kernelpoint.profiles.format import TextFormat as TextFormat
 from kernelpoint.profiles.format import open_decompressed as open_decompressed
 from kernelpoint.profiles.matching import Matching as Matching
 from kernelpoint.profiles.matching import match as match
-from kernelpoint.profiles.matching import matched_rows as matched_rows
 from kernelpoint.profiles.profile import Launches as Launches
 from kernelpoint.profiles.profile import Profile as Profile
+from kernelpoint.profiles.profile import Remark as Remark
 from kernelpoint.profiles.read import read_profile as read_profile

@@ -9,9 +9,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kernelpoint.errors import ProfileError
-from kernelpoint.profiles.profile import UNKNOWN, Profile
+from kernelpoint.profiles.profile import UNKNOWN, Profile, Remark
 
 LARGEST = 2**63 - 1
+# Columns of whole numbers of a launch.
+_ORDER, _START, _DEVICE, _PROCESS, _NODE, _COLUMNS = 11, 10, 12, 13, 14, 15
+
+GRAPH_HINT = "; CUDA graphs are recorded as one block each: record their kernels with --cuda-graph-trace=node (nsys)"
 
 
 class ProfileBuilder:
@@ -29,14 +33,27 @@ class ProfileBuilder:
         self.source = source
         self.left_out: dict[str, int] = {}
         self._names: dict[str, int] = {}
-        self._integers = array("q")  # name, grid, block, registers, shared memory, stream, start, order, device
+        self.remarks: dict[str, Remark] = {}
+        self._integers = array("q")  # name, grid, block, registers, shared memory, stream, start, order, device, ...
         self._duration = array("d")
         self._counters: dict[str, array[float]] = {}
         self._traces: list[str] = []
 
-    def leave_out(self, what: str) -> None:
-        """Count a record that is no kernel launch."""
-        self.left_out[what] = self.left_out.get(what, 0) + 1
+    def __len__(self) -> int:
+        return len(self._duration)
+
+    def leave_out(self, what: str, count: int = 1) -> None:
+        """Count records that are no kernel launch."""
+        self.left_out[what] = self.left_out.get(what, 0) + count
+
+    def remark(self, kind: str, launches: int, time: float = 0.0, place: str = "") -> None:
+        """Note what the file shows of its own soundness; see Remark. Remarks of one kind add up.
+
+        Args:
+            launches: how many it concerns; time: their nanoseconds, where known; place: of the first.
+        """
+        before = self.remarks.get(kind, Remark(0, 0.0, place))
+        self.remarks[kind] = Remark(before.launches + launches, before.time + time, before.place)
 
     def add(
         self,
@@ -50,12 +67,17 @@ class ProfileBuilder:
         duration: float = math.nan,
         order: int = 0,
         device: int = 0,
+        process: int = UNKNOWN,
+        graph_node: int = UNKNOWN,
         counters: Mapping[str, float] | None = None,
         trace: str = "",
     ) -> None:
-        """One launch. Times in ns. `order` sorts the launches, then `start`, then the order of the file."""
+        """One launch. Times in ns. `process`, then `order` sort the launches, then `start`, then the order of the file.
+
+        `graph_node`: the number of a node of a CUDA graph, where the launch is one.
+        """
         name_id = self._names.setdefault(name, len(self._names))
-        row = (name_id, *grid, *block, registers, shared_memory, stream, start, order, device)
+        row = (name_id, *grid, *block, registers, shared_memory, stream, start, order, device, process, graph_node)
         if max(row) > LARGEST or min(row) < -LARGEST:
             raise ProfileError(
                 f"{self.source}: launch {len(self._duration)} ({name[:60]!r}): a number beyond 64 bits: {max(row)}"
@@ -75,9 +97,9 @@ class ProfileBuilder:
         Raises:
             ProfileError: no kernel launch, or launches of several GPUs and none is named.
         """
-        table = np.frombuffer(self._integers, dtype=np.int64).reshape(-1, 13)
-        rows = self._rows_of(device, table[:, 12])
-        rows = rows[np.lexsort((table[rows, 10], table[rows, 11]))]
+        table = np.frombuffer(self._integers, dtype=np.int64).reshape(-1, _COLUMNS)
+        rows = self._rows_of(device, table[:, _DEVICE])
+        rows = rows[np.lexsort((table[rows, _START], table[rows, _ORDER], table[rows, _PROCESS]))]
         count = len(self._duration)
         return Profile(
             source=self.source,
@@ -88,7 +110,7 @@ class ProfileBuilder:
             registers=table[rows, 7],
             shared_memory=table[rows, 8],
             stream=table[rows, 9],
-            start=table[rows, 10],
+            start=table[rows, _START],
             duration=np.array(self._duration)[rows],
             counters={
                 name: np.array([*column, *[math.nan] * (count - len(column))])[rows]
@@ -96,12 +118,17 @@ class ProfileBuilder:
             },
             traces=tuple(self._traces[row] for row in rows) if any(self._traces) else (),
             left_out=dict(self.left_out),
+            remarks=dict(self.remarks),
+            calls=table[rows, _ORDER],
+            processes=_unless_uniform(table[rows, _PROCESS]),
+            graph_nodes=_unless_uniform(table[rows, _NODE]),
         )
 
     def _rows_of(self, device: int | None, devices: np.ndarray) -> np.ndarray:
         if not len(devices):
             found = ", ".join(f"{count} x {what}" for what, count in self.left_out.items()) or "nothing"
-            raise ProfileError(f"{self.source}: no kernel launch found (besides: {found})")
+            hint = GRAPH_HINT if any("graph" in what for what in self.left_out) else ""
+            raise ProfileError(f"{self.source}: no kernel launch found (besides: {found}){hint}")
         there = np.unique(devices)
         if device is None and len(there) > 1:
             raise ProfileError(
@@ -112,3 +139,8 @@ class ProfileBuilder:
                 f"{self.source}: no launch of GPU {device}; there are launches of {', '.join(map(str, there))}"
             )
         return np.flatnonzero(devices == (there[0] if device is None else device))
+
+
+def _unless_uniform(values: np.ndarray) -> np.ndarray | None:
+    """A column, or None where all launches have the same."""
+    return None if not len(values) or (values == values[0]).all() else values

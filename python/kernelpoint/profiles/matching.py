@@ -7,12 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelpoint.errors import ProfileError
 from kernelpoint.profiles.names import base_key, full_key
 from kernelpoint.profiles.profile import Launches, Profile
-from kernelpoint.progress import Log
 
-MATCHED_SHARE = 0.5  # of the launches (of the rows where there are fewer) that have to match
 MOST_EDITS = 2000  # launches missing on either side up to which the order is matched; it costs their square
 
 
@@ -25,6 +22,7 @@ class Matching:
         extra: int64 [..], rows of the profile that belong to no launch.
         how: "order" (the longest common subsequence) or "occurrence" (the k-th launch of a kind with the k-th).
         by_base: launches matched by function name alone, because template arguments are written differently.
+        replays: True if the profile shows replays of CUDA graphs.
 
     Example:
         >>> matching = Matching(rows=np.array([0, -1, 1]), extra=np.array([2]), how="order", by_base=0)
@@ -36,6 +34,7 @@ class Matching:
     extra: np.ndarray
     how: str
     by_base: int
+    replays: bool = False
 
     @property
     def matched(self) -> int:
@@ -61,31 +60,7 @@ class Matching:
         return lines
 
 
-def matched_rows(profile: Profile, launches: Launches, log: Log) -> np.ndarray:
-    """Row of a profile for each launch, int64 [N]; -1 where there is none. `log` gets the sentences on the matching.
-
-    Raises:
-        ProfileError: fewer than half of the launches, or of the profile's rows where it has fewer, have a counterpart.
-
-    >>> from kernelpoint.profiles.builder import ProfileBuilder
-    >>> builder = ProfileBuilder("times.csv")
-    >>> builder.add("gemm", (1, 1, 1), (32, 1, 1))
-    >>> matched_rows(builder.finish(), Launches(["gemm"], np.array([[1, 1, 1]]), np.array([[32, 1, 1]])), print).tolist()
-    times.csv: 1 of 1 launches are in the profile, matched by order
-    [0]
-    """
-    matching = match(profile, launches)
-    for sentence in matching.sentences():
-        log(f"{profile.source}: {sentence}")
-    if matching.matched < MATCHED_SHARE * min(launches.size, profile.size):
-        raise ProfileError(
-            f"{profile.source}: only {matching.matched:,} of the {launches.size:,} launches are in this file; it seems to be "
-            f"of another workload (it has {profile.size:,} launches, the first is {profile.name(0)!r})"
-        )
-    return matching.rows
-
-
-def match(profile: Profile, launches: Launches) -> Matching:
+def match(profile: Profile, launches: Launches, replays: bool = False) -> Matching:
     """Give every launch its row of the profile.
 
     Two launches are of a kind when name, grid and block agree; names are compared as `names.full_key` writes them, so
@@ -119,7 +94,7 @@ def match(profile: Profile, launches: Launches) -> Matching:
     if rows is None:
         rows, how = _by_occurrence(a, b), "occurrence"
     extra = np.setdiff1d(np.arange(len(b)), rows)
-    return Matching(rows, extra, how, int((np.array(renamed, dtype=bool) & (rows >= 0)).sum()))
+    return Matching(rows, extra, how, int((np.array(renamed, dtype=bool) & (rows >= 0)).sum()), replays)
 
 
 def _codes(

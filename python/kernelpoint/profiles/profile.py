@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from kernelpoint.errors import ProfileError
+from kernelpoint.profiles.communication import communication
 
 UNKNOWN = -1
 
@@ -55,6 +56,22 @@ class Launches:
 
 
 @dataclass(frozen=True)
+class Remark:
+    """What a file shows of its own soundness.
+
+    Attributes:
+        launches: how many it concerns; time: their nanoseconds, 0 where unknown; place: of the first, for messages.
+
+    >>> Remark(50, 45e6, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE").launches
+    50
+    """
+
+    launches: int
+    time: float = 0.0
+    place: str = ""
+
+
+@dataclass(frozen=True)
 class Profile:
     """Launches of one GPU in program order, one row each.
 
@@ -72,6 +89,11 @@ class Profile:
         counters: float64 [N] by name, as their source calls them; `cycles` for simulations; nan where unknown.
         traces: trace file of each launch, where the source names it.
         left_out: kinds of rows that are no kernel launches, with their numbers.
+        remarks: what the file shows of its own soundness, by kind (kernelpoint.admission has the kinds).
+        calls: int64 [N], the number of the call that launched each; the nodes of one replay of a graph share it. Empty where
+            unknown.
+        processes: int64 [N], the process of each launch; None where there is one.
+        graph_nodes: int64 [N], the node of a CUDA graph that each launch is, -1 for none; None where no launch is one.
 
     >>> from kernelpoint.profiles.builder import ProfileBuilder
     >>> builder = ProfileBuilder("example")
@@ -96,6 +118,10 @@ class Profile:
     traces: tuple[str, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
     keys: np.ndarray | None = None
+    remarks: Mapping[str, Remark] = field(default_factory=dict)
+    calls: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    processes: np.ndarray | None = None
+    graph_nodes: np.ndarray | None = None
 
     @property
     def size(self) -> int:
@@ -172,15 +198,25 @@ class Profile:
             traces=tuple(self.traces[row] if row >= 0 else "" for row in rows) if self.traces else (),
             left_out=self.left_out,
             keys=None if self.keys is None else pick(self.keys, UNKNOWN),
+            remarks=self.remarks,
+            calls=pick(self.calls, UNKNOWN) if len(self.calls) else self.calls,
+            processes=None if self.processes is None else pick(self.processes, UNKNOWN),
+            graph_nodes=None if self.graph_nodes is None else pick(self.graph_nodes, UNKNOWN),
         )
 
+    @cached_property
+    def communication(self) -> np.ndarray:
+        """object [N]: the library of communication that each launch belongs to; empty for launches that compute."""
+        return np.array([communication(name) for name in self.names] or [""], dtype=object)[self.name_ids]
+
     def without_communication(self) -> Profile:
-        """Without the kernels of NCCL; `left_out` says how many there were."""
-        communicates = np.array(["nccl" in name.lower() for name in self.names], dtype=bool)[self.name_ids]
-        if not communicates.any():
+        """Without kernels of communication; `left_out` says how many there were of each library."""
+        families, counts = np.unique(self.communication[self.communication != ""].astype(str), return_counts=True)
+        if not len(families):
             return self
-        kept = self.take(np.flatnonzero(~communicates))
-        return replace(kept, left_out={**self.left_out, "NCCL kernel": int(communicates.sum())})
+        kept = self.take(np.flatnonzero(self.communication == ""))
+        dropped = {f"{family} kernel": int(count) for family, count in zip(families, counts, strict=True)}
+        return replace(kept, left_out={**self.left_out, **dropped})
 
     def without_results(self, counters: Collection[str] = ()) -> Profile:
         """The profile without times: names, shapes and instruction counts.

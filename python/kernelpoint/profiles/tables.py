@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections.abc import Iterator
 from typing import TextIO
 
@@ -11,6 +12,7 @@ from kernelpoint.errors import ProfileError
 from kernelpoint.profiles.profile import UNKNOWN
 
 Row = dict[str, str]
+_THOUSANDS = re.compile(r"-?\d{1,3}(,\d{3})+(\.\d*)?(e[-+]?\d+)?")
 
 
 def rows_of(file: TextIO, source: str) -> Iterator[tuple[int, Row]]:
@@ -30,12 +32,20 @@ def rows_of(file: TextIO, source: str) -> Iterator[tuple[int, Row]]:
 
 
 def number(text: str, where: str, allow_empty: bool = False) -> float:
-    """A number of a table, with or without thousands separators.
+    """A number of a table, with or without commas between thousands.
+
+    Raises:
+        ProfileError: it is none, or has its comma elsewhere: a decimal comma would make 545 of 5,45.
 
     >>> number("1,234.5", "x:1")
     1234.5
     """
     text = text.strip()
+    if "," in text and not _THOUSANDS.fullmatch(text):
+        raise ProfileError(
+            f"{where}: {text[:60]!r} has a comma that is not between thousands; decimal commas are read where semicolons "
+            "separate the fields: else export the table again with LC_ALL=C"
+        )
     if allow_empty and text in ("", "n/a", "nan"):
         return math.nan
     try:
@@ -47,26 +57,13 @@ def number(text: str, where: str, allow_empty: bool = False) -> float:
     return value
 
 
-def microseconds(text: str, where: str) -> int:
-    """Microseconds as text in ns, to the last digit: clocks have more digits than a float.
-
-    >>> microseconds("1661203462600478.25", "x:1")
-    1661203462600478250
-    """
-    whole, _, part = text.strip().partition(".")
-    if not whole.lstrip("-").isdigit() or (part and not part.isdigit()):
-        return round(number(text, where) * 1000)
-    nanoseconds = int(whole) * 1000 + round(int((part + "000000")[:6]) / 1000)
-    return nanoseconds
-
-
 def shape(text: str, where: str) -> tuple[int, int, int]:
     """Three sizes as profilers write them.
 
-    >>> shape("88497x1x1", "x:1"), shape("(128, 1, 1)", "x:1"), shape("7", "x:1")
-    ((88497, 1, 1), (128, 1, 1), (7, 1, 1))
+    >>> shape("88497x1x1", "x:1"), shape("(128, 1, 1)", "x:1"), shape("  64    1    1", "x:1"), shape("7", "x:1")
+    ((88497, 1, 1), (128, 1, 1), (64, 1, 1), (7, 1, 1))
     """
-    parts = text.strip().strip("()[]").replace(",", "x").split("x")
+    parts = text.strip().strip("()[]").replace(",", " ").replace("x", " ").split()
     try:
         sizes = [int(part) for part in parts if part.strip()]
     except ValueError:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from kernelpoint.admission import admitted_rows, kinds
 from kernelpoint.errors import ProfileError
-from kernelpoint.profiles import Launches, Profile, matched_rows
+from kernelpoint.profiles import Launches, Profile
 from kernelpoint.profiles.format import NOT_THIS, Beginning, ProfileFormat
 from kernelpoint.progress import Log
 
@@ -78,5 +79,5 @@ def matched(paths: Sequence[str], profile: Profile, launches: Launches, log: Log
                 f"{profile.source}: {profile.size:,} launches; the run has {launches.size:,}, and nothing to match them by"
             )
         return list(paths)
-    rows = matched_rows(profile, launches, lambda line: log(f"kernelpoint: ranges: {line}"))
+    rows = admitted_rows(profile, launches, kinds(), lambda line: log(f"kernelpoint: ranges: {line}"))
     return [paths[row] if row >= 0 else "" for row in rows.tolist()]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernelpoint.admission import admitted_profile, admitted_rows
 from kernelpoint.errors import ConfigError, ProfileError
-from kernelpoint.profiles import Profile, matched_rows, read_profile
+from kernelpoint.profiles import Profile
 from kernelpoint.profiles.format import NOT_THIS, beginning_of
 from kernelpoint.progress import Log
 from kernelpoint.simulators import DEFAULT, Tracer, simulators
@@ -48,14 +50,14 @@ class Census:
         """The tracer's number of launch 0."""
         return self.tracer.first
 
-    def with_times_of(self, profile: Profile, log: Log) -> Census:
+    def with_times_of(self, profile: Profile, log: Log, accepted: Collection[str] = ()) -> Census:
         """The census with the times and counters of a profile, matched along sequences of name, grid and block.
 
         Raises:
-            ProfileError: it is of another program; see profiles.matched_rows.
+            ProfileError: it is of another program; see admission.admitted_rows.
         """
         ours = self.launches
-        rows = matched_rows(profile, ours.launches, log)
+        rows = admitted_rows(profile, ours.launches, accepted, log)
         return Census(profile.take(rows).with_launches_of(ours), self.simulator)
 
 
@@ -68,7 +70,7 @@ def tracers() -> dict[str, Tracer]:
     return {one.name: one.tracer for one in simulators() if one.tracer is not None}
 
 
-def read_census(path: Path, tracer: str | None, log: Log) -> Census:
+def read_census(path: Path, tracer: str | None, log: Log, accepted: Collection[str] = ()) -> Census:
     """Read a launch census, or a profile in its place.
 
     Args:
@@ -103,7 +105,7 @@ def read_census(path: Path, tracer: str | None, log: Log) -> Census:
         )
     if found is not None and tracer not in (None, found):
         raise ConfigError(f"--tracer: got {tracer!r}; {path} is a census of {found}'s tracer")
-    profile = read_profile(path)
+    profile = admitted_profile(path, accepted, log, prefix="")
     if found is None:
         log(
             f"{path}: a profile stands for the census: launches get the tracer's numbers in the profile's order, which may "

@@ -38,7 +38,7 @@ from kernelpoint.session.recorder import Recorder, describe
 from kernelpoint.session.sample import Sample
 from kernelpoint.session.sampled_launches import MAX_ATTEMPTS, SampledLaunches
 from kernelpoint.session.setup import Setup
-from kernelpoint.session.statement import launches_records, look_record, range_records, summarise
+from kernelpoint.session.statement import launches_records, look_record, range_records, summarise, without_bounds
 from kernelpoint.session.validation import ReplayCheck, Validation, check_without_validation, needs_validation
 
 
@@ -218,7 +218,9 @@ class Loop:
         look = self.sample.take_look()
         self._recorder.write(look_record(self.sampled.pass_index, look))
         ranges = widths(self._setup.config, self.sample.ranges)
-        self._recorder.progress.looked(look, self.sampled.pass_index, self._setup.budget, ranges)
+        self._recorder.progress.looked(
+            look, self.sampled.pass_index, self._setup.budget, ranges, bool(self._setup.withdrawing)
+        )
 
     def _grow(self) -> bool:
         """Draw more where the budget is not met; True if launches are to be simulated."""
@@ -315,7 +317,10 @@ class Loop:
         """Record of each range, where the configuration names some; none where the summary states no estimate."""
         known = self._setup.ranges
         look = None if known is None or summary.estimate is None else self.sample.statement()
-        return [] if look is None or known is None else range_records(known, look, self.sample)
+        if look is None or known is None:
+            return []
+        records = range_records(known, look, self.sample)
+        return without_bounds(records) if self._setup.withdrawing else records
 
     def launches(self, summary: SummaryRecord) -> Iterator[LaunchesRecord]:
         """Estimates of every launch, before a summary that states one."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from math import nan
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -212,23 +213,28 @@ class Progress:
             self._work(self._wanted - left, self._wanted, note=note)
 
     def looked(
-        self, look: Look, pass_index: int, budget: ErrorBudget, ranges: Sequence[tuple[str, float, float]] = ()
+        self,
+        look: Look,
+        pass_index: int,
+        budget: ErrorBudget,
+        ranges: Sequence[tuple[str, float, float]] = (),
+        is_withdrawn: bool = False,
     ) -> None:
         """The bound at the end of a pass, on each target of the error budget; ranges: name, largest relative half-width and
-        error of each target that names ranges.
+        error of each target that names ranges; is_withdrawn: the run states no bound.
         """
         known = {**look.estimates, **look.ratios}
         texts = [
-            f"{name} {known[name].estimate:.6g} {_bound(known[name].relative_half_width, error)}"
+            f"{name} {known[name].estimate:.6g} {_bound(nan if is_withdrawn else known[name].relative_half_width, error)}"
             for name, error in budget.targets.items()
             if name in known
         ]
-        texts += [f"{name} {_bound(width, error)}" for name, width, error in ranges]
+        texts += [f"{name} {_bound(nan if is_withdrawn else width, error)}" for name, width, error in ranges]
         if not texts:
             return
         self._so_far = f"; so far {texts[0]}"
-        is_exact = all(text.endswith(EXACT) for text in texts)
-        place = "" if is_exact else f"; sampling error {'within' if look.met else 'beyond'} the error budget"
+        has_no_place = is_withdrawn or all(text.endswith(EXACT) for text in texts)
+        place = "" if has_no_place else f"; sampling error {'within' if look.met else 'beyond'} the error budget"
         self.say(f"pass {pass_index}: {', '.join(texts)}{place}")
 
 

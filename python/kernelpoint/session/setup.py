@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from kernelpoint import __version__
+from kernelpoint.admission import Finding, Listed, admit, check_kinds, findings_of, kinds, withdrawing
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import Design, Engine, ErrorBudget, Method
+from kernelpoint.fast_model.configuration import architecture_of
 from kernelpoint.fast_model.predictions import OF_TOTAL
 from kernelpoint.journal import HostRecord, RunRecord
 from kernelpoint.planning.frame import SamplingFrame, hash_design, strata_record
@@ -37,7 +39,7 @@ class Setup:
 
     frame: None where nobody knows the launches yet; ranges: of its launches, where the configuration names some; command: of
     the simulator, word by word, where it is known; is_full_run: every launch is simulated in program order, from the state that
-    the one before it left; earlier: results that are at hand.
+    the one before it left; findings: of admission; earlier: results that are at hand.
     """
 
     config: Config
@@ -49,7 +51,13 @@ class Setup:
     command: tuple[str, ...] = ()
     is_full_run: bool = False
     ranges: Ranges | None = None
+    findings: tuple[Finding, ...] = ()
     earlier: EarlierResults = field(default_factory=EarlierResults)
+
+    @property
+    def withdrawing(self) -> list[Finding]:
+        """Findings for which the run states no bound."""
+        return withdrawing(self.findings, self.config.accept)
 
     def record(self) -> RunRecord:
         """The journal's first record; launches that the host did not count stand as 0."""
@@ -98,8 +106,28 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
         ranges = ranges_for(config.ranges, frame.population, log)
     check_range_targets(config, policy, ranges)
     full = config.policy.name == "all" and config.replay.state == "real"
-    setup = Setup(config, host, policy, budget, policy.estimate_for(config), frame, is_full_run=full, ranges=ranges)
+    findings = () if frame is None else admitted(frame, config, host, log)
+    estimate = policy.estimate_for(config)
+    setup = Setup(config, host, policy, budget, estimate, frame, is_full_run=full, ranges=ranges, findings=findings)
     return setup if config.results_from is None else replace(setup, earlier=_earlier(setup, config.results_from, log))
+
+
+def admitted(frame: SamplingFrame, config: Config, host: HostInfo, log: Log) -> tuple[Finding, ...]:
+    """What admission finds in the lists and traces of a run, said once.
+
+    Raises:
+        AdmissionError: the run is refused; ConfigError: `accept` has a kind that no check has.
+    """
+    check_kinds(config.accept, kinds(), "accept")
+    lists = tuple(path for path in host.list_paths if path is not None)
+    architecture = architecture_of(host.simulator, host.configuration, host.config_hash)
+    paths, versions = frame.population.paths, frame.plan.versions
+    listed = Listed(
+        lists, paths, versions=versions, architecture=architecture, is_selection=config.selection is not None
+    )
+    findings = (*(findings_of(listed) if lists and paths else ()), *frame.plan.findings)
+    admit(findings, config.accept, log)
+    return findings
 
 
 def _earlier(setup: Setup, path: str, log: Log) -> EarlierResults:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, is_dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from kernelpoint.admission import Effect, Finding
 from kernelpoint.estimation import Estimate, Look, LookPart, Tree, subtotals
 from kernelpoint.journal import (
     EstimateRecord,
+    FindingRecord,
     KernelRecord,
     LaunchesRecord,
     LookRecord,
@@ -65,7 +67,7 @@ def summarise(
     estimated = len(sample.has_result) - sample.results
     bound_scope = _bound_scope(setup, checked, bounded, estimated)
     targets = {one.name: one.estimate for one in sample.ranges if one.estimate} if look else {}
-    return SummaryRecord(
+    summary = SummaryRecord(
         estimate=main.estimate,
         half_width=main.half_width,
         relative_half_width=main.relative_half_width,
@@ -85,7 +87,40 @@ def summarise(
         **_books(sampled),
         **_sentences(setup, sampled, checked, look, bound_scope),
         degraded=list(degraded),
+        findings=[_finding(one, setup.config.accept) for one in setup.findings],
     )
+    return _withdrawn(summary, setup.withdrawing) if setup.withdrawing else summary
+
+
+def _withdrawn(summary: SummaryRecord, reasons: Sequence[Finding]) -> SummaryRecord:
+    """The summary without a bound."""
+    summary.met, summary.bound, summary.bound_scope = False, "none", NOTHING
+    summary.bound_scope_reason = "; ".join(f"{one.kind}: {one.what}" for one in reasons)
+    return without_bounds(summary)
+
+
+def without_bounds(record: Any) -> Any:
+    """A record, with no half-width in it or in what it holds.
+
+    >>> without_bounds([EstimateRecord(9.0, half_width=1.0, relative_half_width=0.1)])[0].half_width is None
+    True
+    """
+    if isinstance(record, list):
+        return [without_bounds(one) for one in record]
+    if isinstance(record, dict):
+        return {name: without_bounds(one) for name, one in record.items()}
+    if not is_dataclass(record) or isinstance(record, type):
+        return record
+    parts = {part.name: without_bounds(getattr(record, part.name)) for part in fields(record) if part.init}
+    return replace(
+        record,
+        **{name: None if name in ("half_width", "relative_half_width") else part for name, part in parts.items()},
+    )
+
+
+def _finding(one: Finding, accepted: Sequence[str]) -> FindingRecord:
+    parts = one.kind, one.what, one.place, one.launches, one.time, one.remedy
+    return FindingRecord(*parts, one.outcome.value, one.kind in accepted and one.outcome is not Effect.NAMED)
 
 
 def _settings(setup: Setup) -> dict[str, Any]:
@@ -146,6 +181,7 @@ def _sentences(
         assumptions = [*look.assumptions, *filter(None, [checked.assumption])]
         warnings = [*look.warnings, *sampled.projections.warnings(), *sampled.sample.warnings()]
         warnings += _of_restarts(setup, sampled.restarts)
+    warnings += [one.sentence() for one in setup.findings]
     state = [f"{NOT_COVERED[0]}, and by how much is not known: {checked.reason}"] if sampling_only else []
     return {
         "bound_scope": bound_scope,

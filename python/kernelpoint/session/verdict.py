@@ -28,14 +28,15 @@ def verdict(summary: SummaryRecord) -> str:
 
 def _stated(summary: SummaryRecord) -> str:
     scope, width = summary.bound_scope, summary.relative_half_width
+    accepted = [one for one in summary.findings if one.accepted]
     if scope == EXACT and summary.restarts:
         times = "once" if len(summary.restarts) == 1 else f"{len(summary.restarts)} times"
         return f"every launch was simulated; the run was resumed {times}, which may move the total"
     if scope == EXACT:
         every = "every launch was simulated" if not summary.skipped else "one launch of each content was simulated"
-        return f"exact: {every}"
+        return f"{every}; accepted: {', '.join(one.kind for one in accepted)}" if accepted else f"exact: {every}"
     if width is None or scope == NOTHING:
-        return "no bound stated"
+        return "no bound stated" + (f" ({summary.bound_scope_reason})" if summary.bound_scope_reason else "")
     interval = f"+- {width_text(width, summary.relative_error)} % at {100 * summary.confidence:g} %"
     interval += "".join(f", {name} {_width(summary, name)}" for name in summary.further)
     if scope == TOTAL_ERROR:

@@ -99,12 +99,14 @@ class Simulator:
         configuration: stem of the file names of its configurations, where all have the same.
         costs: of a simulation, None where not known.
         tracer: None where it has none.
+        checks: of admission, for what it stops at or passes over.
         profile_formats: of its output and its tracer's census.
         has_validation_launches: True if a launch before the sampled one shows what replay misses.
         cores: None where the fast model stands for them.
         convert: writes traces of another simulator in its layout (source, output, level of compression, progress); lines for
             the user.
         launch_latency: constant cycles of each launch, by its options.
+        architecture: of the code that its options configure it for, 70 for sm_70; 0 where they do not tell it.
         clock: of the SMs in MHz, by its options; None where they do not tell it. sms: their number, as text.
         in_its_terms: its counters that are other sums of the fast model's or need its options, by predictions, options, and
             cycles without the constant latency.
@@ -119,11 +121,13 @@ class Simulator:
     configuration: str = ""
     costs: Costs | None = None
     tracer: Tracer | None = None
+    checks: tuple[Any, ...] = ()
     profile_formats: tuple[Any, ...] = ()
     has_validation_launches: bool = True
     cores: CoreModel | None = None
     convert: Callable[[Path, Path, int, ConversionProgress], list[str]] | None = None
     launch_latency: Callable[[Options], int] = lambda options: 0
+    architecture: Callable[[Options], int] = lambda options: 0
     clock: Callable[[Options], float | None] = lambda options: None
     sms: Callable[[Options], str] = lambda options: ""
     in_its_terms: Callable[[Counters, Options, np.ndarray], dict[str, np.ndarray]] = lambda *of: {}

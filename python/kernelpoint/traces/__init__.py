@@ -2,7 +2,9 @@
 
 from kernelpoint.traces.cache import ArtefactCache as ArtefactCache
 from kernelpoint.traces.cache import cache_folder as cache_folder
+from kernelpoint.traces.scan import DEFECTS as DEFECTS
 from kernelpoint.traces.scan import UNITS as UNITS
+from kernelpoint.traces.scan import Defects as Defects
 from kernelpoint.traces.scan import LaunchHeader as LaunchHeader
 from kernelpoint.traces.scan import LaunchShape as LaunchShape
 from kernelpoint.traces.scan import Scan as Scan

@@ -35,9 +35,18 @@ COUNTS = (
     "bytes",
     "unread_instructions",
 )
-# One trace: stream hash, hash of operand values, counts, instructions by unit.
+# Names of the defects of a trace, in the order of a record; see Defects.
+DEFECTS = ("zero_addresses", "missing_warps", "empty_warps", "missing_barriers", "repeated_ctas", "after_exit")
+# One trace: stream hash, hash of operand values, counts, instructions by unit, defects, architecture of its code.
 RECORD = np.dtype(
-    [("stream", "V16"), ("values", "V16"), ("counts", "<i8", (len(COUNTS),)), ("by_unit", "<i8", (len(UNITS),))]
+    [
+        ("stream", "V16"),
+        ("values", "V16"),
+        ("counts", "<i8", (len(COUNTS),)),
+        ("by_unit", "<i8", (len(UNITS),)),
+        ("defects", "<i8", (len(DEFECTS),)),
+        ("architecture", "<i8"),
+    ]
 )
 Dim3 = tuple[int, int, int]
 
@@ -72,9 +81,9 @@ class LaunchHeader:
         shape: kernel and layout.
         kernel_id: the tracer's number; a launch index is its position in the list instead.
         binary_version: compute capability, 70 for sm_70.
-        stream_id: CUDA stream.
+        stream_id: CUDA stream; old tracers print part of a pointer, which may be negative.
         shared_base, local_base: addresses of shared and local memory in the generic address space.
-        nvbit_version, tracer_version: of the trace's writer.
+        nvbit_version, tracer_version: of the trace's writer; empty and 0 where the header does not say.
 
     Example:
         >>> header = read_header("traces/kernel-1.traceg")
@@ -128,8 +137,33 @@ class Work:
 
 
 @dataclass(frozen=True)
+class Defects:
+    """What a sound trace does not contain. A simulator takes it without a word, and simulates another program.
+
+    Attributes:
+        zero_addresses: accesses to global memory whose first lane reads or writes address 0.
+        missing_warps: of those that the blocks have.
+        empty_warps: that execute nothing.
+        missing_barriers: warps that run code behind a barrier which other warps of their CTA met more often.
+        repeated_ctas: as many others are missing.
+        after_exit: instructions of lanes that have exited.
+
+    Example:
+        >>> scan_trace("traces/kernel-1.traceg").defects.missing_warps
+        0
+    """
+
+    zero_addresses: int
+    missing_warps: int
+    empty_warps: int
+    missing_barriers: int
+    repeated_ctas: int
+    after_exit: int
+
+
+@dataclass(frozen=True)
 class Scan:
-    """Header and work of a launch, and the hash of its address-free stream, 32 hexadecimal digits.
+    """Header, work and defects of a launch, and the hash of its address-free stream, 32 hexadecimal digits.
 
     Launches with the same instructions, strides, sectors and distances have equal hashes, whatever their buffers
     (plugin/native/trace/scan.h).
@@ -148,6 +182,7 @@ class Scan:
 
     header: LaunchHeader
     work: Work
+    defects: Defects
     stream: str
     unknown_opcodes: dict[str, int]
     store_data_left_out: int
@@ -182,6 +217,7 @@ def scan_trace(path: str | os.PathLike[str]) -> Scan:
     return Scan(
         header=header_from_native(scan.header),
         work=Work(**{name: getattr(work, name) for name in Work.__dataclass_fields__}),
+        defects=Defects(**{name: getattr(scan.defects, name) for name in DEFECTS}),
         stream=scan.stream,
         unknown_opcodes=scan.unknown_opcodes,
         store_data_left_out=scan.store_data_left_out,

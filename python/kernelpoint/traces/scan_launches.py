@@ -16,17 +16,17 @@ from kernelpoint import _native
 from kernelpoint.pool import Pool, pieces_of
 from kernelpoint.progress import Log, Progress
 from kernelpoint.traces.cache import ArtefactCache, key_of, opened
-from kernelpoint.traces.scan import COUNTS, RECORD, LaunchShape, shape_from_native
+from kernelpoint.traces.scan import COUNTS, DEFECTS, RECORD, LaunchShape, shape_from_native
 from kernelpoint.traces.scan_table import ScanTable
 
 CONTENT = f"content {_native.CONTENT_VERSION}"  # kinds of artefacts
-SCAN = f"scan {_native.STREAM_HASH_VERSION}"
+SCAN = f"scan {_native.STREAM_HASH_VERSION} {RECORD.itemsize}"
 CHUNK = 1024  # traces read here before what they showed is written to the cache
 MOST_FILES, MOST_BYTES = 256, 32 << 20  # of a piece that one worker reads
 UNCOMPARED = np.iinfo(np.uint64).max  # bytes of text of a trace whose content is not compared
 
 Scanned = tuple[bytes, LaunchShape]  # of RECORD, and the shape
-_counts = attrgetter(*COUNTS)
+_counts, _defects = attrgetter(*COUNTS), attrgetter(*DEFECTS)
 
 
 def scan_launches(
@@ -109,7 +109,9 @@ def read_chunk(files: Sequence[str], threads: int = 1, report: Callable[[int], N
             chunk.errors[i] = scan
             chunk.scans.append(None)
             continue
-        record[0] = bytes.fromhex(scan.stream), bytes.fromhex(scan.values), _counts(scan.work), scan.work.by_unit
+        hashes = bytes.fromhex(scan.stream), bytes.fromhex(scan.values)
+        found = _defects(scan.defects), scan.header.binary_version
+        record[0] = *hashes, _counts(scan.work), scan.work.by_unit, *found
         shape = shape_from_native(scan.header)
         chunk.scans.append((record.tobytes(), known.setdefault(shape, shape)))
         chunk.opcodes.update(scan.unknown_opcodes)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from kernelpoint.traces.scan import COUNTS, LaunchShape
+from kernelpoint.traces.scan import COUNTS, DEFECTS, LaunchShape
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +62,15 @@ class ScanTable:
     def by_unit(self) -> np.ndarray:
         """int64 [N, 10]: warp instructions by unit, columns as in UNITS."""
         return self.records["by_unit"][self.record_ids]
+
+    def defects(self, name: str) -> np.ndarray:
+        """int64 [N]: a defect of each launch's trace, by its name in scan.DEFECTS."""
+        return self.records["defects"][:, DEFECTS.index(name)][self.record_ids]
+
+    @property
+    def architectures(self) -> np.ndarray:
+        """int64 [N]: SASS version of each launch's code, 70 for sm_70; 0 where its trace cannot be used."""
+        return self.records["architecture"][self.record_ids]
 
     def stream_counts(self) -> np.ndarray:
         """int64 [S, 9]: counts of every stream's first launch, by stream id."""

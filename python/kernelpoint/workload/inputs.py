@@ -194,9 +194,9 @@ def with_profile(population: Population, config: Config, log: Log) -> Population
                 "or counters, or `model` with `fast_model: auto` and a list"
             )
         return replace(population, profile=found)
-    from kernelpoint.profiles import read_profile
+    from kernelpoint.admission import admitted_profile
 
-    profile = read_profile(config.profile)
+    profile = admitted_profile(config.profile, config.accept, log)
     if not population.paths:
         if profile.size != population.size:
             raise ProfileError(
@@ -204,4 +204,4 @@ def with_profile(population: Population, config: Config, log: Log) -> Population
                 "match them with"
             )
         return replace(population, profile=profile)
-    return replace(population, profile=aligned(profile, population.paths, log))
+    return replace(population, profile=aligned(profile, population.paths, log, config.accept))

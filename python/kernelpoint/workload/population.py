@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernelpoint.admission import admitted_rows
 from kernelpoint.errors import HostError, PolicyError, TraceError
 from kernelpoint.pool import Pool
-from kernelpoint.profiles import Launches, ProfileBuilder, matched_rows
+from kernelpoint.profiles import Launches, ProfileBuilder
 from kernelpoint.progress import Log
 from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.workload.fingerprint import Fingerprint, fingerprint
@@ -269,7 +271,7 @@ def launches_of_traces(paths: tuple[str, ...]) -> Launches:
     return Launches([r[0] for r in rows], np.array([r[1] for r in rows]), np.array([r[2] for r in rows]), paths)
 
 
-def aligned(profile: Profile, paths: tuple[str, ...], log: Log) -> Profile:
+def aligned(profile: Profile, paths: tuple[str, ...], log: Log, accepted: Collection[str] = ()) -> Profile:
     """A profile whose row i belongs to the trace `paths[i]`; `log` gets the rows and launches without a counterpart.
 
     A profile without names and shapes (a journal, the output of some simulators) is matched by position and gets them
@@ -287,7 +289,8 @@ def aligned(profile: Profile, paths: tuple[str, ...], log: Log) -> Profile:
     """
     if not any(profile.names) and profile.size == len(paths):
         return named(profile, paths)
-    return profile.take(matched_rows(profile, launches_of_traces(paths), lambda line: log(f"kernelpoint: {line}")))
+    launches = launches_of_traces(paths)
+    return profile.take(admitted_rows(profile, launches, accepted, lambda line: log(f"kernelpoint: {line}")))
 
 
 def named(profile: Profile, paths: tuple[str, ...]) -> Profile:

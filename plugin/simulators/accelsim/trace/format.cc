@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <unordered_map>
 
 #include "kernelpoint/names.hpp"
@@ -32,7 +33,7 @@ TraceList::Command read_copy(Lines& lines) {
 
 struct NumberedFile {
     uint64_t number;
-    std::string stem, name;  // kernel-7-ctx_0x1 of kernel-7-ctx_0x1.traceg.xz
+    std::string stem, context, name;  // kernel-7-ctx_0x1 and ctx_0x1 of kernel-7-ctx_0x1.traceg.xz
     bool operator<(const NumberedFile& other) const {
         return number != other.number ? number < other.number : name < other.name;
     }
@@ -50,13 +51,16 @@ bool parse_trace_name(const std::string& name, NumberedFile& file) {
     const size_t dot = name.find(".trace");
     if (!starts_with(name, "kernel-") || dot == std::string::npos) return false;
     const std::string ending = name.substr(dot);
-    if (ending != ".traceg" && ending != ".traceg.xz" && ending != ".traceg.zst" && ending != ".tracez") return false;
+    if (ending != ".traceg" && ending != ".traceg.xz" && ending != ".traceg.zst" && ending != ".traceg.gz" &&
+        ending != ".tracez")
+        return false;
     file.name = name;
     file.stem = name.substr(0, dot);
     std::string number = file.stem.substr(7);
     const size_t context = number.find('-');
     if (context != std::string::npos) {
         if (!starts_with(std::string_view(number).substr(context), "-ctx_0x")) return false;
+        file.context = number.substr(context + 1);
         number.resize(context);
     }
     number += '\n';
@@ -64,7 +68,22 @@ bool parse_trace_name(const std::string& name, NumberedFile& file) {
     return parse_decimal(p, file.number);
 }
 
-// Reads what Accel-Sim reads: lines that start with `MemcpyHtoD` or `kernel`; all others are ignored.
+// The name of the trace on a line of a list, relative to the list's folder; empty where the line names none. Accel-Sim
+// reads lines that start with `kernel`. Lines that name a trace in another way are read too: `./kernel-1.traceg`, or an
+// absolute path whose end lies in the list's folder, wherever that has moved since.
+std::string trace_on(std::string_view text, const std::string& folder) {
+    while (starts_with(text, "./")) text.remove_prefix(2);
+    std::string name(text);
+    NumberedFile file;
+    if (starts_with(text, "kernel")) return name;
+    if (!parse_trace_name(file_name(name), file) && !is_unprocessed(file_name(name))) return {};
+    if (text[0] != '/') return name;
+    for (size_t slash = 0; slash != std::string::npos; slash = name.find('/', slash + 1))
+        if (name_problem(name.substr(slash + 1)).empty() && is_file(folder + name.substr(slash + 1))) return name.substr(slash + 1);
+    return name;
+}
+
+// Launches and copies; lines of other commands are ignored.
 TraceList read_kernelslist(Lines& lines) {
     const std::string folder = folder_of(lines.path());
     TraceList list;
@@ -73,15 +92,17 @@ TraceList read_kernelslist(Lines& lines) {
         const std::string_view text = lines.text();
         if (starts_with(text, "MemcpyHtoD")) {
             list.commands.push_back(read_copy(lines));
-        } else if (starts_with(text, "kernel")) {
-            std::string trace = folder + std::string(text);
-            lines.require_name(std::string(text));
-            if (is_unprocessed(text)) lines.fail("the trace " + trace + " " + post_process);
+        } else if (const std::string name = trace_on(text, folder); !name.empty()) {
+            std::string trace = folder + name;
+            lines.require_name(name);
+            if (name[0] == '/')
+                lines.fail("the trace " + name + " lies outside the list's folder; put it, or a link to it, beside the list");
+            if (is_unprocessed(file_name(name))) lines.fail("the trace " + trace + " " + post_process);
             const auto [shared, added] = known.try_emplace(trace);
             if (added && !is_file(trace)) lines.fail("the trace " + trace + " does not exist");
             if (added) shared->second = std::move(trace);
             NumberedFile file;
-            const int64_t number = parse_trace_name(std::string(text), file) ? static_cast<int64_t>(file.number) : -1;
+            const int64_t number = parse_trace_name(file_name(name), file) ? static_cast<int64_t>(file.number) : -1;
             list.commands.push_back({TraceList::Kind::launch, shared->second, 0, 0, number});
             ++list.launches;
         }
@@ -104,12 +125,28 @@ Match match_traces(const FolderEntries& entries) {
     return match;
 }
 
-// These files by N, whether or not a list lies beside them.
+// Launches of several CUDA contexts are several programs: their numbers say nothing of each other.
+[[noreturn]] void fail_of_contexts(const std::string& folder, const std::set<std::string>& names) {
+    std::string all;
+    for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+    throw TraceError(folder, 0,
+                     "expected the launches of one process, found those of " + std::to_string(names.size()) +
+                         " CUDA contexts (" + all.substr(0, 400) +
+                         "); each is a program of its own: give the list of one of them (a kernelslist_ctx_...g)");
+}
+
+// A folder's list, or else its traces by N.
 TraceList list_traces(const std::string& folder, const FolderEntries& entries) {
-    if (std::find(entries.begin(), entries.end(), kListName) != entries.end()) {
-        Lines lines(folder + "/" + kListName);
+    std::set<std::string> lists;
+    for (const std::string& name : entries)
+        if (name == kListName || (starts_with(name, "kernelslist_ctx_") && ends_with(name, ".g"))) lists.insert(name);
+    if (lists.count(kListName) > 0) lists = {kListName};
+    if (lists.size() > 1) fail_of_contexts(folder, lists);
+    if (lists.size() == 1) {
+        Lines lines(folder + "/" + *lists.begin());
         return read_kernelslist(lines);
     }
+    std::set<std::string> contexts;
     std::vector<NumberedFile> files;
     std::string unprocessed;
     for (const std::string& name : entries) {
@@ -117,11 +154,13 @@ TraceList list_traces(const std::string& folder, const FolderEntries& entries) {
         if (parse_trace_name(name, file)) {
             const std::string problem = name_problem(name);
             if (!problem.empty()) throw TraceError(folder, 0, problem);
+            if (!file.context.empty()) contexts.insert(file.context);
             files.push_back(std::move(file));
         }
         if (is_unprocessed(name)) unprocessed = name;
     }
     if (files.empty()) throw TraceError(folder, 0, "the trace " + unprocessed + " " + post_process);
+    if (contexts.size() > 1) fail_of_contexts(folder, contexts);
     std::sort(files.begin(), files.end());
     TraceList list;
     for (size_t i = 0; i < files.size(); ++i) {
@@ -140,7 +179,7 @@ class AccelsimFormat : public TraceFormat {
 public:
     const char* name() const override { return "accelsim"; }
     const char* folder_content() const override {
-        return "a kernelslist.g, files kernel-N.traceg[.xz|.zst], kernel-N.tracez";
+        return "a kernelslist.g, files kernel-N.traceg[.gz|.xz|.zst], kernel-N.tracez";
     }
 
     Match match_launch(const std::string&) const override { return Match::possible; }

@@ -20,10 +20,18 @@ struct Field {
     }
 };
 
+inline bool parse_number(const char*& p, int64_t& number) {
+    return parse_signed(p, number);
+}
+template <typename Number>
+bool parse_number(const char*& p, Number& number) {
+    return parse_decimal(p, number);
+}
+
 template <typename Number>
 void read_number(Lines& lines, const Field& field, Number& number) {
     const char* p = field.value.data();
-    if (!parse_decimal(p, number) || !field.ends_behind(p))
+    if (!parse_number(p, number) || !field.ends_behind(p))
         lines.fail_expected("'-" + std::string(field.key) + " = ' and a decimal number that fits " +
                             std::to_string(8 * sizeof(Number)) + " bits");
 }
@@ -53,10 +61,32 @@ void read_dimensions(Lines& lines, const Field& field, Dim3& dimensions, const D
                             ")" + (count_limit == 1024 ? ", 1024 threads in all" : ""));
 }
 
-// Printable ASCII, as mangled names are; anything else is damage and could not be shown.
+// True if a text is UTF-8 without control characters.
+bool is_printable(std::string_view text) {
+    for (size_t i = 0; i < text.size(); ++i) {
+        const auto byte = [&](size_t at) { return at < text.size() ? static_cast<unsigned char>(text[at]) : 0u; };
+        const unsigned first = byte(i);
+        if (first < ' ' || first == 0x7f) return false;
+        if (first < 0x80) continue;
+        const size_t more = first >= 0xc2 && first < 0xe0   ? 1
+                            : first >= 0xe0 && first < 0xf0 ? 2
+                            : first < 0xf5                  ? 3
+                                                            : 0;
+        const bool is_control = first == 0xc2 && byte(i + 1) < 0xa0;
+        const bool is_long = (first == 0xe0 && byte(i + 1) < 0xa0) || (first == 0xf0 && byte(i + 1) < 0x90);
+        const bool is_none = (first == 0xed && byte(i + 1) > 0x9f) || (first == 0xf4 && byte(i + 1) > 0x8f);
+        if (first < 0xc2 || more == 0 || is_control || is_long || is_none) return false;
+        for (size_t next = 1; next <= more; ++next)
+            if ((byte(i + next) & 0xc0) != 0x80) return false;
+        i += more;
+    }
+    return true;
+}
+
+// UTF-8 without control characters; anything else is damage and could not be shown.
 void read_text(Lines& lines, const Field& field, std::string& text) {
-    for (const char c : field.value)
-        if (c < ' ' || c > '~') lines.fail_expected("'-" + std::string(field.key) + " = ' and printable ASCII text");
+    if (!is_printable(field.value))
+        lines.fail_expected("'-" + std::string(field.key) + " = ' and printable text in UTF-8");
     text = field.value;
 }
 
@@ -77,14 +107,14 @@ void read_tracer_version(Lines& lines, const Field& field, uint32_t& version) {
 }
 
 // Bit of each field that must be there; 0 for the others.
-enum : unsigned { name = 1, id = 2, grid = 4, block = 8, shmem = 16, nregs = 32, binary = 64, tracer = 128 };
+enum : unsigned { name = 1, id = 2, grid = 4, block = 8, shmem = 16, nregs = 32, binary = 64 };
 struct Required {
     unsigned bit;
     const char* key;
 };
 constexpr Required required_fields[] = {
     {name, "kernel name"}, {id, "kernel id"}, {grid, "grid dim"},         {block, "block dim"},
-    {shmem, "shmem"},      {nregs, "nregs"},  {binary, "binary version"}, {tracer, "accelsim tracer version"},
+    {shmem, "shmem"},      {nregs, "nregs"},  {binary, "binary version"},
 };
 
 unsigned read_field(Lines& lines, const Field& field, TraceHeader& header) {
@@ -98,7 +128,7 @@ unsigned read_field(Lines& lines, const Field& field, TraceHeader& header) {
     if (key == "shmem") return read_number(lines, field, launch.shared_memory), shmem;
     if (key == "nregs") return read_number(lines, field, launch.registers), nregs;
     if (key == "binary version") return read_number(lines, field, launch.binary_version), binary;
-    if (key == "accelsim tracer version") return read_tracer_version(lines, field, launch.tracer_version), tracer;
+    if (key == "accelsim tracer version") return read_tracer_version(lines, field, launch.tracer_version), 0;
     if (key == "cuda stream id") return read_number(lines, field, launch.stream_id), 0;
     if (key == "shmem base_addr") return read_base(lines, field, launch.shared_base), 0;
     if (key == "local mem base_addr") return read_base(lines, field, launch.local_base), 0;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from typing import Any, TextIO
 
@@ -13,6 +14,8 @@ from kernelpoint.profiles.profile import UNKNOWN, Profile
 from kernelpoint.profiles.tables import shape
 
 CHUNK = 1 << 20
+CALLS = ("cuda_runtime", "cuda_driver")  # categories of calls
+REPLAYS = ("cudaGraphLaunch", "cuGraphLaunch", "hipGraphLaunch")
 LARGEST_EVENT = 64 << 20  # characters; an event that is longer is taken for damage
 
 
@@ -36,25 +39,37 @@ class Kineto(TextFormat):
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
         """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
         builder = ProfileBuilder(source)
+        replays: set[int] = set()  # correlations of calls that replay a graph
+        seen: set[int] = set()
         for event in events(file, source):
             kind = str(event.get("cat", "")).lower()
             if kind == "kernel" and event.get("ph") == "X":
-                _add_event(builder, event, source)
+                seen.add(_add_event(builder, event, source))
             elif kind.removeprefix("gpu_") in ("memcpy", "memset") and event.get("ph") == "X":
                 builder.leave_out(kind.removeprefix("gpu_"))
+            elif kind in CALLS and event.get("name") in REPLAYS:
+                replays.add(correlation_of(event))
+        if missing := len(replays - seen):
+            builder.leave_out("replay of a CUDA graph without its kernels", missing)
+            builder.remark("graph-blocks", missing, place="cudaGraphLaunch")
         return builder.finish(device)
 
 
-def _add_event(builder: ProfileBuilder, event: dict[str, Any], source: str) -> None:
+def _add_event(builder: ProfileBuilder, event: dict[str, Any], source: str) -> int:
+    """Add a kernel; its correlation."""
     about = event.get("args")
     about = about if isinstance(about, dict) else {}
     where = f"{source}: kernel {str(event.get('name'))[:60]!r}"
     try:
-        start, duration = round(event["ts"] * 1000), float(event["dur"]) * 1000
+        begin, duration = float(event["ts"]), float(event["dur"]) * 1000
+        start = round(event["ts"] * 1000) if math.isfinite(begin) else 0
     except (KeyError, TypeError, ValueError):
         raise ProfileError(
             f"{where}: needs numbers ts and dur, got {event.get('ts')!r} and {event.get('dur')!r}"
         ) from None
+    if not math.isfinite(begin):
+        duration = math.nan  # a kernel without a place on the clock is one without a time
+    order = correlation_of(event)
     if not event.get("name"):
         raise ProfileError(f"{where}: the kernel at ts {event['ts']} has no name")
     builder.add(
@@ -65,10 +80,19 @@ def _add_event(builder: ProfileBuilder, event: dict[str, Any], source: str) -> N
         integer(about.get("shared memory")),
         integer(about.get("stream", event.get("tid"))),
         start,
-        duration,
-        order=integer(about.get("correlation", about.get("correlation_id", 0))),
+        duration if math.isfinite(duration) else math.nan,
+        order=order,
         device=integer(about.get("device", event.get("pid"))),
+        graph_node=integer(about.get("graph node id", about.get("graph_node_id"))) or UNKNOWN,
     )
+    return order
+
+
+def correlation_of(event: dict[str, Any]) -> int:
+    """The number of the call that an event belongs to; 0 where it has none."""
+    about = event.get("args")
+    about = about if isinstance(about, dict) else {}
+    return integer(about.get("correlation", about.get("correlation_id", 0)))
 
 
 def _sizes(value: Any, where: str) -> tuple[int, int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import sqlite3
 from collections.abc import Callable
@@ -41,10 +42,13 @@ class NsightSystemsSqlite(ProfileFormat):
 
 STEPS_PER_BYTE, STEPS_AT_ONCE = 100, 10_000  # of SQLite's machine: a query that takes more does not end
 KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
+GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"  # a replay of a CUDA graph as one block
+PROCESS_BITS = 24  # of a global number of a process, below that of the system's
 NAMES = ("mangledName", "demangledName", "shortName", "name")  # the first that a row has
 DEFAULTS = {
     "gridX": 0, "gridY": 0, "gridZ": 0, "blockX": 0, "blockY": 0, "blockZ": 0, "registersPerThread": UNKNOWN,
     "staticSharedMemory": 0, "dynamicSharedMemory": 0, "streamId": UNKNOWN, "correlationId": 0, "deviceId": 0,
+    "globalPid": UNKNOWN, "graphNodeId": UNKNOWN,
 }  # fmt: skip
 
 
@@ -79,15 +83,24 @@ def _read_tables(connection: sqlite3.Connection, source: str, device: int | None
         count = connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0] if table in tables else 0
         if count:
             builder.left_out[kind] = count
+    if GRAPHS in tables:
+        blocks, time = connection.execute(f'SELECT COUNT(*), TOTAL("end" - "start") FROM {GRAPHS}').fetchone()
+        if blocks:
+            builder.left_out["CUDA graph as one block"] = blocks
+            builder.remark("graph-blocks", blocks, float(time), GRAPHS)
     names = dict(connection.execute("SELECT id, value FROM StringIds")) if "StringIds" in tables else {}
-    for name, start, end, *shape, registers, static, dynamic, stream, order, gpu in _kernel_rows(connection, source):
-        numbers = (start, end, *shape, registers, static, dynamic, stream, order, gpu)
-        if not all(isinstance(number, int) for number in numbers):
-            raise ProfileError(f"{source}: {KERNELS}: expected integers, found {str(numbers)[:120]}")
-        grid, block = tuple(shape[:3]), tuple(shape[3:])
-        time = float(end - start)
+    for name, start, end, *shape, registers, static, dynamic, stream, order, gpu, process, node in _kernel_rows(
+        connection, source
+    ):
         name = str(names.get(name, name))
-        builder.add(name, grid, block, registers, static + dynamic, stream, start, time, order, gpu)
+        numbers = (start, *shape, registers, static, dynamic, stream, order, gpu, process, node)
+        if not all(isinstance(number, int) for number in numbers) or not isinstance(end, int | None):
+            raise ProfileError(
+                f"{source}: {KERNELS}: kernel {name[:60]!r}: expected integers, found {str((*numbers, end))[:120]}"
+            )
+        grid, block = tuple(shape[:3]), tuple(shape[3:])
+        time = math.nan if end is None else float(end - start)
+        builder.add(name, grid, block, registers, static + dynamic, stream, start, time, order, gpu, process, node)
     return builder.finish(device)
 
 
@@ -97,6 +110,8 @@ def _kernel_rows(connection: sqlite3.Connection, source: str) -> sqlite3.Cursor:
     names = [name for name in NAMES if name in columns]
     if not names or not {"start", "end"} <= columns:
         raise ProfileError(f"{source}: {KERNELS} lacks names or times; it has {', '.join(sorted(columns))}")
-    values = [f'"{name}"' if name in columns else str(default) for name, default in DEFAULTS.items()]
+    values = [
+        f'COALESCE("{name}", {default})' if name in columns else str(default) for name, default in DEFAULTS.items()
+    ]
     listed = ", ".join([f"COALESCE({', '.join([*names, 'NULL'])})", '"start"', '"end"', *values])
     return connection.execute(f"SELECT {listed} FROM {KERNELS}")

@@ -12,7 +12,6 @@ from kernelpoint.ranges.enclosing import OPERATOR, enclosing, with_one_operator
 from kernelpoint.ranges.source import ProfileSource
 
 MODULE = "nn.Module: "
-CALLS = ("cuda_runtime", "cuda_driver")
 
 Thread = tuple[Any, Any]
 
@@ -53,16 +52,15 @@ class _Events:
 
     def take(self, event: dict[str, Any]) -> None:
         """Sort one event in; those without times are passed over."""
-        about, kind = event.get("args"), str(event.get("cat", "")).lower()
+        kind = str(event.get("cat", "")).lower()
         if event.get("ph") != "X" or not all(isinstance(event.get(key), int | float) for key in ("ts", "dur")):
             return
-        about = about if isinstance(about, dict) else {}
-        correlation = kineto.integer(about.get("correlation", about.get("correlation_id", 0)))
+        correlation = kineto.correlation_of(event)
         begin, name = float(event["ts"]), str(event.get("name", ""))
         thread = (event.get("pid"), event.get("tid"))
         if kind == "kernel":
             self.kernels.append((correlation, round(event["ts"] * 1000)))
-        elif kind in CALLS:
+        elif kind in kineto.CALLS:
             self.calls[correlation] = thread, begin
         elif kind == "user_annotation" or (kind == "python_function" and name.startswith(MODULE)):
             self.ranges.append((thread, begin, begin + event["dur"], name.removeprefix(MODULE)))

@@ -9,7 +9,8 @@ import numpy as np
 
 from kernelpoint.simulators import Costs, Counters, Options, Simulator, whole
 from kernelpoint.simulators.accelsim.census import AccelSimCensus
-from kernelpoint.simulators.accelsim.profile import AccelSimOutput
+from kernelpoint.simulators.accelsim.checks import CHECKS
+from kernelpoint.simulators.accelsim.profile import AccelSimOutput, GetStatsCsv
 from kernelpoint.simulators.accelsim.tracer import TRACER
 
 # An L1 that allocates a line when its data arrives finds none while that is on its way: a miss once more.
@@ -36,6 +37,12 @@ def _clock(options: Options) -> float | None:
     """The clock of the cores: the first number of the option."""
     stated = options.get("-gpgpu_clock_domains", "").partition(":")[0]
     return float(stated) if stated else None
+
+
+def _architecture(options: Options) -> int:
+    stated = whole(options, "-gpgpu_ptx_force_max_capability")
+    major = whole(options, "-gpgpu_compute_capability_major")
+    return 10 * major + whole(options, "-gpgpu_compute_capability_minor") if major else stated
 
 
 def _sms(options: Options) -> int:
@@ -65,8 +72,10 @@ SIMULATOR = Simulator(
     configuration="gpgpusim",
     costs=Costs("thread_instructions", instruction=1.0 / 500_000, launch=0.05, latency=0.3),
     tracer=TRACER,
-    profile_formats=(AccelSimOutput, AccelSimCensus),
+    checks=tuple(CHECKS),
+    profile_formats=(AccelSimOutput, GetStatsCsv, AccelSimCensus),
     launch_latency=lambda options: whole(options, "-gpgpu_kernel_launch_latency"),
+    architecture=_architecture,
     clock=_clock,
     sms=lambda options: str(_sms(options) or ""),
     in_its_terms=_in_its_terms,

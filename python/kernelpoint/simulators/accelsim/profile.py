@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
 from kernelpoint.errors import ProfileError
 from kernelpoint.profiles.builder import ProfileBuilder
-from kernelpoint.profiles.format import NOT_THIS, WORDS, Beginning, TextFormat
+from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, WORDS, Beginning, TextFormat
 from kernelpoint.profiles.profile import Profile
 from kernelpoint.profiles.tables import shape
 
@@ -16,6 +17,8 @@ _ACCEL_SIM = re.compile(
     r"(Processing kernel|-kernel name|-grid dim|-block dim|-shmem|-nregs|-cuda stream id|launching kernel name|kernel_name|"
     r"kernel_launch_uid|gpu_sim_cycle|gpu_sim_insn|kernelpoint_\w+)(?:\s*[=:]|\s(?=/))\s*(.*)"
 )
+EXIT = "GPGPU-Sim: *** exit detected ***"
+LIMIT = "GPGPU-Sim: ** break due to reaching the maximum"
 
 
 class AccelSimOutput(TextFormat):
@@ -41,7 +44,9 @@ class AccelSimOutput(TextFormat):
         launched: dict[int, dict[str, str]] = {}
         results: dict[int, dict[str, str]] = {}
         result: dict[str, str] = {}
-        for line in file:
+        ended, limits, last = 0, 0, 0
+        for last, line in enumerate(file, 1):  # noqa: B007
+            ended, limits = ended + line.startswith(EXIT), limits + line.startswith(LIMIT)
             found = _ACCEL_SIM.match(line)
             if found is None:
                 continue
@@ -63,16 +68,22 @@ class AccelSimOutput(TextFormat):
                 result[key] = value
                 if key == "kernel_launch_uid":
                     results[int(value)] = result
-        return _accel_sim_profile(source, launched, results, device)
+        builder = ProfileBuilder(source)
+        if not ended:
+            builder.remark("cut-output", len(results), place=f"line {last}")
+        if limits:
+            builder.remark("limit-reached", limits, place=LIMIT)
+        _add_launches(builder, launched, results)
+        return builder.finish(device)
 
 
-def _accel_sim_profile(
-    source: str, launched: dict[int, dict[str, str]], results: dict[int, dict[str, str]], device: int | None
-) -> Profile:
+def _add_launches(
+    builder: ProfileBuilder, launched: dict[int, dict[str, str]], results: dict[int, dict[str, str]]
+) -> None:
+    source = builder.source
     unfinished = sorted(launched.keys() - results.keys()) + [u for u, r in results.items() if "gpu_sim_insn" not in r]
     if unfinished:
         raise ProfileError(f"{source}: kernel launch {unfinished[0]} never finished; the run was not complete")
-    builder = ProfileBuilder(source)
     for uid, result in results.items():
         header = launched.get(uid, {})
         where = f"{source}: launch {uid}"
@@ -87,4 +98,72 @@ def _accel_sim_profile(
             counters={"cycles": float(result["gpu_sim_cycle"]), "instructions": float(result["gpu_sim_insn"])},
             trace=header.get("trace", ""),
         )
-    return builder.finish(device)
+
+
+_INSTANCE = re.compile(r"(.+?)--(.+)--(\d+)")  # application and arguments, kernel, which of its launches
+# Statistic -> counter; the first of a counter that a file has is taken.
+_STATISTICS = {
+    "gpu_sim_cycle": "cycles",
+    "gpu_tot_sim_cycle": "cycles",
+    "gpu_sim_insn": "instructions",
+    "gpu_tot_sim_insn": "instructions",
+}
+
+
+class GetStatsCsv(TextFormat):
+    """What `get_stats.py -K` prints: for each statistic a line with its pattern, then a table of kernel launches.
+
+    Launches are in the order of the table, which is that of the run. A table without `-K` has one row for all launches of a
+    kernel, or of an application.
+
+    Raises:
+        ProfileError: no single launches, no cycles, or results of several configurations.
+    """
+
+    description = "output of Accel-Sim's get_stats.py -K"
+
+    @classmethod
+    def certainty(cls, beginning: Beginning) -> int:
+        """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
+        is_table = re.search(r"^(APPS|CFG),", beginning.text, re.MULTILINE)
+        return STRUCTURE if is_table else NOT_THIS
+
+    def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
+        """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
+        values: dict[str, dict[str, float]] = {}  # launch -> counter -> value
+        chosen: dict[str, str] = {}
+        for statistic, launch, value in _statistics(file, source):
+            counter = _STATISTICS.get(statistic, statistic)
+            if _INSTANCE.fullmatch(launch) and chosen.setdefault(counter, statistic) == statistic:
+                values.setdefault(launch, {})[counter] = value
+        if "cycles" not in chosen:
+            raise ProfileError(
+                f"{source}: no cycles of single launches; run get_stats.py with -K and a statistic gpu_sim_cycle or "
+                "gpu_tot_sim_cycle"
+            )
+        builder = ProfileBuilder(source)
+        for order, (launch, counters) in enumerate(values.items()):
+            name = _INSTANCE.fullmatch(launch)
+            builder.add(name.group(2) if name else launch, order=order, counters=counters)
+        return builder.finish(device)
+
+
+def _statistics(file: TextIO, source: str) -> Iterator[tuple[str, str, float]]:
+    """Statistic, launch and value of every field, whichever of rows and columns are the configurations."""
+    statistic, header = "", []
+    for line, text in enumerate(file, 1):
+        fields = [field.strip() for field in text.rstrip("\r\n,").split(",")]
+        if fields[0] in ("APPS", "CFG"):
+            header = fields
+            if fields[0] == "APPS" and len(fields) > 2:
+                raise ProfileError(f"{source}:{line}: {len(fields) - 1} configurations; give the results of one (-C)")
+        elif len(fields) == 1:
+            found = re.match(r"\w+", fields[0])
+            statistic, header = (found.group(0), []) if found else (statistic, [])
+        elif header:
+            pairs = [(fields[0], fields[1])] if header[0] == "APPS" else [*zip(header[1:], fields[1:], strict=False)]
+            for launch, value in pairs:
+                try:
+                    yield statistic, launch, float(value)
+                except ValueError:
+                    continue  # builds, and NA of a launch without this statistic

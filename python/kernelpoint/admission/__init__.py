@@ -1,0 +1,20 @@
+"""Admission: what is read is checked once, in one place, before anything is computed from it.
+
+Is this the whole program, is it one program, is it sound? Readers return content; a table of checks (`checks.py`) returns
+findings. A finding has a kind, a place, a share of launches and of time, and says what to do. A small one is named. A large one
+refuses the input, or takes the word "exact" and the bound away, by kind, unless the user accepts the kind.
+"""
+
+from kernelpoint.admission.admitted import admitted_profile as admitted_profile
+from kernelpoint.admission.admitted import admitted_rows as admitted_rows
+from kernelpoint.admission.checks import findings_of as findings_of
+from kernelpoint.admission.checks import in_graphs as in_graphs
+from kernelpoint.admission.checks import kinds as kinds
+from kernelpoint.admission.content import Listed as Listed
+from kernelpoint.admission.content import listed_by as listed_by
+from kernelpoint.admission.content import versions_of as versions_of
+from kernelpoint.admission.findings import Effect as Effect
+from kernelpoint.admission.findings import Finding as Finding
+from kernelpoint.admission.findings import admit as admit
+from kernelpoint.admission.findings import check_kinds as check_kinds
+from kernelpoint.admission.findings import withdrawing as withdrawing

@@ -1,0 +1,489 @@
+"""The table of checks. To add one, write a function here, with its kind, effect and remedy, and a test of an input.
+
+Checks of what one simulator refuses stand in its own package (`Simulator.checks`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernelpoint.admission.content import Listed
+from kernelpoint.admission.findings import LARGE, Effect, Finding
+from kernelpoint.profiles import Matching, Profile
+from kernelpoint.simulators import simulators
+
+NAMED, WITHDRAWS, REFUSES, EXCEEDS = Effect
+ROUNDING = 1000.0  # ns by which a launch may seem to overlap the next: clocks, and files in microseconds
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a check saw: a sentence, the shares, and the place of the first case."""
+
+    what: str
+    launches: float
+    time: float | None = None
+    place: str = ""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A row of the table: what is looked at, what may be found, and what is said and done then."""
+
+    of: type
+    kind: str
+    effect: Effect
+    remedy: str
+    look: Callable[[Any], Case | None]
+    large: float
+
+
+CHECKS: list[Check] = []
+
+
+def check(
+    of: type, kind: str, effect: Effect, remedy: str, large: float = LARGE, table: list[Check] | None = None
+) -> Callable[..., Any]:
+    """Enter a function into the table, or into one simulator's: it takes content of a type and returns a case, or None."""
+
+    def entered(look: Callable[[Any], Case | None]) -> Callable[[Any], Case | None]:
+        (CHECKS if table is None else table).append(Check(of, kind, effect, remedy, look, large))
+        return look
+
+    return entered
+
+
+def findings_of(content: Listed | Profile | Matching) -> list[Finding]:
+    """All that the checks of its type find in a content, in the order of the table.
+
+    >>> from kernelpoint.admission.content import listed_by
+    >>> findings_of(listed_by("traces/kernelslist.g"))
+    []
+    """
+    return [*_findings(content)]
+
+
+def _findings(content: Any) -> Iterator[Finding]:
+    for row in every_check():
+        if isinstance(content, row.of) and (case := row.look(content)) is not None:
+            yield Finding(row.kind, case.what, case.place, case.launches, case.time, row.remedy, row.effect, row.large)
+
+
+def kinds() -> set[str]:
+    """The kinds of all checks, as `--accept` takes them.
+
+    >>> "graph-blocks" in kinds()
+    True
+    """
+    return {row.kind for row in every_check()}
+
+
+def every_check() -> list[Check]:
+    """The checks of this table and of the simulators.
+
+    >>> len(every_check()) > len(CHECKS)
+    True
+    """
+    return [*CHECKS, *(row for one in simulators() for row in one.checks)]
+
+
+def of_all(count: float, size: int) -> str:
+    """ "9 of 1,000".
+
+    >>> of_all(9, 1000)
+    '9 of 1,000'
+    """
+    return f"{int(count):,} of {size:,}"
+
+
+# ---- profiles, and outputs of simulators ------------------------------------------------------------------------------
+
+
+def _among(profile: Profile, mask: np.ndarray, what: str) -> Case | None:
+    """The case of launches of a profile, with their share of its time."""
+    if not mask.any():
+        return None
+    time, row = np.nan_to_num(profile.duration), int(np.flatnonzero(mask)[0])
+    total = float(np.abs(time).sum())
+    share = float(np.abs(time[mask]).sum()) / total if total > 0 else None
+    place = f"launch {row}, {profile.name(row)[:60] or 'without a name'}"
+    return Case(
+        f"{of_all(mask.sum(), profile.size)} launches {what}", float(mask.mean()), share, f"{profile.source}: {place}"
+    )
+
+
+def _remarked(profile: Profile, kind: str) -> Any:
+    return profile.remarks.get(kind)
+
+
+@check(
+    Profile,
+    "graph-blocks",
+    REFUSES,
+    "the kernels of CUDA graphs are missing: record with --cuda-graph-trace=node (nsys)",
+)
+def graph_blocks(profile: Profile) -> Case | None:
+    """Replays of CUDA graphs that stand in the file as one block each, or as a call without kernels."""
+    found = _remarked(profile, "graph-blocks")
+    if found is None:
+        return None
+    kernels = float(np.nansum(profile.duration))
+    share = found.time / (found.time + kernels) if found.time else None
+    shown = f", {found.time / 1e6:,.3g} ms beside {kernels / 1e6:,.3g} ms of kernels" if found.time else ""
+    what = f"{found.launches:,} replays of CUDA graphs are blocks without kernels{shown}"
+    return Case(what, found.launches / (found.launches + profile.size), share, f"{profile.source}: {found.place}")
+
+
+@check(Profile, "cut-output", REFUSES, "the simulator was killed, or still runs: take the output of a run that ended")
+def cut_output(profile: Profile) -> Case | None:
+    """The output of a simulator without the line that it ends with."""
+    found = _remarked(profile, "cut-output")
+    what = "the line with which the simulator ends is missing"
+    return found and Case(f"{what} after {found.launches:,} launches", 1.0, None, f"{profile.source}: {found.place}")
+
+
+@check(Profile, "limit-reached", REFUSES, "run it without limits of cycles, instructions and CTAs")
+def limit_reached(profile: Profile) -> Case | None:
+    """A run that a limit of the simulator ended inside a launch."""
+    found = _remarked(profile, "limit-reached")
+    what = "the simulator stopped at a limit of cycles or instructions, inside a launch"
+    return found and Case(what, 1.0, None, f"{profile.source}: {found.place}")
+
+
+@check(Profile, "negative-durations", REFUSES, "the clock of the profiler went back: record again")
+def negative_durations(profile: Profile) -> Case | None:
+    """Launches that end before they start."""
+    return _among(profile, profile.duration < 0, "end before they start")
+
+
+@check(
+    Profile,
+    "zero-durations",
+    REFUSES,
+    "the profiler lost their times: record fewer launches at once, or with a newer version",
+)
+def zero_durations(profile: Profile) -> Case | None:
+    """Launches of 0 ns, unless the file has whole microseconds and they are shorter than one."""
+    return None if _rounds_to_zero(profile) else _among(profile, profile.duration == 0, "take 0 ns")
+
+
+@check(
+    Profile, "whole-microseconds", NAMED, "shorter launches count 0 ns: a profiler with a finer clock tells them apart"
+)
+def whole_microseconds(profile: Profile) -> Case | None:
+    """Times in whole microseconds, by which the shortest launches become 0."""
+    if not _rounds_to_zero(profile):
+        return None
+    return _among(profile, profile.duration == 0, "take less than a microsecond in a file of whole ones")
+
+
+def _rounds_to_zero(profile: Profile) -> bool:
+    """Model: in times that are rounded, launches of less than a microsecond are no more than those of one."""
+    known = profile.duration[np.isfinite(profile.duration)]
+    is_whole = bool((known % 1000.0 == 0).all()) and bool((profile.start % 1000 == 0).all())
+    return is_whole and int((known == 0).sum()) <= int((known == 1000.0).sum())
+
+
+@check(Profile, "unknown-durations", REFUSES, "the profiler ended before them, or lost their times: record again")
+def unknown_durations(profile: Profile) -> Case | None:
+    """Launches without a time, where others have one."""
+    known = np.isfinite(profile.duration)
+    return _among(profile, ~known, "have no time (not a number)") if known.any() else None
+
+
+@check(
+    Profile,
+    "overlapping-durations",
+    REFUSES,
+    "kernels of one stream run one after another, so these times are not theirs: record again with another profiler",
+)
+def overlapping_durations(profile: Profile) -> Case | None:
+    """Launches that last beyond the start of the next on their stream. Nodes of graphs run side by side on one stream."""
+    alone = np.flatnonzero(
+        np.isfinite(profile.duration) & (profile.stream >= 0) & (profile.start > 0) & ~in_graphs(profile)
+    )
+    process = np.zeros(profile.size, np.int64) if profile.processes is None else profile.processes
+    order = alone[np.lexsort((profile.start[alone], profile.stream[alone], process[alone]))]
+    here, after = order[:-1], order[1:]
+    excess = profile.start[here] + profile.duration[here] - profile.start[after]
+    excess[(profile.stream[here] != profile.stream[after]) | (process[here] != process[after])] = 0.0
+    mask = np.zeros(profile.size, bool)
+    mask[here[excess > ROUNDING]] = True
+    if (case := _among(profile, mask, "last beyond the start of the next on their stream")) is None:
+        return None
+    over = float(np.minimum(excess[excess > ROUNDING], profile.duration[here][excess > ROUNDING]).sum())
+    share = over / float(np.nansum(profile.duration))
+    return Case(f"{case.what}, by {over / 1e6:,.3g} ms in all", min(case.launches, share), share, case.place)
+
+
+@check(Profile, "repeated-rows", REFUSES, "the file holds the same launches twice: was it written or joined twice?")
+def repeated_rows(profile: Profile) -> Case | None:
+    """Launches with the name, stream, start and duration of another."""
+    timed = np.flatnonzero((profile.start > 0) & (profile.duration > 0))
+    rows = np.stack(
+        [profile.name_ids[timed], profile.stream[timed], profile.start[timed], profile.duration[timed]], axis=1
+    )
+    mask = np.zeros(profile.size, bool)
+    order = np.lexsort(rows.T) if len(rows) else np.zeros(0, np.int64)
+    mask[timed[order[1:]][(rows[order[1:]] == rows[order[:-1]]).all(axis=1)]] = True
+    return _among(profile, mask, "stand in the file twice")
+
+
+@check(
+    Profile,
+    "graph-replays",
+    NAMED,
+    "a tracer sees each node of a graph once: `kernelpoint expand` writes the list of all launches after tracing",
+)
+def graph_replays(profile: Profile) -> Case | None:
+    """Launches that are nodes of CUDA graphs that ran more than once."""
+    mask = in_graphs(profile)
+    calls = len(np.unique(profile.calls[mask])) if mask.any() else 0
+    return _among(profile, mask, f"are nodes of CUDA graphs, in {calls:,} replays")
+
+
+@check(
+    Profile,
+    "processes",
+    NAMED,
+    "their launches stand one process after the other: record each by itself if they are not one program",
+)
+def processes(profile: Profile) -> Case | None:
+    """A file with launches of several processes."""
+    if profile.processes is None:
+        return None
+    numbers, counts = np.unique(profile.processes, return_counts=True)
+    first = counts[np.argsort(numbers)][0]
+    return Case(f"launches of {len(numbers):,} processes", 1.0 - float(first) / profile.size, None, profile.source)
+
+
+@check(
+    Profile,
+    "communication",
+    NAMED,
+    "these kernels wait for other GPUs, so their times say little about themselves; `kernelpoint compare` leaves them out",
+)
+def communication(profile: Profile) -> Case | None:
+    """Kernels of libraries of communication."""
+    mask: np.ndarray = np.not_equal(profile.communication, "")
+    families = ", ".join(np.unique(profile.communication[mask].astype(str)).tolist())
+    case = _among(profile, mask, f"are kernels of communication ({families})")
+    return case and Case(
+        f"{case.what}, {100 * (case.time or 0.0):.3g} % of the time", case.launches, case.time, case.place
+    )
+
+
+@check(
+    Profile,
+    "no-grid",
+    NAMED,
+    "the profiler did not record it (HIP graphs, old versions), so these launches are told apart by their names only",
+)
+def no_grid(profile: Profile) -> Case | None:
+    """Launches without a grid, where others have one."""
+    known = np.asarray(profile.grid.any(axis=1))
+    return _among(profile, np.logical_not(known), "have no grid") if known.any() else None
+
+
+def in_graphs(profile: Profile) -> np.ndarray:
+    """bool [N]: launches that are nodes of CUDA graphs: their file says so, or several share the call that launched them.
+
+    >>> from kernelpoint.profiles import ProfileBuilder
+    >>> builder = ProfileBuilder("example")
+    >>> for call in (1, 2, 2):
+    ...     builder.add("gemm", (2, 1, 1), (64, 1, 1), order=call)
+    >>> in_graphs(builder.finish()).tolist()
+    [False, True, True]
+    """
+    mask = np.zeros(profile.size, bool)
+    if profile.graph_nodes is not None:
+        mask |= profile.graph_nodes >= 0
+    if len(profile.calls):
+        process = np.zeros(profile.size, np.int64) if profile.processes is None else profile.processes
+        calls = np.stack([process, profile.calls], axis=1)
+        _, inverse, counts = np.unique(calls, axis=0, return_inverse=True, return_counts=True)
+        if len(counts) > 1:
+            mask |= (counts[inverse.ravel()] > 1) & (profile.calls > 0)
+    return mask
+
+
+@check(
+    Matching,
+    "not-traced",
+    REFUSES,
+    "the tracer saw each node of a CUDA graph once: `kernelpoint expand LIST --profile FILE` writes the list of all launches",
+)
+def not_traced(matching: Matching) -> Case | None:
+    """Replays of graphs in a profile that its list, or census, lacks."""
+    if not matching.replays or not len(matching.extra):
+        return None
+    size = matching.matched + len(matching.extra)
+    return Case(
+        f"{of_all(len(matching.extra), size)} launches of the program are not in the list", len(matching.extra) / size
+    )
+
+
+# ---- trace lists --------------------------------------------------------------------------------------------------------
+
+
+def of_traces(listed: Listed, mask: np.ndarray, what: str, of: str = "launches") -> Case | None:
+    """The case of launches of a list, with their share of its instructions."""
+    if not mask.any():
+        return None
+    first, work = int(np.flatnonzero(mask)[0]), listed.work
+    share = None if work is None else float(work[mask].sum() / work.sum())
+    return Case(f"{of_all(mask.sum(), len(mask))} {of} {what}", float(mask.mean()), share, listed.paths[first])
+
+
+def _defect(listed: Listed, name: str, what: str) -> Case | None:
+    return None if listed.scan is None else of_traces(listed, listed.scan.defects(name) > 0, what)
+
+
+@check(
+    Listed,
+    "several-contexts",
+    REFUSES,
+    "each CUDA context is a program of its own (MPI, several processes): run the list of each, kernelslist_ctx_...g, by itself",
+)
+def several_contexts(listed: Listed) -> Case | None:
+    """A list of several contexts, or one beside traces of another context that it does not name."""
+    if len(listed.contexts) > 1:
+        counts = ", ".join(f"{name or 'without a name'}: {count:,}" for name, count in listed.contexts.items())
+        return Case(f"the list has launches of {len(listed.contexts)} contexts ({counts})", 1.0, None, listed.lists[0])
+    other = {name: count for name, count in listed.beside.items() if name and name not in listed.contexts}
+    named = {f"kernelslist_{context}.g" for context in listed.contexts}
+    if not other or any(Path(one).name in named for one in listed.lists):
+        return None
+    lists = ", ".join(f"kernelslist_{name}.g" for name in sorted({*other, *filter(None, listed.contexts)}))
+    count = sum(other.values())
+    what = f"{count:,} traces of another context lie beside the list, which has {listed.size:,} launches ({lists})"
+    return Case(what, count / (count + listed.size), None, listed.lists[0])
+
+
+@check(
+    Listed,
+    "unreadable",
+    EXCEEDS,
+    "an error budget below their share cannot be met. Traces without a CTA: post-processing was killed; run it again",
+    large=0.5,
+)
+def unreadable(listed: Listed) -> Case | None:
+    """Launches whose traces cannot be read."""
+    if listed.scan is None or not listed.scan.errors:
+        return None
+    mask = np.zeros(listed.size, bool)
+    mask[list(listed.scan.errors)] = True
+    case = of_traces(listed, mask, "cannot be read")
+    return case and Case(case.what, case.launches, None, listed.scan.errors[int(np.flatnonzero(mask)[0])])
+
+
+@check(
+    Listed,
+    "zero-addresses",
+    WITHDRAWS,
+    "a known defect of tracers that read addresses too early: all accesses hit one line. Trace again with a newer NVBit",
+)
+def zero_addresses(listed: Listed) -> Case | None:
+    """Launches of whose accesses to global memory more than LARGE go to address 0."""
+    if listed.scan is None:
+        return None
+    zero, accesses = listed.scan.defects("zero_addresses"), listed.scan.global_accesses
+    mask = zero > LARGE * accesses
+    case = of_traces(listed, mask, "read or write address 0")
+    share = zero[mask].sum() / max(int(accesses[mask].sum()), 1)
+    return case and Case(f"{case.what}, in {100 * share:.3g} % of their accesses", case.launches, case.time, case.place)
+
+
+@check(
+    Listed,
+    "missing-warps",
+    WITHDRAWS,
+    "the tracer's buffer overflowed, or the trace was cut: trace these launches again",
+)
+def missing_warps(listed: Listed) -> Case | None:
+    """CTAs with fewer warps than their block has."""
+    return _defect(listed, "missing_warps", "lack warps of their blocks")
+
+
+@check(
+    Listed,
+    "empty-warps",
+    WITHDRAWS,
+    "every warp executes EXIT at least, so the tracer lost them: trace these launches again",
+)
+def empty_warps(listed: Listed) -> Case | None:
+    """Warps that execute nothing."""
+    return _defect(listed, "empty_warps", "have warps that execute nothing")
+
+
+@check(Listed, "repeated-ctas", WITHDRAWS, "post-processing joined two tracer runs, or sorted wrongly: run it again")
+def repeated_ctas(listed: Listed) -> Case | None:
+    """CTAs that occur twice, in the place of others."""
+    return _defect(listed, "repeated_ctas", "have a CTA twice, and lack another")
+
+
+@check(
+    Listed,
+    "missing-barriers",
+    WITHDRAWS,
+    "the tracer lost them, and a simulator waits for ever or stops at an assertion: trace these launches again",
+)
+def missing_barriers(listed: Listed) -> Case | None:
+    """Warps that lack barriers which their CTA has."""
+    return _defect(listed, "missing_barriers", "have warps that lack barriers of their CTA")
+
+
+@check(Listed, "mixed-code", NAMED, "these are traces of several GPUs: were two tracer runs joined?")
+def mixed_code(listed: Listed) -> Case | None:
+    """Code of several architectures in one list."""
+    if listed.scan is None or len(listed.architectures) < 2:
+        return None
+    usual, found = max(listed.architectures, key=listed.architectures.__getitem__), listed.scan.architectures
+    return of_traces(listed, (found > 0) & (found != usual), f"have code for another architecture than sm_{usual}")
+
+
+@check(
+    Listed,
+    "communication",
+    NAMED,
+    "these kernels wait for other GPUs, which one simulator does not have: their cycles say little",
+)
+def communication_in_list(listed: Listed) -> Case | None:
+    """Kernels of libraries of communication among traces."""
+    if listed.scan is None:
+        return None
+    from kernelpoint.profiles.communication import communication as family
+
+    waits = np.array([bool(family(name)) for name in listed.scan.kernel_names] + [False])
+    return of_traces(listed, waits[listed.scan.kernel_ids], "are kernels of communication")
+
+
+@check(Listed, "not-in-list", NAMED, "the list is a part of the program if these belong to it: totals are of the list")
+def not_in_list(listed: Listed) -> Case | None:
+    """Traces of the list's context that lie beside it and that it does not name."""
+    context = next(iter(listed.contexts), "")
+    count = 0 if listed.is_selection else listed.beside.get(context, 0)
+    what = f"{count:,} traces lie beside the list that it does not name"
+    return Case(what, count / (count + listed.size), None, listed.lists[0]) if count else None
+
+
+@check(
+    Listed,
+    "gaps",
+    NAMED,
+    "the tracer left launches out (its range, or a limit): totals are of the list, not of the program",
+)
+def gaps(listed: Listed) -> Case | None:
+    """Tracer's numbers that the list lacks."""
+    numbers = np.unique(listed.numbers[listed.numbers >= 0])
+    if listed.is_selection or len(numbers) < 2:
+        return None
+    first = min(1, int(numbers[0]))
+    missing = int(numbers[-1]) - first + 1 - len(numbers)
+    what = f"{missing:,} of the launches {first:,} to {int(numbers[-1]):,} are not in the list"
+    return Case(what, missing / (missing + len(numbers)), None, listed.lists[0]) if missing > 0 else None

@@ -1,0 +1,134 @@
+"""What admission finds in an input, and what follows from it."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kernelpoint.errors import AdmissionError, BudgetError, ConfigError, did_you_mean
+from kernelpoint.progress import Log
+
+LARGE = 0.01  # share of launches or of time above which a finding has its effect
+
+
+class Effect(enum.Enum):
+    """What a large finding does. A small one is named only.
+
+    >>> [effect.value for effect in Effect]
+    ['named', 'withdraws', 'refuses', 'exceeds']
+    """
+
+    NAMED = "named"
+    WITHDRAWS = "withdraws"  # the word "exact", and the bound
+    REFUSES = "refuses"  # the input
+    EXCEEDS = "exceeds"  # every error budget: refused too
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong with an input, or that its user has to know.
+
+    Attributes:
+        kind: its name, as `--accept` takes it.
+        what: a sentence without a subject: "11 of 12 launches have no trace that can be read".
+        place: file, or place in it, of the first case; empty where there is none.
+        launches: share of all launches, 0 to 1.
+        time: share of their time, or of their instructions where no times are known; None where neither is known.
+        remedy: what to do about it, and which known defect of a tool it looks like.
+        effect: what it does where it is large.
+        large: share from which it does so.
+
+    >>> Finding("no-grid", "9 of 10 launches have no grid", "a.csv", 0.9, None, "none", Effect.NAMED).share
+    0.9
+    """
+
+    kind: str
+    what: str
+    place: str
+    launches: float
+    time: float | None
+    remedy: str
+    effect: Effect = Effect.NAMED
+    large: float = LARGE
+
+    @property
+    def share(self) -> float:
+        """The larger of its shares."""
+        return max(self.launches, self.time or 0.0)
+
+    @property
+    def outcome(self) -> Effect:
+        """What it does, unless it is accepted."""
+        return self.effect if self.share > self.large else Effect.NAMED
+
+    def sentence(self) -> str:
+        """The finding for a user."""
+        place = f" (the first: {self.place})" if self.place else ""
+        return f"{self.kind}: {self.what}{place}; {self.remedy}"
+
+    def record(self) -> dict[str, Any]:
+        """The finding as plain values, for JSON, journals and plans."""
+        return {**self.__dict__, "effect": self.effect.value, "outcome": self.outcome.value}
+
+    @classmethod
+    def of(cls, record: dict[str, Any]) -> Finding:
+        """The finding in a record.
+
+        Raises:
+            KeyError, ValueError, TypeError: it is none.
+        """
+        return cls(
+            **{**{key: value for key, value in record.items() if key != "outcome"}, "effect": Effect(record["effect"])}
+        )
+
+
+def admit(findings: Sequence[Finding], accepted: Collection[str], log: Log, prefix: str = "kernelpoint: ") -> None:
+    """Name what was found, each kind in one line, and refuse what is too much.
+
+    Args:
+        accepted: kinds that the user accepts.
+        log: takes the lines.
+
+    Raises:
+        AdmissionError: a large finding refuses the input, and its kind is not accepted. BudgetError: it cannot meet any budget.
+
+    >>> admit([Finding("no-grid", "1 of 9 launches has no grid", "", 0.1, None, "none needed")], (), print)
+    kernelpoint: no-grid: 1 of 9 launches has no grid; none needed
+    """
+    refusing = (Effect.REFUSES, Effect.EXCEEDS)
+    refused = [one for one in findings if one.outcome in refusing and one.kind not in accepted]
+    if refused:
+        error = BudgetError if all(one.outcome is Effect.EXCEEDS for one in refused) else AdmissionError
+        kinds = " ".join(f"--accept {one.kind}" for one in refused)
+        keys = ", ".join(one.kind for one in refused)
+        lines = "\n".join(one.sentence() for one in refused)
+        raise error(f"the input is not admitted\n{lines}\nto go on all the same: {kinds}, or `accept: [{keys}]`")
+    for one in findings:
+        large = (
+            "" if one.outcome is Effect.NAMED else " (accepted)" if one.kind in accepted else " (a run states no bound)"
+        )
+        log(prefix + one.sentence() + large)
+
+
+def withdrawing(findings: Iterable[Finding], accepted: Collection[str]) -> list[Finding]:
+    """Findings that take the bound and the word "exact" from a run.
+
+    >>> withdrawing([Finding("zero-addresses", "", "", 1.0, None, "", Effect.WITHDRAWS)], ["zero-addresses"])
+    []
+    """
+    return [one for one in findings if one.outcome is not Effect.NAMED and one.kind not in accepted]
+
+
+def check_kinds(kinds: Iterable[str], known: Collection[str], option: str) -> None:
+    """Refuse kinds that no check has.
+
+    Raises:
+        ConfigError: names the kind and those that are allowed.
+
+    >>> check_kinds(["no-grid"], ["no-grid"], "--accept")
+    """
+    for kind in kinds:
+        if kind not in known:
+            raise ConfigError(f"{option}: got {kind!r}{did_you_mean(kind, known)}; allowed: {', '.join(sorted(known))}")

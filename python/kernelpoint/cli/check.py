@@ -1,0 +1,128 @@
+"""`kernelpoint check`: what is wrong with a list, a trace, a profile or a simulator's output."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kernelpoint.admission import Effect, Finding, Listed, check_kinds, findings_of, kinds, listed_by, withdrawing
+from kernelpoint.cli.console import Console
+from kernelpoint.errors import KernelPointError, ProfileError, TraceError
+from kernelpoint.fast_model.configuration import architecture_of, stated_by
+from kernelpoint.profiles import Profile, read_profile
+from kernelpoint.profiles.format import beginning_of
+from kernelpoint.traces import ArtefactCache, is_list_name, scan_launches
+
+NAMED, REFUSED = 1, 2  # exit codes
+
+
+def check(
+    inputs: Annotated[
+        list[Path],
+        typer.Argument(help="Lists or folders of traces, traces, profiles, outputs of simulators, in any number."),
+    ],
+    gpu: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The simulated GPU, as `kernelpoint plan` takes it: code that it does not run is then named."
+        ),
+    ] = None,
+    accept: Annotated[
+        list[str] | None, typer.Option(help="A kind of finding that does not refuse the input; once for each.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON array with an object for each input.")
+    ] = False,
+) -> None:
+    """Say what is wrong with traces, profiles or outputs, which known defect of a tool it looks like, and what to do.
+
+    Exit codes: 0 sound; 1 something is named, and a run goes on; 2 an input cannot be read, or a run refuses it or states no
+    bound.
+
+    Example: kernelpoint check traces/kernelslist.g --gpu gpgpusim.config
+    """
+    check_kinds(accept or (), kinds(), "--accept")
+    architecture = 0
+    if gpu:
+        stated = stated_by(gpu)
+        architecture = architecture_of(stated["simulator"], stated["configuration"], stated["config_hash"])
+    records, worst = [], 0
+    for path in inputs:
+        record, code = _checked(path, architecture, accept or [])
+        records.append(record)
+        worst = max(worst, code)
+    if as_json:
+        typer.echo(json.dumps(records, indent=2))
+    raise typer.Exit(worst) if as_json else _shown(records, worst)
+
+
+def _checked(path: Path, architecture: int, accept: list[str]) -> tuple[dict[str, Any], int]:
+    """What is found in one input, as plain values, and its exit code."""
+    try:
+        kind, launches, findings = _content(path, architecture)
+    except KernelPointError as error:
+        return {"input": str(path), "kind": "unreadable", "error": str(error), "findings": []}, REFUSED
+    code = REFUSED if withdrawing(findings, accept) else NAMED if findings else 0
+    found = [{**one.record(), "accepted": one.kind in accept, "sentence": one.sentence()} for one in findings]
+    return {"input": str(path), "kind": kind, "launches": launches, "findings": found}, code
+
+
+def _content(path: Path, architecture: int) -> tuple[str, int, list[Finding]]:
+    """The kind of an input, its launches and the findings in it."""
+    if path.is_dir() or is_list_name(path):
+        return _of_list(listed_by(str(path)), architecture)
+    profile: Profile | None = None
+    if not _is_trace(path):
+        try:
+            profile = read_profile(path)
+        except ProfileError as error:
+            if "no known profile" not in str(error):
+                raise
+    if profile is not None:
+        return "profile", profile.size, findings_of(profile)
+    return _of_list(Listed((), (str(path),)), architecture)
+
+
+def _is_trace(path: Path) -> bool:
+    """True if a file is called, or begins, as a trace does."""
+    try:
+        return ".trace" in path.name or path.name == "trace.txt" or beginning_of(path).text.startswith("-kernel name")
+    except (OSError, EOFError) as error:
+        raise TraceError(f"{path}: cannot be opened: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _of_list(listed: Listed, architecture: int) -> tuple[str, int, list[Finding]]:
+    with closing(ArtefactCache()) as cache:
+        scan = scan_launches(listed.paths, cache)
+    if not listed.lists and scan.errors:
+        raise TraceError(scan.errors[0])
+    whole = replace(listed, scan=scan, architecture=architecture)
+    return ("list" if listed.lists else "trace"), whole.size, findings_of(whole)
+
+
+def _shown(records: list[dict[str, Any]], worst: int) -> typer.Exit:
+    console = Console(soft_wrap=True, highlight=False)
+    words = {
+        Effect.NAMED.value: "named",
+        Effect.WITHDRAWS.value: "no bound",
+        Effect.REFUSES.value: "refused",
+        Effect.EXCEEDS.value: "refused",
+    }
+    for record in records:
+        if "error" in record:
+            console.print(
+                f"{record['input']}: cannot be read: {record['error'].removeprefix(record['input'] + ': ')}",
+                markup=False,
+            )
+            continue
+        sound = "" if record["findings"] else ": sound"
+        console.print(f"{record['input']}: {record['kind']}, {record['launches']:,} launches{sound}", markup=False)
+        for one in record["findings"]:
+            word = "accepted" if one["accepted"] else words[one["outcome"]]
+            console.print(f"  {word}: {one['sentence']}", markup=False)
+    return typer.Exit(worst)

@@ -1,0 +1,397 @@
+"""Tables of kernel launches (CSV and its kin): one reader, and for each tool a map of its columns."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TextIO
+
+from kernelpoint.errors import ProfileError
+from kernelpoint.profiles.builder import ProfileBuilder
+from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, Beginning, TextFormat
+from kernelpoint.profiles.profile import UNKNOWN, Profile
+from kernelpoint.profiles.tables import number, shape, whole_number
+
+# Digits by which a unit of time is above nanoseconds.
+TIMES = {"ns": 0, "nsec": 0, "nsecond": 0, "us": 3, "usec": 3, "usecond": 3, "μs": 3, "µs": 3, "ms": 6, "msec": 6,
+         "msecond": 6, "s": 9, "sec": 9, "second": 9}  # fmt: skip
+BYTES = {"b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 1024.0, "mib": 1024.0**2}
+PREFIXES = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+CYCLES = ("gpc__cycles_elapsed.max", "sm__cycles_elapsed.max", "smsp__cycles_elapsed.max")
+MOST_PREAMBLE = 10_000  # lines before the header: of the tool, and of the program
+_COPY = re.compile(r"\W*(?:cuda |hip )?mem(cpy|set)", re.IGNORECASE)
+_VALUE = re.compile(r"([-\d.,]+)\s*([a-zμµ]*)")
+_CALL = re.compile(r"(.*) \[(\d+)\]")
+
+
+@dataclass(frozen=True)
+class Table:
+    """The columns of one tool's table, in small letters and without the units behind their names.
+
+    Attributes:
+        title: as a user calls it.
+        signs: columns by which it is recognised; the first table that has all of them in its header counts.
+        columns: of what a launch has: name, start, end, duration, grid, block, registers, shared, stream, order, device,
+            process, trace. Of `grid` and `block` either one text or three numbers; of `shared` any number, which are added.
+        units: of columns whose unit stands nowhere in the file.
+        counts_threads: the grid counts threads, not CTAs.
+        has_counters: every further column is a counter.
+        only: column, and the value that rows of launches have there.
+        refused: why there is no launch to be had from it, and what to export instead; empty for a table of launches.
+    """
+
+    title: str
+    signs: tuple[str, ...]
+    columns: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+    counts_threads: bool = False
+    has_counters: bool = False
+    only: tuple[str, str] | None = None
+    refused: str = ""
+
+
+_NCU = {"name": "kernel name", "grid": "grid size", "block": "block size", "stream": "stream", "order": "id",
+        "device": "device", "process": "process id"}  # fmt: skip
+_SUMMARY = "a summary has one row for all launches of a kernel, so there is no launch to be had from it; export "
+TABLES = (
+    Table("uniform CSV", ("name", "dur_us"),
+          {"name": "name", "grid": "grid", "block": "block", "registers": "regs", "shared": ("smem",), "stream": "stream",
+           "start": "ts_us", "duration": "dur_us", "order": "idx"}, {"ts_us": "us", "dur_us": "us"}),
+    Table("results CSV", ("launch_index", "cycles"),
+          {"name": "kernel_name", "order": "launch_index", "trace": "trace"}, has_counters=True),
+    Table("nsys cuda_gpu_trace", ("start", "duration", "grdx", "blkx"),
+          {"name": "name", "start": "start", "duration": "duration", "order": "corrid", "grid": ("grdx", "grdy", "grdz"),
+           "block": ("blkx", "blky", "blkz"), "registers": "reg/trd", "shared": ("stcsmem", "dymsmem"), "device": "device",
+           "stream": "strm"}),
+    Table("nsys cuda_kern_exec_trace", ("kernel start", "kernel dur", "kernel name"),
+          {"name": "kernel name", "start": "kernel start", "duration": "kernel dur", "order": "api start", "grid": "gridxyz",
+           "block": "blockxyz", "device": "devid", "process": "pid"}),
+    Table("nsys summary", ("instances", "total time"), refused=_SUMMARY + "`nsys stats --report cuda_gpu_trace`"),
+    Table("summary", ("calls", "name"), refused=_SUMMARY + "every launch (nvprof --print-gpu-trace, rocprofv3 --kernel-trace)"),
+    Table("Nsight Systems event export", ("name", "start", "duration", "gpu"),
+          {"name": "name", "start": "start", "duration": "duration", "device": "gpu", "stream": "context"}),
+    Table("nvprof --print-gpu-trace --csv", ("start", "duration", "grid x", "name"),
+          {"name": "name", "start": "start", "duration": "duration", "grid": ("grid x", "grid y", "grid z"),
+           "block": ("block x", "block y", "block z"), "registers": "registers per thread",
+           "shared": ("static smem", "dynamic smem"), "device": "device", "stream": "stream"}),
+    Table("rocprofv3 kernel trace CSV", ("kernel_name", "start_timestamp", "end_timestamp"),
+          {"name": "kernel_name", "start": "start_timestamp", "end": "end_timestamp", "order": "dispatch_id",
+           "grid": ("grid_size_x", "grid_size_y", "grid_size_z"),
+           "block": ("workgroup_size_x", "workgroup_size_y", "workgroup_size_z"), "registers": "vgpr_count",
+           "shared": ("lds_block_size",), "device": "agent_id", "stream": "queue_id"},
+          {"start_timestamp": "ns", "end_timestamp": "ns"}, counts_threads=True, only=("kind", "KERNEL_DISPATCH")),
+    Table("rocprof results CSV", ("kernelname", "beginns", "endns"),
+          {"name": "kernelname", "start": "beginns", "end": "endns", "order": "index", "grid": "grd", "block": "wgr",
+           "registers": "arch_vgpr", "shared": ("lds",), "device": "gpu-id", "stream": "queue-id", "process": "pid"},
+          {"beginns": "ns", "endns": "ns"}, counts_threads=True),
+    Table("ncu --csv", ("id", "kernel name", "metric name", "metric value"), _NCU, has_counters=True),
+    Table("ncu --csv --page raw", ("id", "kernel name", "process id"), _NCU, has_counters=True),
+)  # fmt: skip
+
+# Columns of ncu that are no metrics.
+ABOUT = {"process name", "host name", "kernel time", "context", "cc", "section name"}
+# Metrics as ncu's pages for people call them -> as its raw page does.
+METRICS = {"Duration": "gpu__time_duration.sum", "Elapsed Cycles": "gpc__cycles_elapsed.max",
+           "Registers Per Thread": "launch__registers_per_thread",
+           "Static Shared Memory Per Block": "launch__shared_mem_per_block_static",
+           "Dynamic Shared Memory Per Block": "launch__shared_mem_per_block_dynamic",
+           "Executed Instructions": "smsp__inst_executed.sum"}  # fmt: skip
+
+
+class Tables(TextFormat):
+    """Any of the tables above, between commas, semicolons or tabs.
+
+    Lines before the header and lines that begin with `==` are of the tool or of the program, and are passed over. Units stand
+    behind the names of columns, in a line below them, behind the values, or in the map of the tool; times become ns, sizes
+    bytes, counts of ncu lose their prefix. Rows of copies and memsets are left out. Between semicolons a comma is the decimal
+    point; a comma that neither separates fields nor thousands is refused.
+
+    Raises:
+        ProfileError: a row has another number of fields than the header, a field is no number, or the table is a summary.
+    """
+
+    description = "a CSV of nsys, ncu, nvprof, rocprof, of results, or the uniform CSV"
+
+    @classmethod
+    def certainty(cls, beginning: Beginning) -> int:
+        """STRUCTURE where a line of the beginning is the header of a table."""
+        lines = beginning.text.split("\n")
+        return STRUCTURE if _find_header(lines) is not None else NOT_THIS
+
+    def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
+        """Read a table."""
+        found = _find_header(itertools.islice(iter(file.readline, ""), MOST_PREAMBLE))
+        if found is None:
+            raise ProfileError(f"{source}: the header of a table of launches is missing; allowed: {titles()}")
+        table, delimiter, names, line = found
+        if table.refused:
+            raise ProfileError(f"{source}: {table.refused}")
+        builder = ProfileBuilder(source)
+        reader = csv.reader(file, delimiter=delimiter)
+        rows = _rows(reader, len(names), source, line)
+        read = _Rows(builder, table, names, delimiter == ";", source)
+        (read.long if "metric name" in read.place else read.wide)(rows)
+        return builder.finish(device)
+
+
+def titles() -> str:
+    """The tables that are read, as users call them."""
+    return ", ".join(table.title for table in TABLES if not table.refused)
+
+
+def _find_header(lines: Iterable[str]) -> tuple[Table, str, list[str], int] | None:
+    """The table whose header is the first among some lines, its delimiter, the names in it, and the line's number."""
+    for line, text in enumerate(lines, 1):
+        text = text.strip("\ufeff \r\n")
+        delimiter = max(",;\t", key=text.count)
+        if text.count(delimiter) and "\r" not in text and "\0" not in text:
+            names = [name.strip() for name in next(csv.reader([text], delimiter=delimiter), [])]
+            known = {_plain(name) for name in names}
+            if table := next((table for table in TABLES if known.issuperset(table.signs)), None):
+                return table, delimiter, names, line
+    return None
+
+
+def _plain(column: str) -> str:
+    """A column's name in small letters, without the unit behind it.
+
+    >>> _plain("Kernel Start (ns)"), _plain("Time(%)")
+    ('kernel start', 'time')
+    """
+    return column.partition("(")[0].strip().lower()
+
+
+def _rows(reader: Iterator[list[str]], width: int, source: str, before: int) -> Iterator[tuple[int, list[str]]]:
+    """Line number and fields of each row."""
+    for fields in reader:
+        line = before + reader.line_num  # type: ignore[attr-defined]
+        if len(fields) == width:
+            yield line, fields
+        elif fields and not fields[0].startswith("=="):
+            raise ProfileError(f"{source}:{line}: {len(fields)} fields, the header has {width}")
+
+
+class _Rows:
+    """Rows of a table on their way into a builder."""
+
+    def __init__(
+        self, builder: ProfileBuilder, table: Table, names: Sequence[str], has_decimal_commas: bool, source: str
+    ) -> None:
+        self.builder, self.table, self.source, self.has_decimal_commas = builder, table, source, has_decimal_commas
+        self.place = {_plain(name): place for place, name in reversed([*enumerate(names)])}
+        self.unit = [name.partition("(")[2].strip(" )").lower() for name in names]
+        for column, unit in table.units.items():
+            if column in self.place:
+                self.unit[self.place[column]] = unit
+        self.at = {what: self._places(columns) for what, columns in table.columns.items()}
+        if not self.at["name"] and "trace" not in table.columns:
+            raise ProfileError(
+                f"{source}: {table.title} without the column {table.columns['name']!r}; it has {', '.join(names)}"
+            )
+        about = {place for places in self.at.values() for place in places} | {
+            self.place[name] for name in ABOUT if name in self.place
+        }
+        every = enumerate(names) if table.has_counters else ()
+        self.counters = {place: name for place, name in every if place not in about}
+        self.factors = dict.fromkeys(self.counters, 1.0)
+
+    def _places(self, columns: str | tuple[str, ...]) -> tuple[int, ...]:
+        wanted = (columns,) if isinstance(columns, str) else columns
+        return tuple(self.place[column] for column in wanted if column in self.place)
+
+    def wide(self, rows: Iterable[tuple[int, list[str]]]) -> None:
+        """Add tables of one row a launch."""
+        is_first = True
+        for line, row in rows:
+            if is_first and self._are_units(row):
+                self.unit = [field.lower() if field else unit for field, unit in zip(row, self.unit, strict=True)]
+                self.factors = {place: _factor(row[place]) for place in self.counters}
+            else:
+                self._add(row, self._counters(row, line), f"{self.source}:{line}")
+            is_first = False
+
+    def long(self, rows: Iterable[tuple[int, list[str]]]) -> None:
+        """Add tables of one row a metric, which those of a launch follow each other in."""
+        name, unit, value = (self.place[f"metric {what}"] for what in ("name", "unit", "value"))
+        launches = itertools.groupby(
+            rows, key=lambda one: [one[1][place] for place in self.at["process"] + self.at["order"]]
+        )
+        for _, group in launches:
+            counters: dict[str, float] = {}
+            for line, row in group:
+                measured = self._number(row[value], f"{self.source}:{line}: {row[name]}")
+                if measured is not None:
+                    counters.setdefault(METRICS.get(row[name], row[name]), measured * _factor(row[unit]))
+            self._add(row, counters, f"{self.source}:{line}")
+
+    def _are_units(self, row: list[str]) -> bool:
+        """True of a line of units below the header: it names no kernel."""
+        named = [row[place] for what in ("name", "order") for place in self.at.get(what, ())]
+        return not any(named) and any(row)
+
+    def _counters(self, row: list[str], line: int) -> dict[str, float]:
+        found = {}
+        for place, name in self.counters.items():
+            text = row[place]
+            is_result = "trace" in self.table.columns
+            value = (
+                number(text, f"{self.source}:{line}", True)
+                if is_result
+                else self._number(text, f"{self.source}:{line}: {name}")
+            )
+            if value is not None:
+                found[name] = value * self.factors[place]
+        return found
+
+    def _number(self, text: str, where: str) -> float | None:
+        """A metric; None for text, and for what is not known."""
+        if self.has_decimal_commas:
+            text = text.replace(".", "").replace(",", ".")
+        try:
+            return float(text) if "," not in text else number(text, where)
+        except ValueError:
+            return None
+        except ProfileError:
+            if re.fullmatch(r"[-\d.,]+", text.strip()):
+                raise
+            return None
+
+    def _text(self, row: list[str], what: str) -> str:
+        places = self.at.get(what, ())
+        return row[places[0]].strip() if places else ""
+
+    def _add(self, row: list[str], counters: dict[str, float], where: str) -> None:
+        name, table = self._text(row, "name"), self.table
+        copy = _COPY.match(name)
+        if table.only and row[self.place.get(table.only[0], 0)] != table.only[1] and table.only[0] in self.place:
+            self.builder.leave_out(row[self.place[table.only[0]]].lower() or "other")
+            return
+        grid = self._sizes(row, "grid", where)
+        if copy or (grid is None and isinstance(table.columns.get("grid"), tuple)):
+            self.builder.leave_out(f"mem{copy.group(1).lower()}" if copy else "other")
+            return
+        block = self._sizes(row, "block", where) or (0, 0, 0)
+        if grid and table.counts_threads and all(block):
+            grid = tuple(-(-size // of) for size, of in zip(grid, block, strict=True))
+        order = self._order(row, where)
+        if table.title.startswith("nvprof") and (called := _CALL.fullmatch(name)):
+            name, order = called.group(1), int(called.group(2))
+        self.builder.add(
+            name.removesuffix(" [clone .kd]").removesuffix(".kd"),
+            grid or (0, 0, 0),
+            block,
+            self._registers(row, counters, where),
+            self._shared_memory(row, counters, where),
+            _last_number(self._text(row, "stream")),
+            self._nanoseconds(row, "start", where) or 0,
+            self._duration(row, counters, where),
+            order=order,
+            device=_device(self._text(row, "device")),
+            process=_last_number(self._text(row, "process")),
+            counters=counters,
+            trace=self._text(row, "trace"),
+        )
+
+    def _order(self, row: list[str], where: str) -> int:
+        text = self._text(row, "order")
+        if text.isdigit():
+            return int(text)
+        return whole_number(text, where) if text else len(self.builder)
+
+    def _sizes(self, row: list[str], what: str, where: str) -> tuple[int, ...] | None:
+        texts = [row[place].strip() for place in self.at.get(what, ())]
+        if not any(texts):
+            return None
+        return shape(texts[0], where) if len(texts) == 1 else tuple(int(number(text, where)) for text in texts)
+
+    def _nanoseconds(self, row: list[str], what: str, where: str) -> int | None:
+        """A time, to the last digit."""
+        places = self.at.get(what, ())
+        if not places or not row[places[0]].strip():
+            return None
+        text, unit = row[places[0]].strip(), self.unit[places[0]]
+        if text.isdigit() and unit == "ns":
+            return int(text)
+        found = _VALUE.fullmatch(text.lower())
+        digits = TIMES.get((found and found.group(2)) or unit)
+        if digits is None:
+            raise ProfileError(
+                f"{where}: unit of time {(found and found.group(2)) or unit!r}; allowed: {', '.join(TIMES)}"
+            )
+        text = found.group(1) if found else text
+        if self.has_decimal_commas:
+            text = text.replace(".", "").replace(",", ".")
+        return exact(text, digits, where)
+
+    def _duration(self, row: list[str], counters: Mapping[str, float], where: str) -> float:
+        if (end := self._nanoseconds(row, "end", where)) is not None:
+            return float(end - (self._nanoseconds(row, "start", where) or 0))
+        if self.at.get("duration"):
+            places = self.at["duration"]
+            text, unit = row[places[0]].strip(), self.unit[places[0]]
+            if unit in TIMES and "," not in text:  # as floats are read elsewhere
+                return number(text, where) * 10.0 ** TIMES[unit]
+            found = self._nanoseconds(row, "duration", where)
+            return math.nan if found is None else float(found)
+        cycles = next((counters[name] for name in CYCLES if name in counters), None)
+        if cycles is not None and isinstance(counters, dict):
+            counters["cycles"] = cycles
+        return counters.get("gpu__time_duration.sum", math.nan)
+
+    def _registers(self, row: list[str], counters: Mapping[str, float], where: str) -> int:
+        text = self._text(row, "registers")
+        return whole_number(text, where) if text else int(counters.get("launch__registers_per_thread", UNKNOWN))
+
+    def _shared_memory(self, row: list[str], counters: Mapping[str, float], where: str) -> int:
+        places = self.at.get("shared", ())
+        parts = [number(row[place], where) * BYTES.get(self.unit[place], 1.0) for place in places if row[place].strip()]
+        if places:
+            return round(sum(parts)) if parts else UNKNOWN
+        kinds = [counters.get(f"launch__shared_mem_per_block_{kind}") for kind in ("static", "dynamic")]
+        return int(sum(size or 0.0 for size in kinds)) if "order" in self.at and "process" in self.at else UNKNOWN
+
+
+def exact(text: str, digits: int, where: str) -> int:
+    """A number with so many digits moved before its point, rounded: clocks have more digits than a float.
+
+    >>> exact("1661203462600478.25", 3, "x:1"), exact("1,000", 0, "x:1")
+    (1661203462600478250, 1000)
+    """
+    plain = text.replace(",", "") if re.fullmatch(r"-?\d{1,3}(,\d{3})+(\.\d+)?", text) else text
+    whole, _, part = plain.partition(".")
+    if not whole.lstrip("-").isdigit() or (part and not part.isdigit()):
+        return round(number(text, where) * 10**digits)
+    moved = int((part + "0" * digits)[:digits] or 0) + (1 if part[digits : digits + 1] >= "5" else 0)
+    return int(whole) * 10**digits + (-moved if whole.startswith("-") else moved)
+
+
+def _factor(unit: str) -> float:
+    """Factor that a metric in `unit` is multiplied with to be in its base unit: ns, or without a prefix.
+
+    >>> _factor("usecond"), _factor("Kbyte/block"), _factor("inst"), _factor("")
+    (1000.0, 1000.0, 1.0, 1.0)
+    """
+    base = unit.partition("/")[0]
+    if base in TIMES:
+        return 10.0 ** TIMES[base]
+    return PREFIXES[base[0]] if len(base) > 1 and base[0] in PREFIXES and base[1:].islower() else 1.0
+
+
+def _device(text: str) -> int:
+    """The number of a GPU: of "NVIDIA H100 (0)", "Agent 4", "GPU 0"; 0 where there is none.
+
+    >>> _device("NVIDIA A100 80GB (1)"), _device("Agent 4"), _device("Tesla V100")
+    (1, 4, 0)
+    """
+    found = re.search(r"\((\d+)\)\s*$", text) or re.fullmatch(r"(?:[A-Za-z]+\s*)?(\d+)", text)
+    return int(found.group(1)) if found else 0
+
+
+def _last_number(text: str) -> int:
+    """The number of "7" or "Stream 7"; UNKNOWN where there is none."""
+    found = re.search(r"(\d+)\s*$", text)
+    return int(found.group(1)) if found else UNKNOWN

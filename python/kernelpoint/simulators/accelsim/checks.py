@@ -1,0 +1,87 @@
+"""What Accel-Sim (gpgpu-sim 4) stops at, or passes over, in lists and traces: checks of admission."""
+
+from __future__ import annotations
+
+from kernelpoint.admission.checks import Case, Check, check, of_all, of_traces
+from kernelpoint.admission.content import Listed
+from kernelpoint.admission.findings import Effect
+
+NAMED = Effect.NAMED
+CHECKS: list[Check] = []
+
+
+@check(
+    Listed,
+    "single-warp-exits",
+    NAMED,
+    "Accel-Sim (gpgpu-sim 4.2) stops at an assertion in them (barrier_set_t::deallocate_barrier): leave them out",
+    table=CHECKS,
+)
+def single_warp_exits(listed: Listed) -> Case | None:
+    """Blocks of one warp whose lanes leave at different EXITs."""
+    if listed.scan is None:
+        return None
+    one_warp = listed.scan.warps == listed.scan.ctas
+    return of_traces(
+        listed,
+        one_warp & (listed.scan.defects("after_exit") > 0),
+        "have blocks of one warp that leaves at several EXITs",
+    )
+
+
+@check(
+    Listed,
+    "newer-code",
+    NAMED,
+    "Accel-Sim stops at an assertion where its configuration lacks a unit of that code (-specialized_unit_4, UDP, from sm_75): "
+    "take the configuration of that architecture, or trace on a GPU of the configured one",
+    table=CHECKS,
+)
+def newer_code(listed: Listed) -> Case | None:
+    """Code of a newer architecture than the simulated GPU is configured for."""
+    newer = {version: count for version, count in listed.architectures.items() if version > listed.architecture}
+    if not newer or not listed.architecture:
+        return None
+    what = f"have code for sm_{max(newer)}; the configuration is for sm_{listed.architecture}"
+    count, size = sum(newer.values()), sum(listed.architectures.values())
+    return Case(f"{of_all(count, size)} launches {what}", count / size, None, listed.paths[0])
+
+
+@check(
+    Listed,
+    "ends-with-copy",
+    NAMED,
+    "Accel-Sim aborts at the end of such a list (a failed assertion): remove its last lines",
+    table=CHECKS,
+)
+def ends_with_copy(listed: Listed) -> Case | None:
+    """A list whose last command is a copy."""
+    last = next((line for line in reversed(listed.lines) if line.strip()), "")
+    what = "the list ends with a copy to the GPU"
+    return Case(what, 0.0, None, listed.lists[0]) if last.startswith("MemcpyHtoD") else None
+
+
+@check(
+    Listed,
+    "names-not-read",
+    NAMED,
+    "Accel-Sim itself passes over lines that do not begin with `kernel`: write kernel-N.traceg alone",
+    table=CHECKS,
+)
+def names_not_read(listed: Listed) -> Case | None:
+    """Lines whose traces Accel-Sim does not read: with ./ or a folder before the name."""
+    count = sum(1 for line in listed.lines if "/kernel-" in line and not line.lstrip().startswith(("kernel", "#")))
+    return Case(f"{count:,} lines name a trace with a folder", 0.0, None, listed.lists[0]) if count else None
+
+
+@check(
+    Listed,
+    "container",
+    NAMED,
+    "Accel-Sim itself reads .traceg, .traceg.xz and .tracez only: unpack the others for it",
+    table=CHECKS,
+)
+def container(listed: Listed) -> Case | None:
+    """Traces in containers that the simulator does not open."""
+    count = sum(path.endswith((".gz", ".zst")) for path in listed.paths)
+    return Case(f"{of_all(count, listed.size)} traces are .gz or .zst", 0.0, None, listed.lists[0]) if count else None

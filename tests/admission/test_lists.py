@@ -1,0 +1,250 @@
+"""Every check of lists and traces finds its input, and leaves a sound one alone."""
+
+import gzip
+import lzma
+
+import pytest
+from trace_writer import cta, small_trace
+
+from kernelpoint.admission import Effect, findings_of, listed_by
+from kernelpoint.errors import TraceError
+from kernelpoint.traces import ArtefactCache, launch_paths, read_trace_list, scan_launches, scan_trace
+
+EXIT = "00f0 ffffffff 0 EXIT 0 0"
+WORK = ["0000 ffffffff 1 R1 LDG.E 1 R4 4 1 0x7f3000200000 4", "0010 ffffffff 1 R2 IADD3 2 R1 R3 0"]
+BARRIER = "0020 ffffffff 0 BAR.SYNC 0 0"
+BEHIND = "0030 ffffffff 0 STG.E 2 R4 R2 4 1 0x7f3000300000 4"
+WARP = [*WORK, BARRIER, BEHIND, EXIT]
+GRID = "(2,1,1)"
+
+
+def ctas(*warps, indices=("0,0,0", "1,0,0")):
+    return "".join(cta(*warps, index=index) for index in indices)
+
+
+def sound(**fields):
+    return small_trace(ctas(WARP, WARP), GRID, **fields)
+
+
+def folder_of(tmp_path, traces, list_text=None, names=None):
+    names = names or [f"kernel-{n}.traceg" for n in range(1, len(traces) + 1)]
+    for name, text in zip(names, traces, strict=True):
+        (tmp_path / name).write_text(text)
+    if list_text is not None:
+        (tmp_path / "kernelslist.g").write_text(list_text)
+    return tmp_path
+
+
+def found(folder, architecture=0):
+    listed = listed_by(str(folder))
+    with_scan = type(listed)(
+        listed.lists, listed.paths, listed.numbers,
+        scan_launches(listed.paths, ArtefactCache(folder / "cache")), architecture=architecture,
+    )  # fmt: skip
+    return {one.kind: one for one in findings_of(with_scan)}
+
+
+def test_a_sound_list_has_no_finding(tmp_path):
+    assert found(folder_of(tmp_path, [sound()] * 4)) == {}
+
+
+ZERO = [line.replace("0x7f3000200000 4", "0x0 0") for line in WARP]
+LACKS = [line for line in WARP if line != BARRIER]
+LEAVES = [*WORK, EXIT]  # before the barrier
+DAMAGED = {
+    "zero-addresses": small_trace(ctas(ZERO, ZERO), GRID),
+    "missing-warps": small_trace(ctas(WARP), GRID),
+    "empty-warps": small_trace(ctas(WARP, []), GRID),
+    "missing-barriers": small_trace(ctas(WARP, LACKS), GRID),
+    "repeated-ctas": small_trace(ctas(WARP, WARP, indices=("1,0,0", "1,0,0")), GRID),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGED)
+@pytest.mark.parametrize(("sound_traces", "outcome"), [(3, Effect.WITHDRAWS), (150, Effect.NAMED)])
+def test_a_damaged_trace_is_found_and_many_take_the_bound(tmp_path, kind, sound_traces, outcome):
+    findings = found(folder_of(tmp_path, [*[sound()] * sound_traces, DAMAGED[kind]]))
+    assert set(findings) == {kind} and findings[kind].outcome is outcome
+    assert findings[kind].what.startswith(f"1 of {sound_traces + 1} launches") and findings[kind].place.endswith("g")
+
+
+def test_one_address_of_zero_among_many_is_no_defect(tmp_path):
+    line = "0010 ffffffff 1 R1 LDG.E 1 R4 4 1 {} 4"
+    warp = [line.format(hex(0x7F3000200000 + 128 * n)) for n in range(300)] + [line.format("0x0"), EXIT]
+    assert found(folder_of(tmp_path, [small_trace(ctas(warp, warp), GRID)])) == {}
+
+
+@pytest.mark.parametrize(
+    ("others", "lacking"),
+    [
+        (WARP, LEAVES),  # a warp that leaves early waits nowhere
+        (WARP, [*WORK, "0020 0000ffff 0 BAR.SYNC 0 0", "0020 ffff0000 0 BAR.SYNC 0 0", BEHIND, EXIT]),  # lanes apart
+    ],
+)
+def test_warps_that_leave_early_or_wait_lane_by_lane_lack_no_barrier(tmp_path, others, lacking):
+    assert found(folder_of(tmp_path, [small_trace(ctas(others, lacking), GRID)])) == {}
+
+
+def test_specialised_warps_of_hopper_have_barriers_of_their_own(tmp_path):
+    fields = {"binary version": "90"}
+    assert found(folder_of(tmp_path, [small_trace(ctas(WARP, LACKS), GRID, **fields)])) == {}
+
+
+def test_a_barrier_that_is_missing_in_one_turn_of_a_loop_is_found(tmp_path):
+    turn = [BARRIER, BEHIND]
+    body = ctas([*WORK, *turn, *turn, *turn, EXIT], [*WORK, *turn, BEHIND, *turn, EXIT])
+    assert set(found(folder_of(tmp_path, [small_trace(body, GRID)]))) == {"missing-barriers"}
+
+
+def test_traces_without_a_cta_cannot_meet_a_budget(tmp_path):
+    empty = small_trace("", GRID)
+    findings = found(folder_of(tmp_path, [sound(), *[empty] * 11]))
+    assert findings["unreadable"].outcome is Effect.EXCEEDS and findings["unreadable"].launches == pytest.approx(
+        11 / 12
+    )
+
+
+def test_code_that_is_newer_than_the_configuration_is_named(tmp_path):
+    folder = folder_of(tmp_path, [sound(**{"binary version": "86"})] * 2)
+    assert "sm_86; the configuration is for sm_70" in found(folder, 70)["newer-code"].what
+    assert found(folder, 86) == {} and found(folder, 0) == {}
+
+
+def test_code_of_two_architectures_in_one_list_is_named(tmp_path):
+    folder = folder_of(tmp_path, [sound(), sound(), sound(**{"binary version": "80"})])
+    assert set(found(folder)) == {"mixed-code"}
+
+
+TWO = [f"kernel-{n}-ctx_0x{context}.traceg" for context in ("55d0", "7a10") for n in (1, 2, 3)]
+
+
+def test_a_folder_of_two_contexts_is_refused_with_both_lists(tmp_path):
+    folder = folder_of(tmp_path, [sound()] * 6, names=TWO)
+    with pytest.raises(TraceError, match=r"2 CUDA contexts \(ctx_0x55d0, ctx_0x7a10\)"):
+        read_trace_list(folder)
+    for context in ("55d0", "7a10"):
+        names = [name for name in TWO if context in name]
+        (folder / f"kernelslist_ctx_0x{context}.g").write_text("\n".join(names) + "\n")
+    with pytest.raises(TraceError, match=r"kernelslist_ctx_0x55d0.g, kernelslist_ctx_0x7a10.g"):
+        read_trace_list(folder)
+    assert len(launch_paths(folder / "kernelslist_ctx_0x7a10.g")) == 3
+
+
+def test_a_list_of_one_context_beside_traces_of_another_is_refused_unless_it_is_called_so(tmp_path):
+    folder = folder_of(tmp_path, [sound()] * 6, "\n".join(TWO[:3]) + "\n", TWO)
+    listed = listed_by(str(folder / "kernelslist.g"))
+    one = {one.kind: one for one in findings_of(listed)}["several-contexts"]
+    assert one.outcome is Effect.REFUSES and one.launches == 0.5 and "kernelslist_ctx_0x7a10.g" in one.what
+    (folder / "kernelslist_ctx_0x55d0.g").write_text("\n".join(TWO[:3]) + "\n")
+    assert findings_of(listed_by(str(folder / "kernelslist_ctx_0x55d0.g"))) == []
+    both = folder / "both.g"
+    both.write_text("\n".join(TWO) + "\n")
+    assert {one.kind for one in findings_of(listed_by(str(both)))} >= {"several-contexts"}
+
+
+def test_the_only_list_of_a_context_stands_for_its_folder(tmp_path):
+    folder = folder_of(tmp_path, [sound()] * 3, names=TWO[:3])
+    (folder / "kernelslist_ctx_0x55d0.g").write_text(f"MemcpyHtoD,0x20,8\n{TWO[0]}\n{TWO[0]}\n")
+    assert len(read_trace_list(folder).paths) == 2 and len(read_trace_list(folder).copies) == 1
+
+
+def test_traces_beside_the_list_and_gaps_in_its_numbers_are_named(tmp_path):
+    folder = folder_of(tmp_path, [sound()] * 6, "kernel-1.traceg\nkernel-2.traceg\nkernel-5.traceg\n")
+    findings = {one.kind: one for one in findings_of(listed_by(str(folder)))}
+    assert findings["not-in-list"].launches == 0.5 and findings["gaps"].launches == pytest.approx(0.4)
+
+
+def test_absolute_and_dotted_names_are_read_and_named_also_after_a_move(tmp_path):
+    names = ["kernel-1.traceg", "./kernel-2.traceg", f"{tmp_path}/kernel-3.traceg", "/elsewhere/traces/kernel-4.traceg"]
+    folder = folder_of(tmp_path, [sound()] * 4, "\n".join(names) + "\n")
+    listed = read_trace_list(folder)
+    assert [path.rpartition("/")[2] for path in listed.paths] == [f"kernel-{n}.traceg" for n in (1, 2, 3, 4)]
+    assert listed.numbers.tolist() == [1, 2, 3, 4]
+    assert found(folder)["names-not-read"].what.startswith("3 lines")
+
+
+def test_an_absolute_name_never_leads_out_of_the_lists_folder(tmp_path):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "list").mkdir()
+    (tmp_path / "other" / "kernel-1.traceg").write_text(sound())
+    path = tmp_path / "list" / "kernelslist.g"
+    for name in (f"{tmp_path}/other/kernel-1.traceg", "./../other/kernel-1.traceg", "/etc/../kernel-1.traceg"):
+        path.write_text(name + "\n")
+        with pytest.raises(TraceError, match=r"(lies|leads) outside the (list's )?folder"):
+            read_trace_list(path)
+
+
+@pytest.mark.parametrize("members", [1, 3])
+def test_gzip_traces_are_read_like_plain_ones(tmp_path, members):
+    text = sound().encode()
+    plain, packed = tmp_path / "kernel-1.traceg", tmp_path / "kernel-2.traceg.gz"
+    plain.write_bytes(text)
+    size = len(text) // members + 1
+    packed.write_bytes(b"".join(gzip.compress(text[at : at + size]) for at in range(0, len(text), size)))
+    assert scan_trace(plain) == scan_trace(packed)
+    (tmp_path / "kernelslist.g").write_text("kernel-1.traceg\nkernel-2.traceg.gz\n")
+    assert set(found(tmp_path)) == {"container"}
+
+
+@pytest.mark.parametrize("cut", [1, 9, 60])
+def test_a_gzip_trace_that_is_cut_or_damaged_is_refused(tmp_path, cut):
+    data = gzip.compress(sound().encode())
+    path = tmp_path / "kernel-1.traceg.gz"
+    path.write_bytes(data[:-cut])
+    with pytest.raises(TraceError, match=r"gzip stream is truncated|expected"):
+        scan_trace(path)
+    path.write_bytes(data[:20] + bytes([data[20] ^ 255]) + data[21:])
+    with pytest.raises(TraceError):
+        scan_trace(path)
+
+
+def test_an_xz_trace_under_another_name_is_recognised_by_its_content(tmp_path):
+    path = tmp_path / "kernel-1.traceg.gz"
+    path.write_bytes(lzma.compress(sound().encode()))
+    assert scan_trace(path).work.ctas == 2
+
+
+@pytest.mark.parametrize("stream", ["-1412567072", "140340344425120", "0"])
+def test_streams_that_are_pointers_are_read(tmp_path, stream):
+    (tmp_path / "kernel-1.traceg").write_text(sound(**{"cuda stream id": stream}))
+    assert scan_trace(tmp_path / "kernel-1.traceg").header.stream_id == int(stream)
+
+
+def test_a_header_without_versions_is_that_of_an_old_tracer(tmp_path):
+    text = small_trace(cta([f"0 0 0 0 {EXIT}"]), block="(32,1,1)", version=2)
+    new = tmp_path / "kernel-1.traceg"
+    new.write_text(text)
+    old = tmp_path / "kernel-2.traceg"
+    old.write_text("\n".join(line for line in text.split("\n") if "version = " not in line or "binary" in line))
+    assert scan_trace(old).stream == scan_trace(new).stream and scan_trace(old).header.tracer_version == 0
+
+
+@pytest.mark.parametrize("name", ["αβ_kernel", "核函数<float>", "Kern\u00e4l"])
+def test_kernel_names_in_any_script_are_read(tmp_path, name):
+    (tmp_path / "kernel-1.traceg").write_text(sound(**{"kernel name": name}))
+    assert scan_trace(tmp_path / "kernel-1.traceg").header.shape.kernel_name == name
+
+
+@pytest.mark.parametrize("name", [b"a\x1b[2J", b"\xff\xfe", b"\xc3(", b"\xc2\x9b1m", b"\xed\xa0\x80", b"\xe0\x80\xaf"])
+def test_kernel_names_that_are_no_text_or_control_a_terminal_are_refused(tmp_path, name):
+    data = sound(**{"kernel name": "NAME"}).encode().replace(b"NAME", name)
+    (tmp_path / "kernel-1.traceg").write_bytes(data)
+    with pytest.raises(TraceError, match="printable text in UTF-8"):
+        scan_trace(tmp_path / "kernel-1.traceg")
+
+
+def test_a_list_that_ends_with_a_copy_is_named(tmp_path):
+    folder = folder_of(tmp_path, [sound()], "kernel-1.traceg\nMemcpyHtoD,0x20,8\n\n")
+    assert set(found(folder)) == {"ends-with-copy"}
+
+
+def test_blocks_of_one_warp_that_leaves_at_several_exits_are_named(tmp_path):
+    warp = ["0000 ffffffff 1 R1 S2R 0 0", "0010 0000ffff 0 EXIT 0 0", "0020 ffffffff 1 R1 MOV 0 0", EXIT]
+    text = small_trace(ctas(warp), GRID, block="(32,1,1)")
+    assert set(found(folder_of(tmp_path, [text]))) == {"single-warp-exits"}
+    assert found(folder_of(tmp_path, [small_trace(ctas(warp, warp), GRID)])) == {}
+
+
+def test_collectives_among_traces_are_named(tmp_path):
+    folder = folder_of(tmp_path, [sound(), sound(**{"kernel name": "ncclDevKernel_AllReduce_Sum_f16"})])
+    assert set(found(folder)) == {"communication"}

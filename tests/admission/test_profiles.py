@@ -1,0 +1,218 @@
+"""Every check of profiles and outputs finds its input, names its share, and leaves a sound one alone."""
+
+import json
+import math
+import sqlite3
+
+import pytest
+
+from kernelpoint.admission import Effect, admit, admitted_profile, findings_of, in_graphs
+from kernelpoint.errors import AdmissionError, ProfileError
+from kernelpoint.profiles import ProfileBuilder, read_profile
+from kernelpoint.profiles.communication import communication
+
+
+def profile_of(rows):
+    """A profile of (name, start, duration, stream, call) in ns."""
+    builder = ProfileBuilder("made.csv")
+    for name, start, duration, stream, call in rows:
+        builder.add(name, (2, 1, 1), (64, 1, 1), stream=stream, start=start, duration=duration, order=call)
+    return builder.finish()
+
+
+def sound(count=200):
+    return [(f"k{i % 3}", 1000 + 10_000 * i, 5000.5 + i, 7, i + 1) for i in range(count)]
+
+
+def found(profile):
+    return {one.kind: one for one in findings_of(profile)}
+
+
+def test_a_sound_profile_has_no_finding():
+    assert findings_of(profile_of(sound())) == []
+
+
+def changed(rows, which, **parts):
+    names = ("name", "start", "duration", "stream", "call")
+    return [
+        tuple(parts.get(n, v) for n, v in zip(names, row, strict=True)) if which(i) else row
+        for i, row in enumerate(rows)
+    ]
+
+
+DAMAGES = {
+    "zero-durations": dict(duration=0.0),
+    "negative-durations": dict(duration=-40.0),
+    "unknown-durations": dict(duration=math.nan),
+    "overlapping-durations": dict(duration=1e9),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGES)
+@pytest.mark.parametrize(("every", "outcome"), [(4, Effect.REFUSES), (150, Effect.NAMED)])
+def test_durations_that_cannot_be_are_named_and_large_shares_refused(kind, every, outcome):
+    rows = changed(sound(), lambda i: i % every == every // 2, **DAMAGES[kind])
+    one = found(profile_of(rows))[kind]
+    assert "made.csv: launch" in one.place and one.remedy
+    assert one.outcome is (Effect.REFUSES if kind == "overlapping-durations" else outcome)
+
+
+def test_times_in_whole_microseconds_are_named_for_what_they_are():
+    rows = [("k", 1000 * i, 1000.0 * (i % 3), 7, i) for i in range(1, 300)]
+    assert found(profile_of(rows))["whole-microseconds"].outcome is Effect.NAMED
+    rows = changed(sound(), lambda i: i % 2 == 0, duration=0.0, start=0)
+    assert found(profile_of(rows))["zero-durations"].outcome is Effect.REFUSES
+
+
+def test_streams_and_nodes_of_graphs_may_overlap():
+    rows = [("k", 1000 + 100 * i, 5000.0, i % 50, i + 1) for i in range(200)]
+    assert "overlapping-durations" not in found(profile_of(rows))
+    rows = [("k", 1000 + 100 * i, 5000.0, 7, 1 + i // 20) for i in range(200)]
+    profile = profile_of(rows)
+    assert in_graphs(profile).all()
+    assert set(found(profile)) == {"graph-replays"}
+
+
+def test_a_file_that_was_joined_with_itself_is_refused():
+    rows = sound()
+    assert found(profile_of(rows + rows))["repeated-rows"].outcome is Effect.REFUSES
+
+
+NAMES = {
+    "void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>(vllm::RankData*)": "vLLM all-reduce",
+    "_ZN4vllm25cross_device_reduce_1stageI6__halfLi4EEEvPNS_8RankDataE": "vLLM all-reduce",
+    "void sglang::quickreduce::allreduce_prototype_twoshot<int>(...)": "vLLM all-reduce",
+    "void deep_ep::internode::dispatch<false, 3>(...)": "DeepEP",
+    "void deep_ep::intranode::combine<__nv_bfloat16, 8, 768>(...)": "DeepEP",
+    "nvshmemi_transfer_amo_nonfetch": "NVSHMEM",
+    "void tensorrt_llm::kernels::twoShotAllReduceKernel<__half, 8>(...)": "TensorRT-LLM",
+    "void tensorrt_llm::kernels::lamport::lamportMultiplyReduce(...)": "TensorRT-LLM",
+    "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)": "NCCL",
+    "mscclKernel_Sum_half_Simple": "MSCCL++",
+    "void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16>(...)": "PyTorch symmetric memory",
+    "_Z5gemm_i": "",
+    "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float>>(...)": "",
+    "void flash::flash_fwd_splitkv_combine_kernel<...>(flash::Flash_fwd_params)": "",
+    "triton_poi_fused_add_mul_0": "",
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_kernels_of_communication_are_known_by_their_library(name):
+    assert communication(name) == NAMES[name]
+
+
+def test_communication_is_said_with_its_share_of_the_time_and_left_out_by_compare():
+    rows = changed(sound(), lambda i: i % 10 == 0, name="void deep_ep::internode::dispatch<false, 3>(...)")
+    profile = profile_of(rows)
+    one = found(profile)["communication"]
+    assert "DeepEP" in one.what and one.launches == pytest.approx(0.1) and one.time == pytest.approx(0.1, abs=0.01)
+    assert one.outcome is Effect.NAMED and profile.without_communication().size == 180
+
+
+def kernels(path, rows, graphs=()):
+    """An export of Nsight Systems: (start, end, process, call, node), and blocks of graphs."""
+    connection = sqlite3.connect(path)
+    connection.executescript(
+        "CREATE TABLE StringIds(id, value); INSERT INTO StringIds VALUES (1, 'k');"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start, end, globalPid, correlationId, graphNodeId, demangledName, gridX,"
+        " gridY, gridZ, blockX, blockY, blockZ, streamId);"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start, end)"
+    )
+    insert = "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, ?, ?, ?, 1, 2, 1, 1, 64, 1, 1, 7)"
+    connection.executemany(insert, rows)
+    connection.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (?, ?)", graphs)
+    connection.commit()
+    connection.close()
+    return path
+
+
+def test_graphs_that_were_recorded_as_blocks_are_refused_with_the_option_to_record_nodes(tmp_path):
+    rows = [(1000 * i, 1000 * i + 500, 1, i, None) for i in range(1, 7)]
+    path = kernels(tmp_path / "blocks.sqlite", rows, [(10**6 * i, 10**6 * i + 900_000) for i in range(1, 51)])
+    with pytest.raises(AdmissionError, match=r"graph-blocks: 50 replays .*45 ms .*--cuda-graph-trace=node"):
+        admitted_profile(path, (), print)
+    said = []
+    assert admitted_profile(path, ["graph-blocks"], said.append).size == 6 and said[0].endswith("(accepted)")
+    only = kernels(tmp_path / "only.sqlite", [], [(1, 2)])
+    with pytest.raises(ProfileError, match=r"no kernel launch .*1 x CUDA graph.*--cuda-graph-trace=node"):
+        read_profile(only)
+
+
+def test_calls_of_graphs_without_kernels_are_found_in_a_pytorch_trace(tmp_path):
+    calls = [{"ph": "X", "cat": "cuda_runtime", "name": "cudaGraphLaunch", "ts": i, "dur": 1, "args": {"correlation": 100 + i}}
+             for i in range(5)]  # fmt: skip
+    kernel = {"ph": "X", "cat": "kernel", "name": "k", "ts": 9, "dur": 3.5, "args": {"correlation": 100, "device": 0}}
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({"traceEvents": [*calls, kernel]}))
+    assert found(read_profile(path))["graph-blocks"].what.startswith("4 replays")
+
+
+def test_launches_of_two_processes_stand_one_process_after_the_other(tmp_path):
+    rows = [(1000 * i + p, 1000 * i + p + 400, p << 24, i, None) for i in range(1, 6) for p in (1, 2)]
+    profile = read_profile(kernels(tmp_path / "two.sqlite", rows))
+    assert profile.start.tolist() == [1000 * i + p for p in (1, 2) for i in range(1, 6)]
+    assert found(profile)["processes"].what == "launches of 2 processes"
+
+
+def test_a_kernel_without_an_end_has_no_time(tmp_path):
+    rows = [(1000 * i, 1000 * i + 400 if i > 1 else None, 1, i, None) for i in range(1, 6)]
+    one = found(read_profile(kernels(tmp_path / "open.sqlite", rows)))["unknown-durations"]
+    assert one.launches == 0.2 and one.outcome is Effect.REFUSES
+
+
+@pytest.mark.parametrize(("field", "kind"), [("dur", "unknown-durations"), ("ts", "unknown-durations")])
+def test_a_time_that_is_no_number_in_a_pytorch_trace_is_counted(tmp_path, field, kind):
+    events = [
+        {"ph": "X", "cat": "kernel", "name": "k", "ts": 10 * i, "dur": 2.5, "args": {"correlation": i}}
+        for i in range(9)
+    ]
+    events[3][field] = math.nan
+    path = tmp_path / "nan.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    assert found(read_profile(path))[kind].what.startswith("1 of 9 launches")
+
+
+def test_launches_without_a_grid_are_said_where_others_have_one():
+    builder = ProfileBuilder("hip.json")
+    for i in range(10):
+        builder.add("k", (0, 0, 0) if i < 7 else (4, 1, 1), (64, 1, 1), duration=5.5 + i, order=i)
+    one = found(builder.finish())["no-grid"]
+    assert one.what.startswith("7 of 10 launches") and one.outcome is Effect.NAMED
+
+
+OUTPUT = """Accel-Sim [build accelsim-commit-0]
+Processing kernel ./kernel-{n}.traceg
+-kernel name = _Z1kv
+-grid dim = (4,1,1)
+-block dim = (64,1,1)
+launching kernel name: _Z1kv uid: {n}
+kernel_name = _Z1kv
+kernel_launch_uid = {n}
+gpu_sim_cycle = 600{n}
+gpu_sim_insn = 100
+"""
+EXIT = "GPGPU-Sim: *** exit detected ***\n"
+
+
+def test_the_output_of_a_simulator_that_was_killed_or_reached_a_limit_is_refused(tmp_path):
+    whole = "".join(OUTPUT.format(n=n) for n in range(1, 6))
+    path = tmp_path / "out.txt"
+    path.write_text(whole + EXIT)
+    assert findings_of(read_profile(path)) == []
+    path.write_text(whole)
+    with pytest.raises(AdmissionError, match=r"(?s)cut-output: .* after 5 launches .*--accept cut-output"):
+        admitted_profile(path, (), print)
+    limit = "GPGPU-Sim: ** break due to reaching the maximum cycles (or instructions) **\n"
+    last = "kernel_name = _Z1kv\nkernel_launch_uid = 5"
+    path.write_text(whole.replace(last, limit + last) + EXIT)
+    with pytest.raises(AdmissionError, match="limit-reached"):
+        admitted_profile(path, (), print)
+    assert admitted_profile(path, ["limit-reached"], lambda line: None).size == 5
+
+
+def test_a_refusal_has_a_line_for_each_finding_and_says_how_to_go_on():
+    rows = changed(changed(sound(), lambda i: i % 4 == 0, duration=0.0), lambda i: i % 4 == 1, duration=-1.0)
+    with pytest.raises(AdmissionError) as caught:
+        admit(findings_of(profile_of(rows)), ["zero-durations"], print)
+    assert "negative-durations: 50 of 200" in str(caught.value) and "zero-durations" not in str(caught.value)
