@@ -1,6 +1,7 @@
 """Random valid traces in every tracer version and address mode."""
 
 import lzma
+import re
 from pathlib import Path
 
 from hypothesis import strategies as st
@@ -155,8 +156,10 @@ def write(folder: Path, text: str, form: str = "plain") -> str:
     return str(path)
 
 
-def small_trace(body: str, grid: str = "(1,1,1)", block: str = "(64,1,1)", version: int = 3, **fields: str) -> str:
-    """A trace around the text that follows its header."""
+def small_trace(body: str, grid: str = "(1,1,1)", block: str = "", version: int = 3, **fields: str) -> str:
+    """A trace around the text that follows its header. By default a block has the warps that the text names."""
+    warps = {int(number) for number in re.findall(r"^warp = (\d{1,2})$", body, re.MULTILINE)}
+    block = block or f"({32 * min(1 + max(warps, default=1), 32)},1,1)"
     text = HEADER.format(
         name="_Z3addPf", id=1, grid=(1, 1, 1), block=(64, 1, 1), shared=0, registers=16, stream=0, version=version,
         lineinfo="",

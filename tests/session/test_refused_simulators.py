@@ -38,6 +38,7 @@ HEADER = (
     "-kernel name = a\n-kernel id = {n}\n-grid dim = (1,1,1)\n-block dim = (32,1,1)\n-shmem = 0\n-nregs = 8\n"
     "-binary version = {version}\n-cuda stream id = 0\n-shmem base_addr = 0x1\n-local mem base_addr = 0x1\n"
     "-nvbit version = 1.8\n-accelsim tracer version = 5\n\n#traces format = x\n\n"
+    "#BEGIN_TB\n\nthread block = 0,0,0\n\nwarp = 0\ninsts = 1\n0000 ffffffff 0 EXIT 0 0 0\n\n#END_TB\n"
 )
 KNOWN = [70, 90]
 
@@ -72,9 +73,9 @@ def test_nothing_is_refused_where_the_simulator_does_not_say_what_it_knows(host,
 
 
 def test_a_trace_that_cannot_be_read_is_left_to_the_run(host, traces, tmp_path):
-    path = traces([70, 70])
+    path = traces([70, 70, 70])
     (tmp_path / "kernel-2.traceg").write_text("garbage")
-    open_run(host, path, 2, KNOWN).journal.close()
+    open_run(host, path, 3, KNOWN).journal.close()
 
 
 def test_a_process_that_the_host_does_not_have_is_refused_by_its_number(tmp_path):

@@ -14,7 +14,7 @@ import numpy as np
 
 from kernelpoint.admission.content import Listed
 from kernelpoint.admission.findings import LARGE, Effect, Finding
-from kernelpoint.profiles import Matching, Profile
+from kernelpoint.profiles import Matching, Profile, distinct_rows
 from kernelpoint.simulators import simulators
 
 NAMED, WITHDRAWS, REFUSES, EXCEEDS = Effect
@@ -305,10 +305,9 @@ def in_graphs(profile: Profile) -> np.ndarray:
         mask |= profile.graph_nodes >= 0
     if len(profile.calls):
         process = np.zeros(profile.size, np.int64) if profile.processes is None else profile.processes
-        calls = np.stack([process, profile.calls], axis=1)
-        _, inverse, counts = np.unique(calls, axis=0, return_inverse=True, return_counts=True)
-        if len(counts) > 1:
-            mask |= (counts[inverse.ravel()] > 1) & (profile.calls > 0)
+        first, which = distinct_rows(np.stack([process, profile.calls], axis=1))
+        if len(first) > 1:
+            mask |= (np.bincount(which)[which] > 1) & (profile.calls > 0)
     return mask
 
 
@@ -352,6 +351,8 @@ def _defect(listed: Listed, name: str, what: str) -> Case | None:
 )
 def several_contexts(listed: Listed) -> Case | None:
     """A list of several contexts, or one beside traces of another context that it does not name."""
+    if not listed.lists:
+        return None
     if len(listed.contexts) > 1:
         counts = ", ".join(f"{name or 'without a name'}: {count:,}" for name, count in listed.contexts.items())
         return Case(f"the list has launches of {len(listed.contexts)} contexts ({counts})", 1.0, None, listed.lists[0])
@@ -467,7 +468,7 @@ def communication_in_list(listed: Listed) -> Case | None:
 def not_in_list(listed: Listed) -> Case | None:
     """Traces of the list's context that lie beside it and that it does not name."""
     context = next(iter(listed.contexts), "")
-    count = 0 if listed.is_selection else listed.beside.get(context, 0)
+    count = 0 if listed.is_selection or not listed.lists else listed.beside.get(context, 0)
     what = f"{count:,} traces lie beside the list that it does not name"
     return Case(what, count / (count + listed.size), None, listed.lists[0]) if count else None
 
@@ -481,7 +482,7 @@ def not_in_list(listed: Listed) -> Case | None:
 def gaps(listed: Listed) -> Case | None:
     """Tracer's numbers that the list lacks."""
     numbers = np.unique(listed.numbers[listed.numbers >= 0])
-    if listed.is_selection or len(numbers) < 2:
+    if listed.is_selection or not listed.lists or len(numbers) < 2:
         return None
     first = min(1, int(numbers[0]))
     missing = int(numbers[-1]) - first + 1 - len(numbers)

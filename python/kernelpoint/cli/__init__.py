@@ -25,6 +25,7 @@ COMMANDS = {
     "status": ("status", "Show how far runs are, while they go on and afterwards."),
     "report": ("report", "Show a run, as text, page, or files for other tools."),
     "pack": ("pack", "Write the sample of a run into one file, or unpack one."),
+    "expand": ("expand", "Write the list of all launches of a program with CUDA graphs."),
     "select": ("select", "Draw the launches to trace; join their traces."),
     "train": ("kernelpoint_lab.commands.train", "Train an encoder on traces."),
     "synth": ("kernelpoint_lab.commands.synth", "Write a synthesised workload as traces."),
@@ -35,7 +36,7 @@ COMMANDS = {
 GROUPS = {
     "First steps": ("demo", "doctor", "patch", "init"),
     "A run": ("plan", "run", "status", "report", "pack"),
-    "Before tracing": ("select",),
+    "Before and after tracing": ("select", "expand"),
     "Traces": ("check", "synth", "convert", "inspect"),
     "Comparing": ("compare",),
     "The encoder": ("train",),

@@ -22,8 +22,10 @@ from kernelpoint.profiles.format import ProfileFormat as ProfileFormat
 from kernelpoint.profiles.format import TextFormat as TextFormat
 from kernelpoint.profiles.format import open_decompressed as open_decompressed
 from kernelpoint.profiles.matching import Matching as Matching
+from kernelpoint.profiles.matching import kinds_of as kinds_of
 from kernelpoint.profiles.matching import match as match
 from kernelpoint.profiles.profile import Launches as Launches
 from kernelpoint.profiles.profile import Profile as Profile
 from kernelpoint.profiles.profile import Remark as Remark
+from kernelpoint.profiles.profile import distinct_rows as distinct_rows
 from kernelpoint.profiles.read import read_profile as read_profile

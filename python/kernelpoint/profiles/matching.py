@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelpoint.profiles.names import base_key, full_key
-from kernelpoint.profiles.profile import Launches, Profile
+from kernelpoint.profiles.profile import Launches, Profile, distinct_rows
 
 MOST_EDITS = 2000  # launches missing on either side up to which the order is matched; it costs their square
 
@@ -77,7 +77,33 @@ def match(profile: Profile, launches: Launches, replays: bool = False) -> Matchi
     >>> match(builder.finish(), Launches(["a(int)", "c()", "b(int)"], grid, block)).rows.tolist()
     [0, -1, 1]
     """
-    names = profile.launches.names
+    b, a, renamed = _compared(profile, launches)
+    rows = _common_subsequence(a, b)
+    how = "order"
+    if rows is None:
+        rows, how = _by_occurrence(a, b), "occurrence"
+    extra = np.setdiff1d(np.arange(len(b)), rows)
+    return Matching(rows, extra, how, int((np.array(renamed, dtype=bool) & (rows >= 0)).sum()), replays)
+
+
+def kinds_of(profile: Profile, launches: Launches) -> tuple[np.ndarray, np.ndarray]:
+    """int64 [N] of a profile and of launches: equal where they are of one kind, as `match` compares them.
+
+    >>> from kernelpoint.profiles.builder import ProfileBuilder
+    >>> builder = ProfileBuilder("x")
+    >>> builder.add("a(int)", (1, 1, 1), (32, 1, 1))
+    >>> kinds_of(builder.finish(), Launches(["a(int)", "b()"], np.array([[1, 1, 1]] * 2), np.array([[32, 1, 1]] * 2)))
+    (array([0]), array([0, 1]))
+    """
+    theirs, ours, _ = _compared(profile, launches)
+    return np.array(theirs, dtype=np.int64), np.array(ours, dtype=np.int64)
+
+
+def _compared(profile: Profile, launches: Launches) -> tuple[list[int], list[int], list[bool]]:
+    """Codes of the kinds of a profile's rows and of launches; and which launches are compared by function name alone."""
+    shapes = np.concatenate([profile.name_ids[:, None], profile.grid, profile.block], axis=1)
+    first, which = distinct_rows(shapes)
+    names = [profile.name(row) for row in first.tolist()]
     compare_names = any(names) and any(launches.names)
     ours = [full_key(name) if compare_names else "" for name in launches.names]
     theirs = [full_key(name) if compare_names else "" for name in names]
@@ -88,13 +114,8 @@ def match(profile: Profile, launches: Launches, replays: bool = False) -> Matchi
     compare_shapes = bool(profile.grid.any()) and bool(launches.grid.any())
     codes: dict[tuple[object, ...], int] = {}
     a = _codes(ours, launches.grid, launches.block, compare_shapes, codes)
-    b = _codes(theirs, profile.grid, profile.block, compare_shapes, codes)
-    rows = _common_subsequence(a, b)
-    how = "order"
-    if rows is None:
-        rows, how = _by_occurrence(a, b), "occurrence"
-    extra = np.setdiff1d(np.arange(len(b)), rows)
-    return Matching(rows, extra, how, int((np.array(renamed, dtype=bool) & (rows >= 0)).sum()), replays)
+    of_first = _codes(theirs, profile.grid[first], profile.block[first], compare_shapes, codes)
+    return np.array(of_first, dtype=np.int64)[which].tolist(), a, renamed
 
 
 def _codes(

@@ -19,6 +19,25 @@ UNKNOWN = -1
 INSTRUCTIONS = ("warp_instructions", "smsp__inst_executed.sum", "instructions", "smsp__thread_inst_executed.sum")
 
 
+def distinct_rows(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first of each distinct row of int64 [N, k], in no order, and int64 [N], which of them each row equals.
+
+    >>> first, which = distinct_rows(np.array([[2, 1], [7, 7], [2, 1]]))
+    >>> which[0] == which[2], which[0] == which[1], sorted(first.tolist())
+    (True, False, [0, 1])
+    """
+    with np.errstate(over="ignore"):
+        key = np.zeros(len(columns), dtype=np.uint64)
+        for column in columns.T:
+            key = (key ^ column.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+            key ^= key >> np.uint64(29)
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    inverse = inverse.ravel()
+    if not np.array_equal(columns[first[inverse]], columns):  # two rows of one key
+        _, first, inverse = np.unique(columns, axis=0, return_index=True, return_inverse=True)
+    return first, inverse.ravel()
+
+
 @dataclass(frozen=True, eq=False)
 class Launches:
     """Names and shapes of launches in program order, as far as they are known, whatever knows them.
@@ -162,10 +181,10 @@ class Profile:
         columns = [self.name_ids[:, None], self.grid, self.block, self.registers[:, None], self.shared_memory[:, None]]
         if self.keys is not None:
             columns.append(self.keys[:, None])
-        _, first, inverse = np.unique(np.concatenate(columns, axis=1), axis=0, return_index=True, return_inverse=True)
+        first, inverse = distinct_rows(np.concatenate(columns, axis=1))
         rank = np.empty(len(first), dtype=np.int64)
         rank[np.argsort(first)] = np.arange(len(first))
-        return rank[inverse.ravel()]
+        return rank[inverse]
 
     def name(self, row: int) -> str:
         """Kernel name of one launch."""
@@ -208,6 +227,19 @@ class Profile:
     def communication(self) -> np.ndarray:
         """object [N]: the library of communication that each launch belongs to; empty for launches that compute."""
         return np.array([communication(name) for name in self.names] or [""], dtype=object)[self.name_ids]
+
+    def of_process(self, number: int) -> Profile:
+        """The launches of one process.
+
+        Raises:
+            ProfileError: it has none; the message names those that have.
+        """
+        there = np.zeros(self.size, np.int64) if self.processes is None else self.processes
+        if number not in there:
+            raise ProfileError(
+                f"{self.source}: no launch of process {number}; allowed: {', '.join(map(str, np.unique(there)))}"
+            )
+        return replace(self.take(np.flatnonzero(there == number)), processes=None)
 
     def without_communication(self) -> Profile:
         """Without kernels of communication; `left_out` says how many there were of each library."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from kernelpoint.errors import ConfigError, TraceError
 from kernelpoint.files import replacing
@@ -95,26 +97,54 @@ def _write(
     output: Path, launches: Sequence[_Launch], copies: Sequence[tuple[int, ...]], lists: Sequence[Path], tracer: Tracer
 ) -> None:
     output.mkdir(parents=True, exist_ok=True)
-    lines = [*tracer.list_head]
-    done = 0
+    entries = []
     for launch in launches:
-        while done < launch.copies:
-            lines.append(f"MemcpyHtoD,0x{copies[done][0]:016x},{copies[done][1]}")
-            done += 1
         target, line = tracer.list_entry(launch.path)
-        _link(target, output / target.name)
-        lines.append(line)
-    lines += [f"MemcpyHtoD,0x{address:016x},{size}" for address, size in copies[done:]]
+        link(target, output / target.name)
+        entries.append(line)
+    before = [launch.copies for launch in launches]
+    lines = [*tracer.list_head, *_with_copies(entries, before, copies)]
     for name in tracer.beside_list:
         if (lists[0].parent / name).is_file():
-            _link(lists[0].parent / name, output / name)
+            link(lists[0].parent / name, output / name)
     with replacing(output / lists[0].name) as file:
         file.write(os.fsencode("\n".join(lines) + "\n"))
 
 
-def _link(target: Path, link: Path) -> None:
+def _with_copies(entries: Iterable[str], before: Iterable[int], copies: Sequence[tuple[int, ...]]) -> Iterator[str]:
+    """Lines of launches, with those of the copies before them that were not written yet; then the copies that are left."""
+    done = 0
+    for line, count in zip(entries, before, strict=True):
+        for address, size in copies[done:count]:
+            yield f"MemcpyHtoD,0x{address:016x},{size}"
+        done = max(done, count)
+        yield line
+    for address, size in copies[done:]:
+        yield f"MemcpyHtoD,0x{address:016x},{size}"
+
+
+def command_lines(
+    head: Sequence[str], copies: np.ndarray, entries: Sequence[str], launches: np.ndarray
+) -> Iterator[str]:
+    """Lines of a list in which launches of another stand in a given order, any number of times.
+
+    Args:
+        copies: of the other list, as TraceList.copies; entries: the line of each of its launches.
+        launches: int64 [N], its launches.
+
+    >>> list(command_lines((), np.array([[0, 16, 8], [2, 32, 8]]), ["a", "b"], np.array([0, 1, 0])))
+    ['MemcpyHtoD,0x0000000000000010,8', 'a', 'MemcpyHtoD,0x0000000000000020,8', 'b', 'a']
+    """
+    before = _copies_before(copies[:, 0].tolist(), len(entries))
+    yield from head
+    order = launches.tolist()
+    rows = [tuple(row) for row in copies[:, 1:].tolist()]
+    yield from _with_copies((entries[row] for row in order), (before[row] for row in order), rows)
+
+
+def link(target: Path, place: Path) -> None:
     """A relative link, so that the folder of a selection may move as a whole; an equal one may be there."""
-    text = os.path.relpath(target.resolve(), link.parent.resolve())
-    if link.is_symlink() and os.readlink(link) == text:
+    text = os.path.relpath(target.resolve(), place.parent.resolve())
+    if place.is_symlink() and os.readlink(place) == text:
         return
-    link.symlink_to(text)
+    place.symlink_to(text)

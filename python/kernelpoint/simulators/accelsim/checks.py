@@ -84,4 +84,6 @@ def names_not_read(listed: Listed) -> Case | None:
 def container(listed: Listed) -> Case | None:
     """Traces in containers that the simulator does not open."""
     count = sum(path.endswith((".gz", ".zst")) for path in listed.paths)
-    return Case(f"{of_all(count, listed.size)} traces are .gz or .zst", 0.0, None, listed.lists[0]) if count else None
+    if not count or not listed.lists:
+        return None
+    return Case(f"{of_all(count, listed.size)} traces are .gz or .zst", 0.0, None, listed.lists[0])

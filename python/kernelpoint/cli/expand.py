@@ -1,0 +1,92 @@
+"""`kernelpoint expand`: write the list of a program with CUDA graphs, whose nodes were traced once each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from kernelpoint.admission import admit, admitted_profile, check_kinds, kinds
+from kernelpoint.cli.console import Console
+from kernelpoint.errors import ConfigError
+from kernelpoint.profiles import Profile, kinds_of
+from kernelpoint.selection.expand import write_repeated
+from kernelpoint.selection.replays import repetition
+from kernelpoint.traces import launch_paths
+from kernelpoint.workload.population import launches_of_traces
+
+
+def expand(
+    traces: Annotated[
+        Path, typer.Argument(help="The list in which each node of a graph was traced once, or its folder.")
+    ],
+    profile: Annotated[
+        Path,
+        typer.Option(
+            help="A profile of the program with the kernels of its graphs: nsys with --cuda-graph-trace=node, the PyTorch "
+            "profiler, rocprof."
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="A list beside the other (NAME.g), or a folder, which gets links.")
+    ],
+    process: Annotated[
+        int | None, typer.Option(help="The process of the profile whose launches the list has, where it has several.")
+    ] = None,
+    alike: Annotated[
+        bool,
+        typer.Option("--alike", help="The processes of the profile do the same (tensor parallel): take one for all."),
+    ] = False,
+    device: Annotated[int | None, typer.Option(help="The GPU, where the profile has launches of several.")] = None,
+    accept: Annotated[
+        list[str] | None, typer.Option(help="A kind of finding that does not refuse the input; once for each.")
+    ] = None,
+) -> None:
+    """Write a list in which each traced launch stands as often, and in the order, as the program ran it.
+
+    A tracer sees each node of a CUDA graph once; a profile shows every replay. Simulators take a list that names a trace again.
+    A list is one process: of a profile of several, one is named, or all are alike and one stands for them.
+
+    Example: kernelpoint expand traces/kernelslist.g --profile decode.sqlite -o program
+    """
+    console = Console(stderr=True)
+    check_kinds(accept or (), kinds(), "--accept")
+    found = admitted_profile(profile, accept or (), console.print, device, "")
+    program = _of_one_process(found, process, alike, console)
+    launches = launches_of_traces(tuple(launch_paths(str(traces))))
+    repeated = repetition(program, launches)
+    admit(repeated.findings(program.source), accept or (), console.print, "")
+    traced = repeated.traced[repeated.traced >= 0]
+    if not len(traced):
+        raise ConfigError(f"--profile: no launch of {profile} is in {traces}; it seems to be of another program")
+    path = write_repeated(traces, traced, output)
+    Console(soft_wrap=True, highlight=False).print(
+        f"{path}: {len(traced):,} launches of {len(np.unique(traced)):,} traces, {repeated.replays:,} replays of graphs"
+    )
+
+
+def _of_one_process(profile: Profile, process: int | None, alike: bool, console: Console) -> Profile:
+    """The launches of the process that was named, or of the first of processes that are alike."""
+    if process is not None:
+        return profile.of_process(process)
+    if profile.processes is None:
+        return profile
+    numbers, counts = np.unique(profile.processes, return_counts=True)
+    listed = ", ".join(f"{n} ({c:,} launches)" for n, c in zip(numbers.tolist(), counts.tolist(), strict=True))
+    if not alike:
+        raise ConfigError(
+            f"--process: {profile.source} has launches of {len(numbers)} processes: {listed}; a list is of one: name it, or "
+            "say --alike if they do the same"
+        )
+    first = profile.of_process(int(numbers[0]))
+    for number in numbers[1:].tolist():
+        other = profile.of_process(number)
+        same = other.size == first.size and np.array_equal(*kinds_of(other, first.launches))
+        if not same:
+            raise ConfigError(
+                f"--alike: process {number} does not run the launches of process {numbers[0]}; name one with --process"
+            )
+    console.print(f"{len(numbers)} processes run the same launches: the list of process {numbers[0]} stands for each")
+    return first

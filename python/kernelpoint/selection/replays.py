@@ -1,0 +1,162 @@
+"""Programs with repetition: the launches of replayed CUDA graphs, each with the launch that its node was traced as."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelpoint.admission import Effect, Finding, in_graphs
+from kernelpoint.profiles import Launches, Profile, distinct_rows, kinds_of, match
+from kernelpoint.profiles.profile import UNKNOWN
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """A program as its profile shows it, over launches that were traced once each.
+
+    Attributes:
+        traced: int64 [N], for each launch of the program its traced launch; -1 where there is none.
+        unused: traced launches that the program does not run, int64 [..].
+        replays: how often graphs ran.
+
+    >>> Repetition(np.array([0, 1, 1]), np.zeros(0, int), 2).findings("a.sqlite")
+    []
+    """
+
+    traced: np.ndarray
+    unused: np.ndarray
+    replays: int
+
+    def findings(self, place: str) -> list[Finding]:
+        """Launches of either side without a counterpart, as findings of admission."""
+        remedy = (
+            "profile and traces are of different runs, or one of them is of a part: record both with the same input"
+        )
+        size, lacking = len(self.traced), int((self.traced < 0).sum())
+        found = []
+        if lacking:
+            first = f"{place}: launch {int(np.flatnonzero(self.traced < 0)[0])}"
+            what = f"{lacking:,} of {size:,} launches of the program were not traced"
+            found.append(Finding("not-traced", what, first, lacking / size, None, remedy, Effect.REFUSES))
+        if len(self.unused):
+            many = int((self.traced >= 0).sum()) + len(self.unused)
+            what = f"{len(self.unused):,} traced launches are not in the program"
+            share = len(self.unused) / many
+            found.append(Finding("not-run", what, f"launch {int(self.unused[0])} of the list", share, None, remedy))
+        return found
+
+
+def repetition(profile: Profile, launches: Launches) -> Repetition:
+    """Find for every launch of a profile the launch of a list, or census, in which it was traced.
+
+    A tracer sees a launch outside graphs where it runs, and each node of a graph once, where the graph is captured or built. A
+    replay is the launches of one call. Its graph is told by the numbers of its nodes where the profile has them, else by the
+    kinds of launches in it (name, grid, block). Launches outside graphs and the nodes of each graph are matched in order, as
+    `profiles.match` does; a graph whose nodes do not stand where it first ran is looked for as a run of launches elsewhere.
+
+    Model: nodes of equal kind in a graph correspond in the order of their numbers, else of their starts.
+
+    >>> from kernelpoint.profiles import ProfileBuilder
+    >>> builder = ProfileBuilder("decode.sqlite")
+    >>> for name, call in (("load", 1), ("gemm", 2), ("add", 2), ("gemm", 3), ("add", 3)):
+    ...     builder.add(name, (2, 1, 1), (64, 1, 1), order=call)
+    >>> ones = np.ones((3, 3), int)
+    >>> repetition(builder.finish(), Launches(["load", "gemm", "add"], ones * [2, 1, 1], ones * [64, 1, 1])).traced.tolist()
+    [0, 1, 2, 1, 2]
+    """
+    replayed = in_graphs(profile)
+    own, theirs = kinds_of(profile, launches)
+    node_of, first_of = _nodes(profile, replayed, own)
+    once = np.sort(
+        np.concatenate([np.flatnonzero(~replayed), first_of])
+    )  # each launch that a tracer saw, by its first run
+    found = _matched(profile, launches, once, replayed, own, theirs)
+    traced = np.full(profile.size, -1, dtype=np.int64)
+    traced[once] = found
+    traced[replayed] = traced[first_of[node_of[replayed]]]
+    unused = np.setdiff1d(np.arange(launches.size), traced)
+    replays = len(np.unique(_calls(profile)[replayed])) if replayed.any() else 0
+    return Repetition(traced, unused, replays)
+
+
+def _calls(profile: Profile) -> np.ndarray:
+    """int64 [N]: equal for launches of one call of one process."""
+    calls = profile.calls if len(profile.calls) else np.arange(profile.size)
+    process = np.zeros(profile.size, np.int64) if profile.processes is None else profile.processes
+    return distinct_rows(np.stack([process, calls], axis=1))[1]
+
+
+def _nodes(profile: Profile, replayed: np.ndarray, kinds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """int64 [N], the node that each replayed launch runs, -1 outside graphs; and the first launch of each node."""
+    node_of, first_of = np.full(profile.size, -1, dtype=np.int64), list[int]()
+    numbers: dict[tuple[object, ...], int] = {}
+    rows, calls = np.flatnonzero(replayed), _calls(profile)
+    graph_nodes = np.full(profile.size, UNKNOWN) if profile.graph_nodes is None else profile.graph_nodes
+    known: dict[bytes, list[int]] = {}  # replays that look alike
+    for replay in np.split(rows, np.flatnonzero(np.diff(calls[rows])) + 1) if len(rows) else ():
+        look = kinds[replay].tobytes() + graph_nodes[replay].tobytes()
+        if look in known:
+            node_of[replay] = known[look]
+            continue
+        own, ids = kinds[replay].tolist(), graph_nodes[replay].tolist()
+        graph = tuple(sorted(own))
+        seen: dict[int, int] = defaultdict(int)
+        for row, kind, number in zip(replay.tolist(), own, ids, strict=True):
+            key = (kind, number) if number >= 0 else (graph, kind, seen[kind])
+            seen[kind] += 1
+            node = numbers.setdefault(key, len(first_of))
+            if node == len(first_of):
+                first_of.append(row)
+            node_of[row] = node
+        known[look] = node_of[replay].tolist()
+    return node_of, np.array(first_of, dtype=np.int64)
+
+
+def _matched(
+    profile: Profile, launches: Launches, once: np.ndarray, replayed: np.ndarray, own: np.ndarray, theirs: np.ndarray
+) -> np.ndarray:
+    """Traced launch of each of the launches `once`, -1 where there is none."""
+    matching = match(profile.take(once), launches)
+    found = np.full(len(once), -1, dtype=np.int64)
+    there = matching.rows >= 0
+    found[matching.rows[there]] = np.flatnonzero(there)
+    if (found >= 0).all():
+        return found
+    # Graphs that were captured elsewhere than they first ran: runs of launches, the longest first.
+    found = np.full(len(once), -1, dtype=np.int64)
+    free = np.ones(launches.size, dtype=bool)
+    calls = _calls(profile)[once]
+    graphs = [
+        part for part in np.split(np.arange(len(once)), np.flatnonzero(np.diff(calls)) + 1) if replayed[once[part[0]]]
+    ]
+    for part in sorted(graphs, key=lambda one: (-len(one), int(one[0]))):
+        place = _run_of(own[once[part]], theirs, free)
+        if place is not None:
+            found[part] = np.arange(place, place + len(part))
+            free[place : place + len(part)] = False
+    # All others: in order among what is left.
+    rest, left = np.flatnonzero(found < 0), np.flatnonzero(free)
+    places = defaultdict(list)
+    for row in left[::-1].tolist():
+        places[int(theirs[row])].append(row)
+    for place in rest.tolist():
+        if queue := places.get(int(own[once[place]])):
+            found[place] = queue.pop()
+    return found
+
+
+def _run_of(wanted: np.ndarray, kinds: np.ndarray, free: np.ndarray) -> int | None:
+    """The first run of free launches with these kinds.
+
+    >>> _run_of(np.array([1, 2]), np.array([1, 0, 1, 2]), np.ones(4, bool))
+    2
+    """
+    if not len(wanted) or len(kinds) < len(wanted):
+        return None
+    windows = np.lib.stride_tricks.sliding_window_view
+    candidates = np.flatnonzero(kinds[: len(kinds) - len(wanted) + 1] == wanted[0])
+    fits = (windows(kinds, len(wanted))[candidates] == wanted).all(axis=1)
+    fits &= windows(free, len(wanted))[candidates].all(axis=1)
+    return int(candidates[fits][0]) if fits.any() else None
