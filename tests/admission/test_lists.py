@@ -53,7 +53,7 @@ LACKS = [line for line in WARP if line != BARRIER]
 LEAVES = [*WORK, EXIT]  # before the barrier
 DAMAGED = {
     "zero-addresses": small_trace(ctas(ZERO, ZERO), GRID),
-    "missing-warps": small_trace(ctas(WARP), GRID),
+    "missing-warps": small_trace(ctas(WARP), GRID, block="(64,1,1)"),
     "empty-warps": small_trace(ctas(WARP, []), GRID),
     "missing-barriers": small_trace(ctas(WARP, LACKS), GRID),
     "repeated-ctas": small_trace(ctas(WARP, WARP, indices=("1,0,0", "1,0,0")), GRID),

@@ -79,7 +79,8 @@ std::string trace_on(std::string_view text, const std::string& folder) {
     if (!parse_trace_name(file_name(name), file) && !is_unprocessed(file_name(name))) return {};
     if (text[0] != '/') return name;
     for (size_t slash = 0; slash != std::string::npos; slash = name.find('/', slash + 1))
-        if (name_problem(name.substr(slash + 1)).empty() && is_file(folder + name.substr(slash + 1))) return name.substr(slash + 1);
+        if (name_problem(name.substr(slash + 1)).empty() && is_file(folder + name.substr(slash + 1)))
+            return name.substr(slash + 1);
     return name;
 }
 
@@ -96,7 +97,8 @@ TraceList read_kernelslist(Lines& lines) {
             std::string trace = folder + name;
             lines.require_name(name);
             if (name[0] == '/')
-                lines.fail("the trace " + name + " lies outside the list's folder; put it, or a link to it, beside the list");
+                lines.fail("the trace " + name +
+                           " lies outside the list's folder; put it, or a link to it, beside the list");
             if (is_unprocessed(file_name(name))) lines.fail("the trace " + trace + " " + post_process);
             const auto [shared, added] = known.try_emplace(trace);
             if (added && !is_file(trace)) lines.fail("the trace " + trace + " does not exist");

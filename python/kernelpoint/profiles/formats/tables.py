@@ -231,7 +231,7 @@ class _Rows:
     def _are_units(self, row: list[str]) -> bool:
         """True of a line of units below the header: it names no kernel."""
         named = [row[place] for what in ("name", "order") for place in self.at.get(what, ())]
-        return not any(named) and any(row)
+        return bool(named) and not any(named)
 
     def _counters(self, row: list[str], line: int) -> dict[str, float]:
         found = {}
