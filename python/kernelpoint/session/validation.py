@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -51,13 +51,11 @@ from kernelpoint.session.orders import (
     not_in_flight,
 )
 from kernelpoint.session.replays import KEPT, REPLAYED
+from kernelpoint.session.sample import Sample
+from kernelpoint.session.setup import Setup
 from kernelpoint.session.verdict import OF_MEAN
 from kernelpoint.session.worker_protocol import Planned, Step
 from kernelpoint.simulators import simulator_of
-
-if TYPE_CHECKING:
-    from kernelpoint.session.sample import Sample
-    from kernelpoint.session.setup import Setup
 
 OF_TRAJECTORIES = (
     "the full run differs from the mean of all equally likely full runs as replications of the model of the cores do"
