@@ -34,7 +34,7 @@ class Census(Orders):
         self._ended: set[int] = set()
 
     def next(self, process: int, after: int) -> tuple[int, int]:
-        """See Orders: the first launch after `after` that was not asked about."""
+        """The first launch after `after` that was not asked about."""
         self._check(process, max(after, 0))
         count, index = self._told[process], self._unknown(process, after + 1)
         if after != END_OF_LIST and (not count or index < count):
@@ -51,18 +51,18 @@ class Census(Orders):
         return index
 
     def decision(self, process: int, index: int, trace_path: str | None) -> DecisionRecord | None:
-        """See Orders: every launch is skipped, and its trace taken down."""
+        """Every launch is skipped, and its trace taken down."""
         self._check(process, index)
         if index in self._paths[process]:
             return None
         return DecisionRecord(process, index, 0, "skip", trace=trace_path or "")
 
     def answer(self, process: int, index: int) -> Answer:
-        """See Orders."""
+        """Skip: the census simulates nothing."""
         return Answer(SKIP, 0)
 
     def recall(self, record: DecisionRecord) -> None:
-        """See Orders."""
+        """The launch is known from now on."""
         self._check(record.process, record.launch)
         self._paths[record.process][record.launch] = record.trace or ""
         self._reach[record.process] = max(self._reach[record.process], record.launch + 1)

@@ -170,7 +170,7 @@ class SampledLaunches(Orders):
         self.ledger.begin_pass(wanted)
 
     def next(self, process: int, after: int) -> tuple[int, int]:
-        """See Orders; the launch is one to simulate."""
+        """The next launch to simulate."""
         self.ledger.unit(process, max(after, 0))
         executes = self._setup.host.executes  # its launches come in program order, also those that were decided ahead
         if after != END_OF_LIST and (found := self.ledger.next_after(process, after, executes)) is not None:
@@ -180,7 +180,7 @@ class SampledLaunches(Orders):
         return (PENDING if self.ledger.open_count else DONE), -1
 
     def pending_chains(self) -> list[Planned]:
-        """See Orders: each launch by itself."""
+        """Each launch of the pass that is open, a chain by itself."""
         units = np.array(
             [unit for unit in self.ledger.open_units().tolist() if self._copied(unit) is None], dtype=np.int64
         )
@@ -198,7 +198,7 @@ class SampledLaunches(Orders):
     # ---- decisions --------------------------------------------------------------------------------------------------
 
     def decision(self, process: int, index: int, trace_path: str | None = None) -> DecisionRecord | None:
-        """See Orders."""
+        """Simulate or skip, with the reason; None of a launch in flight."""
         unit = self.ledger.unit(process, index)
         if unit in self.ledger.in_flight:
             return None
@@ -207,7 +207,7 @@ class SampledLaunches(Orders):
         return record
 
     def answer(self, process: int, index: int) -> Answer:
-        """See Orders."""
+        """Simulate a launch in flight, skip any other."""
         unit = self.ledger.unit(process, index)
         if unit not in self.ledger.in_flight:
             return Answer(SKIP, self.pass_index)
@@ -215,7 +215,7 @@ class SampledLaunches(Orders):
         return Answer(SIMULATE, self.pass_index, self.projections.interval, self._state(unit))
 
     def recall(self, record: DecisionRecord) -> None:
-        """See Orders."""
+        """A launch to simulate is in flight from now on."""
         if record.action != "skip":
             unit = self.ledger.unit(record.process, record.launch)
             self.ledger.start(unit)
@@ -238,7 +238,7 @@ class SampledLaunches(Orders):
     # ---- outcomes ---------------------------------------------------------------------------------------------------
 
     def stops(self, process: int, index: int, point: Sequence[int]) -> bool:
-        """See Orders."""
+        """True if the policy projects the launch from here."""
         unit = self._in_flight(process, index)
         try:
             return self.projections.stops(unit, *point)
@@ -247,7 +247,7 @@ class SampledLaunches(Orders):
             raise
 
     def complete(self, process: int, index: int, result: HostResult) -> Outcome:
-        """See Orders. Results that the engine would refuse are refused before they are journalled."""
+        """The result of a launch. One that the engine would refuse is refused before it is journalled."""
         unit, engine = self._in_flight(process, index), self.sample.engine
         if result.stopped and not self.projections.is_stopped(unit):
             raise HostError(f"launch {index} was stopped inside although the answer was to continue")
@@ -257,7 +257,7 @@ class SampledLaunches(Orders):
         return ResultRecord(process, index, self.pass_index, taken, projection)
 
     def copy(self, process: int, index: int) -> ResultRecord | None:
-        """See Orders."""
+        """The result of an earlier run, or of an equal launch of a deterministic simulator."""
         known = self._copied(self.ledger.unit(process, index))
         if known is None:
             return None
@@ -275,7 +275,7 @@ class SampledLaunches(Orders):
         return int(described.keys[unit]) if described is not None and described.is_deterministic else 0
 
     def abort(self, process: int, index: int, reason: str | None) -> Outcome:
-        """See Orders: once more in the next pass, then never."""
+        """The launch could not be simulated: once more in the next pass, then never."""
         self._in_flight(process, index)
         return AbortRecord(process, index, self.pass_index, reason)
 
@@ -286,7 +286,7 @@ class SampledLaunches(Orders):
         return unit
 
     def take(self, outcome: Outcome) -> str:
-        """See Orders."""
+        """Give a result to the sample, or note a failed attempt."""
         unit = self.ledger.unit(outcome.process, outcome.launch)
         if isinstance(outcome, AbortRecord):
             return self._take_abort(unit, outcome)
@@ -316,7 +316,7 @@ class SampledLaunches(Orders):
         return f"launch {outcome.launch} of process {outcome.process} could not be simulated: {why}"
 
     def forget_in_flight(self) -> None:
-        """See Orders: they are wanted again, failed ones get a fresh chance, and a full run restarts."""
+        """Launches in flight are wanted again, failed ones get a fresh chance, and a full run restarts."""
         self.ledger.forget_in_flight()
         if self._setup.is_full_run:
             self._restarting = set(range(self._setup.host.process_count))

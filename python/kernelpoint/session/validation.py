@@ -160,14 +160,14 @@ class Validation(Orders):
         return len(self._steps) - self._position
 
     def next(self, process: int, after: int) -> tuple[int, int]:
-        """See Orders: one launch after the other."""
+        """One launch after the other."""
         if (step := self._step()) is None:
             return DONE, -1
         is_to_be_named = self._setup.host.executes and after != END_OF_LIST and after < step.launch  # decided ahead
         return (PENDING, -1) if self._in_flight and not is_to_be_named else (OK, step.launch)
 
     def pending_chains(self) -> list[Planned]:
-        """See Orders; then the first sample, which no validation launch changes."""
+        """Chains that have not begun; then the first sample, which no validation launch changes."""
         chains: dict[int, list[int]] = {}
         for step in self._steps[self._position :]:
             if tuple(self.chains[step.chain].launches) in self._setup.earlier.of_chain:
@@ -183,7 +183,7 @@ class Validation(Orders):
         return Planned(tuple(steps), float(self._frame.expected_costs(np.array(launches)).sum()))
 
     def answer(self, process: int, index: int) -> Answer:
-        """See Orders: only the next launch is simulated."""
+        """Simulate the next launch, skip any other."""
         if not 0 <= index < self._frame.population.size or process != 0:
             raise HostError(f"launch {index} of process {process}: the list has {self._frame.population.size} launches")
         step = self._step()
@@ -193,12 +193,12 @@ class Validation(Orders):
         return Answer(SIMULATE, 0, 0, step.state, 1)
 
     def stops(self, process: int, index: int, point: Sequence[int]) -> bool:
-        """See Orders: never."""
+        """False: a validation launch is simulated whole."""
         self._running(process, index)
         return False
 
     def complete(self, process: int, index: int, result: HostResult) -> Outcome:
-        """See Orders."""
+        """The result of the launch, from real or replayed state."""
         step = self._running(process, index)
         if result.stopped:
             raise HostError(f"launch {index} was stopped inside although the answer was to continue")
@@ -207,7 +207,7 @@ class Validation(Orders):
         return self._record(step, result.counters)
 
     def copy(self, process: int, index: int) -> Outcome | None:
-        """See Orders: where an earlier run has simulated the whole chain."""
+        """The result of an earlier run that has simulated the whole chain."""
         step = self._step()
         known = None if step is None else self._setup.earlier.of_chain.get(tuple(self.chains[step.chain].launches))
         return None if step is None or known is None else self._record(step, known[step.launch], copied=True)
@@ -216,12 +216,12 @@ class Validation(Orders):
         return ValidationRecord(0, step.launch, step.chain, "replayed" if step.state else "kept", counters, copied)
 
     def abort(self, process: int, index: int, reason: str | None) -> Outcome:
-        """See Orders: the chain is given up."""
+        """The launch could not be simulated: its chain is given up."""
         self._running(process, index)
         return AbortRecord(process, index, 0, reason)
 
     def take(self, outcome: Outcome) -> str:
-        """See Orders."""
+        """Keep a result, or leave a failed chain out; go on to the next launch."""
         step = self._step()
         if isinstance(outcome, ValidationRecord):
             if step is None or (step.launch, step.chain) != (outcome.launch, outcome.validation):
@@ -240,7 +240,7 @@ class Validation(Orders):
         return ""
 
     def forget_in_flight(self) -> None:
-        """See Orders: the state of the launch before is gone with its process, so its chain begins again."""
+        """The state of the launch before is gone with its process, so its chain begins again."""
         self._in_flight = False
         while (step := self._step()) is not None and step.state == KEPT:
             self._position -= 1

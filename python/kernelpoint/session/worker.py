@@ -83,13 +83,13 @@ class WorkerSession:
         return Answer(SIMULATE, 0, step.interval, step.state, latency=self._latency)
 
     def replay_before(self, process: int, index: int) -> Replayed:
-        """See Session."""
+        """The touches of the launches before one (kp_replay_before)."""
         touches = self._replays.before(process, index)
         self._processor_begun = time.process_time()
         return touches
 
     def on_progress(self, process: int, index: int, *point: int) -> int:
-        """See Session; each launch is judged by its own progress alone, here as there."""
+        """Continue (0) or stop (1) the launch in flight, by its own progress alone."""
         self._in_flight(process, index)
         self._points.append(point)
         return int(self._projections.stops(index, *point))
