@@ -18,9 +18,6 @@ VAGUE_NAMES = {
     "estimation/cells/fit.py: known",
     "estimation/cells/sampling.py: known",
     "estimation/cells/total.py: known",
-    "estimation/nested_totals.py: own",
-    "estimation/nonsampling/measurement_error.py: known",
-    "estimation/strata/variance.py: own",
 }
 
 

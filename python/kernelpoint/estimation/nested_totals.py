@@ -55,14 +55,14 @@ class UnitErrors:
         weights: w_i, 1 of a unit that stands for itself only.
         residuals: r_i, 0 of units that are not drawn.
         spreads: S_i.
-        own: half-widths of results that are not exact, and of units that can have no result, as they move the total.
+        missing: half-widths of units that can have no result.
         strata: int [N], stratum or group of each unit, -1 of one that stands for itself only.
     """
 
     weights: Floats
     residuals: Floats
     spreads: Floats
-    own: Floats
+    missing: Floats
     strata: NDArray[np.integer]
 
     @property
@@ -216,7 +216,7 @@ def _half_widths(
     share = np.where((error > 0.0) | has_bias, np.abs(totals) / (abs(whole.estimate) or 1.0), 0.0)
     half = np.maximum(half, whole.half_width * share)
     half = np.hypot(half, np.sqrt(tree.largest_squares(np.where(results, 0.0, errors.largest), errors.strata)))
-    half += tree.sums(errors.own)
+    half += tree.sums(errors.missing)
     half[0] = whole.half_width
     return half
 

@@ -20,7 +20,7 @@ class Spread:
     Attributes:
         S2: shrunk variances S_h^2.
         scale2: squared scale of each stratum.
-        own: own squared CoV c_h^2.
+        observed: squared CoV c_h^2 of the draws.
         pooled: c_0^2, squared CoV that is expected of a stratum without draws.
         degrees: nu_h = n_h - 1, 0 without a second draw.
         weight: share of S_h^2 that is a stratum's own.
@@ -29,7 +29,7 @@ class Spread:
 
     S2: Floats
     scale2: Floats
-    own: Floats
+    observed: Floats
     pooled: Floats
     degrees: Floats
     weight: Floats
@@ -186,7 +186,7 @@ def variance_and_degrees(
     borrowed = np.bincount(groups, weights=terms * (1.0 - spread.weight), minlength=count)
     noise = own + borrowed**2 * spread.uncertainty
     nu = 2.0 * V * V / np.where(noise > 0.0, noise, 1.0)
-    shown = A * spread.scale2 * spread.own
+    shown = A * spread.scale2 * spread.observed
     sums, squares = (
         np.bincount(groups, weights=v, minlength=count)
         for v in (shown, shown * shown / np.maximum(spread.degrees, 1.0))
