@@ -26,17 +26,15 @@ public:
         m_writes_around = float(*base->m_knobs->KNOB_COMPUTE_CAPABILITY) == 2.0f;
     }
 
-    // Empties the caches of these cores; `shared`: those that all cores share, too.
-    void empty(const std::vector<int>& cores, bool shared) {
-        std::vector<cache_c*> all = shared ? shared_ones() : std::vector<cache_c*>();
-        for (size_t i = 0; i < cores.size(); ++i) add_private(cores[i], all);
+    // Empties the caches of these cores, and those that all cores share.
+    void empty(const std::vector<int>& cores) {
+        const std::vector<cache_c*> all = of(cores);
         for (size_t i = 0; i < all.size(); ++i) all[i]->invalidate_cache();
     }
 
     // Lines of all of them, for the replay: as many distinct touches give every cache its contents.
     uint64_t lines(const std::vector<int>& cores) const {
-        std::vector<cache_c*> all = shared_ones();
-        for (size_t i = 0; i < cores.size(); ++i) add_private(cores[i], all);
+        const std::vector<cache_c*> all = of(cores);
         uint64_t count = 0;
         for (size_t i = 0; i < all.size(); ++i)
             count += uint64_t(all[i]->*reach(SetCount())) * (all[i]->*reach(WayCount()));
@@ -44,22 +42,22 @@ public:
     }
 
     // Takes a touch of an earlier launch on this core.
-    void take(int core, const kp_touch& touch, unsigned application) {
+    void take(int core, const kp_touch& touch) {
         for (int sector = 0; sector < 4; ++sector) {
             if ((touch.touched >> sector & 1) == 0) continue;
             const uint64_t address = touch.line + uint64_t(sector) * KP_SECTOR_BYTES;
             if (touch.path == KP_PATH_FETCH) {
-                fetch(core, address, application);
+                fetch(core, address);
                 continue;
             }
             const bool is_first = sector == 0 || (touch.touched >> (sector - 1) & 1) == 0;
             if (!is_first && is_same_line(core, address)) continue;
             if (touch.path == KP_PATH_AROUND && touch.written == 0) {
-                go_down(core, place(core, address, application), application, MEM_L2, false);
+                go_down(core, line_of(core, address), MEM_L2, false);
                 continue;
             }
-            if ((touch.written & touch.filled) != touch.touched) load(core, address, application);
-            if (touch.written != 0) store(core, address, application, touch.path == KP_PATH_AROUND);
+            if ((touch.written & touch.filled) != touch.touched) load(core, address);
+            if (touch.written != 0) store(core, address, touch.path == KP_PATH_AROUND);
         }
     }
 
@@ -70,55 +68,49 @@ private:
         return memory->base_addr(core, address) == memory->base_addr(core, address - KP_SECTOR_BYTES);
     }
 
-    void fetch(int core, uint64_t pc, unsigned application) {
+    void fetch(int core, uint64_t pc) {
         cache_c* cache = m_base->m_core_pointers[core]->*reach(InstructionCache());
         if (*m_base->m_knobs->KNOB_PERFECT_ICACHE) return;
-        const uint64_t address = pc + cache->base_cache_line(space(application));
+        const uint64_t address = pc + cache->base_cache_line(0);  // where the application's addresses begin
         const bool hit = find(cache, address) != NULL;
-        if (!hit) insert(cache, address, application);
+        if (!hit) insert(cache, address);
         use_last(cache, address);
-        if (!hit) go_down(core, address, application, MEM_L2, false);
+        if (!hit) go_down(core, address, MEM_L2, false);
     }
-    void load(int core, uint64_t address, unsigned application) {
+    void load(int core, uint64_t address) {
         if (*m_base->m_knobs->KNOB_PERFECT_DCACHE) return;
-        go_down(core, place(core, address, application), application, MEM_L1, false);
+        go_down(core, line_of(core, address), MEM_L1, false);
     }
     // `may_pass`: generic and local stores, which do not come into some L1s.
-    void store(int core, uint64_t address, unsigned application, bool may_pass) {
+    void store(int core, uint64_t address, bool may_pass) {
         if (*m_base->m_knobs->KNOB_PERFECT_DCACHE) return;
-        address = place(core, address, application);
+        address = line_of(core, address);
         route(core, address);
         cache_c* cache = cache_of(unit(FirstLevel(), MEM_L1));
         const bool around = m_writes_around && may_pass && cache != NULL;
         if (around) cache->invalidate_cache_line(address);
-        go_down(core, address, application, around ? MEM_L2 : MEM_L1, true);
+        go_down(core, address, around ? MEM_L2 : MEM_L1, true);
     }
-
-    // Begin of an application's addresses, before they are rounded to a line.
-    static uint64_t space(unsigned application) { return 10ull * UINT32_MAX * application; }
 
     // Requests carry the address of an L1's line.
-    uint64_t place(int core, uint64_t address, unsigned application) const {
-        memory_c* memory = m_base->m_memory;
-        return memory->base_addr(core, address) + memory->base_addr(core, space(application));
-    }
+    uint64_t line_of(int core, uint64_t address) const { return m_base->m_memory->base_addr(core, address); }
 
-    void go_down(int core, uint64_t address, unsigned application, int level, bool store) {
+    void go_down(int core, uint64_t address, int level, bool store) {
         route(core, address);
         dcu_c* units[] = {unit(FirstLevel(), MEM_L1), unit(SecondLevel(), MEM_L2), unit(ThirdLevel(), MEM_L3),
                           unit(LastLevel(), MEM_LLC)};
         for (; level <= MEM_LLC; ++level) {
             cache_c* cache = cache_of(units[level - MEM_L1]);
-            if (cache != NULL && use(cache, core, address, application, store)) return;
+            if (cache != NULL && use(cache, core, address, store)) return;
         }
     }
 
     // True if the line was there; it is now, and used last.
-    bool use(cache_c* cache, int core, uint64_t address, unsigned application, bool store) {
+    bool use(cache_c* cache, int core, uint64_t address, bool store) {
         cache_entry_c* line = find(cache, address);
         const bool hit = line != NULL;
         if (!hit) {
-            insert(cache, address, application);
+            insert(cache, address);
             line = find(cache, address);
         }
         dcache_data_s* data = static_cast<dcache_data_s*>(line->m_data);
@@ -133,9 +125,9 @@ private:
         return hit;
     }
 
-    static void insert(cache_c* cache, uint64_t address, unsigned application) {
+    static void insert(cache_c* cache, uint64_t address) {
         Addr line = 0, evicted = 0;
-        cache->insert_cache(address, &line, &evicted, static_cast<int>(application), true);
+        cache->insert_cache(address, &line, &evicted, 0, true);
     }
 
     static cache_entry_c* find(cache_c* cache, uint64_t address) {
@@ -197,14 +189,13 @@ private:
         if (cache_of(unit) != NULL) all.push_back(cache_of(unit));
     }
 
-    void add_private(int core, std::vector<cache_c*>& all) const {
-        all.push_back(m_base->m_core_pointers[core]->*reach(InstructionCache()));
-        add((m_base->m_memory->*reach(FirstLevel()))[core], all);
-        add((m_base->m_memory->*reach(SecondLevel()))[core], all);
-    }
-
-    std::vector<cache_c*> shared_ones() const {
+    std::vector<cache_c*> of(const std::vector<int>& cores) const {
         std::vector<cache_c*> all;
+        for (size_t i = 0; i < cores.size(); ++i) {
+            all.push_back(m_base->m_core_pointers[cores[i]]->*reach(InstructionCache()));
+            add((m_base->m_memory->*reach(FirstLevel()))[cores[i]], all);
+            add((m_base->m_memory->*reach(SecondLevel()))[cores[i]], all);
+        }
         for (int i = 0; i < m_base->m_memory->*reach(ThirdLevelCount()); ++i)
             add((m_base->m_memory->*reach(ThirdLevel()))[i], all);
         for (int i = 0; i < m_base->m_memory->*reach(LastLevelCount()); ++i)

@@ -21,11 +21,7 @@ inline void before_cycle(macsim_c* base) {
 
 inline void end_of_warp(macsim_c* base, process_s* process) {
     if (is_on(base) && process->m_acc && process->m_no_of_threads_terminated + 1 == process->m_no_of_threads_created)
-        sampling().end(process);
-}
-
-inline void after_kernel(process_manager_c* manager, macsim_c* base) {
-    if (is_on(base)) sampling().wake(manager);
+        sampling().end();
 }
 
 inline void before_statistics(macsim_c* base) {

@@ -40,61 +40,55 @@ private:
     macsim_c* m_base = NULL;
 };
 
-// Cycles in which no warp runs: until requests of the launch before are served, and to a given phase of the clocks.
-class DrainAndAlign {
+// Whose turn it is among cores, caches and routers: that goes by numbers of cycles. Requests that the launch before has
+// on their way come to their end first (its write-backs); then the numbers are set, forwards, and no cycle is simulated
+// for it.
+class Turns {
 public:
     // Before the first cycle: nothing is on its way.
     void attach(macsim_c* base) {
         m_base = base;
-        const uint64_t cores = static_cast<uint64_t>(int(*base->m_knobs->KNOB_NUM_SIM_CORES));
-        const uint64_t l3 = static_cast<uint64_t>(int(*base->m_knobs->KNOB_NUM_L3));
-        const uint64_t llc = static_cast<uint64_t>(int(*base->m_knobs->KNOB_NUM_LLC));
-        const uint64_t dram = static_cast<uint64_t>(int(*base->m_knobs->KNOB_DRAM_NUM_MC));
-        for (uint64_t core = 0; core < cores; ++core) m_free.push_back(free_requests(core));
-        // Cores, caches and routers take turns by the number of the cycle.
-        const uint64_t turns[] = {cores, l3, llc, cores + l3 + llc + dram};
-        for (size_t i = 0; i < 4; ++i) m_period = turns[i] == 0 ? m_period : common(m_period, turns[i]);
-        if (m_period > 100000) m_period = 1;  // the wait would cost more than the launch
+        m_cores = int(*base->m_knobs->KNOB_NUM_SIM_CORES);
+        for (int core = 0; core < m_cores; ++core) m_free.push_back(base->m_memory->get_num_avail_entry(core));
     }
 
-    // Runs until nothing is on its way and the clocks stand as this launch finds them.
-    void wait(uint64_t launch) {
-        const uint64_t phase = Draws(launch).below(static_cast<unsigned>(m_period));
+    // Model: turns are drawn for each launch by its index, as what came before it leaves them anyhow.
+    void set(uint64_t launch) {
         while (!is_quiet()) cycle();
-        while (m_base->m_simulation_cycle % m_period != phase) cycle();
+        Draws draws(launch);
+        memory_c* memory = m_base->m_memory;
+        const unsigned cores = static_cast<unsigned>(m_cores);
+        const unsigned l3 = static_cast<unsigned>(std::max(1, memory->*reach(ThirdLevelCount())));
+        const unsigned llc = static_cast<unsigned>(std::max(1, memory->*reach(LastLevelCount())));
+        const unsigned routers = cores + l3 + llc + static_cast<unsigned>(int(*m_base->m_knobs->KNOB_DRAM_NUM_MC));
+        const unsigned of_cores = ahead(m_base->m_core_cycle[0], cores, draws);
+        for (unsigned core = 0; core < cores; ++core) m_base->m_core_cycle[core] += of_cores;
+        memory->*reach(MemoryCycle()) += ahead(memory->*reach(MemoryCycle()), l3 * llc, draws);
+        m_base->m_simulation_cycle += ahead(m_base->m_simulation_cycle, routers, draws);
     }
 
 private:
-    size_t free_requests(uint64_t core) const {
-        return static_cast<size_t>(m_base->m_memory->get_num_avail_entry(static_cast<int>(core)));
+    // From a number to the next one that has a drawn turn of so many.
+    static unsigned ahead(uint64_t number, unsigned count, Draws& draws) {
+        return (draws.below(count) + count - static_cast<unsigned>(number % count)) % count;
     }
 
     bool is_quiet() const {
-        for (size_t core = 0; core < m_free.size(); ++core)
-            if (free_requests(core) != m_free[core]) return false;
+        for (int core = 0; core < m_cores; ++core)
+            if (m_base->m_memory->get_num_avail_entry(core) != m_free[core]) return false;
         return true;
     }
 
     // MacSim ends where no core has run in a cycle: that is not to be seen.
     void cycle() {
         m_base->m_termination_count = 0;
-        std::fill(m_base->m_termination_check, m_base->m_termination_check + m_free.size(), false);
+        std::fill(m_base->m_termination_check, m_base->m_termination_check + m_cores, false);
         m_base->run_a_cycle();
     }
 
-    static uint64_t common(uint64_t a, uint64_t b) {
-        uint64_t x = a, y = b;
-        while (y != 0) {
-            const uint64_t left = x % y;
-            x = y;
-            y = left;
-        }
-        return a / x * b;
-    }
-
     macsim_c* m_base = NULL;
-    uint64_t m_period = 1;
-    std::vector<size_t> m_free;  // requests that each core can have on their way
+    int m_cores = 0;
+    std::vector<int> m_free;  // requests that each core can have on their way
 };
 
 // Set before a launch, while nothing runs. Model: turns are drawn for each launch by its index, as what came before it

@@ -21,48 +21,28 @@
 
 namespace kernelpoint {
 
-// One of MacSim's statistics as a sum or a difference of our counters. `base`: the statistic that MacSim divides by in
-// the third column, or NULL.
-struct NativeName {
-    const char* name;
-    const char* counter;
-    const char* less;
-    const char* base;
-};
-
-const NativeName kNatives[] = {{"INST_COUNT_TOT", "instructions", NULL, NULL},
-                               {"CYC_COUNT_TOT", "cycles", NULL, NULL},
-                               {"CYC_COUNT_ACC", "cycles", NULL, NULL},
-                               {"L1_HIT_GPU", "l1_accesses", "l1_misses", NULL},
-                               {"L1_MISS_GPU", "l1_misses", NULL, NULL},
-                               {"L2_HIT_GPU", "l2_accesses", "l2_misses", NULL},
-                               {"L2_MISS_GPU", "l2_misses", NULL, NULL},
-                               {"LLC_HIT_GPU", "llc_accesses", "llc_misses", NULL},
-                               {"LLC_MISS_GPU", "llc_misses", NULL, NULL},
-                               {"TOTAL_MEMORY", "memory_requests", NULL, NULL},
-                               {"TOTAL_DRAM", "dram_requests", NULL, NULL},
-                               {"DRAM_ACTIVATE", "dram_activates", NULL, NULL},
-                               {"SHARED_MEM_ACCESS", "shared_accesses", NULL, NULL}};
-
 class NativeFiles {
 public:
-    // Before MacSim writes: statistics whose totals are known are set to them, so that ratios are made of totals.
+    // Before MacSim writes: statistics whose totals are known are set to them.
     void set_totals(macsim_c* base, const kp_summary& summary, const std::vector<kp_estimate>& estimates,
                     bool clocks_are_equal) {
         const bool all = summary.simulated == summary.launches;
-        for (size_t i = 0; i < sizeof(kNatives) / sizeof(kNatives[0]); ++i) {
-            if (kNatives[i].counter == std::string("cycles") && !clocks_are_equal) continue;
-            add(kNatives[i], estimates, all);
+        add("INST_COUNT_TOT", find(estimates, "instructions"), NULL, all);
+        if (clocks_are_equal) {
+            add("CYC_COUNT_TOT", find(estimates, "cycles"), NULL, all);
+            add("CYC_COUNT_ACC", find(estimates, "cycles"), NULL, all);
         }
-        for (size_t i = 0; i < sizeof(kFurther) / sizeof(kFurther[0]); ++i) {
-            const std::string counter = lower(kFurther[i].name);
-            const NativeName native = {kFurther[i].name, counter.c_str(), NULL, kFurther[i].base};
-            add(native, estimates, all);
+        for (size_t i = 0; i < sizeof(kCounters) / sizeof(kCounters[0]); ++i) {
+            const kp_estimate* counter = find(estimates, kCounters[i].name);
+            if (kCounters[i].hits == NULL) {
+                add(kCounters[i].misses, counter, NULL, all);
+            } else if (const kp_estimate* misses = find(estimates, kCounters[i + 1].name)) {  // they follow
+                add(kCounters[i].hits, counter, misses, all);
+            }
         }
         for (std::map<std::string, Total>::iterator each = m_totals.begin(); each != m_totals.end();) {
             AbstractStat* stat = find_stat(base, each->first.c_str());
-            const bool has_base = each->second.base.empty() || m_totals.count(each->second.base) != 0;
-            if (stat == NULL || !has_base) {
+            if (stat == NULL) {
                 m_totals.erase(each++);
                 continue;
             }
@@ -88,7 +68,6 @@ private:
     struct Total {
         double estimate, half_width;
         bool of_sampling;
-        std::string base;
     };
 
     static const kp_estimate* find(const std::vector<kp_estimate>& estimates, const char* name) {
@@ -98,20 +77,16 @@ private:
         return NULL;
     }
 
-    // A difference is off by no more than both of its parts are.
-    void add(const NativeName& native, const std::vector<kp_estimate>& estimates, bool all) {
-        const kp_estimate* first = find(estimates, native.counter);
-        const kp_estimate* less = native.less == NULL ? NULL : find(estimates, native.less);
-        if (first == NULL || (native.less != NULL && less == NULL)) return;
-        if (!is_known(*first, all) || (less != NULL && !is_told(*less, all))) return;
-        Total total = {first->estimate, first->half_width, (first->flags & KP_ESTIMATE_SAMPLING) != 0,
-                       native.base == NULL ? "" : native.base};
+    // A total, or a difference of two, which is off by no more than both are.
+    void add(const char* name, const kp_estimate* first, const kp_estimate* less, bool all) {
+        if (first == NULL || !is_known(*first, all) || (less != NULL && !is_told(*less, all))) return;
+        Total total = {first->estimate, first->half_width, (first->flags & KP_ESTIMATE_SAMPLING) != 0};
         if (less != NULL) {
             total.estimate = std::max(0.0, total.estimate - less->estimate);
             total.half_width += less->half_width;
             total.of_sampling = total.of_sampling || (less->flags & KP_ESTIMATE_SAMPLING) != 0;
         }
-        if (std::isfinite(total.half_width) && total.half_width <= 0.25 * total.estimate) m_totals[native.name] = total;
+        if (std::isfinite(total.half_width) && total.half_width <= 0.25 * total.estimate) m_totals[name] = total;
     }
 
     void rewrite(const std::string& path, const kp_summary& summary, bool of_one) const {

@@ -1,19 +1,17 @@
-// Launch loop: which kernel an application runs next, what it took, and the totals at the end.
+// Launch loop: which kernel runs next, what it took, and the totals at the end.
 //
-// MacSim keeps an index into each application's list of kernels. Before a kernel is set up, and when one has ended, the
+// MacSim keeps an index into the application's list of kernels. Before a kernel is set up, and when one has ended, the
 // index is moved to the next launch that the plugin wants: forwards over skipped ones, back for a further pass, or to
-// the end of the list. A launch that begins with replayed state (replay.h) waits until nothing else runs.
+// the end of the list. A launch that begins with replayed state (replay.h) is set up between two cycles.
 #ifndef KERNELPOINT_MACSIM_SAMPLING_H
 #define KERNELPOINT_MACSIM_SAMPLING_H
 
 #include <algorithm>
-#include <deque>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "all_knobs.h"
-#include "application.h"
 #include "client.hpp"
 #include "native_files.h"
 #include "process_manager.h"
@@ -32,70 +30,46 @@ public:
     // Before a kernel is set up. False: there is none now, and the set-up must not go on.
     bool begin(macsim_c* base, process_s* process) {
         if (!m_client.is_open()) open(base);
-        if (!process->m_acc) return true;
-        Application& here = application_of(process);
-        if (here.state == Application::kNew) advance(here);
-        if (here.state != Application::kReady) {
-            here.let_go(m_base);
+        m_process = process;
+        if (m_state == kNew) advance();
+        if (m_state != kReady || (is_replayed() && !m_starting)) {
+            m_to_start = m_state == kReady;
+            let_go();
             return false;
         }
-        if (is_replayed(here) && m_replay.needs_quiet() && !m_starting) {
-            m_to_start = &here;
-            here.let_go(m_base);
-            return false;
-        }
-        begin_launch(here);
+        begin_launch();
         return true;
     }
 
-    // Between two cycles: starts the launch that waits until nothing else runs.
+    // Between two cycles: sets up the launch that begins with replayed state.
     void start() {
-        if (m_to_start == NULL) return;
-        Application& here = *m_to_start;
-        m_to_start = NULL;
-        m_replay.apply(here, m_client.replay_before(here.at));
+        if (!m_to_start) return;
+        m_to_start = false;
+        m_replay.apply(*m_process, m_at.launch, m_client.replay_before(m_at));
         m_starting = true;
-        m_base->m_process_manager->setup_process(here.process);
+        m_base->m_process_manager->setup_process(m_process);
         m_starting = false;
         m_base->m_process_manager->sim_thread_schedule(true);
     }
 
     // The last warp of a kernel is about to retire.
-    void end(process_s* process) {
-        Application& here = application_of(process);
-        complete(here);
-        if (reached_limit()) {
-            here.state = Application::kDone;
-            m_limited = true;
-            return;
-        }
-        advance(here);
-        here.point_at_next();
-    }
-
-    // A kernel has ended and its data are about to be freed. Applications whose pass was over before go on, or end;
-    // MacSim spreads what they set up over their cores right after this.
-    void wake(process_manager_c* manager) {
-        while (wake_one(manager)) {
-        }
-        bool active = m_limited, waiting = false;
-        for (size_t i = 0; i < m_applications.size(); ++i) {
-            active = active || m_applications[i].is_active();
-            waiting = waiting || m_applications[i].state == Application::kWaiting;
-        }
-        if (waiting && !active) stop_run("the plugin waits for a launch, but none is in flight");
+    void end() {
+        complete();
+        if (reached_limit())
+            m_state = kDone;
+        else
+            advance();
+        point_at_next();
     }
 
     // The simulation is over; MacSim is about to write its statistics.
     void finish() {
         if (!m_client.is_open()) stop_run("kernel_sampling: the list of traces names no application");
-        for (size_t i = 0; i < m_applications.size(); ++i)
-            if (m_applications[i].is_active())
-                m_client.abort(m_applications[i].at, "the simulator ended before the launch");
+        if (m_state != kDone) m_client.abort(m_at, "the simulator ended before the launch");
         m_summary = m_client.finish();
         m_estimates = m_client.estimates(m_summary);
         set_stats(m_base, m_summary, m_estimates);
-        if (!is_full_run() && m_alone) m_natives.set_totals(m_base, m_summary, m_estimates, m_equal_clocks);
+        if (!is_full_run()) m_natives.set_totals(m_base, m_summary, m_estimates, m_equal_clocks);
     }
 
     // MacSim has written its statistics: what they have no room for goes behind them.
@@ -103,19 +77,19 @@ public:
         StatFile file(stat_path(m_base), "a");
         if (!file.is_open()) stop_run(file.path() + ": cannot be written");
         write_estimates(file, m_summary, m_estimates);
-        for (size_t i = 0; i < m_applications.size(); ++i) {
-            const Application& each = m_applications[i];
-            const kp_process counts = m_client.counts(each.at.process);
-            const std::vector<kp_estimate> estimates = m_client.estimates(each.at.process);
-            if (m_applications.size() > 1) write_application(file, each.prefix(), counts, estimates);
-            StatFile own(stat_path(m_base) + "." + std::to_string(each.process_id), "w");
-            if (own.is_open()) write_application(own, "", counts, estimates);
-        }
-        for (size_t i = 0; i < m_applications.size(); ++i) write_launches(file, m_applications[i]);
+        write_launches(file);
+        remove((stat_path(m_base) + ".0").c_str());
         if (!is_full_run()) m_natives.mark(m_base, m_summary);
     }
 
 private:
+    enum State {
+        kNew,
+        kReady,    // the next launch is decided and not yet set up
+        kRunning,  // a launch is in flight
+        kDone
+    };
+
     // True if MacSim's own statistics are those of a full run: this process simulated every launch, none from replayed
     // state.
     bool is_full_run() const {
@@ -125,101 +99,87 @@ private:
     void open(macsim_c* base) {
         m_base = base;
         const Setup setup(base);
+        setup.check();
+        m_launches = setup.list().launches;
         Host host;
         host.simulator = "macsim";
-        host.version = "hook 3";
+        host.version = "hook 4";
         host.configuration = setup.configuration();
         std::string options = host.configuration;
         options.erase(std::remove(options.begin(), options.end(), '\n'), options.end());
         host.config_hash = hash_of(options);
-        for (size_t i = 0; i < setup.lists().size(); ++i) {
-            const TraceList& list = setup.lists()[i];
-            if (!list.on_gpu()) continue;
-            const uint32_t number = static_cast<uint32_t>(host.processes.size());
-            m_applications.push_back(Application(static_cast<unsigned>(i), number, list));
-            const Process process = {list.type == "nvbit" ? list.path : std::string(), list.launches};
-            host.processes.push_back(process);
-        }
-        setup.check();
-        m_alone = setup.lists().size() == 1;
-        m_statistics.attach(base, m_alone);
+        const Process process = {setup.list().type == "nvbit" ? setup.list().path : std::string(), m_launches};
+        host.processes.push_back(process);
+        m_statistics.attach(base);
         host.flags |= KP_HOST_NAMES_COUNTERS;
         host.counter_names = m_statistics.names();
-        m_replay.attach(base, m_alone);
+        m_replay.attach(base);
         m_replay.describe(&host);
         m_client.open(setup.config(), host);
     }
 
-    Application& application_of(process_s* process) {
-        for (size_t i = 0; i < m_applications.size(); ++i)
-            if (m_applications[i].process_id == process->m_process_id) {
-                m_applications[i].process = process;
-                return m_applications[i];
-            }
-        stop_run("kernel_sampling: an application that trace_file_list does not name as a GPU application: " +
-                 process->m_kernel_config_name);
-        return m_applications[0];
-    }
-
-    // Finds the application's next launch to simulate. A launch whose files cannot be simulated is given up, and the
-    // run goes on with the next one: the plugin decides what that costs.
-    void advance(Application& here) {
+    // Finds the next launch to simulate. A launch whose files cannot be simulated is given up, and the run goes on with
+    // the next one: the plugin decides what that costs.
+    void advance() {
         do {
-            const kp_status status = m_client.next_to_simulate(
-                &here.at, [&here](uint64_t launch) { return here.process->m_applications[launch]; });
-            here.state = status == KP_OK        ? Application::kReady
-                         : status == KP_PENDING ? Application::kWaiting
-                                                : Application::kDone;
-        } while (here.state == Application::kReady && !is_whole(here));
+            const kp_status status =
+                m_client.next_to_simulate(&m_at, [this](uint64_t launch) { return m_process->m_applications[launch]; });
+            if (status == KP_PENDING) stop_run("the plugin waits for a launch, but none is in flight");
+            m_state = status == KP_OK ? kReady : kDone;
+        } while (m_state == kReady && !is_whole());
     }
 
-    static bool is_replayed(const Application& here) { return here.at.decision.state == KP_STATE_REPLAYED; }
+    bool is_replayed() const { return m_at.decision.state == KP_STATE_REPLAYED; }
 
-    void begin_launch(Application& here) {
-        here.point_at_next();
-        m_replayed = m_replayed || is_replayed(here);
-        if (is_replayed(here) && !m_replay.needs_quiet()) m_replay.apply(here, m_client.replay_before(here.at));
-        here.state = Application::kRunning;
-        here.was_set_up = true;
-        here.cycles = m_statistics.gpu_cycles();
-        here.instructions = m_statistics.instructions();
-        here.counters = m_statistics.read();
+    // MacSim's index of the next kernel.
+    void point_at_next() {
+        m_process->m_current_vector_index = static_cast<unsigned>(m_state == kReady ? m_at.launch : m_launches);
     }
 
-    // True if the files of its next launch can be simulated. Launches may share a folder; each folder is read once.
-    bool is_whole(Application& here) {
-        const std::string trace = here.trace();
+    // There is no kernel to set up now. MacSim freed these when the last one ended, and frees them again at the end.
+    void let_go() {
+        m_process->m_thread_start_info = NULL;
+        m_process->m_thread_trace_info = NULL;
+        m_process->m_no_of_threads_created = m_process->m_no_of_threads_terminated = 0;
+        point_at_next();
+    }
+
+    void begin_launch() {
+        point_at_next();
+        m_replayed = m_replayed || is_replayed();
+        m_state = kRunning;
+        m_before = m_statistics.read();
+    }
+
+    // True if the files of the next launch can be simulated. Launches may share a folder; each folder is read once.
+    bool is_whole() {
+        const std::string trace = m_process->m_applications[m_at.launch];
         if (m_whole.count(trace)) return true;
         TraceFolder folder(trace);
         const std::string problem = folder.problem();
         if (!problem.empty()) {
-            m_client.abort(here.at, problem);
+            m_client.abort(m_at, problem);
             return false;
         }
         const std::string files = open_files_problem(m_base, folder.warps());
         if (!files.empty()) {
-            m_client.abort(here.at, files);
-            stop_run("launch " + std::to_string(here.at.launch) + " cannot be simulated: " + files);
+            m_client.abort(m_at, files);
+            stop_run("launch " + std::to_string(m_at.launch) + " cannot be simulated: " + files);
         }
         m_whole.insert(trace);
         return true;
     }
 
-    void complete(Application& here) {
-        const uint64_t cycles = m_statistics.gpu_cycles() - here.cycles;
-        const std::vector<uint64_t> now = m_statistics.instructions();
-        uint64_t instructions = 0;
-        for (std::map<int, bool>::const_iterator core = here.process->m_core_list.begin();
-             core != here.process->m_core_list.end(); ++core)
-            instructions += now[core->first] - here.instructions[core->first];
-        const std::vector<double> after = m_statistics.read();
+    void complete() {
+        const Amounts now = m_statistics.read();
+        const uint64_t cycles = now.cycles - m_before.cycles, ticks = now.ticks - m_before.ticks;
         std::vector<kp_counter> counters;
-        for (size_t i = 0; i < after.size(); ++i) {
-            const kp_counter counter = {m_statistics.names()[i], after[i] - here.counters[i]};
+        for (size_t i = 0; i < now.counters.size(); ++i) {
+            const kp_counter counter = {m_statistics.names()[i], now.counters[i] - m_before.counters[i]};
             counters.push_back(counter);
         }
-        m_client.complete(here.at, cycles, instructions, counters);
-        m_equal_clocks = m_statistics.has_equal_clocks();  // cores are gone when MacSim writes its statistics
+        m_client.complete(m_at, cycles, now.instructions - m_before.instructions, counters);
+        m_equal_clocks = m_equal_clocks && ticks <= cycles + 1 && cycles <= ticks + 1;
         ++m_completed;
     }
 
@@ -227,46 +187,31 @@ private:
         return (*m_base->m_ProcessorStats)[INST_COUNT_TOT].getCount() >= uint64_t(*m_base->m_knobs->KNOB_MAX_INSTS1);
     }
 
-    bool wake_one(process_manager_c* manager) {
-        for (size_t i = 0; i < m_applications.size(); ++i) {
-            Application& each = m_applications[i];
-            if (each.state != Application::kWaiting || !each.is_asleep()) continue;
-            advance(each);
-            if (each.state == Application::kWaiting) continue;
-            each.point_at_next();
-            if (each.state == Application::kReady)
-                manager->setup_process(each.process);
-            else
-                each.end(m_base);
-            return true;
-        }
-        return false;
-    }
-
-    // A line for each launch; over all launches they add up to the application's estimate.
-    void write_launches(StatFile& file, const Application& here) {
-        const std::string prefix = m_applications.size() > 1 ? here.prefix() : std::string();
-        const std::vector<std::string> folders = here.folders();
-        for (uint64_t i = 0; i < here.list.launches; ++i) {
-            const std::string folder = i < folders.size() ? "_" + folders[i] : std::string();
-            write_launch(file, prefix + "launch" + std::to_string(i) + folder, m_client.cost(here.at.process, i));
+    // A line for each launch; over all launches they add up to the estimate.
+    void write_launches(StatFile& file) {
+        for (uint64_t i = 0; i < m_launches; ++i) {
+            const bool has_name = m_process != NULL && i < m_process->m_applications.size();
+            const std::string folder = has_name ? "_" + folder_name(m_process->m_applications[i]) : std::string();
+            write_launch(file, "launch" + std::to_string(i) + folder, m_client.cost(0, i));
         }
     }
 
     macsim_c* m_base = NULL;
+    process_s* m_process = NULL;  // the application
+    uint64_t m_launches = 0;      // of its list
+    Position m_at;                // its launch in flight, or asked about last
+    State m_state = kNew;
     Client m_client;
     StatisticsReader m_statistics;
+    Amounts m_before;  // when the launch in flight began
     Replay m_replay;
-    std::deque<Application> m_applications;  // those that run on GPU cores, in the order of trace_file_list
-    std::set<std::string> m_whole;           // traces that were looked at
+    std::set<std::string> m_whole;  // traces that were looked at
     kp_summary m_summary;
-    std::vector<kp_estimate> m_estimates;  // of the whole run
-    Application* m_to_start = NULL;        // its next launch waits until nothing runs; NULL: none does
+    std::vector<kp_estimate> m_estimates;
+    bool m_to_start = false;  // the next launch is set up before the next cycle
     bool m_starting = false;
-    bool m_limited = false;   // by max_insts1: MacSim ends every application at its next kernel's end
     bool m_replayed = false;  // some launch began with replayed state
-    bool m_equal_clocks = false;
-    bool m_alone = false;  // one application: what MacSim counts is its own
+    bool m_equal_clocks = true;
     uint64_t m_completed = 0;
     NativeFiles m_natives;
 };

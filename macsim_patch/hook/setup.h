@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -21,13 +22,24 @@
 
 namespace kernelpoint {
 
+// The option as it stands on the command line, or an empty string. MacSim takes no option at all where one of them has
+// no value, and says so in a line among many.
+inline std::string word_of_option() {
+    const std::string name = "--kernel_sampling";
+    std::ifstream words("/proc/self/cmdline");
+    for (std::string word; std::getline(words, word, '\0');)
+        if (word == name || word.compare(0, name.size() + 1, name + "=") == 0) return word;
+    return std::string();
+}
+
 inline std::string option_of(macsim_c* base) {
     const std::string value = *base->m_knobs->KNOB_KERNEL_SAMPLING;
     return value == "NULL" ? std::string() : value;
 }
 
+// An option that MacSim did not take is on, and refused when the run starts.
 inline bool is_on(macsim_c* base) {
-    static const bool on = !option_of(base).empty();
+    static const bool on = !option_of(base).empty() || !word_of_option().empty();
     return on;
 }
 
@@ -56,29 +68,31 @@ inline std::string open_files_problem(macsim_c* base, uint64_t warps) {
 class Setup {
 public:
     explicit Setup(macsim_c* base) : m_base(base), m_config(option_of(base)) {
-        const std::string traces = *base->m_knobs->KNOB_TRACE_NAME_FILE;
-        const std::vector<std::string> paths = read_applications(traces);
-        for (size_t i = 0; i < paths.size(); ++i) m_lists.push_back(read_list(paths[i]));
+        const std::vector<std::string> paths = read_applications(*base->m_knobs->KNOB_TRACE_NAME_FILE);
+        m_applications = paths.size();
+        if (!paths.empty()) m_list = read_list(paths[0]);
     }
 
     const std::string& config() const { return m_config; }
-    const std::vector<TraceList>& lists() const { return m_lists; }
+    const TraceList& list() const { return m_list; }
 
     // Refuses what cannot be sampled, before the first cycle.
     void check() const {
-        size_t on_gpu = 0;
-        for (size_t i = 0; i < m_lists.size(); ++i) {
-            on_gpu += m_lists[i].on_gpu();
-            if (m_lists[i].on_gpu() && m_lists[i].launches == 0) stop_run(m_lists[i].path + ": names no kernel");
-            if (!m_lists[i].problem.empty()) stop_run(m_lists[i].path + ": " + m_lists[i].problem);
-        }
-        if (on_gpu == 0) stop_run("kernel_sampling: the list of traces names no GPU application; allowed: nvbit, ptx");
+        if (m_config.empty())
+            stop_run(
+                "kernel_sampling: got " + word_of_option() +
+                ", which MacSim did not take; allowed: --kernel_sampling=FILE, a configuration, and a value for every "
+                "other option");
+        if (m_applications > 1)
+            stop_run("trace_file_list: got " + std::to_string(m_applications) +
+                     " applications; allowed with kernel_sampling: 1. Applications that run side by side change each "
+                     "other's cycles, so a sample of their launches tells no time");
+        if (!m_list.on_gpu())
+            stop_run("kernel_sampling: the list of traces names no GPU application; allowed: nvbit, ptx");
+        if (m_list.launches == 0) stop_run(m_list.path + ": names no kernel");
+        if (!m_list.problem.empty()) stop_run(m_list.path + ": " + m_list.problem);
         if (*m_base->m_knobs->KNOB_REPEAT_TRACE)
             stop_run("repeat_trace: got 1; allowed with kernel_sampling: 0. A launch is counted once");
-        if (on_gpu > 1 && int(*m_base->m_knobs->KNOB_MAX_NUM_CORE_PER_APPL) == 0)
-            stop_run(
-                "max_num_core_per_appl: got 0 with several GPU applications; allowed with kernel_sampling: their share "
-                "of the cores. The first application takes all cores otherwise, and the others never run");
     }
 
     // All knobs but those that name files or only print, `name value` each.
@@ -105,7 +119,8 @@ private:
 
     macsim_c* m_base;
     std::string m_config;
-    std::vector<TraceList> m_lists;
+    size_t m_applications;
+    TraceList m_list;
 };
 
 }  // namespace kernelpoint

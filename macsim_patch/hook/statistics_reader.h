@@ -2,11 +2,9 @@
 #ifndef KERNELPOINT_MACSIM_STATISTICS_READER_H
 #define KERNELPOINT_MACSIM_STATISTICS_READER_H
 
-#include <ctype.h>
 #include <stdint.h>
 
 #include <algorithm>
-#include <deque>
 #include <string>
 #include <vector>
 
@@ -16,67 +14,20 @@
 
 namespace kernelpoint {
 
-// One of our counters: the sum of up to two of MacSim's global statistics.
+// A counter of each launch: one of MacSim's global statistics, or the sum of hits and misses.
 struct CounterName {
     const char* name;
-    const char* native;
-    const char* and_native;
+    const char* hits;  // NULL: the counter is `misses`
+    const char* misses;
 };
 
 const CounterName kCounters[] = {
-    {"l1_accesses", "L1_HIT_GPU", "L1_MISS_GPU"},    {"l1_misses", "L1_MISS_GPU", NULL},
-    {"l2_accesses", "L2_HIT_GPU", "L2_MISS_GPU"},    {"l2_misses", "L2_MISS_GPU", NULL},
-    {"llc_accesses", "LLC_HIT_GPU", "LLC_MISS_GPU"}, {"llc_misses", "LLC_MISS_GPU", NULL},
-    {"memory_requests", "TOTAL_MEMORY", NULL},       {"dram_requests", "TOTAL_DRAM", NULL},
-    {"dram_activates", "DRAM_ACTIVATE", NULL},       {"shared_accesses", "SHARED_MEM_ACCESS", NULL}};
-
-// Further statistics that launches on GPU cores count, each a counter of its own under its name in small letters.
-// `base`: what MacSim divides by in the third column, or NULL.
-struct FurtherName {
-    const char* name;
-    const char* base;
-};
-
-const FurtherName kFurther[] = {{"UOP_COUNT_TOT", NULL},
-                                {"DISPATCHED_INST", NULL},
-                                {"DISPATCH_WAIT", "DISPATCHED_INST"},
-                                {"NUM_NO_FETCH_CYCLES", NULL},
-                                {"AVG_MEMORY_LATENCY_BASE", NULL},
-                                {"AVG_MEMORY_LATENCY", "AVG_MEMORY_LATENCY_BASE"},
-                                {"TOTAL_MEMORY_MERGE", "TOTAL_MEMORY"},
-                                {"TOTAL_DRAM_MERGE", "TOTAL_DRAM"},
-                                {"L3_HIT_GPU", NULL},
-                                {"L3_MISS_GPU", NULL},
-                                {"CONST_CACHE_ACCESS", NULL},
-                                {"CACHE_BANK_BUSY", NULL},
-                                {"ICACHE_MISS_TOTAL", NULL},
-                                {"TOTAL_WRITES", NULL},
-                                {"DRAM_PRECHARGE", NULL},
-                                {"DRAM_COLUMN", NULL},
-                                {"DRAM_AVG_LATENCY_BASE", NULL},
-                                {"DRAM_AVG_LATENCY", "DRAM_AVG_LATENCY_BASE"},
-                                {"BANDWIDTH_TOT", NULL},
-                                {"DRAM_CHANNEL0_DBUS_IDLE", NULL},
-                                {"DRAM_CHANNEL1_DBUS_IDLE", NULL},
-                                {"DRAM_CHANNEL2_DBUS_IDLE", NULL},
-                                {"DRAM_CHANNEL3_DBUS_IDLE", NULL},
-                                {"DRAM_CHANNEL4_DBUS_IDLE", NULL},
-                                {"DRAM_CHANNEL5_DBUS_IDLE", NULL},
-                                {"DRAM_CHANNEL6_DBUS_IDLE", NULL},
-                                {"DRAM_CHANNEL7_DBUS_IDLE", NULL},
-                                {"POWER_LLC_LINEFILL_BUF_R", NULL},
-                                {"POWER_LLC_LINEFILL_BUF_W", NULL},
-                                {"POWER_LLC_LINEFILL_BUF_R_TAG", NULL},
-                                {"POWER_LLC_R", NULL},
-                                {"POWER_LLC_W", NULL},
-                                {"POWER_LLC_R_TAG", NULL},
-                                {"POWER_MC_R", NULL},
-                                {"POWER_MC_W", NULL}};
-
-inline std::string lower(std::string name) {
-    for (size_t i = 0; i < name.size(); ++i) name[i] = static_cast<char>(tolower(name[i]));
-    return name;
-}
+    {"l1_accesses", "L1_HIT_GPU", "L1_MISS_GPU"},    {"l1_misses", NULL, "L1_MISS_GPU"},
+    {"l2_accesses", "L2_HIT_GPU", "L2_MISS_GPU"},    {"l2_misses", NULL, "L2_MISS_GPU"},
+    {"llc_accesses", "LLC_HIT_GPU", "LLC_MISS_GPU"}, {"llc_misses", NULL, "LLC_MISS_GPU"},
+    {"memory_requests", NULL, "TOTAL_MEMORY"},       {"dram_requests", NULL, "TOTAL_DRAM"},
+    {"shared_accesses", NULL, "SHARED_MEM_ACCESS"},  {"constant_accesses", NULL, "CONST_CACHE_ACCESS"},
+    {"icache_misses", NULL, "ICACHE_MISS_TOTAL"}};
 
 inline bool is_gpu(core_c* core) {
     const std::string type = core->get_core_type();
@@ -91,74 +42,51 @@ inline AbstractStat* find_stat(macsim_c* base, const char* name) {
     return NULL;
 }
 
+// What was counted so far.
+struct Amounts {
+    uint64_t cycles;        // of the GPU
+    uint64_t ticks;         // CYC_COUNT_TOT, which counts GPU cycles where all clocks are equal
+    uint64_t instructions;  // of warps, retired
+    std::vector<double> counters;
+};
+
 class StatisticsReader {
 public:
-    // With several applications on the GPU, reads only what one alone can be charged with.
-    void attach(macsim_c* base, bool alone) {
+    void attach(macsim_c* base) {
         m_base = base;
-        for (size_t i = 0; i < sizeof(kCounters) / sizeof(kCounters[0]) && alone; ++i) {
-            const Source source = {find_stat(base, kCounters[i].native), find_stat(base, kCounters[i].and_native)};
-            if (source.first == NULL || (kCounters[i].and_native != NULL && source.second == NULL)) continue;
-            add(kCounters[i].name, source);
-        }
-        for (size_t i = 0; i < sizeof(kFurther) / sizeof(kFurther[0]) && alone; ++i) {
-            const Source source = {find_stat(base, kFurther[i].name), NULL};
-            if (source.first == NULL) continue;
-            m_lower.push_back(lower(kFurther[i].name));
-            add(m_lower.back().c_str(), source);
+        for (size_t i = 0; i < sizeof(kCounters) / sizeof(kCounters[0]); ++i) {
+            const Source source = {find_stat(base, kCounters[i].misses), find_stat(base, kCounters[i].hits)};
+            if (source.misses == NULL || (kCounters[i].hits != NULL && source.hits == NULL)) continue;
+            m_names.push_back(kCounters[i].name);
+            m_sources.push_back(source);
         }
     }
 
     const std::vector<const char*>& names() const { return m_names; }
 
-    std::vector<double> read() const {
-        std::vector<double> values;
+    // MacSim's CYCLE counts ticks of the least common multiple of all clocks, and a core's own count begins again when
+    // its first kernel is set up. Inside a tick some cores have counted it and some have not; the one that retires has.
+    Amounts read() const {
+        Amounts now = {0, (*m_base->m_ProcessorStats)[CYC_COUNT_TOT].getCount(), 0, std::vector<double>()};
+        for (int i = 0; i < int(*m_base->m_knobs->KNOB_NUM_SIM_CORES); ++i) {
+            now.instructions += m_base->m_ProcessorStats->core(i)[INST_COUNT - PER_CORE_STATS_ENUM_FIRST].getCount();
+            if (is_gpu(m_base->m_core_pointers[i]))
+                now.cycles = std::max<uint64_t>(now.cycles, m_base->m_core_cycle[i]);
+        }
         for (size_t i = 0; i < m_sources.size(); ++i)
-            values.push_back(static_cast<double>(m_sources[i].first->getCount()) +
-                             (m_sources[i].second != NULL ? static_cast<double>(m_sources[i].second->getCount()) : 0));
-        return values;
+            now.counters.push_back(count(m_sources[i].misses) + count(m_sources[i].hits));
+        return now;
     }
-
-    // GPU cycles so far. MacSim's CYCLE counts ticks of the least common multiple of all clocks, and a core's own count
-    // begins again when its first kernel is set up. Inside a tick some cores have counted it and some have not; the one
-    // that retires has.
-    uint64_t gpu_cycles() const {
-        uint64_t cycles = 0;
-        for (unsigned i = 0; i < cores(); ++i)
-            if (is_gpu(m_base->m_core_pointers[i])) cycles = std::max<uint64_t>(cycles, m_base->m_core_cycle[i]);
-        return cycles;
-    }
-
-    // True if CYC_COUNT_TOT counts GPU cycles so far, as it does where all clocks are equal; inside a tick one more or
-    // less.
-    bool has_equal_clocks() const {
-        const uint64_t ticks = (*m_base->m_ProcessorStats)[CYC_COUNT_TOT].getCount(), cycles = gpu_cycles();
-        return ticks <= cycles + 1 && cycles <= ticks + 1;
-    }
-
-    // Warp instructions that each core has retired.
-    std::vector<uint64_t> instructions() const {
-        std::vector<uint64_t> counts;
-        for (unsigned i = 0; i < cores(); ++i)
-            counts.push_back(m_base->m_ProcessorStats->core(i)[INST_COUNT - PER_CORE_STATS_ENUM_FIRST].getCount());
-        return counts;
-    }
-
-    unsigned cores() const { return static_cast<unsigned>(int(*m_base->m_knobs->KNOB_NUM_SIM_CORES)); }
 
 private:
     struct Source {
-        AbstractStat* first;
-        AbstractStat* second;
+        AbstractStat* misses;
+        AbstractStat* hits;
     };
 
-    void add(const char* name, const Source& source) {
-        m_names.push_back(name);
-        m_sources.push_back(source);
-    }
+    static double count(AbstractStat* stat) { return stat == NULL ? 0 : static_cast<double>(stat->getCount()); }
 
     macsim_c* m_base = NULL;
-    std::deque<std::string> m_lower;
     std::vector<const char*> m_names;
     std::vector<Source> m_sources;
 };

@@ -44,8 +44,8 @@ public:
     // A total where enough is known of it, its half-width where one is stated (rounded up; third column: relative), and
     // what was simulated of it. A half-width of sampling error alone has that in its name. A ratio of totals is no
     // amount of its own, so it stands in both columns.
-    void estimate(const kp_estimate& e, const std::string& prefix, bool with_total) {
-        const std::string name = prefix + e.name;
+    void estimate(const kp_estimate& e, bool with_total) {
+        const std::string name = e.name;
         const std::string width =
             name + ((e.flags & KP_ESTIMATE_SAMPLING) != 0 ? "_SAMPLING_HALF_WIDTH" : "_HALF_WIDTH");
         if ((e.flags & KP_ESTIMATE_RATIO) != 0) {
@@ -108,22 +108,12 @@ inline void write_estimates(StatFile& file, const kp_summary& summary, const std
         const std::string name = estimates[i].name;
         const bool is_known_here = is_known(estimates[i], all),
                    is_ratio = (estimates[i].flags & KP_ESTIMATE_RATIO) != 0;
-        file.estimate(estimates[i], "", is_known_here && name != "cycles" && name != "instructions");
+        file.estimate(estimates[i], is_known_here && name != "cycles" && name != "instructions");
         if (!is_known_here && !is_ratio) unknown += " " + name;
     }
     if (!unknown.empty())
         printf("kernelpoint: half-width above 25 %%, or not met by any simulated launch, so without a total:%s\n",
                unknown.c_str());
-}
-
-// One application's part of the summary.
-inline void write_application(StatFile& file, const std::string& prefix, const kp_process& counts,
-                              const std::vector<kp_estimate>& estimates) {
-    file.amount(prefix + "launches", static_cast<double>(counts.launches));
-    file.amount(prefix + "simulated", static_cast<double>(counts.simulated));
-    file.amount(prefix + "skipped", static_cast<double>(counts.skipped));
-    for (size_t i = 0; i < estimates.size(); ++i)
-        file.estimate(estimates[i], prefix, is_known(estimates[i], counts.simulated == counts.launches));
 }
 
 // Writes the cost of a launch, simulated or estimated; zeros where nothing is known of it.

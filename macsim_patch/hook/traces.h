@@ -33,14 +33,15 @@ inline std::string launch_name(const std::string& path) {
 struct TraceList {
     std::string path;
     std::string type;  // nvbit, ptx, newptx; anything else runs on CPU cores
-    uint64_t launches;
+    uint64_t launches = 0;
     std::string problem;  // reason why a name in it is refused
 
     bool on_gpu() const { return type == "nvbit" || type == "ptx" || type == "newptx"; }
 };
 
 inline TraceList read_list(const std::string& path) {
-    TraceList list = {path, "", 0, ""};
+    TraceList list;
+    list.path = path;
     if (!file_problem(path).empty()) return list;
     std::ifstream file(path.c_str());
     long version = 0, threads = 0;

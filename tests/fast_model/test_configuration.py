@@ -196,6 +196,13 @@ def test_knobs_of_macsim_are_taken_over(derive):
     assert found.notes == []
 
 
+def test_options_of_macsim_are_named_only_where_the_model_has_another_value(derive):
+    shipped = "num_sim_cores 16\nschedule_ratio 4\nperfect_dcache 0\nbp_dir_mech gshare\nclock_gpu 2\nclock_llc 2\nfe_size 256\n"
+    assert derive(shipped + "any_other_knob 7\n").notes == []
+    (note,) = derive(shipped + "schedule_ratio 2\nbp_dir_mech mine\nclock_llc 1\n").notes
+    assert note == "the fast model does not model these options: schedule_ratio 2, bp_dir_mech mine, clock_llc 1"
+
+
 def test_what_macsim_prints_of_its_knobs_is_read_as_well(derive):
     lines = [line.split() for line in MACSIM.splitlines() if line and not line.startswith("#")]
     printed = "".join(f"{key}   =   {value}\n" for key, value in lines)

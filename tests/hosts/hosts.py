@@ -182,11 +182,10 @@ class AccelSim(HostUnderTest):
 
 
 class MacSim(HostUnderTest):
-    """The miniature with MacSim's names, patched. Stops nothing inside."""
+    """The miniature with MacSim's names, patched. One process, one launch at a time; stops nothing inside."""
 
     name = "macsim miniature"
-    can = frozenset({"processes", "overlap"})
-    process_prefix = "appl"
+    can = frozenset()
 
     def __init__(self, plugin: Path, build: Path) -> None:
         super().__init__(plugin, build)
@@ -196,16 +195,16 @@ class MacSim(HostUnderTest):
         self.program = self.miniature.build(checkout)
 
     def run(self, folder: Path, script: str, processes: int = 1, broken: int | None = None, in_flight: int = 1) -> Run:
-        lists = [self.miniature.write_workload(folder / f"workload{p}") for p in range(processes)]
+        workload = self.miniature.write_workload(folder / "workload")
         if broken is not None:
             kernel = list(self.miniature.WARPS)[broken]
-            (lists[0].parent / f"Kernel{kernel}" / "trace.txt").write_text("nvbit\n14\n")
+            (workload.parent / f"Kernel{kernel}" / "trace.txt").write_text("nvbit\n14\n")
         where = folder / "run"
         where.mkdir()
-        (where / "trace_file_list").write_text("".join(f"{word}\n" for word in (len(lists), *lists)))
+        (where / "trace_file_list").write_text(f"1\n{workload}\n")
         config = where / "script.txt"
         config.write_text(script)
-        command = [str(self.program), "--kernel_sampling=script.txt", *["--max_num_core_per_appl=2"] * (processes > 1)]
+        command = [str(self.program), "--kernel_sampling=script.txt"]
         code, out, err, log = self._execute(command, config, where)
         return Run(code, out, err, log, self._totals(where / "kernelpoint.stat.out"))
 

@@ -6,7 +6,6 @@ import os
 import pytest
 
 ALL = "pass 0:0 0:1 0:2 0:3 0:4 0:5"
-SHARED = "--max_num_core_per_appl=2"
 
 
 def outputs(run):
@@ -111,27 +110,6 @@ def test_launches_that_share_a_folder_are_launches_of_their_own(simulator, share
     assert cycles(run)["0:2"] < cycles(run)["0:0"], "warm by then"
 
 
-def test_applications_are_kept_apart_each_with_its_own_estimate(simulator, two, warps):
-    run = simulator.run(two, "pass 0:0 1:0 1:2\nestimate 100 10", SHARED)
-    assert run.code == 0 and run.err == ""
-    stats, taken = run.stats(), cycles(run)
-    assert stats["KERNELPOINT_APPL0_CYCLES"][0] == taken["0:0"] + 200
-    assert stats["KERNELPOINT_APPL1_CYCLES"][0] == taken["1:0"] + taken["1:2"] + 100
-    assert stats["KERNELPOINT_CYCLES"][0] == sum(stats[f"KERNELPOINT_APPL{i}_CYCLES"][0] for i in (0, 1))
-    for i in (0, 1):
-        own = run.stats(f"kernelpoint.stat.out.{i}")
-        assert own["KERNELPOINT_CYCLES"] == stats[f"KERNELPOINT_APPL{i}_CYCLES"]
-        assert own["KERNELPOINT_LAUNCHES"][0] == 3
-    assert [int(call[7]) for call in run.calls("complete") if call[1] == "1:0"] == [warps[7]], "its own instructions"
-
-
-def test_an_application_on_cpu_cores_is_not_sampled(simulator, two):
-    two[1].write_text("x86\n1\n-1\n" + "".join(f"./Kernel{i}/trace.txt\n" for i in (7, 12, 13)))
-    run = simulator.run(two, "pass 0:1", SHARED)
-    assert run.code == 0 and run.kernels() == ["0:1", "1:0", "1:1", "1:2"]
-    assert run.stats()["KERNELPOINT_LAUNCHES"][0] == 3
-
-
 def damage_missing(folder):
     (folder / "trace_3.raw").unlink()
 
@@ -209,16 +187,15 @@ def test_a_limit_of_the_simulator_ends_the_run_normally(simulator, workload, war
     assert stopped.code == 0 and stopped.calls("abort")[0][1] == "0:1"
 
 
-@pytest.mark.parametrize(
-    "options, reason",
-    [
-        (("--repeat_trace=1",), "repeat_trace: got 1; allowed with kernel_sampling: 0"),
-        ((), "max_num_core_per_appl: got 0 with several"),
-    ],
-)
-def test_what_cannot_be_sampled_is_refused_before_the_first_cycle(simulator, two, options, reason):
-    run = simulator.run(two, ALL, *options)
-    assert run.code == 1 and reason in run.err and run.kernels() == [] and run.log == []
+def test_what_cannot_be_sampled_is_refused_before_the_first_cycle(simulator, workload, two):
+    without_value = ("--kernel_sampling=", "--kernel_sampling")
+    refused = [
+        (simulator.run(workload, ALL, "--repeat_trace=1"), "repeat_trace: got 1; allowed with kernel_sampling: 0"),
+        (simulator.run(two, ALL), "trace_file_list: got 2 applications; allowed with kernel_sampling: 1."),
+        *((simulator.run(workload, None, word), f"kernel_sampling: got {word}, which") for word in without_value),
+    ]
+    for run, reason in refused:
+        assert run.code == 1 and reason in run.err and run.kernels() == [] and run.log == []
 
 
 def test_a_list_without_kernels_or_without_gpu_applications_is_refused(simulator, workload):

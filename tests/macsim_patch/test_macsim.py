@@ -213,22 +213,10 @@ def test_cycles_are_the_gpus_where_the_clocks_differ(traces, scripted_plugin, tm
     assert code == 0 and sum(cycles(folder).values()) == pytest.approx(ticks / 2, abs=2)
 
 
-@pytest.mark.parametrize(
-    "text", ["pass 0:0 1:1 1:3", "pass 0:2 1:0\npass 0:0\npass 1:2", "pass 1:2", "pass 0:1\npass 1:1"]
-)
-def test_applications_are_kept_apart_and_wait_for_each_other(traces, scripted_plugin, tmp_path, text):
-    other = tmp_path / "other"
-    shutil.copytree(traces.parent, other)
-    lists = [traces, other / "kernel_config.txt"]
-    code, err, folder = sampled(tmp_path, text, lists, scripted_plugin, "--max_num_core_per_appl=8")
-    assert code == 0 and err == "" and sorted(cycles(folder)) == sorted(w for w in text.split() if ":" in w)
-    for application in (0, 1):
-        own = sum(value for unit, value in cycles(folder).items() if unit.startswith(f"{application}:"))
-        found = (
-            stats(folder).get(f"KERNELPOINT_APPL{application}_CYCLES"),
-            stats(folder, f"kernelpoint.stat.out.{application}").get("KERNELPOINT_CYCLES"),
-        )
-        assert found == ((own, own) if own else (None, None)), "nothing is stated of what no draw has seen"
+@pytest.mark.parametrize("word", ["--kernel_sampling", "--kernel_sampling="])
+def test_an_option_without_a_value_is_refused(traces, tmp_path, word):
+    code, err = run(PROGRAM, tmp_path / "run", [traces], word)
+    assert code == 1 and f"kernel_sampling: got {word}, which MacSim did not take" in err
 
 
 def test_a_launch_with_a_broken_trace_is_given_up_and_the_run_goes_on(traces, scripted_plugin, tmp_path):

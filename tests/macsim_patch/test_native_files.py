@@ -53,11 +53,6 @@ def test_where_clocks_differ_ticks_are_no_cycles(simulator, workload, options):
     assert "CYC_COUNT_TOT_SIMULATED" in found and "CYC_COUNT_TOT" not in found
 
 
-def test_of_several_applications_every_name_is_marked(simulator, two):
-    run = simulator.run(two, "pass 0:0 1:1\nestimate 100 10", "--max_num_core_per_appl=2")
-    assert all(name.endswith("_SIMULATED") for file in FILES for name in run.stats(file))
-
-
 def test_ramulators_own_file_is_set_aside(simulator, workload):
     """Ramulator writes it when the memory controllers are freed, before MacSim's statistics."""
     options = ("--dram_scheduling_policy=RAMULATOR",)

@@ -75,7 +75,6 @@ def test_a_request_for_a_line_on_its_way_is_a_miss(launches_in, instruction, tmp
     assert counters["fetch_misses"].tolist() == [3, 0]
     assert counters["merged_misses"].tolist() == [2, 0], "the second warp's"
     assert counters["last_level_misses"].tolist() == [4, 0], "those of both cores"
-    assert counters["last_level_fills"].tolist() == [2, 0], "one line each of code and data"
 
 
 def test_predictions_of_other_knobs_are_not_taken_for_these(predicted, paths):

@@ -72,7 +72,7 @@ def miniatures(folder: Path) -> Iterator[tuple[str, list[Any]]]:
     macsim_program = macsim.build(other)
     work = folder / "work"
     for yaml in ("policy: all", "policy: random\nseed: 3", "policy: random\nseed: 4"):
-        for name in ("accelsim", "macsim", "macsim, two applications"):
+        for name in ("accelsim", "macsim"):
             shutil.rmtree(work, ignore_errors=True)
             (work / "run").mkdir(parents=True)
             (work / "run" / "kernelpoint.yaml").write_text(f"version: 1\n{yaml}\njournal: run.kpjournal\n")
@@ -81,9 +81,8 @@ def miniatures(folder: Path) -> Iterator[tuple[str, list[Any]]]:
                 command = [str(program), "-trace", str(traces), "-kernel_sampling", "kernelpoint.yaml"]
             else:
                 lists = [macsim.write_workload(work / "first", [0, 2, 3, 0, 2, 3])]
-                lists += [macsim.write_workload(work / "second", [7, 12, 13])] if "two" in name else []
                 (work / "run" / "trace_file_list").write_text("".join(f"{w}\n" for w in (len(lists), *lists)))
-                command = [str(macsim_program), "--kernel_sampling=kernelpoint.yaml", "--max_num_core_per_appl=8"]
+                command = [str(macsim_program), "--kernel_sampling=kernelpoint.yaml"]
             done = subprocess.run(command, cwd=work / "run", capture_output=True, text=True, timeout=60)
             text = done.stdout + "".join(p.read_text() for p in sorted((work / "run").glob("kernelpoint.stat*")))
             yield f"miniature {name}: {yaml}", [*story(work / "run" / "run.kpjournal"), printed(text), done.returncode]

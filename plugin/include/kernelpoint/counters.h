@@ -41,11 +41,10 @@
     X("dram_reads", "accesses", "DRAM: reads")                                                                     \
     X("dram_writes", "accesses", "DRAM: writes")                                                                   \
     X("dram_requests", "requests", "DRAM: reads and writes")                                                       \
-    X("dram_activates", "rows", "DRAM: rows opened")                                                               \
     X("shared_accesses", "accesses", "shared memory: warp accesses")                                               \
     X("shared_bank_conflicts", "cycles", "shared memory: extra passes through the banks")                          \
-    X("uop_count_tot", "instructions", "MacSim: warp instructions that its cores retired, as UOP_COUNT_TOT")       \
-    X("dispatched_inst", "instructions", "MacSim: warp instructions that its cores dispatched")                    \
+    X("constant_accesses", "accesses", "constant cache: warp accesses")                                            \
+    X("icache_misses", "accesses", "instruction cache: not there")                                                 \
     X("energy", "J", "energy of the launch, from the simulator's power model; energy_NAME: of its part NAME")
 
 #endif

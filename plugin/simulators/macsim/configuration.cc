@@ -1,5 +1,5 @@
 // MacSim's knobs in terms of the model.
-#include <algorithm>
+#include <cstdlib>
 #include <sstream>
 
 #include "fast_model/configuration/dialect.h"
@@ -75,19 +75,70 @@ replay::SmInfo cores_of(Options& options) {
     return cores;
 }
 
-bool is_known(const std::string& key) {
-    static const std::vector<std::string> beginnings = {
-        // no effect on cycles, or at the only value of a run over GPU traces
-        "debug_", "out", "stdout", "stderr", "file_tag", "trace_", "kernel_sampling", "heartbeat", "print_",
-        "max_insts", "sim_cycle_count", "forward_progress", "bug_detector", "core_type", "medium_", "large_",
-        "num_sim_", "clock_", "repeat_trace", "max_num_core", "ptx_", "gpu_sched", "perfect_", "enable_", "power",
-        "temperature", "uop_latency",
-        // finer than the model
-        "fetch_", "width", "rob_", "schedule", "isched_", "msched_", "fsched_", "ssched_", "bp_", "btb_", "mt_no_fetch",
-        "icache_", "const_cache", "texture_cache", "shared_mem_", "byte_level", "memory_type", "mem_", "l1_", "l2_",
-        "llc_", "dram_", "noc_", "link_", "infinite_port", "pref_", "blocks_to_simulate", "use_branch",
-        "extra_recovery", "meu_"};
-    return begins_with_any(key, beginnings);
+// Options that matter to cycles and that the model of the cores has at one value only: that of MacSim's shipped
+// params.in, or of MacSim itself where that file does not name the option.
+constexpr struct {
+    const char *key, *value;
+} kShipped[] = {{"schedule", "ooo"},
+                {"schedule_ratio", "4"},
+                {"fetch_ratio", "4"},
+                {"fetch_policy", "rr"},
+                {"fetch_latency", "5"},
+                {"alloc_latency", "5"},
+                {"num_warp_scheduler", "2"},
+                {"width", "1"},
+                {"isched_rate", "4"},
+                {"msched_rate", "4"},
+                {"fsched_rate", "4"},
+                {"giaq_size", "32"},
+                {"miaq_size", "16"},
+                {"fe_size", "256"},
+                {"mt_no_fetch_br", "1"},
+                {"bp_dir_mech", "gshare"},
+                {"perfect_btb", "1"},
+                {"perfect_icache", "0"},
+                {"icache_num_set", "8"},
+                {"icache_assoc", "8"},
+                {"icache_line_size", "64"},
+                {"perfect_dcache", "0"},
+                {"l1_small_num_set", "128"},
+                {"l1_small_assoc", "6"},
+                {"l1_small_line_size", "128"},
+                {"l1_small_latency", "30"},
+                {"l1_small_bypass", "0"},
+                {"num_llc", "12"},
+                {"llc_num_set", "128"},
+                {"llc_assoc", "24"},
+                {"llc_line_size", "128"},
+                {"llc_latency", "200"},
+                {"memory_type", "l2_decoupled_network"},
+                {"noc_topology", "simple_noc"},
+                {"enable_cache_coherence", "0"},
+                {"enable_pref_small_core", "0"},
+                {"shared_mem_banks", "32"},
+                {"shared_mem_cycles", "2"},
+                {"dram_activate", "25"},
+                {"dram_column", "11"},
+                {"dram_precharge", "10"},
+                {"dram_scheduling_policy", "FRFCFS"}};
+
+// Those of them that have another value, as `key value`.
+std::vector<std::string> not_modelled(Options& options) {
+    std::vector<std::string> others;
+    for (const auto& [key, value] : kShipped) {
+        const std::optional<std::string> given = options.text(key);
+        if (!given) continue;
+        char* end = nullptr;
+        const double number = std::strtod(given->c_str(), &end);
+        const bool is_number = !given->empty() && *end == '\0';
+        if (is_number ? number != std::strtod(value, nullptr) : *given != value)
+            others.push_back(std::string(key) + " " + *given);
+    }
+    const double gpu = options.number("clock_gpu", 2);
+    for (const char* key : {"clock_llc", "clock_noc", "clock_mc"})
+        if (const double clock = options.number(key, gpu); clock != gpu)
+            others.push_back(std::string(key) + " " + *options.text(key));
+    return others;
 }
 
 std::string hash_of(const replay::SmInfo& cores) {
@@ -129,9 +180,7 @@ public:
         Derived derived{base, name(), {}, {}, cores, hash_of(cores)};
         set_core(options, derived.config);
         set_memory(options, derived.config);
-        for (const char* key : {"perfect_dcache", "perfect_icache", "enable_cache_coherence"})
-            if (options.number(key, 0) != 0) derived.not_modelled.push_back(std::string(key) + " 1");
-        derived.not_known = options.unknown(is_known);
+        derived.not_modelled = not_modelled(options);
         return derived;
     }
 };

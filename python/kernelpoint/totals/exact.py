@@ -19,12 +19,10 @@ CANDIDATES: dict[str, tuple[tuple[str, ...], ...]] = {
     "ctas": (("ctas",),),
     "warps": (("warps",),),
     "shared_accesses": (("shared_accesses",),),
-    "uop_count_tot": (("instructions", "unread_instructions"),),
-    "dispatched_inst": (("instructions", "unread_instructions"),),
 }
 
-# Sectors that the traces name: the fast model counts them, whatever state it is in.
-SECTORS = ("l1_accesses", "l1_global_reads", "l1_global_writes", "l2_global_writes")
+# Accesses that the traces name: a model counts them, whatever state it is in.
+OF_MODEL = ("l1_accesses", "l1_global_reads", "l1_global_writes", "l2_global_writes", "constant_accesses")
 
 # Counters that stand in the header of a trace.
 GRID = ("ctas", "warps")
@@ -42,7 +40,7 @@ def exact_values(plan: Plan, engine: Engine, projected: set[int]) -> dict[str, n
     found: dict[str, np.ndarray] = {}
     units = engine.results.units
     for name, values in zip(engine.counters, engine.results.of(units).T, strict=True):
-        for told in [*(_told(plan, candidate) for candidate in CANDIDATES.get(name, ())), _sectors(plan, name)]:
+        for told in [*(_told(plan, candidate) for candidate in CANDIDATES.get(name, ())), _of_model(plan, name)]:
             if told is not None and (whole := _filled(told, units, values, projected)) is not None:
                 found[name] = whole
                 break
@@ -63,7 +61,7 @@ def _told(plan: Plan, candidate: tuple[str, ...]) -> np.ndarray | None:
 def _sectors(plan: Plan, name: str) -> np.ndarray | None:
     """The model's count from traces, nan of launches that it could not read; None of any other counter."""
     predictions = plan.design.computed
-    if name not in SECTORS or name not in predictions or plan.first_phase is not None:
+    if name not in OF_MODEL or name not in predictions or plan.first_phase is not None:
         return None
     return np.where(np.asarray(plan.design.labels) < 0, np.nan, predictions[name])
 

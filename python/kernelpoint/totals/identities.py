@@ -28,7 +28,6 @@ IDENTITIES: tuple[Terms, ...] = (
     _L1_MISSES,
     {**_L1_MISSES, "l1_global_reads_merged": -1.0},
     {"dram_requests": -1.0, "dram_reads": 1.0, "dram_writes": 1.0},
-    {"llc_accesses": -1.0, "llc_misses": 1.0, "power_llc_r": 1.0},
 )
 # part, whole
 AT_MOST = (

@@ -69,7 +69,7 @@ py::tuple run_cores(const std::vector<std::string>& paths, const fast_model::Der
     for (const replay::macsim::Prediction& one : found.launches)
         for (const double value :
              {one.cycles, one.spread, one.mispredictions, one.replayed, one.of_total, one.fetch_misses, one.l1_accesses,
-              one.l1_misses, one.merged, one.last_level_misses, one.last_level_fills})
+              one.l1_misses, one.merged, one.last_level_misses, one.constant_accesses})
             *out++ = one.cycles == 0 ? NAN : value;
     return py::make_tuple(table, py::bytes(found.states));
 }

@@ -294,6 +294,7 @@ private:
 
     uint64_t latency_of(const WarpInstruction& instruction) {
         if (instruction.action == Action::shared) return kTiming.shared;
+        accesses_.constant += instruction.action == Action::constant;
         if (instruction.action == Action::constant) return kTiming.constant;
         if (instruction.line_count == 0) return kTiming.compute;
         const uint64_t line = code_.lines[instruction.first_line + instruction.line_count - 1] / kLineBytes;
@@ -310,7 +311,6 @@ private:
     bool finds_in_last_level(uint64_t line, uint64_t now) {
         const bool found = last_level_.lines.use(line);
         if (!found) last_level_.on_their_way.add(line, first_ + now + kTiming.load[2] - kTiming.load[1]);
-        accesses_.last_level_fills += !found;
         accesses_.last_level_misses += last_level_.on_their_way.holds(line, first_ + now);
         return found;
     }

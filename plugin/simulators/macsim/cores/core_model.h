@@ -15,7 +15,7 @@ struct CtaWarps {
 
 // Of one core in a launch, or of all. A request that meets another of its core for its line is merged.
 struct Accesses {
-    uint64_t fetch_misses = 0, l1 = 0, l1_misses = 0, merged = 0, last_level_misses = 0, last_level_fills = 0;
+    uint64_t fetch_misses = 0, l1 = 0, l1_misses = 0, merged = 0, last_level_misses = 0, constant = 0;
 
     void add(const Accesses& other) {
         fetch_misses += other.fetch_misses;
@@ -23,7 +23,7 @@ struct Accesses {
         l1_misses += other.l1_misses;
         merged += other.merged;
         last_level_misses += other.last_level_misses;
-        last_level_fills += other.last_level_fills;
+        constant += other.constant;
     }
 };
 

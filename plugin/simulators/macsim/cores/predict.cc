@@ -37,7 +37,7 @@ void add(const Outcome& outcome, double count, Prediction& mean, double& squares
     average(outcome.accesses.l1_misses, mean.l1_misses);
     average(outcome.accesses.merged, mean.merged);
     average(outcome.accesses.last_level_misses, mean.last_level_misses);
-    average(outcome.accesses.last_level_fills, mean.last_level_fills);
+    average(outcome.accesses.constant, mean.constant_accesses);
 }
 
 double sum_of(const std::vector<double>& values) {

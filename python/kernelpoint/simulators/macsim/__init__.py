@@ -29,29 +29,17 @@ SIMULATOR = Simulator(
     ).sentences(output),
     sms=lambda options: str(whole(options, "num_sim_cores") or ""),
     in_proportion={
-        "warp_instructions": "const_cache_access dispatch_wait",
         "l1_lookups": "l1_accesses",
         "l1_lookup_misses": "l1_misses",
-        "fetch_misses": "icache_miss_total",
-        "merged_misses": "total_memory_merge",
-        "requests": "memory_requests avg_memory_latency avg_memory_latency_base power_mc_r",
-        "requests_beyond_l1": "l2_accesses l2_misses l3_miss_gpu llc_accesses power_llc_r power_llc_r_tag",
-        "last_level_misses": """
-            llc_misses dram_requests power_mc_w power_llc_linefill_buf_r power_llc_linefill_buf_w
-            power_llc_linefill_buf_r_tag""",
-        "last_level_fills": "dram_column dram_avg_latency_base power_llc_w",
-        "cycles": """
-            num_no_fetch_cycles dram_channel0_dbus_idle dram_channel1_dbus_idle dram_channel2_dbus_idle dram_channel3_dbus_idle
-            dram_channel4_dbus_idle dram_channel5_dbus_idle dram_channel6_dbus_idle dram_channel7_dbus_idle""",
+        "fetch_misses": "icache_misses",
+        "requests": "memory_requests",
+        "requests_beyond_l1": "l2_accesses l2_misses llc_accesses",
+        "last_level_misses": "llc_misses dram_requests",
     },
-    # Model: CTAs that waited for room ran on other cores, whose L1s hold other lines; simpletorch +3 to +8 %. Cycles without a
-    # fetch depend on the schedulers' turns.
-    not_restored={
-        **dict.fromkeys(("fetch_misses", "merged_misses", "requests", "requests_beyond_l1"), 0.05),
-        "num_no_fetch_cycles": 0.05,
-    },
+    # Model: CTAs that waited for room ran on other cores, whose L1s hold other lines; simpletorch +3 to +8 %.
+    not_restored=dict.fromkeys(("fetch_misses", "requests", "requests_beyond_l1"), 0.05),
     # Model: launches from replayed state have up to 2.5 times the L1 misses of the full run, and few launches have most of the
-    # misses of the last level. On simpletorch and two stretches of simpleopacus the model is off by -1 to +4 % (L1), -10 to
-    # +21 % (misses of the last level), -4 to -1 % (lines that it loads).
-    own_totals={"l1_lookup_misses": 0.1, "last_level_misses": 0.125, "last_level_fills": 0.1},
+    # misses of the last level. On simpletorch and two stretches of simpleopacus the model is off by -1 to +4 % (L1) and -10 to
+    # +21 % (misses of the last level).
+    own_totals={"l1_lookup_misses": 0.1, "last_level_misses": 0.125},
 )

@@ -12,6 +12,7 @@ macsim_c::macsim_c(const vector<string>& arguments) {
     for (string flag, text; parameters >> flag >> text;) m_knobsContainer->apply(flag, text);
     for (const string& argument : arguments) {
         const size_t equals = argument.find('=');
+        if (equals == string::npos || equals + 1 == argument.size()) break;
         m_knobsContainer->apply(argument.substr(2, equals - 2), argument.substr(equals + 1));
     }
     ofstream echo("params.out");
@@ -42,6 +43,7 @@ bool macsim_c::run_a_cycle() {
     if (most != 0 && m_simulation_cycle >= most) return false;
     const bool gpu_too = m_simulation_cycle % *m_knobs->KNOB_TICKS_PER_CYCLE == 0;
     m_simulation_cycle += 1;
+    m_memory->run_a_cycle();
     for (int each = 0; gpu_too && each < *m_knobs->KNOB_NUM_SIM_CORES; ++each) {
         m_core_pointers[each]->inc_core_cycle_count();
         ++m_core_cycle[each];

@@ -52,6 +52,8 @@ public:
     // Requests that a core may still send: a store is on its way for 40 cycles.
     int get_num_avail_entry(int) { return *now_ < busy_until_ ? 7 : 8; }
     bool is_busy() { return *now_ < busy_until_; }
+    void run_a_cycle() { ++m_cycle; }
+    int turn() { return int(m_cycle % 2); }
     void send() { busy_until_ = *now_ + 40; }
 
     Addr base_addr(int, Addr address) { return address - address % kLine; }
@@ -81,6 +83,7 @@ protected:
     dcu_c **m_l1_cache, **m_l2_cache, **m_l3_cache = NULL;
     dcu_c** m_llc_cache = new dcu_c*[2];
     int m_num_l3 = 0, m_num_llc = 2;
+    Counter m_cycle = 0;
 
 private:
     static constexpr int kLine = 128;

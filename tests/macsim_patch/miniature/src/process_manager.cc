@@ -85,7 +85,7 @@ int process_manager_c::stalls(process_s* owner, const string& trace, unsigned wa
 int process_manager_c::kept(core_c& core, bool missed, bool store, uns64 address) {
     if (!*m_simBase->m_knobs->KNOB_KEPT_STATE) return 0;
     memory_c& memory = *m_simBase->m_memory;
-    int cycles = core.wait() + 3 * memory.is_busy();
+    int cycles = core.wait() + 3 * memory.is_busy() + memory.turn() + int(m_simBase->m_core_cycle[0] % 2);
     if (missed && !static_cast<dram_ctrl_c*>(m_simBase->m_dram_controller[0])->use(address)) cycles += 4;
     if (store) memory.send();
     return cycles + int(m_simBase->m_simulation_cycle % 2);
