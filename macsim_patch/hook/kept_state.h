@@ -91,17 +91,27 @@ private:
     std::vector<int> m_free;  // requests that each core can have on their way
 };
 
-// Set before a launch, while nothing runs. Model: turns are drawn for each launch by its index, as what came before it
-// leaves them anyhow; fetching has stopped at its own turn, and that of the schedulers is drawn as launches leave it
-// (schedule_phase); rows are closed; the constant caches hold the line that all constant loads go to, as
+// State of cores and DRAM, set while nothing runs. Model: turns are drawn for each launch by its index, as what came
+// before it leaves them anyhow; fetching has stopped at its own turn, and that of the schedulers is drawn as launches
+// leave it (schedule_phase); rows are closed; the constant caches hold the line that all constant loads go to, as
 // traces tell no addresses of them. Left as they are: Ramulator's rows and refreshes, prefetchers, TLBs, BTBs.
 class KeptState {
 public:
     void attach(macsim_c* base) { m_base = base; }
 
-    void set(uint64_t launch, const std::vector<int>& cores) {
+    void set_arbiters(uint64_t launch, const std::vector<int>& cores) {
         Draws draws(launch);
         for (size_t i = 0; i < cores.size(); ++i) set_core(m_base->m_core_pointers[cores[i]], draws);
+    }
+
+    void fill_constant_caches(const std::vector<int>& cores) {
+        for (size_t i = 0; i < cores.size(); ++i) {
+            readonly_cache_c* constants = m_base->m_core_pointers[cores[i]]->get_const_cache();
+            if (constants != NULL) fill(constants->*reach(ConstantCache()));
+        }
+    }
+
+    void close_rows() {
         for (int i = 0; i < int(*m_base->m_knobs->KNOB_DRAM_NUM_MC); ++i) {
             dram_ctrl_c* dram = dynamic_cast<dram_ctrl_c*>(m_base->m_dram_controller[i]);
             for (int bank = 0; dram != NULL && bank < dram->*reach(BankCount()); ++bank)
@@ -128,8 +138,6 @@ private:
             schedule->*reach(FirstScheduler()) =
                 static_cast<int>(draws.below(*m_base->m_knobs->KNOB_NUM_WARP_SCHEDULER));
         }
-        readonly_cache_c* constants = core->get_const_cache();
-        if (constants != NULL) fill(constants->*reach(ConstantCache()));
     }
 
     // Cycles since the schedulers' last turn, of the four that shipped parameters have (gpu_schedule_ratio). Model:

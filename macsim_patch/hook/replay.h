@@ -52,11 +52,18 @@ public:
         host->predictor_counter_bits = m_predictors.counter_bits();
     }
 
-    // Between two cycles, while no warp runs.
+    // Whose turn it is at the beginning of a launch, in all that takes turns; between two cycles, while no warp runs.
+    void set_turns(const process_s& application, uint64_t launch) {
+        m_turns.set(launch);
+        m_kept.set_arbiters(launch, cores_of(application));
+    }
+
+    // The same, and all else that the launches before it leave.
     void apply(const process_s& application, uint64_t launch, const kp_replay& before) {
         const std::vector<int> cores = cores_of(application);
-        m_turns.set(launch);
-        m_kept.set(launch, cores);
+        set_turns(application, launch);
+        m_kept.fill_constant_caches(cores);
+        m_kept.close_rows();
         m_caches.empty(cores);
         for (uint64_t i = 0; i < before.touch_count; ++i) {
             const kp_touch& touch = before.touches[i];

@@ -32,7 +32,7 @@ public:
         if (!m_client.is_open()) open(base);
         m_process = process;
         if (m_state == kNew) advance();
-        if (m_state != kReady || (is_replayed() && !m_starting)) {
+        if (m_state != kReady || ((is_replayed() || is_compared()) && !m_starting)) {
             m_to_start = m_state == kReady;
             let_go();
             return false;
@@ -41,11 +41,15 @@ public:
         return true;
     }
 
-    // Between two cycles: sets up the launch that begins with replayed state.
+    // Between two cycles: sets up the launch that begins with replayed state, or is compared with one that does. Such a
+    // pair has the same turns, so what is left between both is what replay misses.
     void start() {
         if (!m_to_start) return;
         m_to_start = false;
-        m_replay.apply(*m_process, m_at.launch, m_client.replay_before(m_at));
+        if (is_replayed())
+            m_replay.apply(*m_process, m_at.launch, m_client.replay_before(m_at));
+        else
+            m_replay.set_turns(*m_process, m_at.launch);
         m_starting = true;
         m_base->m_process_manager->setup_process(m_process);
         m_starting = false;
@@ -129,6 +133,8 @@ private:
         } while (m_state == kReady && !is_whole());
     }
 
+    // A launch from the state of the one before it, for validation.
+    bool is_compared() const { return m_at.decision.uncounted != 0; }
     bool is_replayed() const { return m_at.decision.state == KP_STATE_REPLAYED; }
 
     // MacSim's index of the next kernel.

@@ -193,11 +193,14 @@ def test_knobs_of_macsim_are_taken_over(derive):
     }
     assert {key: found.values[key] for key in expected} == expected
     assert found.simulator == "macsim"
-    assert found.notes == []
+    assert found.notes == [
+        "the fast model does not model these options: l1_small_num_set 32, l1_small_assoc 4, num_llc 2, llc_num_set 64, "
+        "llc_assoc 16, llc_latency 50, clock_llc 1.0"
+    ]
 
 
 def test_options_of_macsim_are_named_only_where_the_model_has_another_value(derive):
-    shipped = "num_sim_cores 16\nschedule_ratio 4\nperfect_dcache 0\nbp_dir_mech gshare\nclock_gpu 2\nclock_llc 2\nfe_size 256\n"
+    shipped = "num_sim_cores 16\nschedule_ratio 4\nperfect_dcache 0\nbp_dir_mech gshare\nclock_gpu 2\nclock_llc 2\n"
     assert derive(shipped + "any_other_knob 7\n").notes == []
     (note,) = derive(shipped + "schedule_ratio 2\nbp_dir_mech mine\nclock_llc 1\n").notes
     assert note == "the fast model does not model these options: schedule_ratio 2, bp_dir_mech mine, clock_llc 1"

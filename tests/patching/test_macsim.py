@@ -88,7 +88,6 @@ def test_the_lines_stand_first_in_their_functions_wherever_the_brace_is(checkout
     for function, line in (
         ("setup_process", "if (!kernelpoint::begin_kernel(m_simBase, owner)) return;"),
         ("end_warp", "kernelpoint::end_of_warp(m_simBase, warp->m_process);"),
-        ("terminate_process", "kernelpoint::after_kernel(this, m_simBase);"),
     ):
         body = re.search(rf"::{function}\([^)]*\)\s*\{{\n(.*)", text).group(1)
         assert body.strip().startswith(line)

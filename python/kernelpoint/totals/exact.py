@@ -58,7 +58,7 @@ def _told(plan: Plan, candidate: tuple[str, ...]) -> np.ndarray | None:
     return told
 
 
-def _sectors(plan: Plan, name: str) -> np.ndarray | None:
+def _of_model(plan: Plan, name: str) -> np.ndarray | None:
     """The model's count from traces, nan of launches that it could not read; None of any other counter."""
     predictions = plan.design.computed
     if name not in OF_MODEL or name not in predictions or plan.first_phase is not None:
