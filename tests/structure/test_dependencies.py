@@ -229,7 +229,7 @@ HOOK = [
     {"sampling"},
     {"native_files"},
     {"replay"},
-    {"application", "setup"},
+    {"setup"},
     {"caches", "kept_state", "totals"},
     {"statistics_reader", "members"},
     {"traces"},
