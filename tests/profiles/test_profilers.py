@@ -136,6 +136,18 @@ def test_launches_of_two_gpus_are_refused_until_one_is_named(tmp_path):
         read_profile(path, device=5)
 
 
+def test_an_sqlite_file_whose_damaged_table_has_two_lines_in_its_name_is_one_line(tmp_path):
+    path = tmp_path / "damaged.sqlite"
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute('CREATE TABLE "String\nIds" (id)')
+    connection.execute("PRAGMA writable_schema = ON")
+    connection.execute("UPDATE sqlite_master SET sql = 'nothing'")
+    connection.close()
+    with pytest.raises(ProfileError, match="malformed database schema") as error:
+        read_profile(path)
+    assert "\n" not in str(error.value)
+
+
 def test_an_sqlite_file_that_is_no_export_is_refused(tmp_path):
     path = tmp_path / "other.sqlite"
     connection = sqlite3.connect(path)

@@ -70,7 +70,8 @@ def from_database(path: Path, read: Callable[[sqlite3.Connection, str], T]) -> T
         finally:
             connection.close()
     except (sqlite3.Error, OverflowError) as error:
-        raise ProfileError(f"{source}: cannot be read as an SQLite export of Nsight Systems: {error}") from None
+        why = " ".join(str(error).split())  # it quotes names of tables, in which lines may end
+        raise ProfileError(f"{source}: cannot be read as an SQLite export of Nsight Systems: {why}") from None
 
 
 def _read_tables(connection: sqlite3.Connection, source: str, device: int | None) -> Profile:
