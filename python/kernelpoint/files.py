@@ -97,7 +97,8 @@ def open_output_bytes(path: str | Path) -> BinaryIO:
 
 
 def write_output(path: str | Path, content: str | bytes) -> None:
-    """Write a text or bytes to an output: a file appears whole or stays as it was; links, devices and FIFOs are written to.
+    """Write a text or bytes to an output: a file appears whole, with the mode of the one before it, or stays as it was; links,
+    devices and FIFOs are written to.
 
     Raises:
         OSError: as :func:`open_output`, or as :func:`replacing`.
@@ -106,6 +107,8 @@ def write_output(path: str | Path, content: str | bytes) -> None:
     status = os.lstat(path) if os.path.lexists(path) else None
     is_file = status is None or stat.S_ISREG(status.st_mode)
     with replacing(path) if is_file else open_output_bytes(path) as file:
+        if status is not None and is_file:
+            os.fchmod(file.fileno(), stat.S_IMODE(status.st_mode))
         file.write(data)
 
 

@@ -5,14 +5,14 @@ import time
 from dataclasses import replace
 
 import pytest
-from gpu import FakeEngine
+from gpu import WORK, FakeEngine
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kernelpoint import __version__
 from kernelpoint.config import parse_config
 from kernelpoint.coordinator.handshake import check
-from kernelpoint.coordinator.simulations import MOST, batches
+from kernelpoint.coordinator.simulations import MOST, Simulations, batches
 from kernelpoint.coordinator.task import OutcomeFile, Report, prepare_folder, read_all
 from kernelpoint.errors import ConfigError, SessionError
 from kernelpoint.session.worker_protocol import Hello, Planned, Step, StepResult
@@ -220,3 +220,31 @@ def test_a_simulator_whose_launches_depend_on_each_other_is_refused(more, reason
     config = parse_config({"version": 1, "policy": "kernelpoint"}, "keys")
     with pytest.raises(ConfigError, match=reason):
         check(config, Hello(kernelpoint=__version__, pid=1, host=told | more))
+
+
+def test_a_batch_that_takes_three_times_its_forecast_is_told_once_although_every_worker_is_busy(monkeypatch, gpu):
+
+    class Slow(FakeEngine):
+        """The batch of launch 7 ends only after it was told to be overdue."""
+
+        def next_report(self, seconds):
+            ready = [handle for handle, batch in self._waiting.items() if batch.chains[0][0].launch != 7]
+            if not ready and not any("launch 7: " in line for line in self.said):
+                assert seconds is not None, "it waits without end"
+                time.sleep(seconds + 0.001)
+                return None
+            handle = (ready or list(self._waiting))[0]
+            return handle, Report({chain: (gpu.simulate(chain[0]),) for chain in self._waiting.pop(handle).chains})
+
+    monkeypatch.setattr("kernelpoint.coordinator.simulations.LEAST_OVERDUE", 0.05)
+    engine = Slow(gpu, workers=1)
+    simulations = Simulations(engine, WORK, {}, engine.said.append)
+    steps = [Step(0, launch, 1) for launch in (3, 7)]
+    simulations.seconds, simulations._done_cost = 0.001, 1.0
+    simulations.expect([Planned((step,), 1.0) for step in steps])
+    for step in steps:
+        simulations.outcome(step)
+    told = [line for line in engine.said if "no result after" in line]
+    assert len(told) == 1 and told[0].startswith(
+        "launch 7: no result after 0.1 s; the forecast is 0 s. Its simulator is slow"
+    )

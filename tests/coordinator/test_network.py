@@ -31,18 +31,31 @@ def who_works(_: int) -> tuple[int, str]:
     return os.getpid(), distributed.get_worker().address
 
 
-def test_workers_of_this_machine_listen_on_loopback_only_and_the_dashboard_that_is_said_answers():
+def listening_here() -> set[tuple[str, int]]:
+    return {c.laddr for c in psutil.Process().net_connections("inet") if c.status == psutil.CONN_LISTEN}
+
+
+def test_workers_of_this_machine_listen_nowhere():
     said: list[str] = []
-    before = {c.laddr for c in psutil.Process().net_connections("inet") if c.status == psutil.CONN_LISTEN}
+    before = listening_here()
     with contextlib.closing(engines.open_engine(3, None, 0, said.append)) as engine:
-        found = {c.laddr for c in psutil.Process().net_connections("inet") if c.status == psutil.CONN_LISTEN}
-        assert {address.ip for address in found - before} == {"127.0.0.1"}
-        assert said[-1] == f"3 workers; Dask's dashboard: {engine.dashboard}"
+        assert listening_here() == before and engine.dashboard == "" and said == ["3 workers"]
+
+
+def test_a_dashboard_that_is_asked_for_answers_and_the_run_says_who_can_read_it(monkeypatch):
+    monkeypatch.setenv("KERNELPOINT_DASHBOARD", "127.0.0.1:0")
+    said: list[str] = []
+    before = listening_here()
+    with contextlib.closing(engines.open_engine(3, None, 0, said.append)) as engine:
+        assert {address.ip for address in listening_here() - before} == {"127.0.0.1"}
+        assert said[0] == f"3 workers; Dask's dashboard: {engine.dashboard}"
+        assert said[1].startswith("warning: Dask's dashboard asks for no password and checks no Host header")
         with urllib.request.urlopen(engine.dashboard, timeout=10) as page:
             assert b"Dask" in page.read()
 
 
-def test_a_dashboard_that_does_not_answer_is_not_said():
+def test_a_dashboard_that_does_not_answer_is_not_said(monkeypatch):
+    monkeypatch.setenv("KERNELPOINT_DASHBOARD", "127.0.0.1:0")
     said: list[str] = []
     without_health = dask.config.set({"distributed.scheduler.http.routes": ["distributed.http.statics"]})
     with without_health, contextlib.closing(engines.open_engine(1, None, 0, said.append)) as engine:
@@ -74,10 +87,13 @@ def test_whoever_has_not_the_certificates_of_the_run_runs_nothing(slurm_here, sc
         close(cluster)
 
 
-def test_the_dashboard_of_a_batch_system_and_the_pages_of_its_workers_are_on_loopback(slurm_here, tmp_path):
+def test_a_batch_system_has_no_dashboard_unless_it_is_asked_for(slurm_here, tmp_path, monkeypatch):
+    with contextlib.closing(engines.open_engine(1, slurm_here("queue: all"), 0, print)) as engine:
+        assert engine.dashboard == ""
+        assert "--no-dashboard --dashboard-address 127.0.0.1:0" in (tmp_path / "job.sh").read_text()
+    monkeypatch.setenv("KERNELPOINT_DASHBOARD", "127.0.0.1:0")
     with contextlib.closing(engines.open_engine(1, slurm_here("queue: all"), 0, print)) as engine:
         assert engine.dashboard.startswith("http://127.0.0.1:")
-        assert "--dashboard-address 127.0.0.1:0" in (tmp_path / "job.sh").read_text()
 
 
 def test_a_file_cannot_take_the_encryption_away(slurm_here):

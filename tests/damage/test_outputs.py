@@ -18,7 +18,7 @@ from samples import CENSUS, MACSIM_CENSUS
 import kernelpoint as kp
 from kernelpoint.cli.host import program
 from kernelpoint.errors import KernelPointError
-from kernelpoint.files import replacing
+from kernelpoint.files import replacing, write_output
 from kernelpoint.journal import load_run
 from kernelpoint.patching import Tree, load_description
 
@@ -202,3 +202,26 @@ def test_a_file_that_the_library_opens_never_takes_the_place_of_a_stream(tmp_pat
     assert done.returncode == 0, done.stderr
     assert len(load_run(tmp_path / "run.kpjournal").records) == 2
     assert [(tmp_path / name).read_bytes() for name in ("replaced", "output", "bytes")] == [b""] * 3
+
+
+def test_an_output_is_whole_or_as_it_was_and_keeps_its_mode(tmp_path, monkeypatch):
+    page = tmp_path / "page.html"
+    page.write_text("before")
+    page.chmod(0o600)
+    write_output(page, "after")
+    assert page.read_text() == "after" and page.stat().st_mode & 0o777 == 0o600
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("kernelpoint.files.os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_output(page, "half a page")
+    assert page.read_text() == "after" and [file.name for file in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_an_output_through_a_link_is_written_to_its_target(tmp_path):
+    (tmp_path / "page.html").write_text("before")
+    (tmp_path / "link").symlink_to("page.html")
+    write_output(tmp_path / "link", "after")
+    assert (tmp_path / "page.html").read_text() == "after" and (tmp_path / "link").is_symlink()

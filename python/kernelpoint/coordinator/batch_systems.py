@@ -32,9 +32,17 @@ SECONDS_TO_SUBMIT = 60.0
 LOOPBACK = "127.0.0.1:0"  # this machine only, any free port
 
 
-def dashboard_address() -> str:
-    """Address on which Dask's dashboard listens: on loopback, unless KERNELPOINT_DASHBOARD names another."""
-    return os.environ.get("KERNELPOINT_DASHBOARD", LOOPBACK)
+def dashboard_options() -> dict[str, Any]:
+    """Options of a scheduler for Dask's dashboard, which is off unless KERNELPOINT_DASHBOARD names its address."""
+    address = os.environ.get("KERNELPOINT_DASHBOARD")
+    return {"dashboard": bool(address), "dashboard_address": address or LOOPBACK}
+
+
+def stop_pages(*servers: Any) -> None:
+    """Close the HTTP servers of Dask's schedulers and workers, which listen even without a dashboard."""
+    for server in servers:
+        with contextlib.suppress(AttributeError):
+            server.http_server.stop()
 
 
 def batch_cluster(path: str, workers: int, say: Log) -> Any:
@@ -90,13 +98,20 @@ def made_cluster(path: str) -> tuple[Any, list[Exception]]:
         folder = _private_folder(options.get("shared-temp-directory"))
         cluster = _secured(plain, folder.name, failures)(
             security=_certificates(Path(folder.name)),
-            scheduler_options={"dashboard_address": dashboard_address(), **_scheduler_options(options)},
-            worker_extra_args=["--dashboard-address", LOOPBACK, *options.get("worker-extra-args", [])],
+            scheduler_options={**dashboard_options(), **_scheduler_options(options)},
+            worker_extra_args=[
+                "--no-dashboard",
+                "--dashboard-address",
+                LOOPBACK,
+                *options.get("worker-extra-args", []),
+            ],
             silence_logs=logging.CRITICAL,
         )
     except (ValueError, TypeError, OSError, RuntimeError) as error:
         raise ConfigError(f"--cluster {path}: {error}") from None
     cluster.private_folder = folder
+    if not dashboard_options()["dashboard"]:
+        stop_pages(cluster.scheduler)
     return cluster, failures
 
 

@@ -24,10 +24,11 @@ from kernelpoint.coordinator.batch_systems import (
     SCHEMES,
     batch_cluster,
     close,
-    dashboard_address,
+    dashboard_options,
     read_cluster_file,
+    stop_pages,
 )
-from kernelpoint.coordinator.task import Batch, Report, Work, end_simulators, simulate
+from kernelpoint.coordinator.task import LINES, Batch, Report, Work, end_simulators, simulate
 from kernelpoint.errors import ConfigError, KernelPointError, SessionError
 from kernelpoint.extras import needs_extra
 from kernelpoint.progress import Log, silent
@@ -85,6 +86,7 @@ class Engine:
         threads = sum(self._client.nthreads().values())
         self.workers = max(workers, threads)
         self._over = threading.Event()
+        self._client.subscribe_topic(LINES, lambda event: say(str(event[1])))
         if awaited:
             watch = partial(report_lack_of_workers, lambda: len(self._client.nthreads()), awaited, say, self._over)
             threading.Thread(target=watch, name="kernelpoint worker watch", daemon=True).start()
@@ -213,7 +215,7 @@ def open_engine(workers: int | None, cluster: str | None, memory: int, say: Log)
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     dask.config.set(SETTINGS)
     if cluster is None:
-        engine = Engine(_local(workers or fitting_workers(memory)), 1)
+        engine = Engine(_local(workers or fitting_workers(memory)), 1, say=say)
     elif cluster.startswith(SCHEMES):
         if warning := insecure_scheduler(cluster):
             say(warning)
@@ -226,6 +228,11 @@ def open_engine(workers: int | None, cluster: str | None, memory: int, say: Log)
         engine = Engine(batch_cluster(cluster, workers, say), workers, jobs, say)
     dashboard = f"; Dask's dashboard: {engine.dashboard}" if engine.dashboard else ""
     say(f"{engine.workers} worker{'' if engine.workers == 1 else 's'}{dashboard}")
+    if dashboard:
+        say(
+            "warning: Dask's dashboard asks for no password and checks no Host header: whoever reaches its port, or makes a "
+            "browser of this machine reach it, reads names of tasks, times and logs"
+        )
     return engine
 
 
@@ -240,16 +247,21 @@ def fitting_workers(memory: int) -> int:
 
 def _local(workers: int) -> Any:
     """Workers of this machine. They are threads of the coordinator: the work is done by the simulators that each one starts."""
-    return distributed.LocalCluster(
+    pages = dashboard_options()
+    cluster = distributed.LocalCluster(
         n_workers=workers,
         threads_per_worker=1,
         processes=False,
         memory_limit=0,
         protocol="inproc://",
-        dashboard_address=dashboard_address(),
+        dashboard_address=pages["dashboard_address"],
         worker_dashboard_address=LOOPBACK,
         silence_logs=logging.CRITICAL,
     )
+    stop_pages(*cluster.workers.values())
+    if not pages["dashboard"]:
+        stop_pages(cluster.scheduler)
+    return cluster
 
 
 # ---- who listens, and who is answered ---------------------------------------------------------------------------------
@@ -280,9 +292,11 @@ def answering_dashboard(cluster: Any, client: Any) -> str:
     """
     if cluster is None:
         link = str(client.dashboard_link)
-    else:
+    elif dashboard_options()["dashboard"]:
         server = cluster.scheduler.http_server
         link = f"http://{server.address}:{server.port}/status"
+    else:
+        return ""
     return link if _answers(link) else ""
 
 

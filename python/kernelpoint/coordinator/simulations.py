@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernelpoint.coordinator.task import Batch, ChainOutcomes, Report, Work
 from kernelpoint.errors import HostError, SessionError
-from kernelpoint.progress import Log, WorkProgress
+from kernelpoint.progress import Log, WorkProgress, duration
 from kernelpoint.session.orders import ENDED_SIMULATOR
 from kernelpoint.session.replays import KEPT
 from kernelpoint.session.worker_protocol import Chain, Planned, Step, StepResult
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ATTEMPTS = 2  # a launch that ends its simulator so often is given up in this pass
 ATTEMPTS_KILLED = 5  # where something else ends it, which may be the batch system, or memory running out
 STRAGGLES = 3.0  # times its forecast that a batch takes before a free worker is given it too
-LEAST_SECONDS = 1.0  # that a batch takes before that
+LEAST_SECONDS, LEAST_OVERDUE = 1.0, 60.0  # that a batch takes before that, and before it is told to be overdue
 SHARE = 4  # a batch holds at most 1 / (SHARE x workers) of the cost that is left
 MOST = 64  # chains of a batch; a batch's outcomes come back together
 
@@ -58,6 +58,7 @@ class Simulations:
         self._progress = WorkProgress("this pass", "simulated", say, terminal=False)
         self.starts = 0
         self.start_seconds = self.seconds = 0.0
+        self._overdue: set[Any] = set()  # handles of batches of which that was told
 
     def expect(self, planned: Iterable[Planned]) -> None:
         """Hand out the launches that the session will request and that no worker has yet."""
@@ -100,6 +101,7 @@ class Simulations:
         while chain not in self._outcomes:
             if (found := self._engine.next_report(self._patience())) is None:
                 self._copy_stragglers()
+                self._tell_of_overdue()
                 continue
             handle, report = found
             self._running.pop(handle, None)
@@ -128,10 +130,32 @@ class Simulations:
             self._running.setdefault(handle, time.monotonic())
 
     def _patience(self) -> float | None:
-        """Seconds until the next batch is a straggler; None where no worker is free for it."""
-        if len(self._batches) >= self._engine.workers or not (left := self._until_straggling()):
-            return None
-        return max(0.0, min(left.values()))
+        """Seconds until a batch straggles while a worker is free for it, or is overdue; None where no forecast can be made."""
+        is_full = len(self._batches) >= self._engine.workers
+        left = [*({} if is_full else self._until_straggling()).values(), *self._until_overdue().values()]
+        return max(0.0, min(left)) if left else None
+
+    def _until_overdue(self) -> dict[Any, float]:
+        """Seconds until a batch has taken STRAGGLES times its forecast; of those of which that was not told."""
+        if not self._done_cost or not self.seconds:
+            return {}
+        return {
+            handle: since + max(LEAST_OVERDUE, STRAGGLES * self._forecast(self._batches[handle])) - time.monotonic()
+            for handle, since in self._running.items()
+            if handle not in self._overdue
+        }
+
+    def _tell_of_overdue(self) -> None:
+        """One line on each batch that is overdue."""
+        for handle in [handle for handle, left in self._until_overdue().items() if left <= 0.0]:
+            self._overdue.add(handle)
+            launches = [step.launch for chain in self._batches[handle].chains for step in chain]
+            more = f" and {len(launches) - 3:,} more" if len(launches) > 3 else ""
+            taken, forecast = time.monotonic() - self._running[handle], self._forecast(self._batches[handle])
+            self._say(
+                f"launch {', '.join(map(str, launches[:3]))}{more}: no result after {duration(taken)}; the forecast is "
+                f"{duration(forecast)}. Its simulator is slow, hangs or is stopped"
+            )
 
     def _until_straggling(self) -> dict[Any, float]:
         """Seconds until a batch has taken STRAGGLES times its forecast; of those begun once, where a forecast can be made."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import select
 import signal
@@ -14,7 +15,9 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 
 from kernelpoint.files import above_streams
+from kernelpoint.progress import Log, silent
 from kernelpoint.session.worker_protocol import (
+    SECONDS_BETWEEN_BEATS,
     WORKER_PIPES_ENV,
     Chain,
     Hello,
@@ -24,6 +27,7 @@ from kernelpoint.session.worker_protocol import (
 )
 
 SECONDS_TO_BEGIN = 300.0
+SECONDS_SILENT = 12 * SECONDS_BETWEEN_BEATS  # without a heartbeat until that is told
 LINES_KEPT = 20
 LONGEST_LINE = 500
 KILLED = {n for kill in (signal.SIGKILL, signal.SIGTERM) for n in (-kill, 128 + kill)}  # a shell around it adds 128
@@ -71,6 +75,7 @@ class Simulator:
         command: with KernelPoint's option in it.
         folder: its working directory.
         environment: variables beyond those of this process.
+        tell: takes a line where the simulator is stopped, or goes on.
 
     Attributes:
         hello: its description of itself.
@@ -81,8 +86,10 @@ class Simulator:
         OSError: it cannot be started.
     """
 
-    def __init__(self, command: Sequence[str], folder: str, environment: Mapping[str, str] | None = None) -> None:
-        begun = time.monotonic()
+    def __init__(
+        self, command: Sequence[str], folder: str, environment: Mapping[str, str] | None = None, tell: Log = silent
+    ) -> None:
+        begun, self._tell = time.monotonic(), tell
         chains, self._to = map(above_streams, os.pipe())
         self._from, answers = map(above_streams, os.pipe())
         try:
@@ -141,16 +148,34 @@ class Simulator:
                 os.close(descriptor)
 
     def _answer(self, seconds: float | None) -> bytes:
-        """The next line from the simulator."""
-        deadline = None if seconds is None else time.monotonic() + seconds
-        while b"\n" not in self._unread:
-            left = None if deadline is None else 1000.0 * max(deadline - time.monotonic(), 0.0)
-            part = os.read(self._from, 1 << 16) if self._poll.poll(left) else b""
-            if not part:
+        """The next line from the simulator; empty ones are its heartbeat."""
+        deadline = math.inf if seconds is None else time.monotonic() + seconds
+        heard, is_silent = time.monotonic(), False
+        while True:
+            line, newline, rest = self._unread.partition(b"\n")
+            if newline:
+                self._unread = rest
+                if line:
+                    return line
+                continue
+            now = time.monotonic()
+            if self._poll.poll(1000.0 * max(min(deadline - now, SECONDS_SILENT / 4), 0.0)):
+                part = os.read(self._from, 1 << 16)
+                if not part:
+                    raise self._ended()
+                self._unread += part
+                heard = time.monotonic()
+                if is_silent:
+                    self._tell(f"the simulator (process {self._process.pid}) goes on")
+                is_silent = False
+            elif time.monotonic() >= deadline:
                 raise self._ended()
-            self._unread += part
-        line, self._unread = self._unread.split(b"\n", 1)
-        return line
+            elif not is_silent and hasattr(self, "hello") and time.monotonic() - heard >= SECONDS_SILENT:
+                is_silent = True
+                self._tell(
+                    f"the simulator (process {self._process.pid}) gives no sign of life since {SECONDS_SILENT:.0f} s: it is "
+                    "stopped, or hangs"
+                )
 
     def _ended(self) -> SimulatorEnded:
         """The failure, with the last lines of the output."""

@@ -27,6 +27,7 @@ from kernelpoint.journal.lines import seal, unseal
 from kernelpoint.session.worker_protocol import Chain, Hello, StepResult, decode_outcomes, encode_outcomes
 
 ChainOutcomes = dict[Chain, tuple[StepResult, ...]]
+LINES = "kernelpoint"  # topic of Dask's events
 COMPARED = ("simulator", "version", "config_hash")  # of the host: what all machines have in common
 
 
@@ -143,7 +144,7 @@ def _started(work: Work, report: Report) -> Simulator:
     if work.kernelpoint != __version__:
         raise Refused(f"KernelPoint {__version__} is installed here, {work.kernelpoint} where the run was started")
     try:
-        simulator = Simulator(work.command, work.folder)
+        simulator = Simulator(work.command, work.folder, tell=_tell_coordinator)
     except OSError as error:
         raise Refused(f"cannot start {work.command[0]} in {work.folder}: {error.strerror}") from None
     except SimulatorEnded as error:
@@ -157,6 +158,14 @@ def _started(work: Work, report: Report) -> Simulator:
     report.starts += 1
     report.start_seconds += simulator.seconds
     return simulator
+
+
+def _tell_coordinator(line: str) -> None:
+    """Send a line to the coordinator while a task goes on; nothing where no Dask worker runs it."""
+    from distributed import get_worker
+
+    with contextlib.suppress(ValueError):
+        get_worker().log_event(LINES, f"{socket.gethostname()}: {line}")
 
 
 def _differing(work: Work, hello: Hello) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import json
 import os
+import select
 import signal
 import threading
 import time
@@ -24,9 +27,18 @@ from kernelpoint.session.projections import Projections
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import latency_of
 from kernelpoint.session.trace_checks import TraceIntegrity
-from kernelpoint.session.worker_protocol import Chain, Step, StepResult, decode_chain, encode_outcomes
+from kernelpoint.session.worker_protocol import (
+    SECONDS_BETWEEN_BEATS,
+    Chain,
+    Step,
+    StepResult,
+    decode_chain,
+    encode_outcomes,
+)
 from kernelpoint.traces.replay import Replayed
 from kernelpoint.workload.host_info import HostInfo
+
+PR_SET_PDEATHSIG = 1  # of prctl(2): the signal that a process gets when the thread that started it ends
 
 
 class WorkerSession:
@@ -54,8 +66,11 @@ class WorkerSession:
         self._begun = self._processor_begun = 0.0
         self._simulated: set[tuple[int, int]] = set()
         self._chains: SimpleQueue[Chain | None] = SimpleQueue()
+        self._writing = threading.Lock()
+        die_with_parent()
         self._say(json.dumps({"kernelpoint": __version__, "pid": os.getpid(), "host": dict(info)}))
         _start_thread(lambda: _read_chains(chains, self._chains))
+        _start_thread(self._beat)
 
     # ---- the host's calls -------------------------------------------------------------------------------------------
 
@@ -147,10 +162,30 @@ class WorkerSession:
     def _say(self, line: str) -> None:
         left = memoryview(f"{line}\n".encode())
         try:
-            while left:
-                left = left[os.write(self._answers, left) :]
+            with self._writing:
+                while left:
+                    left = left[os.write(self._answers, left) :]
         except OSError as error:
             raise SessionError(f"the coordinator is gone: {error.strerror}") from None
+
+    def _beat(self) -> None:
+        """An empty line every few seconds, by which the coordinator sees that this process is not stopped."""
+        place = select.poll()
+        place.register(self._answers, select.POLLOUT)
+        while True:
+            time.sleep(SECONDS_BETWEEN_BEATS)
+            if place.poll(0):  # a coordinator that does not read has beats enough
+                with contextlib.suppress(SessionError):
+                    self._say("")
+
+
+def die_with_parent() -> None:
+    """Have the system end this process when the one that started it ends, stopped or not; at once where that has ended."""
+    parent = os.getppid()
+    with contextlib.suppress(OSError, AttributeError):  # not Linux
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def _read_chains(descriptor: int, into: SimpleQueue[Chain | None]) -> None:

@@ -1,7 +1,8 @@
 """Messages between a coordinator and the simulators that work for it: one JSON object a line, over two pipes.
 
 A simulator that is started with WORKER_PIPES_ENV in its environment opens no journal. It says who it is (Hello). Then it
-simulates the chains of launches that it is sent, and answers each with one outcome a step. It ends when the pipe ends.
+simulates the chains of launches that it is sent, and answers each with one outcome a step. It ends when the pipe ends, or its
+parent. Empty lines between the answers say that its process runs.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from kernelpoint.typed import loads, reader
 WORKER_PIPES_ENV = "KERNELPOINT_WORKER"  # two file descriptors: chains come from the first, answers go to the second
 JOURNAL_ENV = "KERNELPOINT_JOURNAL"  # a journal to go on with instead of the configuration's `journal:`
 TIME_ENV = "KERNELPOINT_TIME"  # beside that journal: processor seconds of a full run, and those spent, "720.5 18"
+
+SECONDS_BETWEEN_BEATS = 5.0
 
 
 class Step(NamedTuple):
