@@ -52,6 +52,7 @@ class Parts:
     def __init__(self, design: AssistedDesign, targets: Mapping[str, float]) -> None:
         self._groups, self._allowance = design.free_groups, design.care.allowance
         self._parts, self._shared_lines = design.parts(targets), design.lines
+        self._is_observed = any(one.is_observed for one in design.known.values())
         self.rest, *self._beginning = self._parts
         self._targets = targets
         none = np.zeros(0, dtype=bool)
@@ -165,6 +166,7 @@ class Parts:
             values: of units, by their places in `free`; known: of all of them; alpha: of the quantile by which spreads are
                 chosen; trust: as of fit_total.
         """
+        moved = self._moved(values, known) if self._is_observed else 0.0
         first, known, draws = self._lines(values, known, alpha, trust)
         fits, parts, exact, drawn = [first], [self.rest], 0.0, [draws]
         for part in self._beginning:
@@ -179,7 +181,21 @@ class Parts:
             fits.append(fit_errors(y, sample, alpha) if self.apart else first.of_other_units(y, sample, unseen))
             parts.append(part)
         joined, alike = Draws.joined(drawn), not self.apart
-        return TotalFit(tuple(fits), tuple(parts), exact, known, self._allowance, alike, joined, trust.of_budget)
+        return TotalFit(tuple(fits), tuple(parts), exact, known, self._allowance, alike, joined, trust.of_budget, moved)
+
+    def _moved(self, values: Callable[[Ints], Floats], known: Auxiliary) -> float:
+        """Sum of squared excesses of units of the rest that were slow where their times were observed, and are not here;
+        arguments as of `fit`.
+
+        Model: a unit is slow that takes more than 1 + SLOW times as long as the median ratio of values and times lets expect.
+        Slow units that do not repeat are a matter of the recording, so as many and as slow ones are among those that do not
+        look slow.
+        """
+        sample, units = self.rest.cell_sample(self._groups, known)
+        y, timed = values(units), sample.x > 0.0
+        expected = sample.x * (float(np.median(y[timed] / sample.x[timed])) if timed.any() else 0.0)
+        moved = expected > (1.0 + constants.SLOW) * np.maximum(y, 0.0)
+        return float((sample.N * (expected - y) ** 2)[moved].sum())
 
     def finds_outliers(
         self, values: Callable[[Ints], Floats], known: Auxiliary, alpha: float, trust: Trust, eps: float

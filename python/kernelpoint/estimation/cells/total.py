@@ -30,6 +30,7 @@ class TotalFit:
         alike: True if all spreads are that of the first part.
         draws: draws of all parts.
         of_budget: as of Trust.
+        moved: sum of squared excesses of slow units that may be anywhere (Parts._moved).
     """
 
     fits: tuple[AssistedFit, ...]
@@ -40,6 +41,7 @@ class TotalFit:
     alike: bool
     draws: Draws
     of_budget: bool
+    moved: float = 0.0
 
     @property
     def estimate(self) -> float:
@@ -69,7 +71,14 @@ class TotalFit:
     @property
     def error(self) -> float:
         """Standard error of the estimate."""
-        return math.sqrt(sum(fit.error**2 for fit in self.fits))
+        return math.sqrt(sum(fit.error**2 for fit in self.fits) + self._moved_variance(self.parts[0].n))
+
+    def _moved_variance(self, n: int) -> float:
+        """Variance of the total by slow units that n of the N units of the first part hold by chance, each for N / n of them.
+
+        Formula: of a sum of independent excesses e, each drawn with probability n / N, (N / n - 1) sum e^2.
+        """
+        return self.moved * (self.parts[0].count / n - 1.0) if n else 0.0
 
     @property
     def nu(self) -> float:
@@ -117,6 +126,7 @@ class TotalFit:
             n = cells[part]
             variances.append(fit.spread.variance(*part.sums(n, known)))
             nus.append(max(fit.spread.nu + n - part.n, 1.0))
+        variances[0] += self._moved_variance(cells[self.parts[0]])
         nu = self._degrees(variances, nus)
         return quantile(self.spent(alpha), nu) * math.sqrt(sum(variances)), variances
 
