@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernelpoint import journal
-from kernelpoint.admission import admit, check_kinds, findings_of, kinds, listed_by
+from kernelpoint.admission import Listed, admit, check_kinds, findings_of, kinds
 from kernelpoint.arguments import checked
 from kernelpoint.config import Config, parse_config
 from kernelpoint.errors import ConfigError, shown
@@ -164,11 +164,8 @@ class Plan(plans.Plan):
             made = replace(planning, population=population).make(log)
         elif not isinstance(made.design, AssistedDesign):
             population = complete(population, planning.needs, config.encoder, log)
-        found = (
-            *findings_of(replace(listed_by(str(traces)), versions=made.versions, architecture=of_gpu)),
-            *made.findings,
-        )
-        admit(found, config.accept, state or log, "")
+        listed = Listed((str(traces),), population.paths, versions=made.versions, architecture=of_gpu)
+        admit((*findings_of(listed), *made.findings), config.accept, state or log, "")
         made = replace(made, files=files, forecast=forecasts(config, chosen, population, made))
         return cls(**{name: getattr(made, name) for name in made.__dataclass_fields__})
 

@@ -2,6 +2,7 @@
 
 import gzip
 import lzma
+from dataclasses import replace
 
 import pytest
 from trace_writer import cta, small_trace
@@ -37,10 +38,9 @@ def folder_of(tmp_path, traces, list_text=None, names=None):
 
 def found(folder, architecture=0):
     listed = listed_by(str(folder))
-    with_scan = type(listed)(
-        listed.lists, listed.paths, listed.numbers,
-        scan_launches(listed.paths, ArtefactCache(folder / "cache")), architecture=architecture,
-    )  # fmt: skip
+    with_scan = replace(
+        listed, scan=scan_launches(listed.paths, ArtefactCache(folder / "cache")), architecture=architecture
+    )
     return {one.kind: one for one in findings_of(with_scan)}
 
 

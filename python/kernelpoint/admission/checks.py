@@ -481,7 +481,7 @@ def not_in_list(listed: Listed) -> Case | None:
 )
 def gaps(listed: Listed) -> Case | None:
     """Tracer's numbers that the list lacks."""
-    numbers = np.unique(listed.numbers[listed.numbers >= 0])
+    numbers = listed.numbers
     if listed.is_selection or not listed.lists or len(numbers) < 2:
         return None
     first = min(1, int(numbers[0]))

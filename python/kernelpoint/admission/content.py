@@ -13,11 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-from kernelpoint.errors import TraceError
-from kernelpoint.traces import ScanTable, read_trace_list
+from kernelpoint.files import read_regular
+from kernelpoint.traces import ScanTable, launch_paths
 
 _TRACE = re.compile(r"kernel-(\d+)(?:-(ctx_0x[0-9a-fA-F]+))?\.trace(?:z|g(?:\.(?:gz|xz|zst))?)")
-LARGEST_LIST = 256 << 20  # bytes of a list whose lines are looked at
+_NUMBER = re.compile(rf"(?:^|/){_TRACE.pattern}$|(?:^|/)Kernel(\d+)/trace\.txt$")
+LARGEST_LIST = 256 << 20  # bytes of a list whose text is looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +28,6 @@ class Listed:
     Attributes:
         lists: the list of each process, or the folder that stands for it.
         paths: the trace of each launch; empty text where it was not traced.
-        numbers: int64 [N], the tracer's numbers; -1 where there is none.
         scan: what their traces show; None where they were not read.
         versions: SASS version of their code -> launches, where the scan is not at hand.
         architecture: of the code that the simulated GPU is configured for (70 for sm_70), 0 where unknown.
@@ -36,7 +36,6 @@ class Listed:
 
     lists: tuple[str, ...]
     paths: tuple[str, ...]
-    numbers: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     scan: ScanTable | None = None
     versions: Mapping[int, int] = field(default_factory=dict)
     architecture: int = 0
@@ -51,9 +50,20 @@ class Listed:
     def contexts(self) -> dict[str, int]:
         """CUDA contexts in the names of traces, with their launches."""
         contexts: dict[str, int] = {}
-        for path, count in Counter(self.paths).items():
+        for path, count in self.launches.items():
             contexts[context_of(path)] = contexts.get(context_of(path), 0) + count
         return dict(sorted(contexts.items()))
+
+    @cached_property
+    def launches(self) -> dict[str, int]:
+        """The launches of each trace."""
+        return dict(Counter(self.paths))
+
+    @cached_property
+    def numbers(self) -> np.ndarray:
+        """int64 [..]: the tracer's numbers in the names of traces, ascending."""
+        numbers = [int(found.group(1) or found.group(3)) for path in self.launches if (found := _NUMBER.search(path))]
+        return np.unique(np.array(numbers, dtype=np.int64))
 
     @cached_property
     def architectures(self) -> Mapping[int, int]:
@@ -67,7 +77,7 @@ class Listed:
 
     @cached_property
     def _names(self) -> set[str]:
-        return {os.path.basename(path) for path in dict.fromkeys(self.paths)}
+        return {os.path.basename(path) for path in self.launches}
 
     @cached_property
     def folders(self) -> tuple[Path, ...]:
@@ -75,16 +85,16 @@ class Listed:
         return tuple(dict.fromkeys(Path(one) if os.path.isdir(one) else Path(one).parent for one in self.lists))
 
     @cached_property
-    def lines(self) -> tuple[str, ...]:
-        """The lines of the first list; none where it is a folder without one, or very long."""
+    def text(self) -> bytes:
+        """The text of the first list; empty where it is a folder without one, or very long."""
         path = Path(self.lists[0]) if self.lists else Path()
         path = path / "kernelslist.g" if path.is_dir() else path
-        with suppress(OSError, TraceError):
-            if path.suffix == ".g" and path.stat().st_size <= LARGEST_LIST:
-                from kernelpoint.files import read_regular
-
-                return tuple(read_regular(path, LARGEST_LIST).decode(errors="replace").splitlines())
-        return ()
+        if path.suffix != ".g":
+            return b""
+        try:
+            return read_regular(path, LARGEST_LIST)
+        except OSError:
+            return b""
 
     @cached_property
     def work(self) -> np.ndarray | None:
@@ -104,8 +114,7 @@ def listed_by(path: str, scan: ScanTable | None = None, architecture: int = 0) -
     >>> listed_by("traces/kernelslist.g").size
     6
     """
-    found = read_trace_list(path)
-    return Listed((path,), found.paths, found.numbers, scan, architecture=architecture)
+    return Listed((path,), tuple(launch_paths(path)), scan, architecture=architecture)
 
 
 def context_of(path: str) -> str:

@@ -69,7 +69,7 @@ def list_record(path: Path) -> dict[str, Any]:
         table = scan_launches(launches.paths, cache)
     if table.errors:
         raise TraceError(next(iter(table.errors.values())))
-    found = findings_of(Listed((str(path),), launches.paths, launches.numbers, table))
+    found = findings_of(Listed((str(path),), launches.paths, table))
     numbers = np.unique(launches.numbers[launches.numbers >= 0])
     record: dict[str, Any] = {
         "launches": len(table),

@@ -84,30 +84,37 @@ std::string trace_on(std::string_view text, const std::string& folder) {
     return name;
 }
 
+// The launch that a line names, which is checked where it is named first; without a path where the line names none.
+TraceList::Command read_launch(Lines& lines, const std::string& folder) {
+    const std::string name = trace_on(lines.text(), folder);
+    if (name.empty()) return {TraceList::Kind::launch, {}};
+    std::string trace = folder + name;
+    lines.require_name(name);
+    if (name[0] == '/')
+        lines.fail("the trace " + name + " lies outside the list's folder; put it, or a link to it, beside the list");
+    if (is_unprocessed(file_name(name))) lines.fail("the trace " + trace + " " + post_process);
+    if (!is_file(trace)) lines.fail("the trace " + trace + " does not exist");
+    NumberedFile file;
+    const int64_t number = parse_trace_name(file_name(name), file) ? static_cast<int64_t>(file.number) : -1;
+    return {TraceList::Kind::launch, SharedText(std::move(trace)), 0, 0, number};
+}
+
 // Launches and copies; lines of other commands are ignored.
 TraceList read_kernelslist(Lines& lines) {
     const std::string folder = folder_of(lines.path());
     TraceList list;
-    std::unordered_map<std::string, SharedText> known;
+    std::unordered_map<std::string, TraceList::Command> known;  // by line: launches of one trace share its text
     for (; lines.peek() != nullptr; lines.consume_text()) {
-        const std::string_view text = lines.text();
+        const std::string text(lines.text());
         if (starts_with(text, "MemcpyHtoD")) {
             list.commands.push_back(read_copy(lines));
-        } else if (const std::string name = trace_on(text, folder); !name.empty()) {
-            std::string trace = folder + name;
-            lines.require_name(name);
-            if (name[0] == '/')
-                lines.fail("the trace " + name +
-                           " lies outside the list's folder; put it, or a link to it, beside the list");
-            if (is_unprocessed(file_name(name))) lines.fail("the trace " + trace + " " + post_process);
-            const auto [shared, added] = known.try_emplace(trace);
-            if (added && !is_file(trace)) lines.fail("the trace " + trace + " does not exist");
-            if (added) shared->second = std::move(trace);
-            NumberedFile file;
-            const int64_t number = parse_trace_name(file_name(name), file) ? static_cast<int64_t>(file.number) : -1;
-            list.commands.push_back({TraceList::Kind::launch, shared->second, 0, 0, number});
-            ++list.launches;
+            continue;
         }
+        auto found = known.find(text);
+        if (found == known.end()) found = known.emplace(text, read_launch(lines, folder)).first;
+        if (found->second.path.empty()) continue;
+        list.commands.push_back(found->second);
+        ++list.launches;
     }
     if (list.launches == 0)
         throw TraceError(lines.path(), 0,

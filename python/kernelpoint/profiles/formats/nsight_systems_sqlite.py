@@ -17,6 +17,7 @@ from kernelpoint.profiles.format import NOT_THIS, SIGNATURE, Beginning, ProfileF
 from kernelpoint.profiles.profile import UNKNOWN, Profile
 
 T = TypeVar("T")
+_INTEGERS, _END = {int}, (int, type(None))
 
 
 class NsightSystemsSqlite(ProfileFormat):
@@ -95,7 +96,7 @@ def _read_tables(connection: sqlite3.Connection, source: str, device: int | None
     ):
         name = str(names.get(name, name))
         numbers = (start, *shape, registers, static, dynamic, stream, order, gpu, process, node)
-        if not all(isinstance(number, int) for number in numbers) or not isinstance(end, int | None):
+        if {*map(type, numbers)} != _INTEGERS or type(end) not in _END:
             raise ProfileError(
                 f"{source}: {KERNELS}: kernel {name[:60]!r}: expected integers, found {str((*numbers, end))[:120]}"
             )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from kernelpoint.admission.checks import Case, Check, check, of_all, of_traces
 from kernelpoint.admission.content import Listed
 from kernelpoint.admission.findings import Effect
 
 NAMED = Effect.NAMED
 CHECKS: list[Check] = []
+_FOLDER_BEFORE = re.compile(rb"^[ \t]*(?!kernel|#)[^\n]*/kernel-", re.MULTILINE)
 
 
 @check(
@@ -56,9 +59,9 @@ def newer_code(listed: Listed) -> Case | None:
 )
 def ends_with_copy(listed: Listed) -> Case | None:
     """A list whose last command is a copy."""
-    last = next((line for line in reversed(listed.lines) if line.strip()), "")
+    last = listed.text.rstrip().rpartition(b"\n")[2]
     what = "the list ends with a copy to the GPU"
-    return Case(what, 0.0, None, listed.lists[0]) if last.startswith("MemcpyHtoD") else None
+    return Case(what, 0.0, None, listed.lists[0]) if last.startswith(b"MemcpyHtoD") else None
 
 
 @check(
@@ -70,7 +73,7 @@ def ends_with_copy(listed: Listed) -> Case | None:
 )
 def names_not_read(listed: Listed) -> Case | None:
     """Lines whose traces Accel-Sim does not read: with ./ or a folder before the name."""
-    count = sum(1 for line in listed.lines if "/kernel-" in line and not line.lstrip().startswith(("kernel", "#")))
+    count = sum(1 for _ in _FOLDER_BEFORE.finditer(listed.text))
     return Case(f"{count:,} lines name a trace with a folder", 0.0, None, listed.lists[0]) if count else None
 
 
@@ -83,7 +86,7 @@ def names_not_read(listed: Listed) -> Case | None:
 )
 def container(listed: Listed) -> Case | None:
     """Traces in containers that the simulator does not open."""
-    count = sum(path.endswith((".gz", ".zst")) for path in listed.paths)
+    count = sum(n for path, n in listed.launches.items() if path.endswith((".gz", ".zst")))
     if not count or not listed.lists:
         return None
     return Case(f"{of_all(count, listed.size)} traces are .gz or .zst", 0.0, None, listed.lists[0])
