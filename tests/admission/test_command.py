@@ -1,0 +1,159 @@
+"""`kernelpoint check` judges any file by its exit code, in one line each, without a traceback."""
+
+import gzip
+import json
+import random
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+from trace_writer import cta, small_trace
+
+SOUND, NAMED, REFUSED = 0, 1, 2
+EXIT = "00f0 ffffffff 0 EXIT 0 0"
+TRACE = small_trace(cta(["0000 ffffffff 1 R1 LDG.E 1 R4 4 1 0x7f3000200000 4", EXIT]))
+UNIFORM = "idx,name,grid,block,dur_us\n" + "".join(f"{i},k{i % 3},4x1x1,64x1x1,{5 + i}.25\n" for i in range(40))
+KINETO = json.dumps(
+    {
+        "traceEvents": [
+            {"ph": "X", "cat": "kernel", "name": "k", "ts": 10.5 * i, "dur": 2.5, "args": {"correlation": i}}
+            for i in range(20)
+        ]
+    }
+)
+OUTPUT = (
+    "Accel-Sim [build 0]\nkernel_name = k\nkernel_launch_uid = 1\ngpu_sim_cycle = 600\ngpu_sim_insn = 9\n"
+    "GPGPU-Sim: *** exit detected ***\n"
+)
+CENSUS = (
+    "kernel id, kernel mangled name, grid_dimX, grid_dimY, grid_dimZ, #blocks, block_dimX, block_dimY, block_dimZ, #threads, "
+    "total_insts, total_reported_insts\nkernel-1-ctx_0x1.trace.xz, _Z1kv, 2, 1, 1, 2, 64, 1, 1, 128, 0,0\n"
+)
+FORMS = {
+    "kernel-1.traceg": TRACE,
+    "times.csv": UNIFORM,
+    "trace.json": KINETO,
+    "out.txt": OUTPUT,
+    "stats_ctx_0x1": CENSUS,
+}
+
+
+def cut(text, rng):
+    return text[: rng.randrange(1, len(text) - 2)]
+
+
+def swap_digit(text, rng):
+    places = [i for i, c in enumerate(text) if c.isdigit()]
+    i = rng.choice(places)
+    return text[:i] + rng.choice("-,.xe") + text[i + 1 :]
+
+
+def drop_line(text, rng):
+    lines = text.splitlines(True)
+    del lines[rng.randrange(len(lines))]
+    return "".join(lines)
+
+
+def bytes_in_it(text, rng):
+    i = rng.randrange(len(text))
+    return text[:i] + rng.choice(["\0", "\x1b[2J", "\ufffd", "\r", "\u202e"]) + text[i:]
+
+
+def no_text(text, rng):
+    return "".join(chr(rng.randrange(1, 256)) for _ in range(300))
+
+
+DAMAGES = (cut, swap_digit, drop_line, bytes_in_it, no_text)
+
+
+def checked(*words):
+    return subprocess.run(
+        [sys.executable, "-c", "from kernelpoint.cli import main; main()", "check", *map(str, words)],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+
+
+def test_sound_files_of_every_form_are_called_sound(tmp_path):
+    for name, text in FORMS.items():
+        (tmp_path / name).write_text(text)
+    done = checked(*(tmp_path / name for name in FORMS))
+    assert done.returncode == SOUND, done.stdout
+    assert done.stdout.count(": sound") == len(FORMS)
+
+
+def test_fifty_damaged_files_are_judged_in_a_line_each_without_a_traceback(tmp_path):
+    paths = []
+    for number in range(50):
+        rng = random.Random(number)
+        name, text = [*FORMS.items()][number % len(FORMS)]
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / name).write_text(DAMAGES[number // len(FORMS) % len(DAMAGES)](text, rng))
+        paths.append(folder / name)
+    done = checked("--json", *paths)
+    assert done.returncode == REFUSED and "Traceback" not in done.stderr + done.stdout
+    records = json.loads(done.stdout)
+    assert [record["input"] for record in records] == list(map(str, paths))
+    refused = [record for record in records if "error" in record]
+    assert len(refused) > 25
+    for record in refused:
+        assert "\n" not in record["error"].rstrip("\n") and record["input"].split("/")[-1] in record["error"], record
+
+
+def test_a_cut_file_is_never_called_sound(tmp_path):
+    for name in ("kernel-1.traceg", "trace.json"):
+        text = FORMS[name]
+        for end in range(40, len(text) - 2, len(text) // 5):
+            path = tmp_path / f"{end}-{name}"
+            path.write_text(text[:end])
+            assert checked(path).returncode == REFUSED, (name, end)
+
+
+OTHERS = {
+    "empty": b"",
+    "noise": random.Random(1).randbytes(4000),
+    "a png": b"\x89PNG\r\n\x1a\n" + bytes(200),
+    "a gzip that is cut": gzip.compress(UNIFORM.encode())[:40],
+    "a database of something else": b"SQLite format 3\0" + bytes(84),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_files_of_something_else_are_refused(tmp_path, name):
+    path = tmp_path / "file"
+    path.write_bytes(OTHERS[name])
+    done = checked(path)
+    assert done.returncode == REFUSED and "Traceback" not in done.stderr and "cannot be read" in done.stdout
+
+
+def test_files_that_are_missing_are_refused_by_name(tmp_path):
+    done = checked(tmp_path / "nothing", tmp_path / "no.g", tmp_path / "kernel-9.traceg")
+    assert done.returncode == REFUSED and done.stdout.count("cannot be read") == 3
+
+
+def test_kinds_that_no_check_has_are_refused_with_those_there_are(tmp_path):
+    done = checked("--accept", "zero-adresses", tmp_path)
+    assert done.returncode == 1 and "did you mean zero-addresses?" in done.stderr
+
+
+def test_what_is_accepted_no_longer_refuses(tmp_path):
+    path = tmp_path / "zero.csv"
+    path.write_text(
+        UNIFORM.replace(".25", "").replace(",5\n", ",0\n") + "".join(f"{i},k,4x1x1,64x1x1,0\n" for i in range(40, 60))
+    )
+    assert checked(path).returncode == REFUSED
+    assert checked("--accept", "zero-durations", path).returncode == NAMED
+
+
+def test_a_database_that_grows_forever_ends(tmp_path):
+    path = tmp_path / "endless.sqlite"
+    connection = sqlite3.connect(path)
+    connection.execute(
+        "CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) "
+        "SELECT n AS start, n AS end, 1 AS demangledName FROM r"
+    )
+    connection.commit()
+    connection.close()
+    done = checked(path)
+    assert done.returncode == REFUSED and "Traceback" not in done.stderr
