@@ -30,7 +30,7 @@ def test_json_holds_header_work_footprint_opcodes_and_stream(tmp_path):
     shown = json.loads(done.stdout)
     assert shown["stream"] == scan_trace(path).stream
     assert shown["header"]["kernel_name"] == "_Z3addPf"
-    assert shown["header"]["block"] == [64, 1, 1]
+    assert shown["header"]["block"] == [32, 1, 1]
     assert shown["work"]["instructions"] == 4
     assert shown["work"]["sectors"] == 5
     assert shown["work"]["by_unit"]["memory"] == 3

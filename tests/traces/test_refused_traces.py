@@ -165,7 +165,7 @@ BODIES = {
 @pytest.mark.parametrize("name", BODIES)
 def test_a_body_that_does_not_add_up_is_refused(tmp_path, name):
     body, expected = BODIES[name]
-    assert expected in refusal(tmp_path, small_trace(body))
+    assert expected in refusal(tmp_path, small_trace(body, block="(64,1,1)"))
 
 
 def test_a_launch_that_lacks_one_of_its_ctas_is_refused(tmp_path):

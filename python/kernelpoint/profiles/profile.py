@@ -23,8 +23,8 @@ def distinct_rows(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The first of each distinct row of int64 [N, k], in no order, and int64 [N], which of them each row equals.
 
     >>> first, which = distinct_rows(np.array([[2, 1], [7, 7], [2, 1]]))
-    >>> which[0] == which[2], which[0] == which[1], sorted(first.tolist())
-    (True, False, [0, 1])
+    >>> sorted(first.tolist()), (which == which[0]).tolist()
+    ([0, 1], [True, False, True])
     """
     with np.errstate(over="ignore"):
         key = np.zeros(len(columns), dtype=np.uint64)
