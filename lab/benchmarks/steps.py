@@ -280,7 +280,7 @@ def replay(options: argparse.Namespace, folder: Path) -> None:
     """Walks back to the launches that matter for the state of one, with footprints in memory."""
     trace_list, count = repeated(Path(options.source), options.launches, folder), options.launches
     started = time.perf_counter()
-    made = Replay(str(trace_list), V100)
+    made = Replay(read_trace_list(trace_list), V100)
     opened = time.perf_counter() - started
     made.before(count - 1)  # reads the footprints
     times, found = [], made.before(count - 1)

@@ -160,6 +160,23 @@ void Cache::apply(const StateChange& change) {
     }
 }
 
+void Cache::apply_nearly(const StateChange& change) {
+    std::vector<CacheLine> others;
+    for (const SetChange& set : change.sets) {
+        const LineChange* const after = change.lines.data() + set.first + set.before;
+        CacheLine* const present = &lines_[uint64_t{set.set} * ways_];
+        others.clear();
+        for (uint32_t i = 0; i < used(set.set); ++i) {
+            const auto is_it = [&](const LineChange& line) { return line.line == present[i].line; };
+            if (std::none_of(after, after + set.after, is_it)) others.push_back(present[i]);
+        }
+        others.resize(std::min<size_t>(others.size(), ways_ - set.after));
+        std::transform(after, after + set.after, present, line_of);
+        std::copy(others.begin(), others.end(), present + set.after);
+        sets_[set.set] = {epoch_, recording_, static_cast<uint16_t>(set.after + others.size()), 0, false, false};
+    }
+}
+
 StreamHash Cache::hash_of_set(uint32_t set) const {
     const CacheLine* const first = &lines_[uint64_t{set} * ways_];
     const uint32_t held = used(set);

@@ -89,6 +89,8 @@ public:
     size_t misfit(const StateChange& change, size_t begin) const;
     // Does again what happened then.
     void apply(const StateChange& change);
+    // Puts the lines that were used then before all others, whether the change fits or not.
+    void apply_nearly(const StateChange& change);
 
     uint32_t sets() const { return static_cast<uint32_t>(sets_.size()); }
     // Of its lines in their order, with their valid and dirty sectors.

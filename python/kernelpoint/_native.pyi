@@ -73,7 +73,9 @@ def footprint(path: str, residency: Sequence[int], by_sm: bool = False) -> tuple
 class Replay:
     def __init__(
         self,
-        list: str,
+        contents: np.ndarray,
+        paths: Sequence[str],
+        copies: np.ndarray,
         *,
         lines: int,
         residency: Sequence[int],
@@ -141,12 +143,14 @@ class fast_model:  # noqa: N801 - a submodule
     def derive(texts: Sequence[tuple[str, str]], base: str) -> fast_model.Configuration: ...
     @staticmethod
     def run(
+        contents: np.ndarray,
         paths: Sequence[str],
         copies: np.ndarray,
         configuration: fast_model.Configuration,
         progress: Callable[[int, float], None],
         memory_bytes: int = ...,
-        contents: np.ndarray | None = ...,
+        bytes: np.ndarray | None = ...,
+        streams: np.ndarray | None = ...,
     ) -> tuple[dict[str, np.ndarray], list[tuple[int, str]], int]: ...
     @staticmethod
     def alone(path: str, configuration: fast_model.Configuration) -> dict[str, int]: ...

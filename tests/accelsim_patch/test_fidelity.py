@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kernelpoint.traces import read_trace_list
 from kernelpoint.traces.replay import Replay, StateInfo
 
 from .test_accelsim import LAUNCHES, PROGRAM, run, script, traces  # noqa: F401 (a fixture)
@@ -57,7 +58,8 @@ def replay(trace_list, full) -> Replay:
     state = next(words for words in full if words[0] == "state")
     lines, *residency = map(int, state[2::2])
     return Replay(
-        str(trace_list), StateInfo(lines, tuple(residency), copies_fill=True, counts_ctas=True, keeps_rows=True)
+        read_trace_list(trace_list),
+        StateInfo(lines, tuple(residency), copies_fill=True, counts_ctas=True, keeps_rows=True),
     )
 
 

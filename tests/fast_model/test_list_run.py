@@ -14,7 +14,8 @@ from workloads import synthesised
 from kernelpoint import _native
 from kernelpoint.fast_model import shipped
 from kernelpoint.fast_model.configuration import SHIPPED, configuration_of
-from kernelpoint.traces import read_trace_list
+from kernelpoint.traces import launch_paths, read_trace_list, scan_launches
+from kernelpoint.traces.contents import contents_of_paths, first_of_each
 
 NO_COPIES = np.zeros((0, 3), dtype=np.uint64)
 KIB = 1 << 10
@@ -45,8 +46,19 @@ def gpu(tmp_path_factory):
     return made
 
 
-def run(paths, copies, configuration, **effort):
-    return _native.fast_model.run(paths, copies, configuration, lambda done, share: None, **effort)
+def run(paths, copies, configuration, contents=None, **effort):
+    """Launches of one file are of one content, unless `contents` tells equal files."""
+    numbers = contents_of_paths(paths) if contents is None else contents
+    distinct = [paths[first] for first in first_of_each(numbers).tolist()]
+    return _native.fast_model.run(numbers, distinct, copies, configuration, lambda done, share: None, **effort)
+
+
+def equal_contents(paths):
+    """int32 [N]: equal where traces are equal."""
+    known = [
+        f"{high} {low}" if path else "" for path, (high, low, _) in zip(paths, _native.contents(paths), strict=True)
+    ]
+    return contents_of_paths(known)
 
 
 def simulated_one_by_one(folder, paths, copies, gpu):
@@ -84,7 +96,7 @@ class TestAgainstTheHost:
         expected = simulated_one_by_one(tmp_path, paths, copies, configuration)
         here = sorted(tmp_path.glob("*.traceg"), key=lambda path: int(path.stem.split("-")[1]))
         paths = [str(path) for path in here]
-        for effort in ({}, {"contents": _native.contents(paths, 2)}, {"memory_bytes": 0}):
+        for effort in ({}, {"contents": equal_contents(paths)}, {"memory_bytes": 0}):
             found, failures, _ = run(paths, copies, configuration_of([str(configuration)]), **effort)
             assert not failures
             for counter, values in found.items():
@@ -135,7 +147,41 @@ def test_traces_of_equal_contents_are_simulated_once(traces, tmp_path):
     copy.write_text(Path(traces[0]).read_text())
     paths = [*traces, str(copy), "", *traces] * 3
     expected, _, simulated = run(paths, NO_COPIES, shipped("v100"))
-    contents = _native.contents(paths)
-    found, _, fewer = run(paths, NO_COPIES, shipped("v100"), contents=contents)
+    found, _, fewer = run(paths, NO_COPIES, shipped("v100"), contents=equal_contents(paths))
     assert fewer < simulated
     assert all(np.array_equal(found[counter], values, equal_nan=True) for counter, values in expected.items())
+
+
+@pytest.fixture(scope="module")
+def decode(tmp_path_factory):
+    """A decoder, whose layers run the same kernels on buffers of their own."""
+    return synthesised(tmp_path_factory.mktemp("decode"), "transformer-decode", 400)
+
+
+class TestSettledStreams:
+    """Launches of one stream on other buffers: once their numbers have settled, most are not simulated."""
+
+    def both(self, trace_list):
+        """Counters and simulated launches, launch by launch and with settled streams."""
+        scan = scan_launches(launch_paths(trace_list))
+        copies = read_trace_list(trace_list).copies
+        streams = scan.stream_ids[first_of_each(scan.record_ids)]
+        exact, _, all_ = run(scan.paths, copies, shipped("v100"), contents=scan.record_ids)
+        found, _, fewer = run(scan.paths, copies, shipped("v100"), contents=scan.record_ids, streams=streams)
+        return exact, found, all_, fewer
+
+    def test_fewer_launches_are_simulated_and_cycles_stay_within_a_hundredth(self, decode):
+        exact, found, every, fewer = self.both(decode)
+        assert 2 * fewer < every
+        off = np.abs(found["cycles"] - exact["cycles"])
+        assert off.mean() < 0.001 * exact["cycles"].mean()
+        assert off.max() < 0.05 * exact["cycles"].max()
+
+    def test_misses_of_first_launches_and_of_later_ones_are_kept_apart(self, decode):
+        exact, found, _, _ = self.both(decode)
+        assert abs(found["l2_misses"].sum() / exact["l2_misses"].sum() - 1) < 0.01
+
+    def test_work_that_the_trace_determines_is_exact(self, decode):
+        exact, found, _, _ = self.both(decode)
+        assert np.array_equal(found["instructions"], exact["instructions"])
+        assert np.array_equal(found["ctas"], exact["ctas"])

@@ -17,6 +17,7 @@ from miniatures import macsim_checkout
 
 from kernelpoint import _native
 from kernelpoint.patching import Tree, load_description
+from kernelpoint.traces import read_trace_list
 from kernelpoint.traces.replay import Replay, StateInfo
 
 WARPS = {0: 4, 2: 40, 3: 4, 7: 12, 12: 4, 13: 8}  # warps of each kernel, by the id in its folder's name
@@ -215,7 +216,7 @@ def replaying(wanted):
         for launch, kernel in enumerate(kernels):
             touches, _ = _native.footprint(str(trace_list.parent / kernel / "trace.txt"), residency, True)
             lines += [f"leaves {launch} {' '.join(str(value) for value in touch.tolist()[:7])}" for touch in touches]
-        before = Replay(str(trace_list), StateInfo(10000, residency, keeps_l1=True, predictor=predictor))
+        before = Replay(read_trace_list(trace_list), StateInfo(10000, residency, keeps_l1=True, predictor=predictor))
         for launch in range(len(kernels) if predictors else 0):
             found = before.before(launch)
             for history, counters in zip(found.histories, found.counters, strict=True):

@@ -5,7 +5,7 @@ import pytest
 
 from kernelpoint import _native
 from kernelpoint.fast_model import configuration_for
-from kernelpoint.traces import launch_paths, scan_trace
+from kernelpoint.traces import launch_paths, read_trace_list, scan_trace
 from kernelpoint.traces.replay import Replay, StateInfo
 
 BITS = 6
@@ -18,7 +18,7 @@ def before():
 
     def ask(trace_list, launches, residency=(2, 1, 8, 0, 0), memory=256 << 20, trained=b""):
         state = StateInfo(10000, residency, keeps_l1=True, predictor=(BITS, 2))
-        replay = Replay(str(trace_list), state, memory=memory, trained=trained)
+        replay = Replay(read_trace_list(trace_list), state, memory=memory, trained=trained)
         found = {launch: replay.before(launch) for launch in launches}
         return {launch: (list(one.histories), np.array(one.counters)) for launch, one in found.items()}
 
@@ -99,8 +99,8 @@ def test_recorded_states_are_those_of_passing_the_list(varied, recorded, part):
     workload = varied("recorded")
     states = recorded(workload)
     state = StateInfo(10000, (2, 1, 8, 0, 0), keeps_l1=True, predictor=(BITS, 2))
-    passing = Replay(str(workload), state)
-    reading = Replay(str(workload), state, trained=states[: int(part * len(states))])
+    passing = Replay(read_trace_list(workload), state)
+    reading = Replay(read_trace_list(workload), state, trained=states[: int(part * len(states))])
     for launch in (0, 149, 3, 70, 71, 20):
         passed, read = passing.before(launch), reading.before(launch)
         assert np.array_equal(passed.counters, read.counters) and np.array_equal(passed.histories, read.histories)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from trace_writer import cta, small_trace
 
+from kernelpoint.traces import read_trace_list
 from kernelpoint.traces.replay import Replay, StateInfo
 
 BASE = 0x7F0000000000
@@ -44,7 +45,11 @@ class Lists:
         path.write_text("\n".join(lines) + "\n")
         return str(path)
 
-    def replay(self, path: str, lines: int = EVERYTHING, memory: int = 1 << 20, cache=None, **state) -> Replay:
+    def replay(
+        self, path: str, lines: int = EVERYTHING, memory: int = 1 << 20, cache=None, contents=None, **state
+    ) -> Replay:
         cache = cache or tempfile.mkdtemp(dir=self.folder)
         self.said: list[str] = []
-        return Replay(path, StateInfo(lines, **state), memory, cache, self.said.append)
+        return Replay(
+            read_trace_list(path), StateInfo(lines, **state), memory, cache, self.said.append, contents=contents
+        )

@@ -2,6 +2,7 @@
 
 import os
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,6 +10,7 @@ from lists import BASE, EVERYTHING, Lists, access, launch_text
 from state_oracle import State, slow_footprint, state_of
 from trace_writer import cta, small_trace
 
+from kernelpoint import _native
 from kernelpoint.errors import TraceError
 from kernelpoint.traces.footprints import Footprints
 
@@ -203,3 +205,29 @@ def test_a_launch_that_is_not_in_the_list_is_refused(lists):
 def test_a_list_that_cannot_be_read_is_refused(lists):
     with pytest.raises(TraceError, match=r"kernelslist\.g"):
         lists.replay(str(lists.folder / "kernelslist.g"))
+
+
+def test_launches_of_equal_traces_are_one_content_whose_footprint_is_made_once(tmp_path):
+    lists = Lists(tmp_path)
+    one, other = launch_text([access("LDG.E", 0)]), launch_text([access("STG.E", 256)])
+    for number in range(6):
+        lists.trace(number, one if number % 2 else other)
+    listed = lists.write([*range(6), (1024, 64), 0])
+    contents = np.array([0, 1, 0, 1, 0, 1, 0], dtype=np.int32)
+    by_path = lists.replay(listed, copies_fill=True)
+    by_content = lists.replay(listed, copies_fill=True, contents=contents)
+    for launch in range(7):
+        expected, found = by_path.before(launch), by_content.before(launch)
+        assert np.array_equal(found.touches, expected.touches)
+    assert by_content.memory < by_path.memory
+
+
+def test_contents_that_are_not_of_the_list_are_refused(tmp_path):
+    lists = Lists(tmp_path)
+    lists.trace(1, launch_text([access("LDG.E", 0)]))
+    with pytest.raises(ValueError, match="content of launch 0"):
+        _native.Replay(
+            np.array([1], np.int32), ["kernel-1.traceg"], np.zeros((0, 3), np.uint64), lines=1, residency=(1,) * 5,
+            with_copies=False, counts_ctas=False, first_reads=False, by_sm=False, predictor=(0, 0), trained=b"", memory=1,
+            load=print, save=print, refuse=print,
+        )  # fmt: skip

@@ -336,7 +336,7 @@ def test_a_scan_reads_the_new_content(trace, tmp_path, change):
 @pytest.mark.parametrize("change", [rewrite, replace])
 def test_footprints_plans_and_predictions_of_the_old_content_are_not_found(trace, tmp_path, change):
     def store() -> Footprints:
-        return Footprints((80, 32, 64, 65536, 98304), ArtefactCache(tmp_path / "cache"))
+        return Footprints((80, 32, 64, 65536, 98304), ArtefactCache(tmp_path / "cache"), [str(trace)])
 
     saved = store()
     saved.save(str(trace), b"packed")

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <list>
 #include <map>
 #include <memory>
@@ -16,42 +17,44 @@
 namespace kernelpoint::fast_model {
 namespace {
 
-constexpr uint32_t kNoSource = UINT32_MAX;
-
-// Launches of a list that run the very same trace.
-struct Sources {
-    std::vector<uint32_t> of_launch;  // kNoSource for a launch without a trace
-    // Of each source, numbered in the order of their first launches: a path to it, and the size of its text (0: not
-    // known).
-    std::vector<std::string> paths;
-    std::vector<uint64_t> bytes;
-};
-
-// Two traces are one source if their contents are equal. `contents`: of each launch; empty: equal paths are one source.
-Sources find_sources(const TraceList& list, const std::vector<Content>& contents) {
-    Sources result;
-    std::unordered_map<std::string_view, uint32_t> of_path;
-    std::map<std::pair<uint64_t, uint64_t>, uint32_t> of_content;
-    for (const TraceList::Command& command : list.commands) {
-        if (command.kind != TraceList::Kind::launch) continue;
-        if (command.path.empty()) {
-            result.of_launch.push_back(kNoSource);
-            continue;
-        }
-        const auto number = static_cast<uint32_t>(result.paths.size());
-        const Content content = contents.empty() ? Content() : contents[result.of_launch.size()];
-        const bool added = contents.empty()
-                               ? of_path.emplace(command.path.get(), number).second
-                               : of_content.emplace(std::make_pair(content.hash.high, content.hash.low), number).second;
-        if (added) {
-            result.paths.push_back(command.path);
-            result.bytes.push_back(content.bytes);
-        }
-        result.of_launch.push_back(contents.empty() ? of_path.at(command.path.get())
-                                                    : of_content.at({content.hash.high, content.hash.low}));
+// Whether the launches of a stream take what they took before, whatever they find in L2: streams whose data comes and
+// goes never do. Once two simulated launches in succession are alike, some take the numbers of the last; the next one
+// is simulated after kGrowth times as many launches each time.
+class Settling {
+public:
+    // True if the next launch may take the numbers of the last one that was simulated.
+    bool skip() {
+        if (waiting_ == 0) return false;
+        --waiting_;
+        return true;
     }
-    return result;
-}
+
+    // A launch was simulated.
+    void add(uint64_t cycles, const Counters& counters) {
+        const bool alike = seen_ && near(cycles, cycles_) && near_misses(counters);
+        wait_ = alike ? std::max<uint64_t>(1, wait_ * kGrowth) : 0;
+        waiting_ = wait_;
+        seen_ = true;
+        cycles_ = cycles;
+        counters_ = counters;
+    }
+
+private:
+    static constexpr double kAlike = .002;
+    static constexpr uint64_t kGrowth = 4;
+
+    static bool near(uint64_t a, uint64_t b) {
+        return std::abs(static_cast<double>(a) - static_cast<double>(b)) <= kAlike * static_cast<double>(b);
+    }
+    bool near_misses(const Counters& counters) const {
+        const double difference = static_cast<double>(counters.l2_misses) - static_cast<double>(counters_.l2_misses);
+        return std::abs(difference) <= kAlike * static_cast<double>(counters.l2_accesses);
+    }
+
+    bool seen_ = false;
+    uint64_t cycles_ = 0, wait_ = 0, waiting_ = 0;
+    Counters counters_;
+};
 
 // Outcomes of simulated launches, to be taken again where a launch of the same trace begins in a state in which the
 // very same would happen.
@@ -59,11 +62,16 @@ struct Outcome {
     uint64_t cycles = 0, instructions = 0;
     Counters counters;
     StateChange change;          // of L2
+    bool is_settled = false;     // the change was another launch's, and need not fit
     uint64_t number = 0;         // no other outcome has it
     mutable size_t suspect = 0;  // a set of the change that did not fit last time: looked at first
 };
 
 constexpr size_t kMostOfASource = 8;  // looking through more costs more than it saves
+
+void apply(const Outcome& outcome, Cache& l2) {
+    outcome.is_settled ? l2.apply_nearly(outcome.change) : l2.apply(outcome.change);
+}
 
 uint64_t bytes_of(const Outcome& outcome) {
     return sizeof(Outcome) + outcome.change.bytes();
@@ -75,6 +83,11 @@ public:
     using Shared = std::shared_ptr<const Outcome>;
 
     Outcomes(size_t sources, uint64_t memory_bytes) : most_bytes_(memory_bytes), of_source_(sources) {}
+
+    // The outcome of a source that was used last; null where none is known.
+    Shared last(uint32_t source) const {
+        return of_source_[source].empty() ? nullptr : of_source_[source].front()->outcome;
+    }
 
     // The outcome of a source that fits the state of a cache; null where none is known.
     Shared find(uint32_t source, const Cache& state) {
@@ -180,7 +193,7 @@ public:
 
     void catch_up(Cache& l2) {
         for (const Passed& passed : passed_) {
-            l2.apply(passed.outcome->change);
+            apply(*passed.outcome, l2);
             hash_.update(l2, passed.outcome->change.sets);
         }
         if (!passed_.empty()) of_l2_ = passed_.back().after;
@@ -256,9 +269,12 @@ private:
 // Launches and copies one after another on one simulated GPU.
 class Runner {
 public:
-    // `memory_bytes`: for outcomes, and as much for states, that may come again.
-    Runner(const GpuConfig& config, size_t sources, uint64_t memory_bytes)
-        : gpu_(config), outcomes_(sources, memory_bytes), states_(memory_bytes) {}
+    // `memory_bytes`: for outcomes, and as much for states, that may come again. `streams`: of each source, or none.
+    Runner(const GpuConfig& config, size_t sources, uint64_t memory_bytes, const std::vector<uint32_t>& streams)
+        : gpu_(config), outcomes_(sources, memory_bytes), states_(memory_bytes), streams_(streams) {
+        if (!streams.empty()) of_stream_.resize(2 + 2 * *std::max_element(streams.begin(), streams.end()));
+        is_met_.assign(sources, false);
+    }
 
     // The outcome of the next launch: one that is known and fits, else that of Gpu::run.
     Outcomes::Shared run(uint32_t source, const std::string& path) {
@@ -267,11 +283,19 @@ public:
         states_.catch_up(gpu_.l2());
         Outcomes::Shared outcome = outcomes_.find(source, gpu_.l2());
         if (outcome != nullptr) {
-            gpu_.l2().apply(outcome->change);
+            apply(*outcome, gpu_.l2());
+        } else if (streams_.empty()) {
+            outcome = simulate_recorded(source, path);
         } else {
-            gpu_.l2().record();
-            outcome = simulate(path);
-            outcomes_.add(source, outcome);
+            Stream& stream = of_stream_[2 * size_t{streams_[source]} + is_met_[source]];
+            is_met_[source] = true;
+            if (stream.settling.skip()) {
+                outcome = settled(source, *stream.last);
+            } else {
+                outcome = simulate_recorded(source, path);
+                stream.settling.add(outcome->cycles, outcome->counters);
+                stream.last = outcome;
+            }
         }
         states_.learn(source, outcome, gpu_.l2());
         return outcome;
@@ -294,6 +318,33 @@ public:
     uint64_t simulated() const { return simulated_; }
 
 private:
+    struct Stream {
+        Settling settling;
+        Outcomes::Shared last;  // that was simulated
+    };
+
+    Outcomes::Shared simulate_recorded(uint32_t source, const std::string& path) {
+        gpu_.l2().record();
+        Outcomes::Shared outcome = simulate(path);
+        outcomes_.add(source, outcome);
+        return outcome;
+    }
+
+    // The numbers of the stream's last launch; L2 changes as it did for this source before.
+    Outcomes::Shared settled(uint32_t source, const Outcome& last) {
+        auto outcome = std::make_shared<Outcome>();
+        outcome->number = outcomes_.next_number();
+        outcome->cycles = last.cycles;
+        outcome->instructions = last.instructions;
+        outcome->counters = last.counters;
+        if (const Outcomes::Shared before = outcomes_.last(source)) {
+            outcome->change = before->change;
+        }
+        outcome->is_settled = true;
+        apply(*outcome, gpu_.l2());
+        return outcome;
+    }
+
     // Behind all sources.
     uint64_t step_of_copy(uint64_t address, uint64_t bytes) {
         const uint64_t next = (uint64_t{1} << 32) + copies_.size();
@@ -320,31 +371,33 @@ private:
     Gpu gpu_;
     Outcomes outcomes_;
     RecurringStates states_;
+    const std::vector<uint32_t>& streams_;
+    std::vector<Stream> of_stream_;  // two of each: for contents that are launched for the first time, and again
+    std::vector<bool> is_met_;       // by source
     std::map<std::pair<uint64_t, uint64_t>, uint64_t> copies_;  // numbered
     uint64_t simulated_ = 0;
 };
 
 class ListRun {
 public:
-    ListRun(const GpuConfig& config, const TraceList& list, const Effort& effort, const Report& report)
-        : list_(list),
+    ListRun(const GpuConfig& config, const Launches& launches, const Effort& effort, const Report& report)
+        : list_(launches),
+          effort_(effort),
           report_(report),
-          sources_(find_sources(list, effort.contents)),
-          runner_(config, sources_.paths.size(), effort.memory_bytes) {}
+          runner_(config, launches.paths.size(), effort.memory_bytes, effort.streams),
+          is_met_(launches.paths.size(), false) {}
 
     ListResult run() {
         const Interruption interruption([this] { report_in_time(); });
-        for (uint32_t source = 0; source < sources_.paths.size(); ++source) text_ += text_of(source);
-        result_.of_launch.assign(list_.launches, kNoNumbers);
-        for (const TraceList::Command& command : list_.commands) {
-            if (command.kind == TraceList::Kind::memcpy) {
-                runner_.copy_from_host(command.address, command.bytes);
-                continue;
-            }
-            run_launch(command.path);
+        for (uint32_t source = 0; source < list_.paths.size(); ++source) text_ += text_of(source);
+        result_.of_launch.assign(list_.contents.size(), kNoNumbers);
+        const auto launch = [this](uint64_t index) {
+            run_launch(list_.contents[index]);
             ++launches_;
             report_in_time();
-        }
+        };
+        const auto copy = [this](const Launches::Copy& copy) { runner_.copy_from_host(copy.address, copy.bytes); };
+        list_.each(launch, copy);
         result_.simulated = runner_.simulated();
         return std::move(result_);
     }
@@ -360,18 +413,21 @@ private:
     // Of the text, or of the launches where that is less: much text at the beginning tells little of a long rest.
     double share() const {
         if (text_ == 0) return 0;
-        return std::min(passed_text_ / text_, static_cast<double>(launches_) / static_cast<double>(list_.launches));
+        return std::min(passed_text_ / text_,
+                        static_cast<double>(launches_) / static_cast<double>(list_.contents.size()));
     }
 
     // A launch costs the text that none before it had; the others are known by then.
-    double text_of(uint32_t source) const { return 1.0 + static_cast<double>(sources_.bytes[source]); }
+    double text_of(uint32_t content) const {
+        return 1.0 + (effort_.bytes.empty() ? 0.0 : static_cast<double>(effort_.bytes[content]));
+    }
 
-    void run_launch(const std::string& path) {
-        const uint32_t source = sources_.of_launch[launches_];
-        if (source == kNoSource) return;
-        if (source == next_source_) passed_text_ += text_of(next_source_++);
+    void run_launch(uint32_t content) {
+        if (content == kNoContent) return;
+        if (!is_met_[content]) passed_text_ += text_of(content);
+        is_met_[content] = true;
         try {
-            take(*runner_.run(source, path));
+            take(*runner_.run(content, list_.paths[content]));
         } catch (const TraceError& error) {
             result_.failures.emplace_back(launches_, error.what());
         }
@@ -384,22 +440,22 @@ private:
         result_.of_launch[launches_] = known->second;
     }
 
-    const TraceList& list_;
+    const Launches& list_;
+    const Effort& effort_;
     const Report& report_;
-    const Sources sources_;
     Runner runner_;
+    std::vector<bool> is_met_;  // by content
     std::chrono::steady_clock::time_point reported_at_ = std::chrono::steady_clock::now();
     std::unordered_map<uint64_t, uint32_t> numbers_;  // by number of an outcome
     uint64_t launches_ = 0;
-    uint32_t next_source_ = 0;  // the first that no launch has had
     double text_ = 0, passed_text_ = 0;
     ListResult result_;
 };
 
 }  // namespace
 
-ListResult run_list(const GpuConfig& config, const TraceList& list, const Effort& effort, const Report& report) {
-    return ListRun(config, list, effort, report).run();
+ListResult run_list(const GpuConfig& config, const Launches& launches, const Effort& effort, const Report& report) {
+    return ListRun(config, launches, effort, report).run();
 }
 
 }  // namespace kernelpoint::fast_model

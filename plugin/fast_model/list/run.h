@@ -8,8 +8,7 @@
 
 #include "fast_model/config.h"
 #include "fast_model/counters.h"
-#include "native/trace/content.h"
-#include "native/trace/trace_list.h"
+#include "native/trace/launches.h"
 
 namespace kernelpoint::fast_model {
 
@@ -17,10 +16,11 @@ namespace kernelpoint::fast_model {
 // An exception from it ends the run.
 using Report = std::function<void(uint64_t, double)>;
 
-// Memory and contents for running a list; the result does not depend on them.
+// How a list is run. The result does not depend on `memory_bytes` and `bytes`.
 struct Effort {
     uint64_t memory_bytes = 512 << 20;  // for outcomes of launches that may come again
-    std::vector<Content> contents;      // of each launch; empty: equal paths are taken for equal contents
+    std::vector<uint64_t> bytes;        // of the text of each content, for reports; empty: not known
+    std::vector<uint32_t> streams;      // of each content, see run_list; empty: every content has its own
 };
 
 struct ListResult {
@@ -36,8 +36,12 @@ struct ListResult {
 constexpr uint32_t kNoNumbers = UINT32_MAX;
 
 // Simulates every launch in program order, with the caches that the launches before it left. A launch that cannot be
-// simulated is a failure, and the run goes on; one whose path is empty has no trace and is left out.
-// Launches of the same trace that find the same in L2 are simulated once, on a GPU that invalidates L1 at each launch.
-ListResult run_list(const GpuConfig& config, const TraceList& list, const Effort& effort, const Report& report);
+// simulated is a failure, and the run goes on; one that was not traced is left out.
+// Launches of one content that find the same in L2 are simulated once, on a GPU that invalidates L1 at each launch.
+//
+// Model: contents of one stream run the same instructions at the same distances on other buffers. Where the launches of
+// a stream have settled (see Settling), most take the numbers of the one that was simulated last. L2 then changes as
+// the content has changed it before, and not at all where it has not been simulated.
+ListResult run_list(const GpuConfig& config, const Launches& launches, const Effort& effort, const Report& report);
 
 }  // namespace kernelpoint::fast_model

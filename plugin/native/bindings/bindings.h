@@ -1,6 +1,7 @@
 // Parts of the module kernelpoint._native.
 #pragma once
 
+#include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "native/registered.h"
 #include "native/trace/interruption.h"
+#include "native/trace/launches.h"
 #include "native/trace/trace.h"
 
 // Texts between Python and C++: names of files, mostly. One that is no UTF-8, or holds a NUL, is refused with a
@@ -56,6 +58,13 @@ private:
 }  // namespace pybind11::detail
 
 namespace kernelpoint {
+
+template <typename Number>
+using Numbers = pybind11::array_t<Number, pybind11::array::c_style | pybind11::array::forcecast>;
+
+// `contents`: [N], of each launch; -1 where it was not traced. `paths`: a trace of each content. `copies`: [n, 3], each
+// copy's position among all commands, address and bytes, as read_trace_list gives them.
+Launches launches_of(const Numbers<int32_t>& contents, std::vector<std::string> paths, const Numbers<uint64_t>& copies);
 
 void register_traces(pybind11::module_& module);
 void register_scan(pybind11::module_& module);  // after register_traces, which knows launch headers

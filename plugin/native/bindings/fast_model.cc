@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <optional>
-#include <unordered_map>
 
 #include "fast_model/configuration/derive.h"
 #include "fast_model/gpu.h"
@@ -21,28 +20,7 @@ namespace {
 using fast_model::Derived;
 using fast_model::LaunchResult;
 using fast_model::ListResult;
-using Table = py::array_t<uint64_t, py::array::c_style | py::array::forcecast>;
 using Touches = py::array_t<kp_touch, py::array::c_style>;  // of the launches before, as a replay gives them
-
-// `copies`: [n, 3], each copy's position among all commands, address and bytes, as read_trace_list gives them.
-TraceList list_of(const py::list& paths, const Table& copies) {
-    TraceList list;
-    std::unordered_map<PyObject*, SharedText> known;  // texts that Python has once
-    const auto rows = copies.unchecked<2>();
-    py::ssize_t copy = 0;
-    const auto add_copies = [&] {
-        for (; copy < rows.shape(0) && rows(copy, 0) == list.commands.size(); ++copy)
-            list.commands.push_back({TraceList::Kind::memcpy, {}, rows(copy, 1), rows(copy, 2), -1});
-    };
-    for (const py::handle path : paths) {
-        add_copies();
-        const auto [shared, added] = known.try_emplace(path.ptr());
-        if (added) shared->second = path.cast<std::string>();
-        list.commands.push_back({TraceList::Kind::launch, shared->second, 0, 0, -1});
-        ++list.launches;
-    }
-    return list;
-}
 
 // Each column as numpy has it: nan where a launch was not simulated.
 py::dict columns_of(const ListResult& result) {
@@ -62,25 +40,25 @@ py::dict columns_of(const ListResult& result) {
     return columns;
 }
 
-std::vector<Content> contents_of(const std::optional<Table>& table, size_t launches) {
-    std::vector<Content> found;
-    if (!table) return found;
-    const auto rows = table->unchecked<2>();
-    if (rows.shape(0) != static_cast<py::ssize_t>(launches) || rows.shape(1) != 3)
-        throw py::value_error("contents: expected a row of three numbers for each launch");
-    for (py::ssize_t i = 0; i < rows.shape(0); ++i) found.push_back({{rows(i, 0), rows(i, 1)}, rows(i, 2)});
-    return found;
+template <typename Number>
+std::vector<Number> of_contents(const char* name, const std::optional<Numbers<Number>>& given, size_t contents) {
+    if (!given) return {};
+    if (given->ndim() != 1 || static_cast<size_t>(given->size()) != contents)
+        throw py::value_error(std::string(name) + ": expected a number of each content");
+    return {given->data(), given->data() + given->size()};
 }
 
-py::tuple run(const py::list& paths, const Table& copies, const Derived& configuration, const py::function& progress,
-              uint64_t memory_bytes, const std::optional<Table>& contents) {
-    const TraceList list = list_of(paths, copies);
-    const fast_model::Effort effort{memory_bytes, contents_of(contents, list.launches)};
+py::tuple run(const Numbers<int32_t>& contents, const std::vector<std::string>& paths, const Numbers<uint64_t>& copies,
+              const Derived& configuration, const py::function& progress, uint64_t memory_bytes,
+              const std::optional<Numbers<uint64_t>>& bytes, const std::optional<Numbers<uint32_t>>& streams) {
+    const Launches launches = launches_of(contents, paths, copies);
+    const fast_model::Effort effort{memory_bytes, of_contents("bytes", bytes, paths.size()),
+                                    of_contents("streams", streams, paths.size())};
     ListResult result;
     {
         const py::gil_scoped_release released;
-        const auto report = [&](uint64_t launches, double share) { tell(progress, launches, share); };
-        result = fast_model::run_list(configuration.config, list, effort, report);
+        const auto report = [&](uint64_t done, double share) { tell(progress, done, share); };
+        result = fast_model::run_list(configuration.config, launches, effort, report);
     }
     return py::make_tuple(columns_of(result), result.failures, result.simulated);
 }
@@ -182,13 +160,15 @@ py::tuple counter_names() {
 
 void register_run(py::module_& part) {
     part.def(
-        "run", &run, py::arg("paths"), py::arg("copies"), py::arg("configuration"), py::arg("progress"),
-        py::arg("memory_bytes") = fast_model::Effort{}.memory_bytes, py::arg("contents") = py::none(),
+        "run", &run, py::arg("contents"), py::arg("paths"), py::arg("copies"), py::arg("configuration"),
+        py::arg("progress"), py::arg("memory_bytes") = fast_model::Effort{}.memory_bytes, py::arg("bytes") = py::none(),
+        py::arg("streams") = py::none(),
         "Simulate launches in order: (counter -> float64 [launches], nan where a launch has no result, [(launch "
-        "index, reason of a failure), ...], how many launches had to be simulated). `progress` is called with the "
-        "launches that are done and a share of the work, about ten times a second; what it raises ends the run. "
-        "The result does not depend on `memory_bytes` for outcomes that may come again, nor on `contents`: of each "
-        "launch, as `_native.contents` gives them; launches of equal contents are simulated once.");
+        "index, reason of a failure), ...], how many launches had to be simulated). `contents`: of each launch, -1 "
+        "where it was not traced; `paths`: a trace of each content. `progress` is called with the launches that are "
+        "done and a share of the work, about ten times a second; what it raises ends the run. The result does not "
+        "depend on `memory_bytes` for outcomes that may come again, nor on `bytes` of the text of each content. "
+        "`streams`: of each content; launches of one stream whose numbers have settled are not all simulated.");
 }
 
 void register_launches(py::module_& part) {

@@ -108,7 +108,8 @@ void register_replay(py::module_& module) {
     module.def("footprint", footprint, py::arg("path"), py::arg("residency"), py::arg("by_sm") = false,
                py::call_guard<PythonSignals>());
     py::class_<Replay>(module, "Replay")
-        .def(py::init([](const std::string& list, uint64_t lines, const std::array<uint32_t, 5>& residency,
+        .def(py::init([](const Numbers<int32_t>& contents, const std::vector<std::string>& paths,
+                         const Numbers<uint64_t>& copies, uint64_t lines, const std::array<uint32_t, 5>& residency,
                          bool with_copies, bool counts_ctas, bool first_reads, bool by_sm,
                          const std::array<uint32_t, 2>& predictor, const py::bytes& trained, uint64_t memory,
                          const py::function& load, const py::function& save, const py::function& refuse) {
@@ -119,11 +120,13 @@ void register_replay(py::module_& module) {
                                        {residency_of(residency), {predictor[0], predictor[1]}},
                                        by_sm,
                                        trained};
-                 return std::make_unique<Replay>(list, state, memory, store_of(load, save, refuse));
+                 return std::make_unique<Replay>(launches_of(contents, paths, copies), state, memory,
+                                                 store_of(load, save, refuse));
              }),
-             py::arg("list"), py::kw_only(), py::arg("lines"), py::arg("residency"), py::arg("with_copies"),
-             py::arg("counts_ctas"), py::arg("first_reads"), py::arg("by_sm"), py::arg("predictor"), py::arg("trained"),
-             py::arg("memory"), py::arg("load"), py::arg("save"), py::arg("refuse"))
+             py::arg("contents"), py::arg("paths"), py::arg("copies"), py::kw_only(), py::arg("lines"),
+             py::arg("residency"), py::arg("with_copies"), py::arg("counts_ctas"), py::arg("first_reads"),
+             py::arg("by_sm"), py::arg("predictor"), py::arg("trained"), py::arg("memory"), py::arg("load"),
+             py::arg("save"), py::arg("refuse"))
         .def_property_readonly("memory", &Replay::memory)
         .def("before", replay_before, py::arg("launch"), py::call_guard<PythonSignals>());
 }

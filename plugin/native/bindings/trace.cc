@@ -148,6 +148,25 @@ py::tuple list_commands(const std::string& path) {
 
 }  // namespace
 
+Launches launches_of(const Numbers<int32_t>& contents, std::vector<std::string> paths,
+                     const Numbers<uint64_t>& copies) {
+    if (contents.ndim() != 1 || copies.ndim() != 2 || copies.shape(1) != 3)
+        throw py::value_error("expected a content of each launch, and a row of three numbers of each copy");
+    Launches launches;
+    launches.contents.reserve(static_cast<size_t>(contents.size()));
+    const auto content_of = contents.unchecked<1>();
+    for (py::ssize_t i = 0; i < content_of.shape(0); ++i) {
+        if (content_of(i) < -1 || content_of(i) >= static_cast<int64_t>(paths.size()))
+            throw py::value_error("content of launch " + std::to_string(i) + ": got " + std::to_string(content_of(i)) +
+                                  "; there are " + std::to_string(paths.size()));
+        launches.contents.push_back(static_cast<uint32_t>(content_of(i)));
+    }
+    launches.paths = std::move(paths);
+    const auto rows = copies.unchecked<2>();
+    for (py::ssize_t i = 0; i < rows.shape(0); ++i) launches.copies.push_back({rows(i, 0), rows(i, 1), rows(i, 2)});
+    return launches;
+}
+
 void register_traces(py::module_& module) {
     bind_header(module);
     bind_ctas(module);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_map>
 
 namespace kernelpoint::replay {
 
@@ -31,30 +30,32 @@ void FirstReads::put_before(uint32_t sources, std::vector<Touch>& touches) const
     touches.insert(touches.begin(), reads_.begin(), reads_.begin() + static_cast<std::ptrdiff_t>(ends_[sources - 1]));
 }
 
-History::History(const TraceList& list, bool with_copies) {
-    std::unordered_map<std::string, uint32_t> traces;
+History::History(const Launches& launches, bool with_copies) {
+    std::vector<uint32_t> of_content(launches.paths.size(), kNoContent);
     std::map<std::pair<uint64_t, uint64_t>, uint32_t> copies;
-    for (const TraceList::Command& command : list.commands) {
-        const auto number = static_cast<uint32_t>(sources_.size());
-        bool is_new = false;
-        uint32_t source = 0;
-        if (command.kind == TraceList::Kind::launch) {
-            const auto [known, added] = traces.emplace(command.path, number);
-            source = known->second;
-            is_new = added;
-            launches_.push_back(static_cast<uint32_t>(events_.size()));
-            if (is_new) sources_.push_back({command.path});
-        } else {
-            if (!with_copies || command.bytes == 0) continue;
-            const auto [known, added] = copies.emplace(std::make_pair(command.address, command.bytes), number);
-            source = known->second;
-            is_new = added;
-            const uint64_t last = command.address + (command.bytes - 1);
-            if (is_new) sources_.push_back({{}, command.address / kLineBytes, last / kLineBytes});
-        }
-        distinct_.push_back(number);
+    const auto add_event = [this](uint32_t source, uint32_t distinct) {
+        distinct_.push_back(distinct);
         events_.push_back(source);
-    }
+    };
+    const auto on_launch = [&](uint64_t launch) {
+        const uint32_t content = launches.contents[launch];
+        const auto number = static_cast<uint32_t>(sources_.size());
+        launches_.push_back(static_cast<uint32_t>(events_.size()));
+        if (of_content[content] == kNoContent) {
+            of_content[content] = number;
+            sources_.push_back({launches.paths[content]});
+        }
+        add_event(of_content[content], number);
+    };
+    const auto on_copy = [&](const Launches::Copy& copy) {
+        if (!with_copies || copy.bytes == 0) return;
+        const auto number = static_cast<uint32_t>(sources_.size());
+        const auto [known, is_new] = copies.emplace(std::make_pair(copy.address, copy.bytes), number);
+        const uint64_t last = copy.address + (copy.bytes - 1);
+        if (is_new) sources_.push_back({{}, copy.address / kLineBytes, last / kLineBytes});
+        add_event(known->second, number);
+    };
+    launches.each(on_launch, on_copy);
     met_in_.assign(sources_.size(), 0);
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "native/replay/seen_lines.h"
-#include "native/trace/trace_list.h"
+#include "native/trace/launches.h"
 
 namespace kernelpoint::replay {
 
@@ -38,10 +38,10 @@ struct TouchesBefore {
 class History {
 public:
     // `with_copies`: whether copies from the host count.
-    History(const TraceList& list, bool with_copies);
+    History(const Launches& launches, bool with_copies);
 
     uint64_t launches() const { return launches_.size(); }
-    // The path of a launch's trace, and its number: equal paths, equal numbers.
+    // The number of what a launch runs: equal contents, equal numbers; and the path of a trace of it.
     uint32_t trace_of(uint64_t launch) const { return events_[launches_[launch]]; }
     size_t sources() const { return sources_.size(); }
     const std::string& path(uint32_t trace) const { return sources_[trace].path; }
@@ -49,17 +49,17 @@ public:
     // The touches of a trace; they live until the next call.
     using TouchesOf = std::function<const std::vector<LineTouch>&(uint32_t trace)>;
 
-    // Walks back from `launch` until `lines` distinct lines are met or nothing is left that could add to them. A trace
-    // that was met already is passed: it touches the same lines again. Cost: the footprints of the distinct traces,
-    // and one comparison for each launch passed. `result` keeps its memory from walk to walk.
+    // Walks back from `launch` until `lines` distinct lines are met or nothing is left that could add to them. A
+    // content that was met already is passed: it touches the same lines again. Cost: the footprints of the distinct
+    // contents, and one comparison for each launch passed. `result` keeps its memory from walk to walk.
     void walk(uint64_t launch, uint64_t lines, const TouchesOf& touches_of, TouchesBefore& result);
 
     // Puts before the touches of a walk from `launch` that was not covered what the launches before were the first to
-    // read. Cost: the footprint of each distinct trace, once for all walks.
+    // read. Cost: the footprint of each distinct content, once for all walks.
     void put_first_reads(uint64_t launch, const TouchesOf& touches_of, TouchesBefore& result);
 
 private:
-    // Source of an event of the list: a trace, or a copy to [first_line, last_line] where the path is empty.
+    // Source of an event of the list: a content, or a copy to [first_line, last_line] where the path is empty.
     struct Source {
         std::string path;
         uint64_t first_line = 0, last_line = 0;

@@ -2,9 +2,9 @@
 
 namespace kernelpoint::replay {
 
-Replay::Replay(const std::string& list_path, const StateInfo& state, uint64_t memory_bytes, FootprintStore store)
+Replay::Replay(const Launches& launches, const StateInfo& state, uint64_t memory_bytes, FootprintStore store)
     : state_(state),
-      history_(read_trace_list(list_path), state.with_copies),
+      history_(launches, state.with_copies),
       footprints_(history_.sources(), state.sms.residency, state.by_sm, memory_bytes, std::move(store)),
       ctas_before_(1, 0),
       ctas_of_(history_.sources(), -1) {

@@ -25,7 +25,7 @@ struct StateInfo {
 struct Replayed {
     const std::vector<Touch>& touches;  // oldest first; lives until the next call
     uint64_t launches;                  // earlier launches walked over
-    uint64_t unreadable;                // of the distinct traces met, those that cannot be read
+    uint64_t unreadable;                // of the distinct contents met, those that cannot be read
     uint64_t earlier_ctas;              // of all earlier launches; 0 where not wanted
     const std::vector<Grid>& grids;     // of earlier launches, the last first; lives until the next call
     bool covered;
@@ -34,8 +34,8 @@ struct Replayed {
 
 class Replay {
 public:
-    // Throws TraceError where the list cannot be read, or predictors are wanted and its format has no SmStateProvider.
-    Replay(const std::string& list_path, const StateInfo& state, uint64_t memory_bytes, FootprintStore store);
+    // Throws TraceError where predictors are wanted and the format of the traces has no SmStateProvider.
+    Replay(const Launches& launches, const StateInfo& state, uint64_t memory_bytes, FootprintStore store);
 
     uint64_t launches() const { return history_.launches(); }
     uint64_t memory() const { return footprints_.bytes(); }
@@ -51,7 +51,7 @@ private:
     TouchesBefore walk_;
     std::unique_ptr<SmStates> sms_;      // NULL where no predictor is wanted
     std::vector<uint64_t> ctas_before_;  // of the launches asked about so far
-    std::vector<int64_t> ctas_of_;       // by trace; -1 where not read yet
+    std::vector<int64_t> ctas_of_;       // by content; -1 where not read yet
     std::vector<Grid> grids_;
 };
 

@@ -14,12 +14,14 @@ from kernelpoint.pool import Pool
 from kernelpoint.progress import Log, WorkProgress
 from kernelpoint.simulators import CoreModel, Simulator, simulator
 from kernelpoint.traces.cache import ArtefactCache, key_of, opened
+from kernelpoint.traces.contents import first_of_each
 from kernelpoint.traces.passing import passing
-from kernelpoint.traces.scan_launches import launch_contents
+from kernelpoint.traces.scan_launches import scan_launches
+from kernelpoint.traces.scan_table import ScanTable
 
 Progress = Callable[[int, int, float], None]
 MODEL_VERSION: str = _native.fast_model.MODEL_VERSION
-PREDICTIONS, STATES = "predictions", "states of cores"  # kinds of artefacts
+PREDICTIONS, STATES = "predictions 2", "states of cores"  # kinds of artefacts
 
 
 def predict(
@@ -30,14 +32,15 @@ def predict(
     log: Log,
     cache: ArtefactCache | None = None,
     progress: Progress | None = None,
-    contents: np.ndarray | None = None,
+    scan: ScanTable | None = None,
     pool: Pool | None = None,
 ) -> Predictions:
     """Simulate every launch of a list in program order, with the caches that the ones before it leave, or recall it.
 
     The result depends on the list, the configuration and the model's version; it is kept in the cache under these, unless
-    a trace could not be opened or read, which another try may do. Launches of equal traces that find the same in L2 are
-    simulated once, on a GPU that invalidates L1 at each launch.
+    a trace could not be opened or read, which another try may do. On a GPU that invalidates L1 at each launch, launches of
+    equal traces that find the same in L2 are simulated once, and launches of one stream whose numbers have settled take those
+    of the last one that was simulated (plugin/fast_model/list/run.h).
 
     Args:
         paths: trace of each launch of one process; empty text where a launch was not traced.
@@ -48,8 +51,8 @@ def predict(
         cache: by default the user's.
         progress: called with (launches done, launches, about which share of the work that is) ten times a second; by default
             a line on a terminal, or in the log.
-        contents: of each launch, which tell equal traces, where a scan has read them (ScanTable.contents).
-        pool: workers that read them where it has not; the result is the same.
+        scan: of the launches that were traced, where it is at hand.
+        pool: workers that read the traces where it is not; the result is the same.
 
     Ctrl-C ends it within a second.
 
@@ -65,7 +68,7 @@ def predict(
     with opened(cache, log) as own:
         (found,) = own.get(PREDICTIONS, [key], _decoded)
         if found is None:
-            found = _made(paths, copies, configuration, fingerprint, key, log, own, progress, contents, pool)
+            found = _made(paths, copies, configuration, fingerprint, key, log, own, progress, scan, pool)
     counters, failures = found
     predictions = Predictions(counters, configuration.name, configuration.hash, MODEL_VERSION, failures)
     _tell_missing(predictions, paths, log)
@@ -89,14 +92,15 @@ def _made(
     log: Log,
     cache: ArtefactCache,
     progress: Progress | None,
-    contents: np.ndarray | None,
+    scan: ScanTable | None,
     pool: Pool | None,
 ) -> Results:
     """Counters of every launch, and the reason for each launch without counters; kept unless another try may read more."""
-    if contents is None:
-        contents = launch_contents(paths, cache, pool)
+    traced = [path for path in paths if path]
+    if scan is None:
+        scan = scan_launches(traced, cache, WorkProgress("reading", "traces", log), log, pool=pool)
     counters, failures = _simulate(
-        paths, copies, configuration, progress or WorkProgress("fast model", "launches", log), contents
+        paths, copies, configuration, progress or WorkProgress("fast model", "launches", log), scan
     )
     states: dict[str, bytes] = {}
     if configuration.cores is not None:
@@ -139,12 +143,25 @@ def _decoded(value: bytes) -> Results:
 
 
 def _simulate(
-    paths: Sequence[str], copies: np.ndarray, configuration: Configuration, shown: Progress, contents: np.ndarray
+    paths: Sequence[str], copies: np.ndarray, configuration: Configuration, shown: Progress, scan: ScanTable
 ) -> tuple[dict[str, np.ndarray], dict[int, str]]:
     def advance(done: int, share: float) -> None:
         shown(done, len(paths), share)
 
-    counters, failures, _ = _native.fast_model.run(list(paths), copies, configuration, advance, contents=contents)
+    contents = np.full(len(paths), -1, dtype=np.int32)
+    contents[np.fromiter(map(bool, paths), dtype=bool, count=len(paths))] = scan.record_ids
+    first = first_of_each(scan.record_ids)
+    streams = scan.stream_ids[first].astype(np.int64)
+    unread = len(scan.streams) + np.arange(len(first))  # each of a stream of its own
+    counters, failures, _ = _native.fast_model.run(
+        contents,
+        [scan.paths[launch] for launch in first.tolist()],
+        copies,
+        configuration,
+        advance,
+        bytes=scan.contents[: len(first), 2],
+        streams=np.where(streams < 0, unread, streams),
+    )
     shown(len(paths), len(paths), 1.0)
     return counters, dict(failures)
 

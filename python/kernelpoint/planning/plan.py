@@ -19,6 +19,7 @@ from kernelpoint.planning.forecast import Forecast
 FORMAT_VERSION = 8
 _STRATA_PARTS = tuple(f.name for f in fields(Design) if f.name != "u")
 _ASSISTED_PARTS = ("groups", "assume", "lines")
+_LAUNCH_PARTS = ("contents", "stream_ids", "stream_map", "stream_counts")
 _PREDICTION_PARTS = tuple(f.name for f in fields(Prediction))
 
 
@@ -30,6 +31,7 @@ class Plan:
         design: strata, first sizes, covariate.
         origin: what the plan was made from, by name (list, policy, seed, ...); a run uses a plan only if all of it agrees.
         broken: units whose trace could not be read, with the reason.
+        contents: int32 [N], equal for launches of equal traces, or None where the policy read no traces.
         stream_ids: int32 [N], the stream of each launch, or None where the policy read no traces.
         stream_hashes: hexadecimal hash of each stream.
         stream_names: kernel name of each stream.
@@ -46,6 +48,7 @@ class Plan:
     design: Design | AssistedDesign
     origin: dict[str, Any]
     broken: dict[int, str] = field(default_factory=dict)
+    contents: np.ndarray | None = None
     stream_ids: np.ndarray | None = None
     stream_hashes: list[str] = field(default_factory=list)
     stream_names: list[str] = field(default_factory=list)
@@ -120,7 +123,7 @@ class Plan:
         arrays = _present(self.design, _ASSISTED_PARTS if predictions else _STRATA_PARTS, "design")
         for index, one in enumerate(predictions.values()):
             arrays |= _present(one, _PREDICTION_PARTS, f"prediction_{index}")
-        for name in ("stream_ids", "stream_map", "stream_counts"):
+        for name in _LAUNCH_PARTS:
             if getattr(self, name) is not None:
                 arrays[name] = getattr(self, name)
         about = {
@@ -168,7 +171,7 @@ class Plan:
         known = [_given(arrays, _PREDICTION_PARTS, f"prediction_{index}") for index in range(len(names_of))]
         broken = {int(unit): str(why) for unit, why in about["broken"].items()}
         hashes, names = list(map(str, about["stream_hashes"])), list(map(str, about["stream_names"]))
-        streams: dict[str, Any] = {name: arrays.get(name) for name in ("stream_ids", "stream_map", "stream_counts")}
+        streams: dict[str, Any] = {name: arrays.get(name) for name in _LAUNCH_PARTS}
         _check_arrays(parts, streams, len(u), len(hashes))
         _check_predictions(known, len(u))
         predictions = {name: Prediction(**one) for name, one in zip(names_of, known, strict=True)}
@@ -209,6 +212,7 @@ _ARRAYS = {
     "lines": ("iu", 1, None),
     "chosen": ("iu", 1, None),
     "domains": ("iu", 1, "units"),
+    "contents": ("iu", 1, "units"),
     "stream_ids": ("iu", 1, "units"),
     "stream_map": ("f", 2, "streams"),
     "stream_counts": ("iu", 2, "streams"),
@@ -226,9 +230,10 @@ def _check_arrays(design: dict[str, Any], streams: dict[str, np.ndarray | None],
         kinds, dimensions, of = _ARRAYS[name]
         if array.dtype.kind not in kinds or array.ndim != dimensions or (of and len(array) != lengths[of]):
             raise ValueError(f"{name} is an array of {array.shape} {array.dtype}; there are {lengths}")
-    ids = streams["stream_ids"]
-    if ids is not None and len(ids) and not -1 <= ids.min() <= ids.max() < count:
-        raise ValueError(f"stream_ids go from {ids.min()} to {ids.max()}; there are {count} streams")
+    for name, most in (("stream_ids", count), ("contents", units)):
+        ids = streams[name]
+        if ids is not None and len(ids) and not -1 <= ids.min() <= ids.max() < most:
+            raise ValueError(f"{name} go from {ids.min()} to {ids.max()}; allowed: -1 to {most - 1}")
 
 
 def _check_predictions(known: list[dict[str, Any]], units: int) -> None:

@@ -106,6 +106,7 @@ class Planning:
             design=design,
             origin=self.origin,
             broken=dict(scan.errors) if planned_from_traces else {},
+            contents=scan.record_ids,
             stream_ids=scan.stream_ids,
             stream_hashes=scan.stream_hashes(),
             stream_names=scan.stream_names(),

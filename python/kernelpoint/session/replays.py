@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from kernelpoint.errors import HostError
 from kernelpoint.fast_model.predict import states_of_cores
+from kernelpoint.planning.frame import SamplingFrame
 from kernelpoint.progress import Log
 from kernelpoint.simulators import simulator_of
-from kernelpoint.traces import launch_paths
+from kernelpoint.traces import TraceList, read_trace_list
 from kernelpoint.traces.replay import Replay, Replayed, StateInfo
 from kernelpoint.workload import fingerprint
 from kernelpoint.workload.host_info import HostInfo
@@ -22,10 +27,11 @@ class Replays:
         host: the simulator, with the state that it can restore.
         log: told of traces that cannot be read.
         cold: every launch begins as the first one does.
+        frame: the launches of all processes and their plan, where they are at hand; else lists are read again.
     """
 
-    def __init__(self, host: HostInfo, log: Log, cold: bool = False) -> None:
-        self._host, self._cold = host, cold
+    def __init__(self, host: HostInfo, log: Log, cold: bool = False, frame: SamplingFrame | None = None) -> None:
+        self._host, self._cold, self._frame = host, cold, frame
         self._log = log
         self._memory = MEMORY // max(host.process_count, 1)
         self._lists: dict[int, Replay] = {}
@@ -59,12 +65,23 @@ class Replays:
             host.keeps_l1,
             host.predictor,
         )
-        return Replay(path, state, self._memory, log=self._log, trained=self._trained(path))
+        launches, contents = self._launches(process, path)
+        trained = self._trained(launches.paths)
+        return Replay(launches, state, self._memory, log=self._log, trained=trained, contents=contents, list_path=path)
 
-    def _trained(self, path: str) -> bytes:
+    def _launches(self, process: int, path: str) -> tuple[TraceList, np.ndarray | None]:
+        """The list of a process, and what its launches run where the plan tells."""
+        frame = self._frame
+        if frame is None or not frame.population.has_traces or not frame.population.copies:
+            return read_trace_list(path), None
+        first, last = frame.population.offsets[process : process + 2].tolist()
+        paths, copies = frame.population.paths[first:last], frame.population.copies[process]
+        contents = frame.plan.contents
+        return TraceList(paths, np.full(len(paths), -1), copies), None if contents is None else contents[first:last]
+
+    def _trained(self, paths: Sequence[str]) -> bytes:
         """States of the cores that were recorded with the list's predictions."""
         if self._host.predictor[0] == 0:
             return b""
-        paths = launch_paths(path)
         identity = fingerprint((len(paths),), paths).files
         return states_of_cores(simulator_of(paths), identity, self._host.residency, self._host.predictor, self._log)

@@ -59,7 +59,7 @@ class Session:
         self.recorder.recall = self._recall
         self.loop = Loop(setup, self.recorder)
         self._run = self.loop.run()
-        self.replays = Replays(setup.host, log, setup.config.replay.state == "empty")
+        self.replays = Replays(setup.host, log, setup.config.replay.state == "empty", setup.frame)
         self._whole_traces = TraceIntegrity(setup.host)
         self.summary: SummaryRecord | None = None
         self._stated: Sequence[Record] = ()  # ranges and summary at the end of the journal that is resumed

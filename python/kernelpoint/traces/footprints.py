@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from kernelpoint import _native
@@ -13,10 +14,7 @@ from kernelpoint.files import open_output_bytes, open_regular
 from kernelpoint.traces.cache import ArtefactCache
 from kernelpoint.traces.scan_launches import trace_keys
 
-MOST_RECENT, LARGEST_RECENT = (
-    4096,
-    4096,
-)  # footprints, and bytes of one, that are kept in memory for traces of equal content
+BLOCK = 128  # footprints that are looked up at once: a walk meets those of neighbouring contents
 BESIDE = "footprints.kpfootprints"  # file of an unpacked pack
 _MAGIC = b"kernelpoint footprints 1\n"
 _MOST_INDEX = 256 << 20  # bytes
@@ -24,14 +22,14 @@ KIND = f"footprint {_native.FOOTPRINT_VERSION} "  # of artefact; the residency f
 
 
 class Footprints:
-    """Packed footprints in a cache.
+    """Packed footprints of contents in a cache.
 
     A footprint belongs to the content of a trace and to how many CTAs the simulated GPU holds at once, which decides the order
     of its touches. Saved footprints are written by :meth:`flush`.
 
     Args:
         residency: of the simulated GPU, see ``kp_host_info``: SMs, and CTAs, warps, registers and shared memory of one.
-        paths: traces that will be asked about; what the cache knows of their contents is looked up at once, at the first use.
+        paths: a trace of each content. They are looked at when a footprint is first asked for.
         list_path: the list of these traces; footprints of a pack that lie beside it are of its traces alone, and stay there.
 
     Example:
@@ -39,7 +37,7 @@ class Footprints:
         >>> folder = pathlib.Path(tempfile.mkdtemp())
         >>> trace = folder / "kernel-1.traceg"
         >>> _ = trace.write_text("-kernel name = sum\\n")
-        >>> footprints = Footprints((80, 32, 64, 65536, 98304), ArtefactCache(folder))
+        >>> footprints = Footprints((80, 32, 64, 65536, 98304), ArtefactCache(folder), [str(trace)])
         >>> footprints.load(str(trace)) is None
         True
         >>> footprints.save(str(trace), b"packed")
@@ -49,52 +47,48 @@ class Footprints:
     """
 
     def __init__(
-        self,
-        residency: Sequence[int],
-        cache: ArtefactCache,
-        paths: Callable[[], Sequence[str]] = tuple,
-        list_path: str | None = None,
+        self, residency: Sequence[int], cache: ArtefactCache, paths: Sequence[str], list_path: str | None = None
     ) -> None:
         text = ",".join(map(str, residency))
         self._kind = KIND + text
         self._beside = None if list_path is None else FootprintsBeside(list_path, text)
         self._cache, self._paths = cache, paths
-        self._keys: dict[str, tuple[str, ...]] = {}
-        self._recent: dict[str, bytes] = {}  # by key
-        self._unwritten: dict[str, bytes] = {}
+        self._block: dict[str, bytes | None] = {}  # by path, what was looked up last
+        self._unwritten: dict[str, bytes] = {}  # by key
+
+    @cached_property
+    def _keys(self) -> list[tuple[str, ...]]:
+        return trace_keys(self._paths, self._cache)
+
+    @cached_property
+    def _content_of(self) -> dict[str, int]:
+        return {path: content for content, path in enumerate(self._paths)}
 
     def load(self, path: str) -> bytes | None:
-        """The footprint of a trace; None where none was saved of its content."""
+        """The footprint of a trace, one of `paths`; None where none was saved of its content."""
         if self._beside is not None and (packed := self._beside.get(path)) is not None:
             return packed
-        keys = self._keys_of(path)
-        for known in (self._unwritten, self._recent):
-            if keys[-1] in known:
-                return known[keys[-1]]
-        packed = next((packed for packed in self._cache.get(self._kind, keys) if packed is not None), None)
-        if packed is not None and len(packed) <= LARGEST_RECENT:
-            if len(self._recent) == MOST_RECENT:
-                self._recent.clear()
-            self._recent[keys[-1]] = packed
-        return packed
+        content = self._content_of[path]
+        unwritten = self._unwritten.get(self._keys[content][-1])
+        if unwritten is not None:
+            return unwritten
+        if path not in self._block:
+            first = content // BLOCK * BLOCK
+            keys = self._keys[first : first + BLOCK]
+            of_key = iter(self._cache.get(self._kind, [key for both in keys for key in both]))
+            kept = [next((one for one in [next(of_key) for _ in both] if one is not None), None) for both in keys]
+            self._block = dict(zip(self._paths[first : first + BLOCK], kept, strict=True))
+        return self._block[path]
 
     def save(self, path: str, packed: bytes) -> None:
         """Remember a footprint until the next :meth:`flush`."""
-        self._unwritten[self._keys_of(path)[-1]] = packed
-
-    def _keys_of(self, path: str) -> tuple[str, ...]:
-        if not self._keys:
-            paths = list(dict.fromkeys((*self._paths(), path)))
-            self._keys = dict(zip(paths, trace_keys(paths, self._cache), strict=True))
-        if path not in self._keys:
-            (self._keys[path],) = trace_keys([path], self._cache)
-        return self._keys[path]
+        self._unwritten[self._keys[self._content_of[path]][-1]] = packed
 
     def flush(self) -> None:
         """Write the saved footprints."""
         if self._unwritten:
             self._cache.put(self._kind, self._unwritten)
-            self._unwritten = {}
+            self._unwritten, self._block = {}, {}
 
 
 def kept_footprints(paths: Sequence[str]) -> Iterator[tuple[str, str, bytes]]:

@@ -10,8 +10,9 @@ import numpy as np
 from kernelpoint import _native
 from kernelpoint.progress import Log
 from kernelpoint.traces.cache import ArtefactCache
+from kernelpoint.traces.contents import contents_of_paths, first_of_each
 from kernelpoint.traces.footprints import Footprints
-from kernelpoint.traces.trace_list import launch_paths
+from kernelpoint.traces.trace_list import TraceList
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Replayed:
 
     touches: np.ndarray  # structured, as kp_touch: line, touched, written, filled, copied, sm, path; oldest first
     launches: int  # earlier launches looked at
-    unreadable: int  # distinct traces among them that cannot be read
+    unreadable: int  # distinct contents among them that cannot be read
     earlier_ctas: int  # of all earlier launches; 0 where they are not wanted
     grids: np.ndarray  # structured, as kp_grid: ctas, warps, last_warp of the launches right before, the last first
     covered: bool  # the touches name as many distinct lines as the state holds
@@ -44,42 +45,47 @@ class Replayed:
 class Replay:
     """The walk back over one trace list, from any launch, until the state is covered.
 
-    For each distinct trace (its addresses included) the last touch of every sector is read once, kept packed in memory within
+    For each content (its addresses included) the last touch of every sector is read once, kept packed in memory within
     a bound, and on disk for later runs. The walk takes the touches from the newest launch to the oldest, each sector once, and
-    passes repetitions of a trace; copies from the host count where the simulator lets them. Its cost follows the size of the
-    state and the number of distinct traces met, not the number of launches. Functional warming: Wunderlich et al., SMARTS,
+    passes repetitions of a content; copies from the host count where the simulator lets them. Its cost follows the size of the
+    state and the number of contents met, not the number of launches. Functional warming: Wunderlich et al., SMARTS,
     ISCA 2003. ``Model:`` the order of touches inside a launch is that of CTAs side by side, one step an instruction; see
     ``plugin/native/replay/footprint.h``. Where rows of DRAM are wanted (``keeps_rows``) and the walk met every earlier launch,
     the touches begin with what launches were the first to read, which left the rows open. Branch predictors learn during the
     whole run, so for them every earlier launch is passed once; see ``plugin/native/replay/sm_states.h``.
 
     Args:
-        list_path: the trace list, or the folder of traces.
+        launches: the commands of the trace list.
         state: of the simulator.
         memory: bytes of packed footprints that are kept.
         folder: of the cache on disk.
         trained: states of the cores before launches, as recorded with the predictions (fast_model/predict.py); where
             there are none, every earlier launch passes through the model of the cores once.
-        log: told once of each trace that cannot be read: the replay goes on without it.
-
-    Raises:
-        TraceError: the list cannot be read.
+        log: told once of each content that cannot be read: the replay goes on without it.
+        contents: int32 [N], equal for launches of equal traces (ScanTable.record_ids); by default, launches of one file are
+            equal.
+        list_path: the file of the list; footprints of a pack may lie beside it.
     """
 
     def __init__(
         self,
-        list_path: str,
+        launches: TraceList,
         state: StateInfo,
         memory: int = 256 << 20,
         folder: str | os.PathLike[str] | None = None,
         log: Log = lambda text: None,
         trained: bytes = b"",
+        contents: np.ndarray | None = None,
+        list_path: str | None = None,
     ) -> None:
-        self._footprints = Footprints(
-            (*state.residency, state.keeps_l1), ArtefactCache(folder, log), lambda: launch_paths(list_path), list_path
-        )
+        numbers = contents_of_paths(launches.paths) if contents is None else contents
+        paths = [launches.paths[first] for first in first_of_each(numbers).tolist()]
+        residency = (*state.residency, state.keeps_l1)
+        self._footprints = Footprints(residency, ArtefactCache(folder, log), paths, list_path)
         self._native = _native.Replay(
-            list_path,
+            numbers,
+            paths,
+            launches.copies,
             lines=state.lines,
             residency=state.residency,
             with_copies=state.copies_fill,

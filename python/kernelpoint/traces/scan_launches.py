@@ -64,15 +64,6 @@ def scan_launches(
     return reading.table(paths)
 
 
-def launch_contents(paths: Sequence[str], cache: ArtefactCache, pool: Pool | None = None) -> np.ndarray:
-    """uint64 [N, 3]: contents of launches as in ScanTable.contents, without parsing them; zeros where the path is empty."""
-    files = list(dict.fromkeys(path for path in paths if path))
-    reading = _Reading(files, cache, _usable_threads(), pool)
-    reading.compare(np.arange(len(files)))
-    row = {path: number for number, path in enumerate(files)} | {"": len(files)}
-    return np.append(reading.contents, np.zeros((1, 3), np.uint64), axis=0)[[row[path] for path in paths]]
-
-
 def trace_keys(paths: Sequence[str], cache: ArtefactCache) -> list[tuple[str, ...]]:
     """Keys of traces: of the file as it is, then of its content where the cache knows it."""
     files = _file_keys(paths, _native.stat_many(paths))

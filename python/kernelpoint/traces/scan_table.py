@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from kernelpoint.traces.contents import first_of_each
 from kernelpoint.traces.scan import COUNTS, DEFECTS, LaunchShape
 
 
@@ -14,15 +15,15 @@ from kernelpoint.traces.scan import COUNTS, DEFECTS, LaunchShape
 class ScanTable:
     """Table of N launches, read without simulating any; row i is launch index i.
 
-    Rows of launches in `errors` have -1 as ids and 0 as counts. Launches of equal traces share a record.
+    Rows of launches in `errors` have -1 as ids and 0 as counts. Launches of equal traces have one content, and its record.
 
     Attributes:
         stream_ids: int32 [N], numbered in order of first appearance.
         shape_ids: int32 [N], rows of `shapes`, numbered likewise.
         kernel_ids: int32 [N], rows of `kernel_names`, numbered likewise.
-        records: of scan.RECORD [R], for each distinct trace; see :class:`~kernelpoint.traces.Work` for its meaning.
-        record_ids: int32 [N], rows of `records`.
-        contents: uint64 [R, 3]: two numbers that only equal traces have, and the bytes of text.
+        records: of scan.RECORD [C], for each content; see :class:`~kernelpoint.traces.Work` for its meaning.
+        record_ids: int32 [N], the content of each launch: rows of `records` and `contents`.
+        contents: uint64 [C, 3]: two numbers that only equal traces have, and the bytes of text.
         streams: void16 [S], the streams' hashes.
         shapes: the distinct shapes.
         kernel_names: the distinct kernel names.
@@ -147,26 +148,28 @@ class ScanTable:
 
     def first_launches(self) -> np.ndarray:
         """int64 [S]: the first launch of every stream."""
-        first = np.full(len(self.streams), len(self), dtype=np.int64)
-        known = np.flatnonzero(self.stream_ids >= 0)[::-1]
-        first[self.stream_ids[known]] = known  # of equal places the last assignment stays
-        return first
+        return first_of_each(self.stream_ids)
 
     def part(self, first: int, last: int) -> tuple[ScanTable, np.ndarray]:
         """The launches `first` to `last` - 1 as a table of their own, and int64 [s], the streams of this one that occur there.
 
-        Streams are numbered again, in the same order; shapes and kernel names keep their numbers.
+        Streams and contents are numbered again, in the same order; shapes and kernel names keep their numbers.
         """
+        if (first, last) == (0, len(self)):
+            return self, np.arange(len(self.streams))
         ids = self.stream_ids[first:last]
         kept, renumbered = np.unique(ids[ids >= 0], return_inverse=True)
         streams = np.full(len(ids), -1, dtype=np.int32)
         streams[ids >= 0] = renumbered
+        records = np.unique(self.record_ids[first:last])
         table = replace(
             self,
             stream_ids=streams,
             shape_ids=self.shape_ids[first:last],
             kernel_ids=self.kernel_ids[first:last],
-            record_ids=self.record_ids[first:last],
+            records=self.records[records],
+            record_ids=np.searchsorted(records, self.record_ids[first:last]).astype(np.int32),
+            contents=self.contents[records],
             streams=self.streams[kept],
             errors={launch - first: why for launch, why in self.errors.items() if first <= launch < last},
             paths=self.paths[first:last],

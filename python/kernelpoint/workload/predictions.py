@@ -98,8 +98,7 @@ def predicted(population: Population, log: Log) -> Population:
         part = population.process(number)
         copies = part.copies[0] if part.copies else read_trace_list(str(path)).copies
         identity = part.fingerprint.files
-        contents = None if part.scan is None else part.scan.contents[part.scan.record_ids]
-        parts.append(predict(part.paths, copies, configuration, identity, log, contents=contents, pool=population.pool))
+        parts.append(predict(part.paths, copies, configuration, identity, log, scan=part.scan, pool=population.pool))
     found = Predictions.joined(parts)
     log(
         f"kernelpoint: the fast model predicts {int(found.predicted.sum()):,} of {found.size:,} launches "
