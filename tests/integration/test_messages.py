@@ -1,7 +1,14 @@
 """Mistakes of a user on the command line are one message each."""
 
+import os
+import sys
+from pathlib import Path
+
 import pytest
 from command_line import output_of, refusal_of
+from embedded_host import run_host
+
+BY_MODEL = "policy: kernelpoint\nerror_budget: {relative_error: 0.1}"
 
 
 @pytest.fixture
@@ -58,3 +65,25 @@ def test_a_list_of_traces_is_no_census(refused, tmp_path):
 def test_a_budget_in_per_cent_is_told_how_it_is_written(refused, tmp_path, value, advice):
     (tmp_path / "k.yaml").write_text(f"version: 1\npolicy: random\nerror_budget: {{relative_error: {value}}}\n")
     assert advice in refused("plan", "kernelslist.g", "-o", "a.kpplan", "--config", "k.yaml")
+
+
+def test_a_journal_or_a_plan_in_the_place_of_a_configuration_is_named(bench):
+    bench.had(BY_MODEL)
+    plan = bench.folder / "run.kpplan"
+    made = output_of("plan", bench.list_path, "--policy", "random", "-o", plan)
+    assert plan.exists(), made
+    scripts = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    for file, expected in ((bench.journal, "is a journal, the record of a run"), (plan, f"`plan: {plan.name}`")):
+        done = run_host(bench.list_path, bench.folder, None, "-kernel_sampling", file, environment=scripts)
+        assert done.returncode != 0 and expected in done.stderr, done.stderr
+
+
+def test_a_second_list_in_a_folder_is_told_that_the_journal_belongs_to_another_run(bench):
+    bench.had(BY_MODEL)
+    names = [line for line in bench.list_path.read_text().splitlines() if line.endswith(".traceg")]
+    shorter = bench.folder / "kernelslist.g"
+    for name in set(names):
+        (bench.folder / name).symlink_to(bench.list_path.parent / name)
+    shorter.write_text("\n".join(names[: len(names) // 2]) + "\n")
+    done = run_host(shorter, bench.folder, BY_MODEL)
+    assert done.returncode != 0 and "the journal belongs to another run" in done.stderr, done.stderr

@@ -98,6 +98,8 @@ def read_yaml(path: str | Path, what: str) -> Any:
         raise ConfigError(f"cannot read {what} {path}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ConfigError(f"cannot read {what} {path}: it is not UTF-8 text") from None
+    if text.startswith('{"') and '"type":"run"' in text.partition("\n")[0].replace(" ", ""):
+        raise ConfigError(f"{path} is a journal, the record of a run; {what} is a YAML file such as kernelpoint.yaml")
     try:
         return yaml.load(text, _OnceLoader)
     except (yaml.YAMLError, ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:

@@ -120,6 +120,11 @@ def _opened(
             size = file.tell()
             check_directory(file)
             with zipfile.ZipFile(file) as archive:
+                if "about.npy" in archive.namelist():
+                    raise PlanError(
+                        f"{path}: a plan or a selection, not a pack; a configuration names it: `plan: {path.name}` or "
+                        f"`selection: {path.name}`"
+                    )
                 members = _members(archive, file, size)
                 about = read_about(_all(archive, members, ABOUT, MOST_ABOUT))
                 _check_sizes(about, members)

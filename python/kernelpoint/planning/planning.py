@@ -79,10 +79,13 @@ class Planning:
             return None
 
     def begun(self, path: str | None) -> Plan | None:
-        """The plan that a resumed run began with; None where it is missing, or of another run."""
+        """The plan that a resumed run began with; None where it is missing, unreadable, or of another run."""
         if path is None or not Path(path).exists():
             return None
-        plan = Plan.load(path, self.population.u)
+        try:
+            plan = Plan.load(path, self.population.u)
+        except PlanError:  # of another list; the journal is then refused by what differs
+            return None
         return plan if {**plan.origin, "error_budget": None} == {**self.origin, "error_budget": None} else None
 
     def make(self, log: Log) -> Plan:
