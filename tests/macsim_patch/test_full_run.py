@@ -28,7 +28,7 @@ def opened(launches_in, instruction, tmp_path):
     launches = [{0: [instruction("other", 16 * i) for i in range(count)]} for count in (20, 30, 40)]
     trace_list = launches_in("list", launches)
 
-    def make(pool=None, **more):
+    def make(pool=None, log=lambda line: None, **more):
         values = {"version": 1, "policy": "kernelpoint", "journal": str(tmp_path / "run.kpjournal"), **more}
         host = HostInfo(
             "macsim",
@@ -39,7 +39,7 @@ def opened(launches_in, instruction, tmp_path):
             predictor=(6, 2),
             keeps_l1=True,
         )
-        return open_run(parse_config(values, "test"), host, lambda line: None, pool)
+        return open_run(parse_config(values, "test"), host, log, pool)
 
     return make
 
@@ -69,16 +69,29 @@ def test_a_list_that_is_drawn_whole_keeps_the_simulators_state_and_its_total_is_
 
 def test_workers_simulate_such_a_list_from_replayed_state_with_a_bound(opened, tmp_path):
     session = opened(pool=OneWorker())
-    assert run(session) == [REPLAYED] * 3
     summary = summary_of(session, tmp_path)
-    assert summary.bound_scope == "total error" and summary.relative_half_width > 0.02
+    assert summary.simulated == 3 and summary.bound_scope == "total error" and summary.relative_half_width > 0.02
+    assert set(summary.replay_errors) >= {"cycles", "instructions"}, "pairs measure every counter"
 
 
-def test_a_run_that_workers_began_goes_on_as_it_began(opened, tmp_path):
+def test_the_reason_of_a_full_run_is_said(opened, tmp_path, monkeypatch):
+    said = []
+    opened(log=said.append)
+    assert "a full run takes about" in "".join(said)
+    (tmp_path / "run.kpjournal").unlink()
+    monkeypatch.setattr("kernelpoint.planning.full_plan.LEAST_SECONDS", 0.0)
+    monkeypatch.setattr("kernelpoint.session.full_run.CHEAP_SHARE", 0.0)
+    monkeypatch.setattr("kernelpoint.session.full_run.LEAST_SHARE", 0.0)
+    said.clear()
+    session = opened(log=said.append)
+    assert session.setup.is_full_run
+
+
+def test_a_run_that_workers_began_goes_on_as_it_began(opened):
     session = opened(pool=OneWorker())
-    run(session, [0])
     session.journal.close()
-    assert run(opened(), [1, 2]) == [REPLAYED] * 2
+    again = opened()
+    assert not again.setup.is_full_run and again.loop.validation is not None
 
 
 def test_a_full_run_that_was_killed_goes_on_from_replayed_state_and_says_so(opened, tmp_path):
@@ -104,8 +117,7 @@ def test_a_launch_that_cannot_be_simulated_widens_the_bound(opened, tmp_path):
     assert summary.lost == [1] and (summary.half_width is None or summary.half_width > 0.0)
 
 
-def test_predictions_of_a_list_without_branches_scatter_by_their_phases(opened):
+def test_predictions_of_a_list_without_branches_scatter_by_their_phases(opened, tmp_path):
     """Full runs that differ by 1 to 3 cycles at the first fetch lie 0.4 to 1.1 % apart over three launches of MacSim's own."""
-    session = opened(pool=OneWorker())
-    error = check_without_validation(session.setup).errors["cycles"]
+    error = summary_of(opened(pool=OneWorker()), tmp_path).replay_errors["cycles"]
     assert 0.03 < error.half_width < 0.2

@@ -9,11 +9,12 @@ import pytest
 
 from kernelpoint import _native
 from kernelpoint.config import parse_config
+from kernelpoint.estimation import Engine, SystematicError
 from kernelpoint.fast_model import configuration_for, predict
 from kernelpoint.fast_model.predictions import OF_TOTAL, SPREAD
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import prepare
-from kernelpoint.session.validation import check_without_validation, needs_validation
+from kernelpoint.session.validation import ReplayCheck, Validation, check_without_validation, needs_validation
 from kernelpoint.session.verdict import OF_MEAN
 from kernelpoint.traces import ArtefactCache
 from kernelpoint.workload.host_info import HostInfo
@@ -112,8 +113,9 @@ def test_an_error_of_the_progress_ends_the_predictions(paths):
 
 
 @pytest.fixture
-def setup(paths):
-    """A run over the list, prepared for MacSim as it describes itself."""
+def setup(paths, monkeypatch):
+    """A sampled run over the list, prepared for MacSim as it describes itself."""
+    monkeypatch.setattr("kernelpoint.planning.full_plan.LEAST_SECONDS", 0.0)
 
     def make(**more):
         config = parse_config({"version": 1, "policy": "kernelpoint", **more}, "test")
@@ -126,16 +128,27 @@ def setup(paths):
     return make
 
 
-def test_the_replay_error_of_cycles_is_that_between_courses_instead_of_validations(setup):
-    run = setup()
-    check = check_without_validation(run)
-    assert not needs_validation(run)
-    assert check.reason == "" and check.assumption and set(check.errors) == {"cycles"}
+@pytest.fixture
+def scatter(setup):
+    """The replay error of cycles where all pairs agree; more: keys of the configuration."""
+
+    def of(**more):
+        run = setup(**more)
+        validation = Validation(run, run.frame, Engine(run.frame.design, run.budget), list)
+        agreeing = ReplayCheck({"cycles": SystematicError(0.0, 0.0)}, validations=6)
+        return validation._with_trajectories(agreeing)
+
+    return of
+
+
+def test_a_bound_has_the_distance_of_one_full_run_from_the_mean_beside_the_error_of_pairs(setup, scatter):
+    run, check = setup(), scatter()
+    assert needs_validation(run) and check.assumption
     assert check.errors["cycles"].error == 0.0 and 0.0 < check.errors["cycles"].half_width < 0.5
 
 
-def test_the_mean_of_all_full_runs_has_a_narrower_bound_than_one_of_them(setup):
-    one, mean = (check_without_validation(setup(replay={"total": total})) for total in ("run", "mean"))
+def test_the_mean_of_all_full_runs_has_a_narrower_bound_than_one_of_them(scatter):
+    one, mean = (scatter(replay={"total": total}) for total in ("run", "mean"))
     assert mean.assumption == OF_MEAN != one.assumption
     assert 0.0 < mean.errors["cycles"].half_width < 0.4 * one.errors["cycles"].half_width
 

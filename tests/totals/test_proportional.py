@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, passes
+from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, SystematicError, passes
 from kernelpoint.planning.plan import Plan
 from kernelpoint.totals.proportional import proportional_total, with_proportional
 
@@ -53,7 +53,7 @@ GROUPS = np.repeat(np.arange(20), 10)
 RARE = (GROUPS % 7 == 0).astype(float)
 
 
-def estimates_of(counters, predictions, seed=1):
+def estimates_of(counters, predictions, seed=1, replay=None):
     """Estimates of a sample of 200 launches of 20 kernels whose cycles are met at 1 %; `counters` beside cycles."""
     rng = np.random.default_rng(seed)
     predictions = {"cycles": 1000.0 + 100.0 * GROUPS, **predictions}
@@ -61,6 +61,7 @@ def estimates_of(counters, predictions, seed=1):
     design = AssistedDesign(predictions, GROUPS, rng.random(200))
     engine = Engine(design, ErrorBudget(0.01))
     *_, look = passes(engine, tuple(counters), np.stack(list(counters.values()), axis=1))
+    engine.set_systematic_errors(replay or {})
     return with_proportional(look, engine, Plan(design, {}), {"cycles"}).estimates, engine.drawn()
 
 
@@ -72,16 +73,13 @@ def test_a_rare_counter_that_is_predicted_has_a_total():
     assert 0.05 < total.relative_half_width < 0.25
 
 
-def test_misses_that_replay_gets_wrong_are_the_models():
-    simulated, predicted = 3.0 + RARE, 1.0 + 0.0 * RARE
-    total = estimates_of({"l1_misses": simulated}, {"l1_lookup_misses": predicted})[0]["l1_misses"]
-    assert total.estimate == 200.0
-    assert total.relative_half_width == pytest.approx(0.196, abs=1e-3)
-    assert math.isnan(total.simulated), "what launches from replayed state count is no part of it"
-
-
-def test_a_counter_of_cycles_is_as_uncertain_as_they_are():
-    estimates, _ = estimates_of({"dram_channel0_dbus_idle": 6000.0 + 600.0 * GROUPS}, {})
-    cycles, idle = estimates["cycles"], estimates["dram_channel0_dbus_idle"]
-    assert idle.contains(float((6000.0 + 600.0 * GROUPS).sum()))
-    assert cycles.relative_half_width <= idle.relative_half_width < 0.02
+def test_a_counter_in_proportion_has_the_measured_error_of_replay():
+    counters, predictions = {"icache_misses": 3.0 + RARE}, {"fetch_misses": 1.0 + 0.0 * RARE}
+    error = SystematicError(0.04, 0.03)
+    plain, wider = (
+        estimates_of(counters, predictions, replay=replay)[0]["icache_misses"]
+        for replay in ({}, {"icache_misses": error})
+    )
+    assert wider.estimate == plain.estimate
+    expected = 0.04 + math.hypot(plain.relative_half_width, 0.03)
+    assert wider.relative_half_width == pytest.approx(expected, rel=1e-6)

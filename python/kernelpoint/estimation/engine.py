@@ -177,6 +177,11 @@ class Engine:
         known = None if x is None else np.asarray(x, dtype=float)[units]
         return ranges_of(self._lacking, self.results.of(units), np.asarray(frame.strata)[units], known, own)
 
+    @property
+    def systematic_errors(self) -> Mapping[str, SystematicError]:
+        """Errors that all results share, by counter, as they were set."""
+        return self._systematic.by_counter
+
     def set_systematic_errors(self, errors: Mapping[str, SystematicError]) -> None:
         """Errors that all results share (replay), by counter, from the next look on; they replace those set before."""
         self._systematic.by_counter = dict(errors)

@@ -18,7 +18,6 @@ from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import Profile
 from kernelpoint.progress import Log
-from kernelpoint.simulators import simulator_of
 from kernelpoint.workload import Available, Need, Population, complete, why_unassisted
 
 
@@ -190,7 +189,7 @@ def _validation_launches(
 
     A run whose validation launches disagree makes more; they are not counted here.
     """
-    replayed = bool(workload.paths) and simulator_of(workload.paths).has_validation_launches
+    replayed = bool(workload.paths)
     full_run = len(engine.wanted()) == workload.size
     if bound == "none" or full_run or not replayed or workload.size < shortest_list(config.replay):
         return np.zeros(0, np.int64)

@@ -17,8 +17,9 @@ try:
     from kernelpoint.config import Config, load_config
     from kernelpoint.journal import JournalWriter, RunRecord
     from kernelpoint.pool import Pool
+    from kernelpoint.session.full_run import in_full
     from kernelpoint.session.session import Session
-    from kernelpoint.session.setup import drawn_whole, prepare
+    from kernelpoint.session.setup import may_run_in_full, prepare
     from kernelpoint.session.worker_protocol import JOURNAL_ENV, TIME_ENV, WORKER_PIPES_ENV
     from kernelpoint.workload.host_info import HostInfo
 except ModuleNotFoundError as error:  # the simulator runs in a Python of its own
@@ -83,9 +84,8 @@ def open_run(
         first = journal.records[0] if journal.records else None
         begun_with = first.plan if isinstance(first, RunRecord) else None
         setup = replace(prepare(config, host, log, begun_with, pool), command=tuple(command))
-        whole = pool is None and not setup.policy.projects(config) and config.replay.total == "run"
         hashes = first.hashes if isinstance(first, RunRecord) else None
-        if whole and (full := drawn_whole(setup.frame, setup.budget, hashes)):
+        if pool is None and may_run_in_full(config, setup.policy) and (full := in_full(setup, hashes, log)):
             setup = replace(setup, frame=full, estimate="mean", is_full_run=True)
         session = Session(setup, journal, log)
         session.saved.begun = begun

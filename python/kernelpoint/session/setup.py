@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,11 @@ from kernelpoint import __version__
 from kernelpoint.admission import Finding, Listed, admit, check_kinds, findings_of, kinds, withdrawing
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError
-from kernelpoint.estimation import Design, Engine, ErrorBudget, Method
+from kernelpoint.estimation import ErrorBudget, Method
 from kernelpoint.fast_model.configuration import architecture_of
-from kernelpoint.fast_model.predictions import OF_TOTAL
 from kernelpoint.journal import HostRecord, RunRecord
-from kernelpoint.planning.frame import SamplingFrame, hash_design, strata_record
+from kernelpoint.planning.frame import SamplingFrame, strata_record
+from kernelpoint.planning.full_plan import full_plan
 from kernelpoint.planning.planning import plan_for
 from kernelpoint.planning.range_targets import check_range_targets
 from kernelpoint.planning.selecting import selected
@@ -152,6 +151,8 @@ def _frame(
     else:
         population, drawn = population_for(config, host, log, pool), None
     check_architectures(host, population.paths)
+    if drawn is None and pool is None and begun_with is None and may_run_in_full(config, policy):
+        drawn = full_plan(config, policy, host, population, log)
     if drawn is not None:
         return SamplingFrame.of(population, drawn, None)
     return SamplingFrame.of(population, *plan_for(config, policy, population, log, begun_with))
@@ -226,31 +227,6 @@ def budget_of(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudg
     return replace(policy.budget_for(config, wanted.counter), further=wanted.further)
 
 
-# ---- sampled runs whose first pass draws every launch: they are full runs -------------------------------------------
-
-
-def drawn_whole(
-    frame: SamplingFrame | None, budget: ErrorBudget, begun_with: Mapping[str, str | None] | None
-) -> SamplingFrame | None:
-    """The frame of a full run over the same launches, where the first pass would draw every launch anyway; else None.
-
-    Each launch then begins with the state that the one before it left, and nothing is estimated: the total is that of the full
-    run to the last cycle. Replayed states would only add an error. Only for simulators with a model of trajectories: there
-    that error is the largest.
-
-    Args:
-        begun_with: hashes of the journal that the run goes on with, if any: the run stays what it began as.
-    """
-    if frame is None or OF_TOTAL not in frame.design.computed:
-        return None
-    design = Design.take_all(frame.design.u)
-    hashes = {**frame.hashes, "design": hash_design(design)}
-    is_whole = _draws_all(frame, budget) if begun_with is None else begun_with.get("design") == hashes["design"]
-    return replace(frame, plan=replace(frame.plan, design=design), hashes=hashes) if is_whole else None
-
-
-def _draws_all(frame: SamplingFrame, budget: ErrorBudget) -> bool:
-    """True if the first pass draws every launch, and all traces can be read."""
-    if frame.plan.broken or frame.population.listed is not None:
-        return False
-    return len(Engine(frame.design, budget).wanted()) == frame.population.size
+def may_run_in_full(config: Config, policy: type[Policy]) -> bool:
+    """True if a full run states what the sampled run would."""
+    return not policy.projects(config) and config.replay.total == "run" and config.replay.state == "real"

@@ -8,6 +8,7 @@ the pass that showed it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -62,6 +63,9 @@ OF_TRAJECTORIES = (
 )
 OF_DEEPEST = f"the simulator restores the state that launches more than {DEEPEST} before one leave"
 MOST_EXTENSIONS = 2
+# Model: times as many validation launches where predictors learn: most pairs agree to the last cycle, and a wrong state of a
+# predictor shows in one of six
+OF_TRAJECTORIES_MORE = 6
 MOST_GROWTH = 4  # times as many: one or two validation launches say little of how many are needed
 
 
@@ -70,7 +74,7 @@ MOST_GROWTH = 4  # times as many: one or two validation launches say little of h
 
 def needs_validation(setup: Setup) -> bool:
     """True if the run makes validation launches: it states a bound, skips launches, and can replay them."""
-    return _states_a_bound_on_some(setup) and not has_trajectories(setup) and not why_not_checked(setup)
+    return setup.budget.bound != "none" and not setup.is_full_run and not why_not_checked(setup)
 
 
 def why_not_checked(setup: Setup) -> str:
@@ -105,10 +109,6 @@ def has_trajectories(setup: Setup) -> bool:
     return OF_TOTAL in known and setup.budget.counter == "cycles"
 
 
-def _states_a_bound_on_some(setup: Setup) -> bool:
-    return setup.budget.bound != "none" and not setup.is_full_run
-
-
 # ---- the orders -----------------------------------------------------------------------------------------------------
 
 
@@ -136,6 +136,8 @@ class Validation(Orders):
         self._setup, self._frame, self._then = setup, frame, then
         replay, budget = setup.config.replay, setup.budget
         first = first_number(replay, min(budget.targets.values()), budget.confidence)
+        if replay.validation == "auto" and has_trajectories(setup):
+            first = min(OF_TRAJECTORIES_MORE * first, MOST_VALIDATED)
         most, least = MOST_VALIDATED if replay.validation == "auto" else first, DEEPEST if setup.host.restores else 1
         self.chains = choose(setup.config.seed, frame.design, engine, most, least)
         self.count = min(first, len(self.chains))
@@ -267,7 +269,23 @@ class Validation(Orders):
         }
         chances = {chain.launches[-1]: chain.chance for chain in self.chains}
         found = check_of(sample, kept, chances, cycles, self._setup.budget.confidence)
+        if found.errors and has_trajectories(self._setup):
+            return self._with_trajectories(found)
         return replace(found, assumption=OF_DEEPEST) if found.errors and self._setup.host.restores else found
+
+    def _with_trajectories(self, found: ReplayCheck) -> ReplayCheck:
+        """The check with the distance of one full run from the mean of all, which pairs do not show."""
+        predictions, model = self._frame.design.computed, simulator_of(self._frame.population.paths).cores
+        assert model is not None, "a model of the cores made these predictions"
+        budget, of_mean = self._setup.budget, self._setup.config.replay.total == "mean"
+        scatter = trajectory_error(
+            predictions["cycles"], predictions[OF_TOTAL], model.replications, budget.confidence, of_mean
+        )
+        of_pairs = found.errors["cycles"]
+        cycles = SystematicError(of_pairs.error, math.hypot(of_pairs.half_width, scatter.half_width))
+        return replace(
+            found, errors={**found.errors, "cycles": cycles}, assumption=OF_MEAN if of_mean else OF_TRAJECTORIES
+        )
 
     def further(self, sample: Sample, pass_index: int) -> FurtherValidationsRecord | None:
         """As many more as should leave the sample enough of the error budget; None where these do, or no more may follow."""
@@ -353,15 +371,5 @@ def check_of(
 
 
 def check_without_validation(setup: Setup) -> ReplayCheck:
-    """The known part of the replay error in a run without validation launches."""
-    reason = why_not_checked(setup)
-    if reason or not has_trajectories(setup) or not _states_a_bound_on_some(setup):
-        return ReplayCheck(reason=reason)
-    assert setup.frame is not None, "has_trajectories says that there is one"
-    predictions, model = setup.frame.design.computed, simulator_of(setup.frame.population.paths).cores
-    assert model is not None, "a model of the cores made these predictions"
-    of_mean = setup.config.replay.total == "mean"
-    error = trajectory_error(
-        predictions["cycles"], predictions[OF_TOTAL], model.replications, setup.budget.confidence, of_mean
-    )
-    return ReplayCheck({"cycles": error}, assumption=OF_MEAN if of_mean else OF_TRAJECTORIES)
+    """Nothing is known of the replay error in a run without validation launches; its reason."""
+    return ReplayCheck(reason=why_not_checked(setup))

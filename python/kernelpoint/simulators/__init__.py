@@ -101,7 +101,6 @@ class Simulator:
         tracer: None where it has none.
         checks: of admission, for what it stops at or passes over.
         profile_formats: of its output and its tracer's census.
-        has_validation_launches: True if a launch before the sampled one shows what replay misses.
         cores: None where the fast model stands for them.
         convert: writes traces of another simulator in its layout (source, output, level of compression, progress); lines for
             the user.
@@ -112,7 +111,6 @@ class Simulator:
             cycles without the constant latency.
         in_proportion: predicted counter -> its counters that are in proportion to it, kernel by kernel.
         not_restored: relative standard deviation of totals of such counters for what replay does not restore, by either name.
-        own_totals: the same of totals that are sums of the predictions, by the predicted counter.
     """
 
     name: str
@@ -123,7 +121,6 @@ class Simulator:
     tracer: Tracer | None = None
     checks: tuple[Any, ...] = ()
     profile_formats: tuple[Any, ...] = ()
-    has_validation_launches: bool = True
     cores: CoreModel | None = None
     convert: Callable[[Path, Path, int, ConversionProgress], list[str]] | None = None
     launch_latency: Callable[[Options], int] = lambda options: 0
@@ -133,7 +130,6 @@ class Simulator:
     in_its_terms: Callable[[Counters, Options, np.ndarray], dict[str, np.ndarray]] = lambda *of: {}
     in_proportion: Mapping[str, str] = field(default_factory=dict)
     not_restored: Mapping[str, float] = field(default_factory=dict)
-    own_totals: Mapping[str, float] = field(default_factory=dict)
 
 
 DEFAULT = "accelsim"  # the simulator whose traces and costs stand for those of an unknown one

@@ -8,19 +8,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from kernelpoint.estimation import Engine, Look, constants
+from kernelpoint.estimation import Engine, Look, SystematicError, constants
 from kernelpoint.estimation.quantiles import two_sided
 from kernelpoint.planning.plan import Plan
 from kernelpoint.simulators import simulators
 
 # The tables of all simulators. EVENTS: counter -> predicted counter that it is in proportion to, kernel by kernel. REPLAY:
-# relative standard deviations of totals for what replay does not restore. PREDICTED: those of totals that are sums of the
-# predictions.
+# relative standard deviations of totals for what replay does not restore.
 EVENTS = {
     counter: event for one in simulators() for event, named in one.in_proportion.items() for counter in named.split()
 }
 REPLAY = {name: error for one in simulators() for name, error in one.not_restored.items()}
-PREDICTED = {event: error for one in simulators() for event, error in one.own_totals.items()}
 # Model: the same of totals of counters that are predicted themselves. In one simulator the model counts 1,261 of 1,262 launches
 # right in the L1, and 1,220 in the L2; the others are not like any that was drawn.
 OF_ITSELF = 0.05
@@ -33,11 +31,11 @@ WEAK = 0.25  # of an estimate; a wider half-width says little of a counter
 def with_proportional(look: Look, engine: Engine, plan: Plan, stay: Iterable[str]) -> Look:
     """A look in which counters of EVENTS have `proportional_total` where its half-width is the smaller one.
 
-    So have counters that are predicted themselves where the look knows little of them. Counters of PREDICTED have the sum of
-    their predictions; what was simulated of them is no part of it (nan).
+    So have counters that are predicted themselves where the look knows little of them.
 
     Args:
-        engine: with the results; stay: counters whose estimates stay, such as those that the traces tell.
+        engine: with the results, and their measured errors of replay, which the ratios have too; stay: counters whose estimates
+            stay, such as those that the traces tell.
     """
     groups, units = np.asarray(plan.design.labels), engine.results.units
     predictions = plan.design.computed
@@ -54,15 +52,12 @@ def with_proportional(look: Look, engine: Engine, plan: Plan, stay: Iterable[str
         of_cycles, z = event == "cycles", two_sided(1.0 - old.confidence, math.inf)
         x = engine.predict(range(len(groups)))[:, engine.counters.index(event)] if of_cycles else predictions[event]
         values, others = results[drawn, column], float(results[~drawn, column].sum())
-        if event in PREDICTED:
-            total = float(x[free].sum()) + others
-            if total > 0.0:
-                estimates[name] = old.moved(total, z * PREDICTED[event] * total, simulated=math.nan)
-            continue
         total, half = proportional_total(values, x[at], groups[at], x[free], groups[free], old.confidence)
         total += others
         off = look.estimates["cycles"].relative_half_width if of_cycles else 0.0
-        half = math.hypot(half, z * _not_restored(name, event) * total, off * total)
+        measured = engine.systematic_errors.get(name, SystematicError(0.0, 0.0))
+        half = math.hypot(half, z * _not_restored(name, event) * total, off * total, measured.half_width * total)
+        half += abs(measured.error) * total
         if half < math.inf and not half >= old.half_width:
             estimates[name] = old.moved(total, half)
     return replace(look, estimates=estimates)

@@ -21,8 +21,6 @@ SIMULATOR = Simulator(
     costs=Costs("instructions", instruction=1e-5),
     tracer=TRACER,
     profile_formats=(MacSimOutput, MacSimCensus),
-    # Branch predictors learn during the whole run, so the launches before a sampled one do not show what replay misses.
-    has_validation_launches=False,
     cores=CoreModel(_native.macsim.CORE_MODEL_VERSION, _native.macsim.REPLICATIONS, predict_cores),
     convert=lambda source, output, level, progress: convert_to_macsim(
         source, output, level, progress=progress
@@ -38,8 +36,4 @@ SIMULATOR = Simulator(
     },
     # Model: CTAs that waited for room ran on other cores, whose L1s hold other lines; simpletorch +3 to +8 %.
     not_restored=dict.fromkeys(("fetch_misses", "requests", "requests_beyond_l1"), 0.05),
-    # Model: launches from replayed state have up to 2.5 times the L1 misses of the full run, and few launches have most of the
-    # misses of the last level. On simpletorch and two stretches of simpleopacus the model is off by -1 to +4 % (L1) and -10 to
-    # +21 % (misses of the last level).
-    own_totals={"l1_lookup_misses": 0.1, "last_level_misses": 0.125},
 )
