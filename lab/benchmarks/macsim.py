@@ -2,9 +2,9 @@
 
     python lab/benchmarks/macsim.py OUT LIST=kernel_config.txt... --program NAME=macsim... --design NAME=params.in...
 
-Each run has a folder in OUT, and is not made again where it is there. A row for each list, design, program, budget and seed. The
-first program makes the full runs; further ones may restore state wrongly on purpose. The speedup in cycles is by all cycles that
-the process simulated, between launches and for validation too; processor time includes planning.
+Each run has a folder in OUT, and is not made again where it is there. A row for each list, design, program, budget and seed.
+The first program makes the full runs; further ones may restore state wrongly on purpose. The speedup in cycles is by all cycles
+that the process simulated, between launches and for validation too; processor time includes planning.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from typing import Any
 from kernelpoint.journal import load_run
 
 QUIET = ("--debug_print_trace=0", "--debug_trace_read=0")
-HEAD = "| List | Design | Program | Budget | Seed | Simulated | Error | Half-width | Inside | Verdict | Cycles | Seconds |"
+HEAD = (
+    "| List | Design | Program | Budget | Seed | Simulated | Error | Half-width | Inside | Verdict | Cycles | Seconds |"
+)
 
 
 def run(folder: Path, program: Path, params: Path, trace_list: Path, settings: str) -> dict[str, Any]:
