@@ -83,3 +83,8 @@ def test_a_counter_in_proportion_has_the_measured_error_of_replay():
     assert wider.estimate == plain.estimate
     expected = 0.04 + math.hypot(plain.relative_half_width, 0.03)
     assert wider.relative_half_width == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_counter_that_replay_does_not_restore_has_no_bound():
+    total = estimates_of({"l1_misses": 3.0 + RARE}, {"l1_lookup_misses": 1.0 + RARE})[0]["l1_misses"]
+    assert math.isfinite(total.estimate) and math.isinf(total.half_width)

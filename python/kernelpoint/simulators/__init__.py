@@ -110,7 +110,8 @@ class Simulator:
         in_its_terms: its counters that are other sums of the fast model's or need its options, by predictions, options, and
             cycles without the constant latency.
         in_proportion: predicted counter -> its counters that are in proportion to it, kernel by kernel.
-        not_restored: relative standard deviation of totals of such counters for what replay does not restore, by either name.
+        not_restored: relative standard deviation of totals of such counters for what replay does not restore, by either name;
+            inf: no bound is stated.
     """
 
     name: str

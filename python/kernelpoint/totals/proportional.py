@@ -14,7 +14,7 @@ from kernelpoint.planning.plan import Plan
 from kernelpoint.simulators import simulators
 
 # The tables of all simulators. EVENTS: counter -> predicted counter that it is in proportion to, kernel by kernel. REPLAY:
-# relative standard deviations of totals for what replay does not restore.
+# relative standard deviations of totals for what replay does not restore; inf: no bound is stated.
 EVENTS = {
     counter: event for one in simulators() for event, named in one.in_proportion.items() for counter in named.split()
 }
@@ -48,6 +48,9 @@ def with_proportional(look: Look, engine: Engine, plan: Plan, stay: Iterable[str
         old, event = estimates[name], EVENTS.get(name, name)
         knows_little = name in EVENTS or not old.relative_half_width <= WEAK
         if name in {*stay, "cycles"} or event not in predictions or not knows_little:
+            continue
+        if math.isinf(_not_restored(name, event)):
+            estimates[name] = old.moved(old.estimate, math.inf)
             continue
         of_cycles, z = event == "cycles", two_sided(1.0 - old.confidence, math.inf)
         x = engine.predict(range(len(groups)))[:, engine.counters.index(event)] if of_cycles else predictions[event]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from kernelpoint import _native
 from kernelpoint.simulators import CoreModel, Costs, Simulator, whole
 from kernelpoint.simulators.macsim.census import MacSimCensus
@@ -29,11 +31,12 @@ SIMULATOR = Simulator(
     in_proportion={
         "l1_lookups": "l1_accesses",
         "l1_lookup_misses": "l1_misses",
-        "fetch_misses": "icache_misses",
         "requests": "memory_requests",
+        "fetch_misses": "icache_misses",
         "requests_beyond_l1": "l2_accesses l2_misses llc_accesses",
         "last_level_misses": "llc_misses dram_requests",
     },
     # Model: CTAs that waited for room ran on other cores, whose L1s hold other lines; simpletorch +3 to +8 %.
-    not_restored=dict.fromkeys(("fetch_misses", "requests", "requests_beyond_l1"), 0.05),
+    # What the L1s themselves miss is not bounded: of an iterative solver the sample had 1,296 +- 7 for 1,514.
+    not_restored={"fetch_misses": 0.05, "requests_beyond_l1": 0.05, "l1_lookup_misses": math.inf, "requests": math.inf},
 )
