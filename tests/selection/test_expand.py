@@ -10,8 +10,9 @@ from trace_writer import cta, small_trace
 
 import kernelpoint as kp
 from kernelpoint.cli import command
-from kernelpoint.errors import AdmissionError, ConfigError
+from kernelpoint.errors import AdmissionError, ConfigError, TraceError
 from kernelpoint.profiles import Launches, ProfileBuilder
+from kernelpoint.selection import Selection
 from kernelpoint.selection.replays import repetition
 from kernelpoint.traces import launch_paths, read_trace_list
 
@@ -199,3 +200,33 @@ def test_a_decode_loop_is_sampled_inside_its_bound_on_the_embedded_host(decode, 
         drawn = kp.simulate(tmp_path / "program", f"{seed}.kpjournal", "rtx", seed=seed, error_budget=budget).ended()
         assert abs(drawn.estimate - full.estimate) <= drawn.half_width, (seed, drawn.estimate, full.estimate)
         assert drawn.met and drawn.simulated < full.launches / 5
+
+
+def test_a_selection_of_a_program_with_graphs_traces_nodes_and_estimates_all_launches(decode, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"kernel-{n}-ctx_0x1.trace.xz, _Z{len(name)}{name}Pf, {GRID[name]}, 1, 1, {GRID[name]}, 64, 1, 1, 64, 0,0"
+            for n, name in enumerate(["load"] * EAGER + NODES, 1)]  # fmt: skip
+    head = (
+        "kernel id, kernel mangled name, grid_dimX, grid_dimY, grid_dimZ, #blocks, block_dimX, block_dimY, block_dimZ, "
+    )
+    (tmp_path / "stats_ctx_0x1").write_text(
+        head + "#threads, total_insts, total_reported_insts\n" + "\n".join(rows) + "\n"
+    )
+    sqlite_profile(tmp_path / "p.sqlite", program())
+    words = ["stats_ctx_0x1", "--profile", "p.sqlite", "-o", "drawn", "--relative-error", "0.05"]
+    command("select")(args=words, standalone_mode=False)
+    selection = Selection.load(tmp_path / "drawn" / "selection.kpselect")
+    assert selection.census.size == len(EXPECTED) and selection.numbers.max() <= EAGER + len(NODES)
+    assert (selection.census.numbers - 1).tolist() == EXPECTED
+    assert "kernelpoint expand" in (tmp_path / "drawn" / "trace.sh").read_text()
+    traced = tmp_path / "traced"
+    traced.mkdir()
+    for number in selection.numbers.tolist():
+        (traced / f"kernel-{number}.traceg").symlink_to(decode / f"kernel-{number}.traceg")
+    (traced / "kernelslist.g").write_text("".join(f"kernel-{n}.traceg\n" for n in selection.numbers.tolist()))
+    run(traced, "--selection", "drawn/selection.kpselect", "-o", "program")
+    keys = {"selection": "drawn/selection.kpselect", "error_budget": {"relative_error": 0.05}}
+    drawn = kp.simulate("program", "drawn.kpjournal", "rtx", log=print, **keys).ended()
+    assert drawn.launches == len(EXPECTED)
+    with pytest.raises(TraceError, match=r"kernelpoint expand LIST --selection"):
+        kp.simulate("traced", "other.kpjournal", "rtx", **keys)

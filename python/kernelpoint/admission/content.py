@@ -56,8 +56,10 @@ class Listed:
 
     @cached_property
     def launches(self) -> dict[str, int]:
-        """The launches of each trace."""
-        return dict(Counter(self.paths))
+        """The launches of each trace; those that were not traced have none."""
+        counts = Counter(self.paths)
+        counts.pop("", None)
+        return dict(counts)
 
     @cached_property
     def numbers(self) -> np.ndarray:

@@ -12,9 +12,10 @@ from kernelpoint.admission import admit, admitted_profile, check_kinds, kinds
 from kernelpoint.cli.console import Console
 from kernelpoint.errors import ConfigError
 from kernelpoint.profiles import Profile, kinds_of
+from kernelpoint.selection import Selection
 from kernelpoint.selection.expand import write_repeated
 from kernelpoint.selection.replays import repetition
-from kernelpoint.traces import launch_paths
+from kernelpoint.traces import launch_paths, read_trace_list
 from kernelpoint.workload.population import launches_of_traces
 
 
@@ -22,16 +23,19 @@ def expand(
     traces: Annotated[
         Path, typer.Argument(help="The list in which each node of a graph was traced once, or its folder.")
     ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="A list beside the other (NAME.g), or a folder, which gets links.")
+    ],
     profile: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             help="A profile of the program with the kernels of its graphs: nsys with --cuda-graph-trace=node, the PyTorch "
             "profiler, rocprof."
         ),
-    ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="A list beside the other (NAME.g), or a folder, which gets links.")
-    ],
+    ] = None,
+    selection: Annotated[
+        Path | None, typer.Option(help="In place of a profile: the selection (.kpselect) whose launches were traced.")
+    ] = None,
     process: Annotated[
         int | None, typer.Option(help="The process of the profile whose launches the list has, where it has several.")
     ] = None,
@@ -53,6 +57,11 @@ def expand(
     """
     console = Console(stderr=True)
     check_kinds(accept or (), kinds(), "--accept")
+    if (profile is None) == (selection is None):
+        raise ConfigError("--profile: give a profile of the program, or --selection with the selection that was traced")
+    if profile is None:
+        _expand_selection(traces, Selection.load(Path(selection or "")), output)
+        return
     found = admitted_profile(profile, accept or (), console.print, device, "")
     program = _of_one_process(found, process, alike, console)
     launches = launches_of_traces(tuple(launch_paths(str(traces))))
@@ -64,6 +73,19 @@ def expand(
     path = write_repeated(traces, traced, output)
     Console(soft_wrap=True, highlight=False).print(
         f"{path}: {len(traced):,} launches of {len(np.unique(traced)):,} traces, {repeated.replays:,} replays of graphs"
+    )
+
+
+def _expand_selection(traces: Path, selection: Selection, output: Path) -> None:
+    """Write the launches of a selection whose traces are in a list."""
+    listed = read_trace_list(str(traces)).numbers
+    order = np.argsort(listed, kind="stable")
+    numbers = selection.census.numbers
+    place = np.minimum(np.searchsorted(listed[order], numbers), len(listed) - 1)
+    rows = np.where(listed[order][place] == numbers, order[place], -1)
+    path = write_repeated(traces, rows[rows >= 0], output)
+    Console(soft_wrap=True, highlight=False).print(
+        f"{path}: {int((rows >= 0).sum()):,} launches of {len(listed):,} traces"
     )
 
 

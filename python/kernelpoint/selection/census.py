@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kernelpoint.admission import admitted_profile, admitted_rows
+import numpy as np
+
+from kernelpoint.admission import admit, admitted_profile, admitted_rows, in_graphs
 from kernelpoint.errors import ConfigError, ProfileError
 from kernelpoint.profiles import Profile
 from kernelpoint.profiles.format import NOT_THIS, beginning_of
 from kernelpoint.progress import Log
+from kernelpoint.selection.replays import repetition, traced_once
 from kernelpoint.simulators import DEFAULT, Tracer, simulators
 
 _LISTED = re.compile(r"(kernel-\d+\.trace|Memcpy[HD]to)")  # a line of a kernelslist.g
@@ -24,6 +27,8 @@ class Census:
     Attributes:
         launches: names and shapes of each; times where a profile gave them.
         simulator: whose tracer's numbers launches have.
+        repeated: int64 [N], the tracer's number of each launch, of graphs that of its node; None: each launch
+            has a number of its own.
 
     >>> from kernelpoint.profiles.builder import ProfileBuilder
     >>> builder = ProfileBuilder("example")
@@ -34,6 +39,7 @@ class Census:
 
     launches: Profile
     simulator: str
+    repeated: np.ndarray | None = None
 
     @property
     def size(self) -> int:
@@ -50,6 +56,11 @@ class Census:
         """The tracer's number of launch 0."""
         return self.tracer.first
 
+    @property
+    def numbers(self) -> np.ndarray:
+        """int64 [N]: the tracer's number of each launch."""
+        return np.arange(self.size) + self.first if self.repeated is None else self.repeated
+
     def with_times_of(self, profile: Profile, log: Log, accepted: Collection[str] = ()) -> Census:
         """The census with the times and counters of a profile, matched along sequences of name, grid and block.
 
@@ -57,6 +68,15 @@ class Census:
             ProfileError: it is of another program; see admission.admitted_rows.
         """
         ours = self.launches
+        if in_graphs(profile).any():
+            found = repetition(profile, ours.launches)
+            admit(found.findings(profile.source), accepted, log, "")
+            rows = np.flatnonzero(found.traced >= 0)
+            traced = found.traced[rows]
+            log(
+                f"{len(rows):,} launches of the program, in {found.replays:,} replays of graphs; {ours.size:,} to trace"
+            )
+            return Census(profile.take(rows).with_launches_of(ours.take(traced)), self.simulator, traced + self.first)
         rows = admitted_rows(profile, ours.launches, accepted, log)
         return Census(profile.take(rows).with_launches_of(ours), self.simulator)
 
@@ -111,4 +131,8 @@ def read_census(path: Path, tracer: str | None, log: Log, accepted: Collection[s
             f"{path}: a profile stands for the census: launches get the tracer's numbers in the profile's order, which may "
             "differ from the tracer's own; a run refuses traces of other launches"
         )
-    return Census(profile, found or tracer or DEFAULT)
+    census = Census(profile, found or tracer or DEFAULT)
+    if found is not None or not in_graphs(profile).any():
+        return census
+    once = profile.take(traced_once(profile))
+    return replace(census, launches=once).with_times_of(profile, log, accepted)

@@ -37,6 +37,8 @@ def listed_launches(selection: Selection, path: str) -> tuple[np.ndarray, tuple[
     """
     listed = read_trace_list(path)
     census = selection.census
+    if census.repeated is not None:
+        return _repeated(selection, path)
     launches = listed.numbers - census.first
     for row in np.flatnonzero((listed.numbers < 0) | (launches < 0) | (launches >= census.size))[:1].tolist():
         raise TraceError(
@@ -54,6 +56,20 @@ def listed_launches(selection: Selection, path: str) -> tuple[np.ndarray, tuple[
             "list has to be in the order of the program"
         )
     for launch, trace in zip(launches.tolist(), listed.paths, strict=True):
+        _check(selection, launch, trace)
+    return launches, listed.paths
+
+
+def _repeated(selection: Selection, path: str) -> tuple[np.ndarray, tuple[str, ...]]:
+    """As listed_launches, for a program with graphs: the list names the trace of a node as often as it ran."""
+    listed, numbers = read_trace_list(path), selection.census.numbers
+    launches = np.flatnonzero(np.isin(numbers, listed.numbers))
+    if not np.array_equal(numbers[launches], listed.numbers):
+        raise TraceError(
+            f"{path}: {len(listed.paths):,} launches; the program runs these traces {len(launches):,} times, in its own order: "
+            "write its list with `kernelpoint expand LIST --selection FILE`"
+        )
+    for trace, launch in dict(zip(listed.paths, launches.tolist(), strict=True)).items():
         _check(selection, launch, trace)
     return launches, listed.paths
 
@@ -80,7 +96,7 @@ def check_drawn(selection: Selection, drawn: np.ndarray, listed: np.ndarray, pat
     """
     lacking = np.setdiff1d(drawn, listed)
     if len(lacking):
-        numbers = ", ".join(str(n + selection.census.first) for n in lacking[:SHOWN].tolist())
+        numbers = ", ".join(str(n) for n in selection.census.numbers[lacking[:SHOWN]].tolist())
         more = f" and {len(lacking) - SHOWN:,} more" if len(lacking) > SHOWN else ""
         raise TraceError(
             f"{path}: {len(lacking):,} launches of the first pass have no trace: the tracer's numbers {numbers}{more}; trace "

@@ -27,6 +27,11 @@ _JOIN = """kernelpoint select --join {earlier}"$here"/run-*/traces -o "$here/{jo
 echo "$here/{joined}: the traces; give the simulator their list, and its configuration selection: $here/{name}"
 """
 
+_EXPAND = """kernelpoint select --join {earlier}"$here"/run-*/traces -o "$here/{joined}"
+kernelpoint expand "$here/{joined}" --selection "$here/{name}" -o "$here/program"
+echo "$here/program: the program; give the simulator its list, and its configuration selection: $here/{name}"
+"""
+
 
 def write_output(
     folder: Path,
@@ -71,9 +76,12 @@ def write_output(
 
 
 def _tracer_files(folder: Path, selection: Selection, numbers: np.ndarray) -> list[Path]:
-    now = np.zeros(selection.census.size, dtype=bool)
-    now[numbers - selection.census.first] = True
-    texts = selection.census.tracer.input_files(np.asarray(selection.design.strata), now)
+    census, own = selection.census, selection.census.numbers - selection.census.first
+    now = np.zeros(int(own.max()) + 1, dtype=bool)
+    now[numbers - census.first] = True
+    strata = np.full(len(now), -1, dtype=np.int64)
+    strata[own] = np.asarray(selection.design.strata)
+    texts = census.tracer.input_files(strata, now)
     for name, text in texts.items():
         files.write_output(folder / name, text)
     return [folder / name for name in texts]
@@ -83,4 +91,7 @@ def _script(selection: Selection, earlier: Path | None) -> str:
     tracer = selection.census.tracer
     head = _HEAD.format(name=NAME, script=SCRIPT, tool=tracer.tool, variables=tracer.variables)
     before = f"{shlex.quote(str(earlier))} " if earlier else ""
-    return head + tracer.script + _JOIN.format(earlier=before, joined=JOINED, name=NAME)
+    joined = _JOIN.format(earlier=before, joined=JOINED, name=NAME)
+    if selection.census.repeated is not None:
+        joined = _EXPAND.format(earlier=before, joined=JOINED, name=NAME)
+    return head + tracer.script + joined

@@ -81,6 +81,12 @@ def repetition(profile: Profile, launches: Launches) -> Repetition:
     return Repetition(traced, unused, replays)
 
 
+def traced_once(profile: Profile) -> np.ndarray:
+    """Launches that a tracer sees, int64 [n]: those outside graphs, and of each node of a graph the first."""
+    replayed, kinds = in_graphs(profile), kinds_of(profile, profile.launches)[0]
+    return np.sort(np.concatenate([np.flatnonzero(~replayed), _nodes(profile, replayed, kinds)[1]]))
+
+
 def _calls(profile: Profile) -> np.ndarray:
     """int64 [N]: equal for launches of one call of one process."""
     calls = profile.calls if len(profile.calls) else np.arange(profile.size)

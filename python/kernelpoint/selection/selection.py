@@ -50,7 +50,7 @@ class Selection:
     @property
     def numbers(self) -> np.ndarray:
         """int64 [n]: the tracer's numbers of the launches to trace, ascending."""
-        return np.flatnonzero(self.traced) + self.census.first
+        return np.unique(self.census.numbers[self.traced])
 
     def with_traced(self, launches: np.ndarray) -> Selection:
         """The selection with further launches (int64 [n]) to trace."""
@@ -68,6 +68,8 @@ class Selection:
         arrays = {f"design_{n}": np.asarray(v) for n in _DESIGN if (v := getattr(self.design, n)) is not None}
         arrays |= {f"launch_{name}": getattr(launches, name) for name in _COLUMNS}
         arrays |= {f"counter_{i}": values for i, values in enumerate(launches.counters.values())}
+        if self.census.repeated is not None:
+            arrays["census_numbers"] = self.census.repeated
         about = {
             "version": FORMAT_VERSION,
             "origin": self.origin,
@@ -125,4 +127,11 @@ def _made_of(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Selection:
     if len(design["strata"]) != size:
         raise ValueError("its strata do not add up")
     u = permanent_random_numbers(int(origin["seed"]), 0, size)
-    return Selection(Census(launches, about["tracer"]), Design(u=u, **design), origin, traced, float(about["spare"]))
+    repeated = arrays.get("census_numbers")
+    if repeated is not None and (
+        repeated.shape != (size,) or repeated.dtype.kind != "i" or repeated.min(initial=0) < 0
+    ):
+        raise ValueError("its tracer's numbers do not add up")
+    return Selection(
+        Census(launches, about["tracer"], repeated), Design(u=u, **design), origin, traced, float(about["spare"])
+    )
