@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := $(shell find plugin -name '*.cc' -o -name '*.h*') setup.py
 
-.PHONY: all build developing demo test test-slow fuzz docs lint format clean lock licences sbom audit wheel
+.PHONY: all build developing demo test test-slow fuzz docs lint format clean lock licences sbom audit advisories wheel
 
 all: build
 
@@ -93,6 +93,10 @@ sbom: developing $(TOOLS)/.installed
 
 audit: $(TOOLS)/.installed
 	$(PYTHON) tests/setup/audit.py $(TOOLS)/bin/pip-audit requirements/develop.txt requirements/torch.txt
+
+# Advisories in the OSV format that lie in $ADVISORIES; nothing is asked of the network.
+advisories:
+	$(PYTHON) tests/setup/advisories.py "$(ADVISORIES)" requirements/develop.txt requirements/torch.txt
 
 # A source archive and a wheel made of it, in build/dist. The wheel needs this machine's C library or a newer one, and this version of Python.
 PLATFORM = manylinux_$(shell getconf GNU_LIBC_VERSION | sed 's/glibc //; s/\./_/')_$(shell uname -m)

@@ -8,9 +8,11 @@ EXAMPLES=2000 python -m pytest tests/damage/test_any_bytes.py
 import contextlib
 import csv
 import gzip
+import hashlib
 import json
 import lzma
 import os
+import shutil
 import sqlite3
 import zipfile
 from pathlib import Path
@@ -19,10 +21,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiler_files import Kernel, write_kineto_json, write_nsys_sqlite
 from samples import CENSUS, KEY, KIND, MACSIM_CENSUS, PROFILES, parts, plain, sealed
 from sealed_lines import journal_of
+from workloads import synthesised
 
-from kernelpoint.archive import archived, from_archived, read_archive, write_archive
+import kernelpoint as kp
+from kernelpoint.archive import archived, from_archived, read_archive, seal, write_archive
 from kernelpoint.config import load_config, parse_config
 from kernelpoint.config.reference import commented_yaml
 from kernelpoint.config.schema import Config
@@ -31,12 +36,16 @@ from kernelpoint.coordinator.sweep import sweep_configs
 from kernelpoint.encoder.checkpoint import _ZEROS, BUILTIN, _checksum, checkpoint_path, read_checkpoint, read_tensors
 from kernelpoint.errors import ConfigError, JournalError, KernelPointError, PlanError, ProfileError
 from kernelpoint.journal import load_run
+from kernelpoint.packs.pack import write_pack
+from kernelpoint.packs.unpack import unpack
 from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.selecting import draw
-from kernelpoint.profiles import read_profile
+from kernelpoint.profiles import Launches, read_profile
+from kernelpoint.ranges import read_ranges
 from kernelpoint.selection import Selection, read_census
 from kernelpoint.traces import ArtefactCache
 from kernelpoint.traces.cache import checksum
+from kernelpoint.traces.footprints import BESIDE, FootprintsBeside, write_beside
 
 EXAMPLES = settings(max_examples=int(os.environ.get("EXAMPLES", "60")), deadline=None)
 WORDS = ("", "0", "-1", "1e999", "NaN", "null", "true", "[]", "{}", '""', '"', ",", "\n", "\0", 25 * "9", 2000 * "[")
@@ -343,3 +352,88 @@ def test_any_bytes_of_kept_arrays(edits):
     whole = archived({"failures": {}}, {"cycles": np.arange(9.0)})
     with contextlib.suppress(ValueError):
         from_archived(edited(whole, edits))
+
+
+# ---- files of ranges --------------------------------------------------------------------------------------------------
+
+KERNELS = [Kernel(name, (1, 1, 1), (32, 1, 1), 900) for name in ("embed", "gemm", "gemm", "head")]
+SHAPES = np.array([(1, 1, 1)] * len(KERNELS))
+LAUNCHES = Launches([kernel.name for kernel in KERNELS], SHAPES, SHAPES * (32, 1, 1), ())
+
+
+@pytest.fixture(scope="module")
+def ranges(folder):
+    """A file of ranges of each source."""
+    (folder / "layers.csv").write_text("launch,path\n0,model\n1,model/layer.0\n2,model/layer.1\n3,head\n")
+    write_kineto_json(folder / "ranges.json", KERNELS)
+    write_nsys_sqlite(folder / "ranges.sqlite", KERNELS)
+    return {name: (folder / name).read_bytes() for name in ("layers.csv", "ranges.json", "ranges.sqlite")}
+
+
+@EXAMPLES
+@given(name=st.sampled_from(["layers.csv", "ranges.json", "ranges.sqlite"]), edits=EDITS)
+def test_any_bytes_of_a_file_of_ranges(folder, ranges, name, edits):
+    path = folder / f"any-{name}"
+    path.write_bytes(edited(ranges[name], edits))
+    is_read_or_refused(lambda: read_ranges(str(path), LAUNCHES, lambda line: None))
+
+
+# ---- packs, and the footprints beside a list ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def pack(folder):
+    """The pack of a small run."""
+    traces = synthesised(folder / "traces", "iterative-solver", 40, rows=256)
+    run = kp.simulate(traces, folder / "packed.kpjournal", fast_model="rtx", error_budget={"relative_error": 0.05})
+    write_pack(run, folder / "sample.kppack")
+    return folder / "sample.kppack"
+
+
+def unpacked(folder, sealed):
+    """Unpack a pack into a new folder; nothing but that folder may appear."""
+    place = folder / "packs"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    (place / "any.kppack").write_bytes(sealed)
+    is_read_or_refused(lambda: unpack(place / "any.kppack", place / "any"))
+    assert {path.name for path in place.iterdir()} <= {"any.kppack", "any"}
+
+
+@EXAMPLES
+@given(edits=EDITS)
+def test_any_bytes_of_a_pack_under_a_right_seal(folder, pack, edits):
+    whole = bytearray(edited(pack.read_bytes()[:-64], edits))
+    unpacked(folder, bytes(whole) + hashlib.blake2b(whole, digest_size=32).hexdigest().encode())
+
+
+@EXAMPLES
+@given(data=st.data())
+def test_any_values_of_a_packs_description(folder, pack, data):
+    with zipfile.ZipFile(pack) as file:
+        members = {entry.filename: file.read(entry) for entry in file.infolist()}
+    about = json.loads(members["about.json"])
+    for _ in range(data.draw(st.integers(1, 3))):
+        row = data.draw(st.sampled_from([about, about["config"], *about["files"][:2], *about["footprints"][:1]]))
+        row[data.draw(st.sampled_from([*row, "journal", "more"]))] = data.draw(JSON)
+        about = {"files": [{}], "footprints": [], "config": {}} | about
+        if not isinstance(about["files"], list) or not isinstance(about["config"], dict):
+            break
+        if not all(isinstance(each, dict) for each in (*about["files"], *list(about["footprints"] or ()))):
+            break
+    with (folder / "made.kppack").open("w+b") as file:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_LZMA) as made:
+            for name, content in members.items():
+                made.writestr(name, json.dumps(about) if name == "about.json" else content)
+        seal(file)
+    unpacked(folder, (folder / "made.kppack").read_bytes())
+
+
+@EXAMPLES
+@given(edits=EDITS)
+def test_any_bytes_of_the_footprints_beside_a_list(folder, edits):
+    place = folder / "beside"
+    place.mkdir(exist_ok=True)
+    write_beside(place, [("kernel-1.traceg", "80,32", 6), ("kernel-2.traceg", "80,32", 3)], [b"packed", b"two"])
+    (place / BESIDE).write_bytes(edited((place / BESIDE).read_bytes(), edits))
+    is_read_or_refused(lambda: FootprintsBeside(f"{place}/kernelslist.g", "80,32").get(f"{place}/kernel-1.traceg"))

@@ -1,6 +1,8 @@
 """Images and the workflow call the commands that the Makefile names; packages are pinned, and a page lists licences."""
 
+import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -32,7 +34,30 @@ def test_the_workflow_calls_targets_that_the_makefile_has():
         for found in re.findall(r"make (\w+)", step.get("run", ""))
     }
     targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    assert called == {"test", "wheel"} and called <= targets
+    assert called == {"test", "wheel", "sbom", "advisories"} and called <= targets
+
+
+def test_the_workflow_names_actions_by_commit_and_a_build_has_pinned_tools():
+    used = re.findall(r"uses: (\S+)", (ROOT / ".github" / "workflows" / "test.yml").read_text())
+    assert used and all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action) for action in used)
+    tools = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
+    assert set(tools) <= set((ROOT / "constraints.txt").read_text().splitlines()) and len(tools) == 2
+
+
+def test_versions_with_a_known_weakness_are_found_offline(tmp_path):
+    sys.path.append(str(ROOT / "tests" / "setup"))
+    import advisories
+
+    (tmp_path / "requirements.txt").write_text(
+        "numpy==2.1.0 \\\n    --hash=sha256:00\nPy_YAML==6.0 ; python_version > '3'\n"
+    )
+    files = [str(tmp_path / "requirements.txt")]
+    assert advisories.main("", files) == advisories.main(str(tmp_path), files) == 2
+    affected = [{"package": {"ecosystem": "PyPI", "name": "py.yaml"}, "versions": ["5.9", "6.0"]}]
+    (tmp_path / "X-1.json").write_text(json.dumps({"id": "X-1", "affected": affected}))
+    assert advisories.main(str(tmp_path), files) == 1
+    (tmp_path / "X-1.json").write_text(json.dumps({"id": "X-1", "affected": []}))
+    assert advisories.main(str(tmp_path), files) == 0
 
 
 def test_images_are_built_from_what_the_source_archive_holds():

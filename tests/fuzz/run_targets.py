@@ -23,6 +23,11 @@ ROOT = HERE.parents[1]
 BUILD = ROOT / "build" / "fuzz"
 CORPUS = BUILD / "corpus"
 READERS = ("native/trace", "simulators/accelsim/trace", "simulators/macsim/trace", "simulators/macsim/convert")
+FOLDERS = {  # others: READERS
+    "footprint": (*READERS, "native/replay"),
+    "graph": (*READERS, "native/graph"),
+    "configuration": ("native/trace", "native/replay", "fast_model", "simulators"),
+}
 PARTS = {"abi": ("runtime/shim/shim.cc",)}  # others: READERS
 WRAPPED = ("open", "close", "read", "pread", "write", "stat", "fstat")
 FLAGS = ["-g", "-O1", "-std=c++17", f"-I{ROOT / 'plugin'}", f"-I{ROOT / 'plugin' / 'include'}", f"-I{HERE}"]
@@ -39,8 +44,9 @@ def clang() -> str | None:
 
 def sources(target: str) -> list[Path]:
     """Everything that a target is linked with."""
-    parts = [ROOT / "plugin" / part for part in PARTS.get(target, READERS)]
-    found = [path for part in parts for path in ([part] if part.suffix else sorted(part.rglob("*.cc")))]
+    parts = [ROOT / "plugin" / part for part in PARTS.get(target, FOLDERS.get(target, READERS))]
+    found = dict.fromkeys(path for part in parts for path in ([part] if part.suffix else sorted(part.rglob("*.cc"))))
+    found = [path for path in found if path.parent.name != "bindings"]
     return found if target in PARTS else [*found, HERE / "memory_files.cc"]
 
 

@@ -18,6 +18,7 @@ try:
 except ImportError:  # then no seed is a .zst
     zstandard = None
 
+ROOT = Path(__file__).parents[2]
 LOAD = "0010 0000000f 1 R1 LDG.E.64.SYS 1 R2 8 1 0x7f0000001000 8"
 DELTAS = "0020 00000007 1 R1 LDG.E.SYS 2 R2 UR4 4 2 0x7f0000001000 64 -4096"
 LISTED = "0030 80000001 0 STG.E.SYS 2 R2 R3 4 0 0x7f0000001000 0x7f0000002004"
@@ -107,13 +108,36 @@ def conversion() -> Iterator[bytes]:
     yield small_trace(cta(TO_CONVERT) + cta(index="0,1,0"), grid="(1,2,1)").encode()
 
 
+def footprint() -> Iterator[bytes]:
+    """Packed footprints of two lines, one with masks of its own; and traces."""
+    yield bytes([2, 4, 4, 2, 0x80, 0x01, 0x06, 0xF1, 0x01])
+    yield bytes([1, 1, 0, 1, 4])
+    yield from traceg()
+
+
+def graph() -> Iterator[bytes]:
+    """Traces."""
+    yield from traceg()
+
+
+def configuration() -> Iterator[bytes]:
+    """The model's own, and options of both simulators."""
+    yield (ROOT / "python" / "kernelpoint" / "host_configs" / "v100.yaml").read_bytes()
+    yield (
+        b"-gpgpu_n_clusters 80\n-gpgpu_n_cores_per_cluster 1\n-gpgpu_shader_registers 65536\n-gpgpu_clock_domains "
+        b"1447.0:1447.0:1447.0:850.0\n-gpgpu_cache:dl1 S:4:128:64,L:T:m:L:L,A:512:8,16:0,32\n-gpgpu_n_mem 32 # channels\n"
+        b"-gpgpu_cache:dl2 S:32:128:24,L:B:m:L:P,A:192:4,32:0,32\n-gpgpu_shader_core_pipeline 2048:32\n"
+    )
+    yield b"num_sim_cores 16\nnum_sim_small_cores 16\nl1_small_num_set 64\nl3_num_set 1024\nclock_gpu 1.2\n"
+
+
 def abi() -> Iterator[bytes]:
     """Calls of each kind; and stretches of right ones."""
     yield bytes(range(240)) * 2
     yield bytes(24) + bytes([0, 16, 39, 0, 13, 0]) * 20
 
 
-READERS = (traceg, version6, tracez, macsim, macsim_records, trace_list, conversion)
+READERS = (traceg, version6, tracez, macsim, macsim_records, trace_list, conversion, footprint, graph, configuration)
 TARGETS = {f.__name__: f for f in (*READERS, abi)}
 
 

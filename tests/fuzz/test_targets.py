@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from run_targets import PARTS, READERS, TARGETS, WRAPPED, sources
+from run_targets import FOLDERS, PARTS, READERS, TARGETS, WRAPPED, sources
 from sanitised import program
 from seeds import write_seeds
 
@@ -17,7 +17,7 @@ RUNS = int(os.environ.get("FUZZ_RUNS", "1500"))
 @pytest.mark.parametrize("target", TARGETS)
 def test_no_input_does_anything_but_read_or_be_refused(target, tmp_path):
     wrapped = [f"-Wl,--wrap={name}" for name in WRAPPED] if target not in PARTS else []
-    folders = [] if target in PARTS else READERS
+    folders = [] if target in PARTS else FOLDERS.get(target, READERS)
     beside = [HERE / "driver.cc", *(sources(target) if target in PARTS else [HERE / "memory_files.cc"])]
     fuzzer = program(HERE / f"{target}.cc", folders, tmp_path / target, beside, wrapped)
     inputs = write_seeds(target, tmp_path / "seeds")

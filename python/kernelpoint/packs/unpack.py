@@ -154,6 +154,8 @@ def _members(archive: zipfile.ZipFile, file: BinaryIO, size: int) -> dict[str, z
             raise ValueError(f"its member {name!r} is encrypted, or a link, folder or device; expected a file")
         if entry.compress_type != zipfile.ZIP_LZMA or not 0 <= entry.compress_size <= size:
             raise ValueError(f"its member {name!r} is not packed with LZMA, or larger than the pack")
+        if not 0 <= entry.header_offset <= size:
+            raise ValueError(f"its member {name!r} begins outside the pack")
         if (dictionary := _dictionary(file, entry)) > MOST_DICTIONARY:
             raise ValueError(
                 f"its member {name!r} needs a dictionary of {dictionary:,} bytes; allowed are {MOST_DICTIONARY:,}"
