@@ -98,6 +98,38 @@ def test_the_contract_suite_finds_inputs_and_parameters_that_are_stated_wrongly(
         next(one for one in CHECKS if one.__name__ == check)("careless")
 
 
+BY_NAME = """
+import numpy as np
+from kernelpoint.estimation import Design
+from kernelpoint.policies import Policy
+from kernelpoint.workload import Need
+
+
+class ByName(Policy):
+    \"\"\"Every kernel name is a stratum; three launches of each come first.\"\"\"
+
+    @classmethod
+    def inputs(cls, available):
+        return frozenset({Need.TRACES})
+
+    def design(self, population):
+        _, strata = np.unique(population.scan_for("by-name").kernel_ids, return_inverse=True)
+        return Design(strata=strata, first_sizes=np.minimum(np.bincount(strata), 3), u=population.u)
+"""
+
+
+def test_the_engine_assumes_slow_launches_where_a_policy_says_nothing_of_them(install, capsys):
+    check = next(one for one in CHECKS if one.__name__ == "a_stated_bound_holds")
+    site = install("by_name", BY_NAME, "kernelpoint.policies", **{"by-name": "ByName"})
+    check("by-name")
+    assert capsys.readouterr().out.count("by-name: the bound holds in ") == 3
+    shutil.rmtree(site)
+    alone = BY_NAME.replace("    @classmethod", "    assumes_tail = True\n\n    @classmethod")
+    install("by_name", alone, "kernelpoint.policies", **{"by-name": "ByName"})
+    with pytest.raises(AssertionError, match="the bound holds in 21 of 40 runs on quiet launches"):
+        check("by-name")
+
+
 def test_a_plan_of_the_cache_is_not_that_of_a_policy_that_was_edited(install, tmp_path, monkeypatch):
     monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
     budget = HALVES.replace("    def design", "    uses_budget = True\n\n    def design")  # its plans are kept

@@ -27,6 +27,9 @@ SECOND_DRAW_PROBABILITY = 0.25  # least chance of a second draw: one draw in mos
 PRIOR_DEGREES = 40.0  # nu_0: what other strata tell of a stratum's spread counts as much as so many more draws of it
 
 # Slow units of measured lists
+# Model: as many units as the draws do not exclude may exceed their usual value by this multiple of it: measured launches, and
+# units of designs that say nothing of them
+SLOW_EXCESS = 2.0
 SLOW = 1.0  # a draw is slow if it exceeds the mean of its stratum's other draws by more than this part of it
 PRIOR_TIMES = 0.85  # P(slow units take as many times as long in longer strata, not as many cycles more) before any draw
 LEAST_RATE = 0.0025  # slow units that are rarer than this are what `assume: ordinary` does not promise

@@ -15,6 +15,7 @@ from kernelpoint.estimation import AssistedDesign, Design, Engine, Look, passes
 from kernelpoint.evaluation.workload import Workload
 from kernelpoint.planning.validation_launches import choose, first_number, shortest_list
 from kernelpoint.policies.contract import Policy
+from kernelpoint.policies.processes import design_of
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import Profile
 from kernelpoint.progress import Log
@@ -124,7 +125,7 @@ class Inputs:
             self._designs.clear()  # cells come policy by policy, and designs of many launches are large
         if key not in self._designs:
             start = time.perf_counter()
-            design = policy(config).design(population)
+            design = design_of(policy(config), population)
             self._designs[key] = design, time.perf_counter() - start
         return self._designs[key]
 

@@ -25,6 +25,8 @@ class Policy(ABC):
         estimates: the values of `estimate` that go with the method; the first is taken where the user named none.
         uses_budget: whether the design depends on the error budget, so that a plan serves one budget only.
         online: whether launches may be taken as they come, with the design made after the first pass.
+        assumes_tail: whether its designs say themselves what they assume of launches that nobody draws (`Design.slow_excess`,
+            0 included); those of other policies get SLOW_EXCESS, so that a bound is a statement of the engine.
         promises_budget: whether the design itself claims to meet the budget, from variances known beforehand; that claim is
             the method's bound where the engine states none.
     """
@@ -34,6 +36,7 @@ class Policy(ABC):
     estimates: ClassVar[tuple[Method, ...]] = ("regression", "ratio", "mean")
     uses_budget: ClassVar[bool] = False
     online: ClassVar[bool] = False
+    assumes_tail: ClassVar[bool] = False
     promises_budget: ClassVar[bool] = False
 
     class Parameters(Section):

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelpoint.errors import PolicyError, shown
 from kernelpoint.estimation import AssistedDesign, Design
+from kernelpoint.estimation.constants import SLOW_EXCESS
 from kernelpoint.policies.contract import Policy
 from kernelpoint.workload import Population
 
@@ -34,6 +35,7 @@ def design_of(policy: Policy, population: Population) -> Design | AssistedDesign
 
 
 def _checked_design(policy: Policy, population: Population) -> Design | AssistedDesign:
+    """The policy's design, with the tail assumption of the engine where it makes none of its own (Policy.assumes_tail)."""
     design, name = policy.design(population), policy.config.policy.name
     if not isinstance(design, Design | AssistedDesign):
         raise PolicyError(f"policy {name}: `design` gave {shown(design)}; expected a kernelpoint.estimation.Design")
@@ -41,6 +43,8 @@ def _checked_design(policy: Policy, population: Population) -> Design | Assisted
         raise PolicyError(
             f"policy {name}: `design` gave strata of {len(design.labels)} launches; there are {population.size}"
         )
+    if isinstance(design, Design) and not policy.assumes_tail:
+        return replace(design, slow_excess=max(design.slow_excess, SLOW_EXCESS))
     return design
 
 

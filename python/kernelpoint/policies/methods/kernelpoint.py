@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kernelpoint.clustering import run_features, threshold_clusters
 from kernelpoint.estimation import AssistedDesign, Assume, Design, ErrorBudget, Prediction, stratify
+from kernelpoint.estimation.constants import SLOW_EXCESS
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.labels import context, first_of_each_process, varying_context
 from kernelpoint.policies.methods.random import simple_random_sample
@@ -39,7 +40,7 @@ ODD_UNTRACED: dict[Assume, float] = {"repetitive": 0.5, "ordinary": 2.0, "hostil
 ODD_MEASURED: dict[Assume, float] = {"repetitive": 0.2, "ordinary": 0.2, "hostile": 27.0}
 # Model: measured launches are now and then slow. As many of them as the draws do not exclude may exceed their usual time by
 # this multiple of it; once slow ones are drawn, these tell (estimation.variance.SlowDraws). A simulator has no such launches.
-SLOW_MEASURED: dict[Assume, float] = {"repetitive": 0.0, "ordinary": 2.0, "hostile": 0.0}
+SLOW_MEASURED: dict[Assume, float] = {"repetitive": 0.0, "ordinary": SLOW_EXCESS, "hostile": 0.0}
 # Model: traffic behind the caches may sit wholly in launches that meet their data for the first time, too rare to be drawn.
 COLD_COUNTERS = ("dram", "miss")
 # Model: relative error that strata are made for, whatever the budget: those of one budget are good for others, and samples nest
@@ -72,6 +73,7 @@ class KernelPoint(Policy):
 
     uses_budget: ClassVar[bool] = True
     online: ClassVar[bool] = True
+    assumes_tail: ClassVar[bool] = True
 
     @classmethod
     def inputs(cls, available: Available) -> frozenset[Need]:
