@@ -120,7 +120,7 @@ def test_a_plan_of_whatever_content_is_a_plan_or_refused(tmp_path_factory, data)
         assert "\n" not in str(error) and len(str(error)) < 600
         return
     assert isinstance(found.design, Design) and len(found.cluster_of_unit()) == 5
-    assert [found.name_of_unit(unit) for unit in range(5)][-1] in (None, "k", "l") or "stream_names" in about
+    assert [found.name_of_unit(unit) for unit in range(5)][-1] in (None, "k", "l") or "kernel_names" in about
 
 
 def damaged(tmp_path, *statements, fill=True):

@@ -16,10 +16,10 @@ from kernelpoint.errors import ConfigError, PlanError, shown
 from kernelpoint.estimation import AssistedDesign, Design, Prediction, TwoPhaseDesign
 from kernelpoint.planning.forecast import Forecast
 
-FORMAT_VERSION = 8
+FORMAT_VERSION = 9
 _STRATA_PARTS = tuple(f.name for f in fields(Design) if f.name != "u")
 _ASSISTED_PARTS = ("groups", "assume", "lines")
-_LAUNCH_PARTS = ("contents", "stream_ids", "stream_map", "stream_counts")
+_LAUNCH_PARTS = ("contents", "kernel_ids", "stream_ids", "stream_map", "stream_counts")
 _PREDICTION_PARTS = tuple(f.name for f in fields(Prediction))
 
 
@@ -34,7 +34,9 @@ class Plan:
         contents: int32 [N], equal for launches of equal traces, or None where the policy read no traces.
         stream_ids: int32 [N], the stream of each launch, or None where the policy read no traces.
         stream_hashes: hexadecimal hash of each stream.
-        stream_names: kernel name of each stream.
+        kernel_ids: int32 [N], a row of kernel_names for each launch, -1 where its trace was not read; None where the policy
+            read no traces. Launches of one stream may have different names.
+        kernel_names: the distinct kernel names.
         stream_map: float32 [S, 2], where each stream lies on a map of the embeddings, or None.
         stream_counts: int64 [S, 9], work of one launch of each stream, columns as in traces.scan.COUNTS, or None.
         forecast: what runs at several error budgets are expected to take, where that was asked for.
@@ -51,7 +53,8 @@ class Plan:
     contents: np.ndarray | None = None
     stream_ids: np.ndarray | None = None
     stream_hashes: list[str] = field(default_factory=list)
-    stream_names: list[str] = field(default_factory=list)
+    kernel_ids: np.ndarray | None = None
+    kernel_names: list[str] = field(default_factory=list)
     stream_map: np.ndarray | None = None
     stream_counts: np.ndarray | None = None
     forecast: list[Forecast] = field(default_factory=list)
@@ -75,10 +78,10 @@ class Plan:
     def name_of_unit(self, unit: int) -> str | None:
         """The kernel name of a launch; None where the policy read no traces, or not this one."""
         check("unit", unit, int)
-        if self.stream_ids is not None and not 0 <= unit < len(self.stream_ids):
-            raise ConfigError(f"unit: got {shown(unit)}; allowed: 0 to {len(self.stream_ids) - 1}")
-        stream = -1 if self.stream_ids is None else int(self.stream_ids[unit])
-        return self.stream_names[stream] if stream >= 0 else None
+        if self.kernel_ids is not None and not 0 <= unit < len(self.kernel_ids):
+            raise ConfigError(f"unit: got {shown(unit)}; allowed: 0 to {len(self.kernel_ids) - 1}")
+        kernel = -1 if self.kernel_ids is None else int(self.kernel_ids[unit])
+        return self.kernel_names[kernel] if kernel >= 0 else None
 
     def kernels_and_shapes(self) -> np.ndarray | None:
         """int64 [N]: equal where launches have the same kernel name, number of CTAs and number of warps, -1 where no trace was
@@ -89,12 +92,11 @@ class Plan:
         6
         """
         ctas, warps = self.count_of_unit("ctas"), self.count_of_unit("warps")
-        if self.stream_ids is None or ctas is None or warps is None:
+        if self.kernel_ids is None or ctas is None or warps is None:
             return None
-        names = np.unique(np.array([*self.stream_names, ""]), return_inverse=True)[1][self.stream_ids]
-        keys = np.stack([names, np.nan_to_num(ctas, nan=-1), np.nan_to_num(warps, nan=-1)], axis=1)
+        keys = np.stack([self.kernel_ids, np.nan_to_num(ctas, nan=-1), np.nan_to_num(warps, nan=-1)], axis=1)
         found = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
-        return np.where(np.asarray(self.stream_ids) >= 0, found, -1)
+        return np.where(np.asarray(self.kernel_ids) >= 0, found, -1)
 
     @checked
     def count_of_unit(self, name: str) -> np.ndarray | None:
@@ -131,7 +133,7 @@ class Plan:
             "origin": self.origin,
             "broken": {str(unit): why for unit, why in self.broken.items()},
             "stream_hashes": self.stream_hashes,
-            "stream_names": self.stream_names,
+            "kernel_names": self.kernel_names,
             "predictions": list(predictions),
             "forecast": [asdict(one) for one in self.forecast],
             "findings": [one.record() for one in self.findings],
@@ -170,19 +172,19 @@ class Plan:
         parts = _given(arrays, _ASSISTED_PARTS if names_of else _STRATA_PARTS, "design")
         known = [_given(arrays, _PREDICTION_PARTS, f"prediction_{index}") for index in range(len(names_of))]
         broken = {int(unit): str(why) for unit, why in about["broken"].items()}
-        hashes, names = list(map(str, about["stream_hashes"])), list(map(str, about["stream_names"]))
+        hashes, names = list(map(str, about["stream_hashes"])), list(map(str, about["kernel_names"]))
         streams: dict[str, Any] = {name: arrays.get(name) for name in _LAUNCH_PARTS}
-        _check_arrays(parts, streams, len(u), len(hashes))
+        _check_arrays(parts, streams, len(u), len(hashes), len(names))
         _check_predictions(known, len(u))
         predictions = {name: Prediction(**one) for name, one in zip(names_of, known, strict=True)}
-        if len(names) != len(hashes) or not all(0 <= unit < len(u) for unit in broken):
-            raise ValueError("instruction sequences or launches are named that it does not have")
+        if not all(0 <= unit < len(u) for unit in broken):
+            raise ValueError("launches are named that it does not have")
         return cls(
             design=AssistedDesign(predictions, u=u, **parts) if predictions else Design(u=u, **parts),
             origin=about["origin"],
             broken=broken,
             stream_hashes=hashes,
-            stream_names=names,
+            kernel_names=names,
             forecast=[Forecast(**one) for one in about["forecast"]],
             findings=tuple(Finding.of(one) for one in about["findings"]),
             versions={int(version): int(count) for version, count in about["versions"].items()},
@@ -213,13 +215,15 @@ _ARRAYS = {
     "chosen": ("iu", 1, None),
     "domains": ("iu", 1, "units"),
     "contents": ("iu", 1, "units"),
+    "kernel_ids": ("iu", 1, "units"),
     "stream_ids": ("iu", 1, "units"),
     "stream_map": ("f", 2, "streams"),
     "stream_counts": ("iu", 2, "streams"),
 }
 
 
-def _check_arrays(design: dict[str, Any], streams: dict[str, np.ndarray | None], units: int, count: int) -> None:
+def _check_arrays(design: dict[str, Any], streams: dict[str, np.ndarray | None], units: int, count: int, kernels: int
+) -> None:
     """ValueError where an array has other numbers or another shape than a plan's, or a setting another type."""
     for name, kind in (("balanced", bool), ("allowance", float), ("slow_excess", float), ("assume", str)):
         if name in design and type(design[name]) is not kind:
@@ -230,7 +234,7 @@ def _check_arrays(design: dict[str, Any], streams: dict[str, np.ndarray | None],
         kinds, dimensions, of = _ARRAYS[name]
         if array.dtype.kind not in kinds or array.ndim != dimensions or (of and len(array) != lengths[of]):
             raise ValueError(f"{name} is an array of {array.shape} {array.dtype}; there are {lengths}")
-    for name, most in (("stream_ids", count), ("contents", units)):
+    for name, most in (("stream_ids", count), ("kernel_ids", kernels), ("contents", units)):
         ids = streams[name]
         if ids is not None and len(ids) and not -1 <= ids.min() <= ids.max() < most:
             raise ValueError(f"{name} go from {ids.min()} to {ids.max()}; allowed: -1 to {most - 1}")

@@ -16,6 +16,7 @@ from kernelpoint.profiles.names import base_key, readable
 from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.ratios import RATIOS, rates_of
 from kernelpoint.report.full_run import FullRun, compare
+from kernelpoint.traces.contents import first_of_each
 
 OTHERS = "other kernels"
 UNNAMED = "(name not known)"
@@ -127,9 +128,9 @@ def view_run(run: Run, plan: Plan, full_run: Run | None = None) -> RunView:
     """
     count = len(plan.design.labels)
     simulated, values, counter = _results(run, count)
-    streams = plan.stream_ids if plan.stream_ids is not None and plan.stream_names else None
-    names = [base_key(name) for name in plan.stream_names] if streams is not None else []
-    kernels, of_launch = _kernels(run, streams, names, full_run)
+    streams = plan.stream_ids if plan.kernel_ids is not None and plan.kernel_names else None
+    names = [base_key(name) for name in plan.kernel_names] if streams is not None else []
+    kernels, of_launch = _kernels(run, None if streams is None else plan.kernel_ids, names, full_run)
     return RunView(
         launches=count,
         counter=counter,
@@ -141,7 +142,7 @@ def view_run(run: Run, plan: Plan, full_run: Run | None = None) -> RunView:
         relative_error=run.ended().relative_error,
         truth=compare(run, full_run) if full_run else None,
         stream_map=plan.stream_map if streams is not None else None,
-        stream_names=names,
+        stream_names=[] if streams is None else [names[kernel] for kernel in plan.kernel_ids[first_of_each(streams)]],
         stream_launches=np.empty(0, dtype=np.int64) if streams is None else np.bincount(streams[streams >= 0]),
     )
 
@@ -158,15 +159,15 @@ def _truths(full_run: Run | None, kernel: np.ndarray, count: int) -> list[dict[s
 
 
 def _kernels(
-    run: Run, streams: np.ndarray | None, names: list[str], full_run: Run | None
+    run: Run, kernel_ids: np.ndarray | None, names: list[str], full_run: Run | None
 ) -> tuple[list[Kernel], np.ndarray]:
     """The kernels by falling share, and the place of each launch's kernel among them."""
     variants = _variants(run)  # several instances of a template have one short name
     estimates = {name: sum(variant.cycles for variant in found) for name, found in variants.items()}
-    if streams is None or not estimates:
+    if kernel_ids is None or not estimates:
         return [], np.zeros(sum(run.launches), dtype=np.int64)
-    distinct, of_stream = np.unique([*names, UNNAMED], return_inverse=True)
-    kernel = of_stream[np.where(streams >= 0, streams, len(names))]
+    distinct, of_name = np.unique([*names, UNNAMED], return_inverse=True)
+    kernel = of_name[np.where(kernel_ids >= 0, kernel_ids, len(names))]
     launches = np.bincount(kernel, minlength=len(distinct))
     drawn, covs = _spreads(run, kernel, len(distinct))
     variances = _variances(run, kernel, len(distinct))
