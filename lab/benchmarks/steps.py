@@ -233,7 +233,8 @@ def session_of(launches: int, clusters: int, folder: Path) -> Session:
     sizes = np.full(clusters, launches // clusters // 2)
     design = Design(strata=strata, first_sizes=sizes, u=population.u, clusters=np.arange(clusters))
     hashes = [f"{i:032x}" for i in range(clusters)]
-    made = Plan(design=design, origin={}, stream_ids=strata, stream_hashes=hashes, kernel_ids=strata, kernel_names=["k"] * clusters)
+    names = {"kernel_ids": strata, "kernel_names": ["k"] * clusters}
+    made = Plan(design=design, origin={}, stream_ids=strata, stream_hashes=hashes, **names)
     config, frame = parse_config({"version": 1, "policy": "random"}), SamplingFrame(population, made, None, {})
     setup = Setup(config, HostInfo("benchmark"), load_policy("random"), ErrorBudget(0.01), "mean", frame)
     session = Session(setup, JournalWriter(folder / "run.kpjournal", resume=False), lambda line: None)

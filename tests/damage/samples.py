@@ -58,6 +58,7 @@ def parts():
     arrays = {
         "design_strata": np.array([0, 0, 1, 1, -1]), "design_first_sizes": np.array([1, 1]), "design_x": np.ones(5),
         "design_clusters": np.array([0, 1]), "design_balanced": np.array(True), "design_odd": np.array(0.2),
-        "stream_ids": np.array([0, 0, 1, 1, -1]), "kernel_ids": np.array([0, 0, 1, 1, -1]), "stream_counts": np.ones((2, 8), np.int64),
+        "stream_ids": np.array([0, 0, 1, 1, -1]), "kernel_ids": np.array([0, 0, 1, 1, -1]),
+        "stream_counts": np.ones((2, 8), np.int64),
     }  # fmt: skip
     return about, arrays

@@ -34,11 +34,11 @@ def report(
         Path | None, typer.Option(help="Write figures for a paper here, as PDF and SVG; no page.")
     ] = None,
     form: Annotated[
-        Literal["chakra", "simai"] | None,
+        Literal["chakra", "simai", "times"] | None,
         typer.Option(
             "--as",
-            help="Write the times of the launches (chakra: an execution trace of MLCommons, for ASTRA-sim) or of the modules "
-            "(simai) with -o, for a simulator of whole systems; no page.",
+            help="Write the times of the launches (chakra: an execution trace of MLCommons, for ASTRA-sim), of the modules "
+            "(simai) or of kernels and shapes (times: a table, CSV or .parquet) with -o, for another simulator; no page.",
         ),
     ] = None,
     like: Annotated[
@@ -49,7 +49,8 @@ def report(
         ),
     ] = None,
     clock: Annotated[
-        float | None, typer.Option(help="chakra, simai: clock of the SMs in MHz; default: as Accel-Sim states it.")
+        float | None,
+        typer.Option(help="chakra, simai, times: clock of the SMs in MHz; default: as Accel-Sim states it."),
     ] = None,
     end: Annotated[
         End, typer.Option(help="chakra: the estimate, or an end of its interval, to see its influence.")

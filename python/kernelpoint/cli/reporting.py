@@ -20,6 +20,7 @@ from kernelpoint.report.ranges import range_table, write_ranges
 from kernelpoint.report.sentences import sentences
 from kernelpoint.report.simai import write_simai
 from kernelpoint.report.system_times import system_times
+from kernelpoint.report.times import write_times
 from kernelpoint.report.view import plan_of, view_of
 
 MOST_RANGES = 40  # outermost ones of the terminal; the page has all
@@ -73,7 +74,9 @@ def exports(
 
 
 def times(run: Run, form: str, output: Path, like: Path | None, clock: float | None, end: End) -> str:
-    """Write the times of a run for a simulator of whole systems; a line on the file."""
+    """Write the times of a run for another simulator; a line on the file."""
+    if form == "times":
+        return f"{output}: {write_times(run, output, clock):,} kernels and shapes"
     if form == "simai":
         return f"{output}: {write_simai(run, output, clock):,} modules"
     from kernelpoint.report.chakra import write_chakra  # needs the extra `chakra`

@@ -222,7 +222,8 @@ _ARRAYS = {
 }
 
 
-def _check_arrays(design: dict[str, Any], streams: dict[str, np.ndarray | None], units: int, count: int, kernels: int
+def _check_arrays(
+    design: dict[str, Any], streams: dict[str, np.ndarray | None], units: int, count: int, kernels: int
 ) -> None:
     """ValueError where an array has other numbers or another shape than a plan's, or a setting another type."""
     for name, kind in (("balanced", bool), ("allowance", float), ("slow_excess", float), ("assume", str)):

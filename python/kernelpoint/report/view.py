@@ -128,9 +128,10 @@ def view_run(run: Run, plan: Plan, full_run: Run | None = None) -> RunView:
     """
     count = len(plan.design.labels)
     simulated, values, counter = _results(run, count)
-    streams = plan.stream_ids if plan.kernel_ids is not None and plan.kernel_names else None
-    names = [base_key(name) for name in plan.kernel_names] if streams is not None else []
-    kernels, of_launch = _kernels(run, None if streams is None else plan.kernel_ids, names, full_run)
+    streams, kernel_ids = (plan.stream_ids, plan.kernel_ids) if plan.kernel_names else (None, None)
+    names = [base_key(name) for name in plan.kernel_names]
+    kernels, of_launch = _kernels(run, kernel_ids, names, full_run)
+    of_streams = [] if streams is None or kernel_ids is None else kernel_ids[first_of_each(streams)].tolist()
     return RunView(
         launches=count,
         counter=counter,
@@ -142,7 +143,7 @@ def view_run(run: Run, plan: Plan, full_run: Run | None = None) -> RunView:
         relative_error=run.ended().relative_error,
         truth=compare(run, full_run) if full_run else None,
         stream_map=plan.stream_map if streams is not None else None,
-        stream_names=[] if streams is None else [names[kernel] for kernel in plan.kernel_ids[first_of_each(streams)]],
+        stream_names=[names[kernel] for kernel in of_streams],
         stream_launches=np.empty(0, dtype=np.int64) if streams is None else np.bincount(streams[streams >= 0]),
     )
 

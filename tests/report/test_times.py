@@ -1,0 +1,71 @@
+"""The table of kernel times for other simulators."""
+
+import csv
+import importlib.util
+
+import pytest
+from workloads import synthesised
+
+import kernelpoint as kp
+from kernelpoint.errors import SetupError
+from kernelpoint.report.times import COLUMNS, kernel_times, write_times
+from kernelpoint.traces import launch_paths, read_header
+
+LAUNCHES = 90
+
+
+@pytest.fixture(scope="module")
+def traces(tmp_path_factory):
+    return synthesised(tmp_path_factory.mktemp("traces"), "transformer-decode", LAUNCHES)
+
+
+@pytest.fixture(scope="module")
+def run(traces, tmp_path_factory):
+    journal = tmp_path_factory.mktemp("run") / "run.kpjournal"
+    return kp.simulate(traces, journal, policy="kernelpoint", error_budget={"relative_error": 0.05})
+
+
+def test_each_kernel_and_shape_of_the_traces_has_a_row_with_the_number_of_its_launches(run, traces):
+    counted: dict[tuple[str, str, str], int] = {}
+    for path in launch_paths(traces):
+        shape = read_header(path).shape
+        key = shape.kernel_name, "x".join(map(str, shape.grid)), "x".join(map(str, shape.block))
+        counted[key] = counted.get(key, 0) + 1
+    assert {(row.kernel, row.grid, row.block): row.launches for row in kernel_times(run, 1000.0)} == counted
+
+
+def test_cycles_add_up_to_the_estimate_and_times_follow_the_clock(run):
+    rows = list(kernel_times(run, 500.0))
+    assert sum(row.cycles for row in rows) == pytest.approx(run.ended().counters["cycles"].estimate, rel=1e-9)
+    assert all(row.microseconds == pytest.approx(row.cycles / 500.0) for row in rows)
+    assert sum(row.simulated for row in rows) == len(run.results)
+
+
+def test_a_kernel_of_one_shape_has_the_half_width_that_the_run_states_and_one_of_several_has_none(run):
+    rows = list(kernel_times(run, 1000.0))
+    names = [row.kernel for row in rows]
+    stated = {kernel.name: kernel.estimates["cycles"].half_width for kernel in run.ended().kernels}
+    assert 1 in map(names.count, names)
+    for row in rows:
+        assert row.cycles_half_width == (stated[row.kernel] if names.count(row.kernel) == 1 else None)
+
+
+def test_csv_has_these_rows(run, tmp_path):
+    assert write_times(run, tmp_path / "times.csv", 1000.0) == len(list(kernel_times(run, 1000.0)))
+    rows = list(csv.DictReader((tmp_path / "times.csv").open()))
+    assert tuple(rows[0]) == COLUMNS
+    assert [float(row["cycles"]) for row in rows] == [row.cycles for row in kernel_times(run, 1000.0)]
+
+
+def test_parquet_without_pyarrow_is_one_message_that_names_the_extra(run, tmp_path):
+    if importlib.util.find_spec("pyarrow"):
+        pytest.skip("pyarrow is installed")
+    with pytest.raises(SetupError, match=r"pyarrow is not installed.*parquet"):
+        write_times(run, tmp_path / "times.parquet", 1000.0)
+
+
+def test_parquet_has_the_rows_of_the_csv(run, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet", reason="Parquet needs the extra parquet (pyarrow)")
+    write_times(run, tmp_path / "times.parquet", 1000.0)
+    table = parquet.read_table(tmp_path / "times.parquet").to_pydict()
+    assert table["cycles"] == [row.cycles for row in kernel_times(run, 1000.0)]
