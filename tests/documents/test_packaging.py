@@ -34,7 +34,7 @@ def test_the_workflow_calls_targets_that_the_makefile_has():
         for found in re.findall(r"make (\w+)", step.get("run", ""))
     }
     targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    assert called == {"test", "wheel", "sbom", "advisories"} and called <= targets
+    assert called == {"test", "wheel", "sbom"} and called <= targets
 
 
 def test_the_workflow_names_actions_by_commit_and_a_build_has_pinned_tools():
