@@ -54,6 +54,20 @@ def launches(family: Family, settings: int, seed: int, threads: int) -> Iterator
         yield launch
 
 
+def write(folder: Path, settings: int, programs: int, threads: int, seed: int, values: bool = False) -> None:
+    """Writes the launches of every family into a folder of its own, and prints what was written."""
+    for family in FAMILIES.values():
+        count = programs if family.name == "program" else settings
+        if count == 0:
+            continue
+        own = folder / family.name
+        own.mkdir(parents=True, exist_ok=True)
+        described = {"name": family.name, "seed": seed}
+        drawn = launches(family, count, seed, threads)
+        totals = write_list(drawn, own, count, described, 6 if values else 3, values=seed if values else None)
+        print(f"{family.name:12} {totals.files:4} traces {totals.bytes / 1e6:8.1f} MB")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
@@ -63,17 +77,7 @@ def main() -> None:
     parser.add_argument("--values", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    for family in FAMILIES.values():
-        count = options.programs if family.name == "program" else options.settings
-        if count == 0:
-            continue
-        folder = options.folder / family.name
-        folder.mkdir(parents=True, exist_ok=True)
-        described = {"name": family.name, "seed": options.seed}
-        drawn = launches(family, count, options.seed, options.threads)
-        version, values = (6, options.seed) if options.values else (3, None)
-        totals = write_list(drawn, folder, count, described, version, values=values)
-        print(f"{family.name:12} {totals.files:4} traces {totals.bytes / 1e6:8.1f} MB")
+    write(options.folder, options.settings, options.programs, options.threads, options.seed, options.values)
 
 
 if __name__ == "__main__":

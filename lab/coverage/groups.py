@@ -14,7 +14,7 @@ import numpy as np
 from populations import Population
 from runs import Experiment, Numbers, mean, share, speedup
 
-from kernelpoint.clustering import run_features, threshold_clusters
+from kernelpoint.clustering import threshold_clusters, unit_rows
 from kernelpoint.encoder import embed_streams
 from kernelpoint.estimation import ErrorBudget
 from kernelpoint.policies.methods.kernelpoint import CLUSTER_DISTANCE
@@ -25,7 +25,7 @@ from kernelpoint.traces import launch_paths, scan_launches
 def shared_lines(trace_list: str, people: Population) -> np.ndarray:
     """The line of each kernel in the policy `kernelpoint`: the cluster in which most of its predicted cycles are."""
     scan = scan_launches(launch_paths(trace_list))
-    alike = threshold_clusters(run_features(embed_streams(scan)), CLUSTER_DISTANCE)[scan.stream_ids]
+    alike = threshold_clusters(unit_rows(embed_streams(scan)), CLUSTER_DISTANCE)[scan.stream_ids]
     part = np.zeros((people.kernel.max() + 1, alike.max() + 1))
     np.add.at(part, (people.kernel, alike), people.predictions["cycles"])
     return np.unique(part.argmax(axis=1), return_inverse=True)[1].ravel()

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import silhouette_score
 
-from kernelpoint.clustering import run_features, silhouette_kmeans, threshold_clusters
+from kernelpoint.clustering import silhouette_kmeans, threshold_clusters, unit_rows
 from kernelpoint.clustering.features import nearest
 from kernelpoint.clustering.kmeans import weighted_silhouettes
-from kernelpoint.errors import ConfigError
 from kernelpoint.randomness import generator
 
 
@@ -82,15 +81,8 @@ def test_the_nearest_center_and_its_distance_are_exact():
     assert labels.tolist() == list(range(len(rows))) and not distances.any()
 
 
-def test_run_features_join_unit_embedding_and_work():
-    embedding, work = np.array([[3.0, 4.0], [0.0, 2.0], [0.0, 0.0]]), np.array([[1], [3], [0]])
-    assert run_features(embedding, work, work_scale=1).tolist() == [[0.6, 0.8, 1], [0, 1, 2], [0, 0, 0]]
-
-
-@pytest.mark.parametrize("work", [[[1]], [[-1], [2]]])
-def test_work_that_does_not_fit_is_refused(work):
-    with pytest.raises(ConfigError, match="work"):
-        run_features(np.ones((2, 2)), np.array(work))
+def test_rows_are_scaled_to_length_one_and_zeros_stay():
+    assert unit_rows(np.array([[3.0, 4.0], [0.0, 2.0], [0.0, 0.0]])).tolist() == [[0.6, 0.8], [0, 1], [0, 0]]
 
 
 def test_clustering_by_thresholds_imports_no_scikit_learn():

@@ -8,13 +8,9 @@ from small_graphs import random_graph
 
 from kernelpoint.encoder.checkpoint import read_checkpoint
 from kernelpoint.errors import ConfigError, PlanError
-from kernelpoint.randomness import generator
-from kernelpoint_lab.training.batch import collate
 from kernelpoint_lab.training.config import TrainingConfig
 from kernelpoint_lab.training.encode import load_encoder
 from kernelpoint_lab.training.log import read_log, write_log
-from kernelpoint_lab.training.loss import info_nce
-from kernelpoint_lab.training.pairs import draw_order, draw_some
 from kernelpoint_lab.training.trainer import Trainer
 
 CONFIG = TrainingConfig(epochs=4, batch_size=6, seed=3)
@@ -75,7 +71,8 @@ def test_a_saved_encoder_is_the_trained_one(graphs, tmp_path):
     trainer.save_encoder(tmp_path / "e.safetensors", {"data": {"streams": 12}})
     checkpoint = read_checkpoint(tmp_path / "e.safetensors")
     loaded = load_encoder(checkpoint).state_dict()
-    assert all(torch.equal(loaded[name], value.double()) for name, value in trainer.encoder.state_dict().items())
+    trained = trainer.encoder.state_dict()
+    assert all(torch.equal(loaded[name], value.half().double()) for name, value in trained.items())
     assert checkpoint.card["config"]["seed"] == 3 and checkpoint.card["data"] == {"streams": 12}
 
 
@@ -92,13 +89,8 @@ def test_the_log_reads_back_as_it_was_written(graphs, tmp_path):
     [
         ("epochs", 0),
         ("batch_size", 1),
-        ("together", 0),
-        ("per_kernel", 0),
-        ("same_kernel", "friend"),
-        ("loss_on", "tail"),
+        ("max_nodes", 0),
         ("dropout", 1.0),
-        ("hidden_tokens", 2),
-        ("embedding_temperature", 0),
         ("learning_rate", 0),
         ("temperature", -1),
         ("threads", 0),
@@ -125,64 +117,3 @@ def test_training_on_cuda_lowers_the_loss(graphs):
 def test_one_graph_is_too_few(graphs):
     with pytest.raises(ConfigError, match="at least 2"):
         Trainer(graphs[:1], CONFIG)
-
-
-def test_graphs_of_a_kernel_stand_together_in_a_batch():
-    names = list("aaaabbbbcccc")
-    order = draw_order(names, 4, generator(0, "test order"))
-    assert sorted(order) == list(range(12))
-    assert [len({names[i] for i in order[start : start + 4]}) for start in (0, 4, 8)] == [1, 1, 1]
-
-
-def test_no_kernel_has_more_than_its_share_of_an_epoch_and_the_share_is_drawn_anew():
-    names = list("aaaaaaaabbc")
-    drawn = [draw_some(names, 3, generator(0, "test share", epoch)) for epoch in range(8)]
-    assert all([names[i] for i in some] == list("aaabbc") for some in drawn)
-    assert len({tuple(some) for some in drawn}) > 1
-
-
-def mean_cosine(trainer, rows):
-    """Mean cosine between different graphs of `rows`, of the part that is trained contrastively."""
-    unit = torch.nn.functional.normalize(trainer.encoder.eval().structure(collate(rows)), dim=1)
-    return float((unit @ unit.T).detach()[~torch.eye(len(rows), dtype=torch.bool)].mean())
-
-
-def test_graphs_of_one_kernel_come_together_only_where_its_name_makes_them_positives():
-    graphs = [random_graph(seed, warps=4, nodes=30) for seed in range(24)]
-    names = ["one"] * 6 + [f"other {chr(97 + i)}" for i in range(18)]
-    config = replace(CONFIG, epochs=15, batch_size=24, dropout=0.0, hidden_tokens=0.0)
-    trainers = {rule: Trainer(graphs, replace(config, same_kernel=rule), names) for rule in ("positive", "negative")}
-    for trainer in trainers.values():
-        list(trainer.epochs())
-    alike = {rule: mean_cosine(trainer, graphs[:6]) for rule, trainer in trainers.items()}
-    assert alike["positive"] > alike["negative"] + 0.2
-
-
-def test_a_loss_on_embeddings_spreads_them():
-    graphs = [random_graph(seed, warps=4, nodes=30) for seed in range(24)]
-    config = replace(CONFIG, epochs=10, batch_size=24, dropout=0.0)
-    spread = {}
-    for place in ("head", "embedding"):
-        trainer = Trainer(graphs, replace(config, loss_on=place))
-        list(trainer.epochs())
-        spread[place] = mean_cosine(trainer, graphs)
-    assert spread["embedding"] < spread["head"] - 0.1
-
-
-def test_names_make_pairs_as_the_setting_says():
-    a, b = torch.randn(2, 3, 256, generator=torch.Generator().manual_seed(0))
-    same = torch.tensor([[True, True, False], [True, True, False], [False, False, True]])
-    expected = {
-        "negative": info_nce(a, b, 0.1),
-        "ignored": info_nce(a, b, 0.1, ignored=same),
-        "positive": info_nce(a, b, 0.1, positives=same),
-    }
-    for rule, value in expected.items():
-        config = replace(CONFIG, same_kernel=rule, loss_on="embedding", embedding_temperature=0.1)
-        trainer = Trainer([random_graph(seed) for seed in range(3)], config)
-        assert float(trainer._loss(a, b, ["sum", "sum", "scan"])) == pytest.approx(float(value))
-
-
-def test_training_starts_from_the_weights_that_are_named(graphs):
-    started = Trainer(graphs, CONFIG, start="builtin")
-    assert torch.equal(started.encoder.tokens.weight, load_encoder(read_checkpoint()).tokens.weight.float())

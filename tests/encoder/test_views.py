@@ -5,18 +5,9 @@ import pytest
 import torch
 from small_graphs import random_graph
 
-from kernelpoint.graphs import SCHEMA
 from kernelpoint.randomness import generator
 from kernelpoint_lab.training.batch import collate
-from kernelpoint_lab.training.views import (
-    VALUE_COLUMNS,
-    add_noise,
-    drop_edges,
-    drop_nodes,
-    hide_tokens,
-    hide_values,
-    random_view,
-)
+from kernelpoint_lab.training.views import add_noise, drop_edges, drop_nodes, random_view
 
 
 @pytest.fixture(scope="module")
@@ -85,23 +76,3 @@ def test_every_graph_undergoes_one_or_two_of_the_three(batch):
         fewer_edges = not fewer_nodes and len(view.edge_type) < len(one.edge_type)
         counts[int(fewer_nodes) + int(noisy) + int(fewer_edges)] += 1
     assert counts[0] == 0 and counts[1] > 0 and counts[2] > 0 and counts[3] == 0
-
-
-def test_hidden_tokens_become_the_unknown_one_and_nothing_else_changes(batch):
-    view = hide_tokens(batch, 0.25, random())
-    changed = (view.tokens != batch.tokens).any(1)
-    assert float(changed.float().mean()) == pytest.approx(0.25, abs=0.03) and not view.tokens[changed].any()
-    assert view.features is batch.features and view.edge_index is batch.edge_index
-    assert hide_tokens(batch, 0, random()) is batch
-
-
-def test_hidden_values_are_those_of_variables_in_about_half_of_the_graphs(batch):
-    hidden = hide_values(batch, random())
-    variables = batch.kinds == SCHEMA.node_kinds.index("variable")
-    same = hidden.features == batch.features
-    assert same[~variables].all() and same[:, VALUE_COLUMNS:].all()
-    assert SCHEMA.columns["variable"][VALUE_COLUMNS - 1] == "has_values"
-    graph = batch.graph_of_warp[batch.warp_of_node]
-    zero = ~hidden.features[:, :VALUE_COLUMNS].any(1)
-    shares = torch.tensor([float(zero[variables & (graph == g)].float().mean()) for g in range(batch.num_graphs)])
-    assert set(shares.tolist()) == {0.0, 1.0} and 5 <= int(shares.sum()) <= 25

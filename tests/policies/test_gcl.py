@@ -5,8 +5,6 @@ from dataclasses import replace
 import numpy as np
 
 from kernelpoint.clustering import silhouette_kmeans
-from kernelpoint.config import parse_config
-from kernelpoint.policies.methods.gcl import Gcl
 from kernelpoint.policies.synthetic_population import make, stream_of
 
 
@@ -48,15 +46,3 @@ def test_every_stream_counts_as_often_as_it_is_launched_and_is_clustered_once(mo
     rows = population.embeddings[population.scan.stream_ids]
     assert seen[0] == (6, np.bincount(stream_of(120)).tolist())
     assert np.array_equal(made.strata, silhouette_kmeans(rows, np.ones(120), 20, population.seed))
-
-
-def test_work_as_a_feature_tells_sizes_of_one_kernel_apart():
-    _, population = make("gcl", 120)
-    settings = [parse_config({"version": 1, "policy": {"name": "gcl", "work_scale": scale}}) for scale in (0, 10)]
-    work = np.array([10, 10, 10_000, 10, 10, 10_000])[stream_of(120)]
-    records = population.scan.records.copy()
-    records["counts"] = work[:, None]
-    scan = replace(population.scan, records=records)
-    given = replace(population, scan=scan, embeddings=np.ones((6, 256), np.float32))
-    alone, sized = (Gcl(config).design(given).strata for config in settings)
-    assert np.array_equal(alone, np.zeros(120)) and np.array_equal(sized, work == 10_000)

@@ -11,6 +11,7 @@ from kernelpoint.policies.methods.allegro import FEWEST_DRAWS, MOST_DRAWS, draws
 from kernelpoint.policies.methods.stem import clusters_of, joint_sizes, root, sample_size
 from kernelpoint.policies.synthetic_population import make
 from kernelpoint.policies.time_clusters import two_means
+from kernelpoint.randomness import generator
 
 Z = 1.959963984540054
 positive = st.floats(0.5, 1e6, allow_nan=False)
@@ -132,3 +133,12 @@ def test_every_cluster_needs_few_draws_or_cannot_be_split(values, eps):
         part = times[leaf.units]
         assert draws_needed(part, 1.96 / eps) < MOST_DRAWS or part.min() == part.max()
         assert leaf.m == min(leaf.N, max(FEWEST_DRAWS, int(np.ceil(draws_needed(part, 1.96 / eps)))))
+
+
+def test_allegro_is_as_fast_as_published_where_kernels_are_launched_some_ten_thousand_times():
+    kernel = np.repeat(np.arange(10), 40_000)
+    times = 1000.0 * (1 + kernel) * np.exp(0.1 * generator(0, "long list").standard_normal(len(kernel)))
+    leaves = [leaf for k in range(10) for leaf in split(times, np.flatnonzero(kernel == k), Z / 0.05)]
+    assert [leaf.m for leaf in leaves] == [FEWEST_DRAWS] * 10
+    short = [leaf for k in range(10) for leaf in split(times, np.flatnonzero(kernel == k)[:30], Z / 0.05)]
+    assert len(kernel) / sum(leaf.m for leaf in leaves) > 984 and sum(leaf.m for leaf in short) == 300

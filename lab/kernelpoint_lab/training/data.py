@@ -19,9 +19,6 @@ class TrainingData:
 
     Attributes:
         graphs: one per distinct graph.
-        names: kernel name of each graph's stream.
-        paths: trace of the launch that each graph was made of.
-        work: float64 [graphs, 4], its instructions, CTAs, warps and bytes.
         launches, streams: offered.
         excluded_streams: left out because the stream, or its kernel's name, occurs in the excluded traces.
         equal_graphs: left out because another stream has the same graph (grids of equal warps).
@@ -29,9 +26,6 @@ class TrainingData:
     """
 
     graphs: list[TraceGraph]
-    names: list[str]
-    paths: list[str]
-    work: np.ndarray
     launches: int
     streams: int
     excluded_streams: int
@@ -92,13 +86,9 @@ def training_data(
         digest = graph_digest(graph)
         if digest not in digests:
             digests.add(digest)
-            graphs.append((graph, names[row], launch))
-    used = [launch for _, _, launch in graphs]
+            graphs.append(graph)
     return TrainingData(
-        graphs=[graph for graph, _, _ in graphs],
-        names=[name for _, name, _ in graphs],
-        paths=[offered.paths[launch] for launch in used],
-        work=np.stack([offered.instructions, offered.ctas, offered.warps, offered.bytes], 1)[used].astype(np.float64),
+        graphs=graphs,
         launches=len(offered),
         streams=len(streams),
         excluded_streams=len(streams) - len(taken),

@@ -9,43 +9,24 @@ from torch.nn.functional import normalize
 TEMPERATURE = 0.05
 
 
-def info_nce(
-    a: Tensor,
-    b: Tensor,
-    temperature: float = TEMPERATURE,
-    ignored: Tensor | None = None,
-    positives: Tensor | None = None,
-) -> Tensor:
+def info_nce(a: Tensor, b: Tensor, temperature: float = TEMPERATURE) -> Tensor:
     r"""Symmetric InfoNCE over two views of a batch (van den Oord et al., 2018; GCL-Sampler, arXiv 2603.00551).
 
     .. math:: L = \frac{1}{2B} \sum_i \ell(a_i, b) + \ell(b_i, a), \qquad
-              \ell(a_i, b) = -\frac{1}{|P_i|} \sum_{p \in P_i} s(a_i, b_p) + \log \sum_j \exp s(a_i, b_j),
-              \qquad s(a, b) = \cos(a, b) / \tau
-
-    P_i is i alone: the other view of the same graph. With further positives it is the supervised contrastive loss (Khosla et
-    al., NeurIPS 2020, L_out) between the views.
+              \ell(a_i, b) = -s(a_i, b_i) + \log \sum_j \exp s(a_i, b_j), \qquad s(a, b) = \cos(a, b) / \tau
 
     Numerics: the log-sum-exp form has no overflow at a temperature of 0.05, where terms reach exp(20).
 
     Args:
         a, b: projections of the two views, [batch, width]; rows i belong together.
         temperature: tau.
-        ignored: bool [batch, batch], symmetric; pairs i != j that are not negatives of each other.
-        positives: bool [batch, batch], symmetric; pairs i != j that belong together too. A pair that is both is a positive.
 
     >>> eye = torch.eye(3)
     >>> bool(info_nce(eye, eye) < info_nce(eye, eye.flip(0)))
     True
     """
     scores = normalize(a, dim=1) @ normalize(b, dim=1).T / temperature
-    together = torch.eye(len(a), dtype=torch.bool, device=a.device)
-    if positives is not None:
-        together = together | positives
-    shares = together.to(scores.dtype) / together.sum(1, keepdim=True)
-    alike = ((shares * scores).sum(1) + (shares * scores.T).sum(1)).mean()
-    if ignored is not None:
-        scores = scores.masked_fill(ignored & ~together, -torch.inf)
-    return ((scores.logsumexp(1) + scores.logsumexp(0)).mean() - alike) / 2
+    return ((scores.logsumexp(1) + scores.logsumexp(0)) / 2 - scores.diagonal()).mean()
 
 
 def alignment(a: Tensor, b: Tensor) -> Tensor:

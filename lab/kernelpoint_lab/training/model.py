@@ -1,8 +1,7 @@
 """The encoder: a relational graph convolutional network from a launch's graph to 256 numbers.
 
-GCL-Sampler (arXiv 2603.00551): three RGCN layers with basis decomposition, LayerNorm and ReLU, mean over a warp's nodes, mean
-over a launch's warps; a projection head in training only. Ours: the layers go 64 -> 128 -> 128 -> 192 (the paper: 256), and the
-other 64 numbers of an embedding are read out of the inputs.
+GCL-Sampler (arXiv 2603.00551): three RGCN layers, 64 -> 128 -> 128 -> 256, with basis decomposition, LayerNorm and ReLU, mean
+over a warp's nodes, mean over a launch's warps; a projection head in training only.
 """
 
 from __future__ import annotations
@@ -12,12 +11,10 @@ from os import PathLike
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import normalize
 
 from kernelpoint.arguments import checked
 from kernelpoint.encoder.checkpoint import (
     BUILTIN,
-    INPUT_READOUT_WIDTH,
     LAYER_WIDTHS,
     TOKEN_WIDTH,
     read_checkpoint,
@@ -30,11 +27,10 @@ from kernelpoint_lab.training.convolution import TargetRGCNConv, arrivals
 
 MOST_BASES = 1024
 TOKEN_SPREAD = 0.25  # Model: at the start tokens weigh as much as the other features, so similar opcodes are alike
-ACCESS_SPREAD = 0.3  # Model: of the input readout's map of accesses at the start; its opcodes have 1
 
 
 class TraceEncoder(nn.Module):
-    r"""Embeds launches: z = [g / |g|, r / |r|], g the mean over warps of the mean over nodes of h^{(3)}, r the `InputReadout`.
+    r"""Embeds launches: z is the mean over warps of the mean over nodes of h^{(3)}.
 
     .. math:: h_i^{(l+1)} = \mathrm{ReLU}\Big(\mathrm{LN}\Big(W_0^{(l)} h_i^{(l)} + \sum_r
               \frac{1}{|N_r(i)|} \sum_{j \in N_r(i)} W_r^{(l)} h_j^{(l)}\Big)\Big),
@@ -67,7 +63,6 @@ class TraceEncoder(nn.Module):
             for a, b in pairwise(LAYER_WIDTHS)
         )
         self.norms = nn.ModuleList(nn.LayerNorm(width) for width in LAYER_WIDTHS[1:])
-        self.readout = InputReadout()
 
     @classmethod
     @checked
@@ -83,7 +78,7 @@ class TraceEncoder(nn.Module):
         Example:
             >>> encoder = TraceEncoder.load()
             >>> sum(parameter.numel() for parameter in encoder.parameters())
-            287548
+            312636
             >>> from kernelpoint_lab.training.batch import collate
             >>> encoder(collate([build_graph(path) for path in paths])).shape  # doctest: +SKIP
             torch.Size([2, 256])
@@ -95,10 +90,6 @@ class TraceEncoder(nn.Module):
 
     def forward(self, batch: GraphBatch) -> Tensor:
         """Embeddings of shape [num_graphs, 256]."""
-        return torch.cat([normalize(self.structure(batch), dim=1), self.readout(batch)], 1)
-
-    def structure(self, batch: GraphBatch) -> Tensor:
-        """The first part of the embeddings before it is scaled, [num_graphs, 192]: input of the contrastive loss."""
         tokens = self.tokens(batch.tokens[:, 0]) + self.modifiers(batch.tokens[:, 1])
         hidden = torch.cat([tokens, batch.features.to(tokens.dtype)], dim=1)
         edges = arrivals(batch.edge_index, batch.edge_type, batch.num_nodes, len(SCHEMA.relations))
@@ -107,50 +98,6 @@ class TraceEncoder(nn.Module):
             if layer is not self.layers[-1]:
                 hidden = nn.functional.dropout(hidden.relu(), self.dropout, self.training)
         return mean_nodes(hidden, batch)
-
-
-class InputReadout(nn.Module):
-    r"""The second part of an embedding: a linear map of how often a launch executes each opcode, and of how it accesses memory.
-
-    .. math:: r = \sum_o n_o U_o + F \sum_a x_a
-
-    n_o executions of opcode o, x_a the features of memory reference a, over all warps of the launch.
-
-    Model: not in the paper. The mean over nodes of three layers with LayerNorm tells which instructions occur together, and
-    hardly how often; a histogram of opcodes tells that and predicted cycles better. The mean is over executed instructions, not
-    over warps of means, where a warp that leaves at once weighs as much as one that works. At the start U is random:
-    in 64 dimensions that keeps the distances of histograms (Johnson and Lindenstrauss, 1984).
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.opcodes = nn.Embedding(1 + len(SCHEMA.opcodes), INPUT_READOUT_WIDTH)
-        self.accesses = nn.Linear(SCHEMA.feature_count, INPUT_READOUT_WIDTH, bias=False)
-        nn.init.normal_(self.opcodes.weight)
-        nn.init.normal_(self.accesses.weight, std=ACCESS_SPREAD)
-
-    def forward(self, batch: GraphBatch) -> Tensor:
-        """Rows [num_graphs, 64], each of length 1."""
-        opcodes, accesses = (sums.to(self.opcodes.weight.dtype) for sums in input_sums(batch))
-        return normalize(opcodes @ self.opcodes.weight + self.accesses(accesses), dim=1)
-
-
-def input_sums(batch: GraphBatch) -> tuple[Tensor, Tensor]:
-    """Executions of every opcode [num_graphs, 1 + opcodes], and sums of features over memory references [num_graphs, features].
-
-    Each graph's numbers are divided by its executed instructions. Numerics: in double precision.
-    """
-    graph = batch.graph_of_warp[batch.warp_of_node]
-    weights = batch.warp_weights[batch.warp_of_node].double()
-    instruction, pseudo = (batch.kinds == SCHEMA.node_kinds.index(kind) for kind in ("instruction", "pseudo"))
-    count, width = batch.num_graphs, 1 + len(SCHEMA.opcodes)
-    opcodes = weights.new_zeros(count * width)
-    opcodes.index_add_(0, graph[instruction] * width + batch.tokens[instruction, 0], weights[instruction])
-    accesses = weights.new_zeros(count, batch.features.shape[1])
-    accesses.index_add_(0, graph[pseudo], batch.features[pseudo].double() * weights[pseudo, None])
-    opcodes = opcodes.view(count, width)
-    executed = opcodes.sum(1, keepdim=True).clamp(min=1)
-    return opcodes / executed, accesses / executed
 
 
 def mean_nodes(hidden: Tensor, batch: GraphBatch) -> Tensor:
@@ -169,7 +116,7 @@ def _mean(values: Tensor, group: Tensor, weights: Tensor | None, count: int) -> 
 
 
 class ProjectionHead(nn.Sequential):
-    """192 -> 128 -> 64 with ReLU and dropout: input of the loss. Not part of a checkpoint."""
+    """256 -> 128 -> 64 with ReLU and dropout: input of the loss. Not part of a checkpoint."""
 
     def __init__(self, dropout: float = 0.1) -> None:
         super().__init__(nn.Linear(LAYER_WIDTHS[-1], 128), nn.ReLU(), nn.Dropout(dropout), nn.Linear(128, 64))

@@ -6,7 +6,6 @@ import json
 import os
 import resource
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 
@@ -19,13 +18,10 @@ from kernelpoint.graphs import TraceGraph, schema_hash
 from kernelpoint.randomness import generator
 from kernelpoint_lab.training.batch import collate
 from kernelpoint_lab.training.config import TrainingConfig
-from kernelpoint_lab.training.heads import ObservationLoss
 from kernelpoint_lab.training.log import EpochRecord
 from kernelpoint_lab.training.loss import alignment, info_nce, uniformity
 from kernelpoint_lab.training.model import ProjectionHead, TraceEncoder
-from kernelpoint_lab.training.observations import Observations
-from kernelpoint_lab.training.pairs import draw_order, draw_some, equal_pairs
-from kernelpoint_lab.training.views import hide_tokens, hide_values, random_view
+from kernelpoint_lab.training.views import random_view
 
 
 def rate_factor(step: int, steps: int) -> float:
@@ -44,41 +40,23 @@ class Trainer:
     """Trains an encoder; its state can be saved after every epoch and taken up again with the same result.
 
     Args:
-        graphs: one per distinct stream.
+        graphs: one per distinct stream; each is a negative of every other one of its batch.
         config: settings.
-        names: the kernel of each graph; without names every graph is a kernel of its own.
-        start: the weights to start from; by default random ones.
     """
 
-    def __init__(
-        self,
-        graphs: Sequence[TraceGraph],
-        config: TrainingConfig,
-        names: Sequence[str] = (),
-        start: str | os.PathLike[str] | None = None,
-        observations: Observations | None = None,
-    ) -> None:
+    def __init__(self, graphs: Sequence[TraceGraph], config: TrainingConfig) -> None:
         if len(graphs) < 2:
             raise ConfigError(f"{len(graphs)} distinct stream(s) to train on; contrastive training needs at least 2")
         torch.set_num_threads(config.threads)
         self.graphs, self.config, self.epoch, self.seconds = graphs, config, 0, 0.0
-        self.names = list(names) or [f"graph {number}" for number in range(len(graphs))]
         self._seed("weights")
-        fresh = TraceEncoder(config.num_bases, config.dropout)
-        self.encoder = (fresh if start is None else TraceEncoder.load(start)).to(config.device)
+        self.encoder = TraceEncoder(config.num_bases, config.dropout).to(config.device)
         self.head = ProjectionHead(config.dropout).to(config.device)
-        self.encoder.readout.requires_grad_(False)
-        parts: list[torch.nn.Module] = [self.encoder, self.head]
-        self.observer: ObservationLoss | None = None
-        if observations is not None and config.observed > 0:
-            self.observer = ObservationLoss(observations, len(graphs), config.dropout).to(config.device)
-            parts.append(self.observer)
-        self.parameters = dict(torch.nn.ModuleList(parts).named_parameters())
+        self.parameters = dict(torch.nn.ModuleList([self.encoder, self.head]).named_parameters())
         self.optimiser = torch.optim.AdamW(
             self.parameters.values(), lr=config.learning_rate, weight_decay=config.weight_decay
         )
-        in_epoch = sum(min(count, config.per_kernel) for count in Counter(self.names).values())
-        self.batches = max(1, in_epoch // config.batch_size)
+        self.batches = max(1, len(graphs) // config.batch_size)
 
     def _seed(self, purpose: str, *indices: int) -> None:
         torch.manual_seed(int(generator(self.config.seed, f"training {purpose}", *indices).integers(2**63)))
@@ -94,9 +72,7 @@ class Trainer:
         self._seed("dropout", self.epoch)
         random = generator(self.config.seed, "training", self.epoch)
         sums = np.zeros(3)
-        some = draw_some(self.names, self.config.per_kernel, random)
-        order = some[draw_order([self.names[i] for i in some], self.config.together, random)]
-        for number, chosen in enumerate(np.array_split(order, self.batches)):
+        for number, chosen in enumerate(np.array_split(random.permutation(len(self.graphs)), self.batches)):
             rate = self.config.learning_rate * rate_factor(
                 self.epoch * self.batches + number, self.config.epochs * self.batches
             )
@@ -113,12 +89,8 @@ class Trainer:
         batch = collate([self.graphs[i] for i in chosen]).to(self.config.device)
         self.encoder.train()
         self.head.train()
-        hidden = self.config.hidden_tokens
-        seen = [hide_values(random_view(batch, random), random) for _ in range(2)]
-        a, b = (self.encoder.structure(hide_tokens(view, hidden, random)) for view in seen)
-        loss = self._loss(a, b, [self.names[i] for i in chosen])
-        if self.observer is not None:
-            loss = loss + self.config.observed * self.observer((a, b), chosen)
+        a, b = (self.encoder(random_view(batch, random)) for _ in range(2))
+        loss = info_nce(self.head(a), self.head(b), self.config.temperature)
         for group in self.optimiser.param_groups:
             group["lr"] = rate
         self.optimiser.zero_grad()
@@ -126,23 +98,6 @@ class Trainer:
         self.optimiser.step()
         with torch.no_grad():
             return float(loss), float(alignment(a, b)), float(uniformity(a))
-
-    def _loss(self, a: torch.Tensor, b: torch.Tensor, names: Sequence[str]) -> torch.Tensor:
-        """The contrastive loss of two views' embeddings, on what `loss_on` says.
-
-        Model: the paper's loss looks at the projection head only, which leaves embeddings in a narrow cone where the amount of
-        work drowns them. Looking at embeddings too spreads them; at a higher temperature, so that kernels which differ little
-        stay neighbours (Wang and Liu, CVPR 2021).
-        """
-        config, same = self.config, equal_pairs(names).to(a.device)
-        ignored = same if config.same_kernel == "ignored" else None
-        positives = same if config.same_kernel == "positive" else None
-        losses = []
-        if config.loss_on != "embedding":
-            losses.append(info_nce(self.head(a), self.head(b), config.temperature, ignored, positives))
-        if config.loss_on != "head":
-            losses.append(info_nce(a, b, config.embedding_temperature, ignored, positives))
-        return torch.stack(losses).sum()
 
     def _memory(self) -> float:
         if self.config.device.startswith("cuda"):
@@ -184,7 +139,9 @@ class Trainer:
         self.epoch, self.seconds = int(metadata["epoch"]), float(metadata["seconds"])
 
     def save_encoder(self, path: str | os.PathLike[str], card: dict[str, object]) -> None:
-        """Writes the encoder alone, as `kernelpoint.encoder.checkpoint` reads it."""
-        weights = {name: value.detach().cpu().numpy() for name, value in self.encoder.state_dict().items()}
+        """Writes the encoder alone, as `kernelpoint.encoder.checkpoint` reads it. Numerics: weights are rounded to half
+        precision, as embeddings are; it halves the file.
+        """
+        weights = {name: value.detach().half().cpu().numpy() for name, value in self.encoder.state_dict().items()}
         settings = {"num_bases": self.config.num_bases, "dropout": self.config.dropout}
         write_checkpoint(path, weights, settings, card | {"config": asdict(self.config)})

@@ -8,13 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kernelpoint.graphs import SCHEMA
 from kernelpoint_lab.training.batch import GraphBatch
 
 DROPPED_NODES = 0.15
 DROPPED_EDGES = 0.15
 NOISE = 0.01
-VALUE_COLUMNS = SCHEMA.column("variable", "has_values") + 1  # of a variable's features, the first ones
 
 
 def random_view(batch: GraphBatch, random: np.random.Generator) -> GraphBatch:
@@ -31,31 +29,6 @@ def random_view(batch: GraphBatch, random: np.random.Generator) -> GraphBatch:
     chosen[np.arange(batch.num_graphs)[second], order[second, 1]] = True
     flags = torch.from_numpy(chosen).to(batch.tokens.device)
     return drop_nodes(drop_edges(add_noise(batch, flags[:, 2], random), flags[:, 1], random), flags[:, 0], random)
-
-
-def hide_tokens(batch: GraphBatch, share: float, random: np.random.Generator) -> GraphBatch:
-    """Replace the tokens of a share of all nodes by 0, the token of an unknown opcode.
-
-    Model: not in the paper. It trains the unknown token, which a newer GPU's opcodes get, and teaches the encoder to tell
-    kernels by structure and access patterns too.
-    """
-    if share == 0:
-        return batch
-    hidden = _uniform(batch.num_nodes, batch.tokens, random) < share
-    return replace(batch, tokens=batch.tokens.masked_fill(hidden[:, None], 0))
-
-
-def hide_values(batch: GraphBatch, random: np.random.Generator) -> GraphBatch:
-    """Without operand values in half of the graphs: all value columns of their variables are zero, as where a trace has none.
-
-    Model: not in the paper. Traces with and without values shall have like embeddings.
-    """
-    hidden = _uniform(batch.num_graphs, batch.features, random) < 0.5
-    variables = batch.kinds == SCHEMA.node_kinds.index("variable")
-    rows = (hidden[_graph_of_node(batch)] & variables).to(batch.features.device)
-    features = batch.features.clone()
-    features[rows, :VALUE_COLUMNS] = 0
-    return replace(batch, features=features)
 
 
 def _graph_of_node(batch: GraphBatch) -> Tensor:

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <stdexcept>
 
 namespace kernelpoint::encoder {
@@ -10,9 +9,8 @@ namespace kernelpoint::encoder {
 namespace {
 
 constexpr uint64_t kFeatures = graph::kFeatureCount;
-constexpr uint64_t kBlock = 128;        // classes whose outputs are computed together
-constexpr double kNormEpsilon = 1e-5;   // of torch's LayerNorm
-constexpr double kLeastLength = 1e-12;  // as torch's normalize
+constexpr uint64_t kBlock = 128;       // classes whose outputs are computed together
+constexpr double kNormEpsilon = 1e-5;  // of torch's LayerNorm
 
 const Tensor& find(const Tensors& tensors, const std::string& name, size_t dimensions) {
     const auto found = tensors.find(name);
@@ -47,13 +45,6 @@ void normalise(double* row, const std::vector<double>& weight, const std::vector
     for (size_t i = 0; i < width; i++) row[i] = (row[i] - mean) * scale * weight[i] + bias[i];
 }
 
-void scale_to_length_one(std::vector<double>& values) {
-    double squares = 0;
-    for (double value : values) squares += value * value;
-    const double length = std::max(std::sqrt(squares), kLeastLength);
-    for (double& value : values) value /= length;
-}
-
 // The share of each class in the mean over nodes, then warps.
 std::vector<double> shares(const TraceGraph& graph, const Classes& classes) {
     std::vector<double> result(classes.count());
@@ -82,13 +73,9 @@ Encoder::Encoder(const Tensors& tensors)
             check_size(name + ".comp", layers_[last].relations.size(), layers_[0].relations.size());
         }
     } while (tensors.count("layers." + std::to_string(layers_.size()) + ".root"));
-    opcodes_ = find(tensors, "readout.opcodes.weight", 2);
-    accesses_ = find(tensors, "readout.accesses.weight", 2);
-    check_size("readout.accesses.weight", accesses_.shape[0], opcodes_.shape[1]);
-    if (tensors.size() > 4 + 6 * layers_.size())
+    if (tensors.size() > 2 + 6 * layers_.size())
         throw std::invalid_argument("tensors: some belong to no layer; there are " + std::to_string(layers_.size()));
     if (input_width() <= tokens_.shape[1]) throw std::invalid_argument("tensor layers.0.root has no row for features");
-    check_size("readout.accesses.weight", accesses_.shape[1], input_width() - tokens_.shape[1]);
 }
 
 Encoder::Layer Encoder::read_layer(const Tensors& tensors, const std::string& number) {
@@ -120,8 +107,7 @@ void Encoder::check(const TraceGraph& graph) const {
     if (graph.node_count() == 0 || graph.node_count() > UINT32_MAX) refuse("it has no node, or 2^32 or more");
     if (kFeatures != input_width() - tokens_.shape[1]) refuse("its features are not those of the encoder");
     for (uint64_t node = 0; node < graph.node_count(); node++)
-        if (outside(graph.tokens[2 * node],
-                    graph.kinds[node] == graph::kInstruction ? opcodes_.shape[0] : tokens_.shape[0]) ||
+        if (outside(graph.tokens[2 * node], tokens_.shape[0]) ||
             outside(graph.tokens[2 * node + 1], modifiers_.shape[0]))
             refuse("a token is in no row of the encoder's tables");
     for (uint64_t edge = 0; edge < graph.edge_count(); edge++)
@@ -147,28 +133,6 @@ Encoder::Rows Encoder::inputs(const TraceGraph& graph, const Classes& classes) c
         for (uint64_t i = 0; i < width; i++) result[row][i] = token[i] + modifier[i];
         for (uint64_t i = 0; i < kFeatures; i++) result[row][width + i] = graph.features[kFeatures * node + i];
     }
-    return result;
-}
-
-std::vector<double> Encoder::input_readout(const TraceGraph& graph) const {
-    std::vector<double> executions(opcodes_.shape[0]), features(kFeatures);
-    for (uint64_t warp = 0; warp < graph.warp_weights.size(); warp++) {
-        const auto weight = static_cast<double>(graph.warp_weights[warp]);
-        for (int64_t node = graph.warp_starts[warp]; node < graph.warp_starts[warp + 1]; node++) {
-            if (graph.kinds[node] == graph::kInstruction) executions[graph.tokens[2 * node]] += weight;
-            if (graph.kinds[node] != graph::kPseudo) continue;
-            for (uint64_t i = 0; i < kFeatures; i++) features[i] += weight * graph.features[kFeatures * node + i];
-        }
-    }
-    const double executed = std::max(1.0, std::accumulate(executions.begin(), executions.end(), 0.0));
-    const uint64_t width = opcodes_.shape[1];
-    std::vector<double> result(width);
-    for (uint64_t opcode = 0; opcode < executions.size(); opcode++)
-        for (uint64_t j = 0; executions[opcode] != 0 && j < width; j++)
-            result[j] += executions[opcode] / executed * opcodes_.values[opcode * width + j];
-    for (uint64_t j = 0; j < width; j++)
-        for (uint64_t i = 0; i < features.size(); i++)
-            result[j] += features[i] / executed * accesses_.values[j * features.size() + i];
     return result;
 }
 
@@ -229,10 +193,6 @@ std::vector<double> Encoder::embed(const TraceGraph& graph) const {
         hidden = std::move(next);
         before = std::move(after);
     }
-    std::vector<double> inputs = input_readout(graph);
-    scale_to_length_one(result);
-    scale_to_length_one(inputs);
-    result.insert(result.end(), inputs.begin(), inputs.end());
     return result;
 }
 

@@ -2,11 +2,9 @@
 //
 //   h' = ReLU(LN(W_0 h_i + b + sum_r mean_{j in N_r(i)} W_r h_j)),  W_r = sum_b a_rb V_b
 //
-// no ReLU after the last layer; g is the mean over the nodes of a warp, then the weighted mean over warps; r, the input
-// readout, is a linear map of how often each opcode is executed and of the features of memory references; the embedding
-// is g and r, each scaled to length 1. Everything in double precision. Memory: inputs and outputs
-// of one layer, for the classes of one graph (classes.h); outputs of the last layer are not kept. One thread; the same
-// numbers whatever runs beside it.
+// no ReLU after the last layer; the embedding is the mean over the nodes of a warp, then the weighted mean over warps.
+// Everything in double precision. Memory: inputs and outputs of one layer, for the classes of one graph (classes.h);
+// outputs of the last layer are not kept. One thread; the same numbers whatever runs beside it.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +33,7 @@ public:
     // Throws std::invalid_argument for a graph without nodes, and for numbers that point outside of it.
     std::vector<double> embed(const TraceGraph& graph) const;
 
-    uint64_t embedding_width() const { return layers_.back().root.columns() + opcodes_.shape[1]; }
+    uint64_t embedding_width() const { return layers_.back().root.columns(); }
 
 private:
     struct Layer {
@@ -56,13 +54,11 @@ private:
     static Layer read_layer(const Tensors& tensors, const std::string& number);
     uint64_t input_width() const { return layers_.front().root.rows(); }
     void check(const TraceGraph& graph) const;
-    std::vector<double> input_readout(const TraceGraph& graph) const;
     Rows inputs(const TraceGraph& graph, const Classes& classes) const;
     Rows forward(const Layer& layer, const Rows& hidden, const Classes& before, const Classes& after,
                  const Incoming& incoming, uint64_t first, uint64_t count) const;
 
     Tensor tokens_, modifiers_;
-    Tensor opcodes_, accesses_;  // of the input readout: [1 + opcodes, width], [width, features]
     std::vector<Layer> layers_;
 };
 

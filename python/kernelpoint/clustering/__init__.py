@@ -1,5 +1,5 @@
 """From launch features to clusters. Importing this needs NumPy only; K-Means imports scikit-learn when it is called."""
 
-from kernelpoint.clustering.features import run_features as run_features
+from kernelpoint.clustering.features import unit_rows as unit_rows
 from kernelpoint.clustering.kmeans import silhouette_kmeans as silhouette_kmeans
 from kernelpoint.clustering.threshold import threshold_clusters as threshold_clusters

@@ -26,22 +26,19 @@ from kernelpoint.files import read_regular, replacing
 from kernelpoint.graphs.schema import SCHEMA, schema_hash
 
 TOKEN_WIDTH = 32
-LAYER_WIDTHS = (64, 128, 128, 192)
-INPUT_READOUT_WIDTH = 64
-EMBEDDING_WIDTH = LAYER_WIDTHS[-1] + INPUT_READOUT_WIDTH
+LAYER_WIDTHS = (64, 128, 128, 256)  # GCL-Sampler, arXiv 2603.00551
+EMBEDDING_WIDTH = LAYER_WIDTHS[-1]
 
 
 def tensor_shapes(num_bases: int) -> dict[str, tuple[int, ...]]:
     """Shape of every tensor of an encoder with this many bases, by its name in checkpoints and in `TraceEncoder`.
 
     >>> tensor_shapes(4)["layers.2.weight"]
-    (4, 128, 192)
+    (4, 128, 256)
     """
     shapes: dict[str, tuple[int, ...]] = {
         "tokens.weight": (SCHEMA.token_count, TOKEN_WIDTH),
         "modifiers.weight": (SCHEMA.modifier_count, TOKEN_WIDTH),
-        "readout.opcodes.weight": (1 + len(SCHEMA.opcodes), INPUT_READOUT_WIDTH),
-        "readout.accesses.weight": (INPUT_READOUT_WIDTH, SCHEMA.feature_count),
     }
     for number, (before, after) in enumerate(pairwise(LAYER_WIDTHS)):
         shapes[f"layers.{number}.weight"] = (num_bases, before, after)
@@ -52,7 +49,7 @@ def tensor_shapes(num_bases: int) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-ENCODER_VERSION = 2  # raised when the same weights would give other embeddings
+ENCODER_VERSION = 3  # raised when the same weights would give other embeddings
 BUILTIN = "builtin"
 MOST_BYTES = 1 << 30
 _ZEROS = b"0" * 32

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.clustering import run_features, threshold_clusters
+from kernelpoint.clustering import threshold_clusters, unit_rows
 from kernelpoint.estimation import AssistedDesign, Assume, Design, ErrorBudget, Prediction, stratify
 from kernelpoint.estimation.constants import SLOW_EXCESS
 from kernelpoint.policies.contract import Policy
@@ -199,7 +199,7 @@ def _from_traces(population: Population) -> tuple[list[np.ndarray], np.ndarray, 
     known = stream >= 0
     alike = population.kernels
     if embeddings is not None:
-        alike = threshold_clusters(run_features(embeddings), CLUSTER_DISTANCE)[stream]
+        alike = threshold_clusters(unit_rows(embeddings), CLUSTER_DISTANCE)[stream]
     per_sm = scan.instructions / np.clip(scan.ctas, 1, SMS)
     amount = np.round(np.log2(1.0 + per_sm)).astype(np.int64)
     return [alike, amount, stream, context(stream, population.offsets)], LATENCY + per_sm, known
