@@ -34,12 +34,9 @@ COMMANDS = {
 
 # Title -> subcommands, as the overview lists them.
 GROUPS = {
-    "First steps": ("demo", "doctor", "patch", "init"),
-    "A run": ("plan", "run", "status", "report", "pack"),
-    "Before and after tracing": ("select", "expand"),
-    "Traces": ("check", "synth", "convert", "inspect"),
-    "Comparing": ("compare",),
-    "The encoder": ("train",),
+    "Every day": ("check", "patch", "plan", "run", "report", "compare", "select", "doctor"),
+    "Files": ("init", "status", "inspect", "expand", "convert", "pack"),
+    "Laboratory": ("demo", "synth", "train"),
 }
 
 INTERRUPTED = 130  # exit code of a command that Ctrl-C ended
