@@ -130,6 +130,6 @@ def test_the_list_names_every_launch_in_order(tmp_path):
     assert (launch.parent / "kernel_config.txt").read_text() == "nvbit\n14\n-1\n./Kernel0/trace.txt\n"
     assert launch_paths(launch.parent) == [str(launch / "trace.txt")]
     assert (launch.parent / "kernel_names.txt").read_text() == (
-        "Kernel0 name: _Z3addPf\n  Grid size: (1, 1, 1), Block size: (64, 1, 1), maxBlockPerCore: 32, # of regs: 16, "
+        "Kernel0 name: _Z3addPf\n  Grid size: (1, 1, 1), Block size: (32, 1, 1), maxBlockPerCore: 32, # of regs: 16, "
         "static shared mem: 0, dynamic shared mem: 0\n"
     )

@@ -56,7 +56,7 @@ def test_launches_with_equal_files_share_a_folder(tmp_path):
 def test_launches_that_differ_in_shape_only_share_nothing(tmp_path):
     source = write_launches(tmp_path, ("f", [ADD, EXIT]), ("f", [ADD, EXIT]))
     second = tmp_path / "kernel-2.traceg"
-    second.write_text(second.read_text().replace("block dim = (64,1,1)", "block dim = (32,2,1)"))
+    second.write_text(second.read_text().replace("block dim = (32,1,1)", "block dim = (16,2,1)"))
     convert_to_macsim(source, tmp_path / "out")
     assert listed(tmp_path / "out") == ["Kernel0", "Kernel1"]
 
@@ -82,11 +82,11 @@ def test_launches_of_one_kernel_with_other_blocks_share_code(tmp_path):
     body = [ADD, "0010 ffffffff 0 BAR.SYNC 0 0", EXIT]
     source = write_launches(tmp_path, ("f", body), ("f", body))
     second = tmp_path / "kernel-2.traceg"
-    second.write_text(second.read_text().replace("block dim = (64,1,1)", "block dim = (128,1,1)"))
+    second.write_text(second.read_text().replace("block dim = (32,1,1)", "block dim = (128,1,1)"))
     out = tmp_path / "out"
     convert_to_macsim(source, out)
     assert listed(out) == ["Kernel0", "Kernel1"] and first_pc(out, "Kernel0") == first_pc(out, "Kernel1")
-    assert [read_records(out / k / "trace_0.raw")[1]["barrier"] for k in listed(out)] == [64, 128]
+    assert [read_records(out / k / "trace_0.raw")[1]["barrier"] for k in listed(out)] == [32, 128]
 
 
 def test_two_functions_of_one_name_do_not_share_code(tmp_path):

@@ -70,7 +70,7 @@ def named(
 
     def run() -> tuple[Engine, tuple[str, ...], np.ndarray]:
         budget = ErrorBudget(eps)
-        measured = {"slow_excess": 2.0} if slow else {}
+        measured = {"slow_excess": constants.SLOW_EXCESS} if slow else {}
         x = y * random_of_x
         design = stratify([name], budget, spreads=(expected,), x=x, cluster=name % 4, **measured).design(u, 1)
         values = np.stack([y, reads], axis=1)[:, :counters]

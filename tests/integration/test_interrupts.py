@@ -35,7 +35,7 @@ COMMANDS = {
     "convert": (["TRACES", "-o", "converted"], []),
     "plan": (["TRACES", "-o", "run.kpplan", "--gpu", "v100"], []),
     "synth": (["iterative-solver", "-o", "made", "--launches", "50"], ["--force"]),
-    "train": (["TRACES", "-o", "mine.safetensors", "--epochs", "2", "--batch-size", "4"], ["--resume"]),
+    "train": (["TRACES", "-o", "mine.safetensors", "--epochs", "2"], ["--resume"]),
 }
 
 
