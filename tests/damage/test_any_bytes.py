@@ -417,9 +417,10 @@ def test_any_values_of_a_packs_description(folder, pack, data):
         row = data.draw(st.sampled_from([about, about["config"], *about["files"][:2], *about["footprints"][:1]]))
         row[data.draw(st.sampled_from([*row, "journal", "more"]))] = data.draw(JSON)
         about = {"files": [{}], "footprints": [], "config": {}} | about
-        if not isinstance(about["files"], list) or not isinstance(about["config"], dict):
+        lists = [about["files"], about["footprints"]]
+        if not isinstance(about["config"], dict) or not all(isinstance(each, list) for each in lists):
             break
-        if not all(isinstance(each, dict) for each in (*about["files"], *list(about["footprints"] or ()))):
+        if not all(isinstance(each, dict) for rows in lists for each in rows):
             break
     with (folder / "made.kppack").open("w+b") as file:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_LZMA) as made:

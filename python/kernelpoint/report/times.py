@@ -61,7 +61,7 @@ def kernel_times(run: Run, megahertz: float | None) -> Iterator[KernelTime]:
         ConfigError: no clock is known. JournalError: the run has not ended.
 
     >>> import kernelpoint as kp
-    >>> run = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="kernelpoint")
+    >>> run = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="gcl")
     >>> [(row.kernel, row.grid, row.launches) for row in kernel_times(run, megahertz=1000.0)]
     [('axpy_f32', '8x1x1', 6)]
     """
