@@ -1,4 +1,4 @@
-"""What embeddings say of a launch's cycles beyond its work, beside simpler features: where no fast model predicts.
+"""Measures how well embeddings tell a launch's cycles beyond its work, beside simpler features: where no fast model predicts.
 
     python lab/benchmarks/embedding.py NAME=LIST ... [--gpus v100 rtx FILE] [--checkpoint FILE ...] [--seeds 10]
 

@@ -46,7 +46,7 @@ def run(folder: Path, program: Path, params: Path, trace_list: Path, settings: s
 
 
 def _result(folder: Path, seconds: float) -> dict[str, Any]:
-    """What the journal and MacSim's own files say."""
+    """Totals of a run, from its journal and MacSim's own files."""
     summary = load_run(folder / "run.kpjournal").summary
     ticks = re.search(r"^CYC_COUNT_TOT\w*\s+(\d+)", (folder / "general.stat.out.0").read_text(), re.MULTILINE)
     return {

@@ -1,4 +1,4 @@
-"""How often must a list repeat its kernels for Allegro's speedup, and what is the error then?
+"""Speedup and error of Allegro by the number of times that a list repeats its kernels.
 
     python lab/coverage/allegro.py --seeds 20
 

@@ -42,7 +42,7 @@ inline AbstractStat* find_stat(macsim_c* base, const char* name) {
     return NULL;
 }
 
-// What was counted so far.
+// Counts so far.
 struct Amounts {
     uint64_t cycles;        // of the GPU
     uint64_t ticks;         // CYC_COUNT_TOT, which counts GPU cycles where all clocks are equal

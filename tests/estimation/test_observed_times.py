@@ -12,7 +12,7 @@ N, KERNELS = 600, 10
 
 
 def run(y, times, group, eps, seed):
-    """Whether the interval holds the total, and how many units are drawn."""
+    """True if the interval holds the total, and the number of units drawn."""
     u = permanent_random_numbers(seed, 0, len(y))
     engine = Engine(AssistedDesign({"cycles": Prediction(times, is_observed=True)}, group, u), ErrorBudget(eps))
     *_, look = passes(engine, ("cycles",), y)

@@ -17,7 +17,7 @@
 namespace kernelpoint::fast_model {
 namespace {
 
-// Whether the launches of a stream take what they took before, whatever they find in L2: streams whose data comes and
+// Finds streams whose launches take what they took before, whatever is in L2. Streams whose data comes and
 // goes never do. Once two simulated launches in succession are alike, some take the numbers of the last; the next one
 // is simulated after kGrowth times as many launches each time.
 class Settling {

@@ -16,7 +16,7 @@ namespace kernelpoint::fast_model {
 // An exception from it ends the run.
 using Report = std::function<void(uint64_t, double)>;
 
-// How a list is run. The result does not depend on `memory_bytes` and `bytes`.
+// Settings of a run over a list. The result does not depend on `memory_bytes` and `bytes`.
 struct Effort {
     uint64_t memory_bytes = 512 << 20;  // for outcomes of launches that may come again
     std::vector<uint64_t> bytes;        // of the text of each content, for reports; empty: not known

@@ -41,7 +41,7 @@ struct Work {
 // flags, mbarriers' addresses, and the versions of tracer and binary.
 constexpr uint32_t stream_hash_version = 2;  // raised whenever equal traces would hash differently than before
 
-// What a sound trace does not contain. A simulator takes it without a word, and simulates another program.
+// Defects that a simulator takes without a message; it then simulates another program.
 struct Defects {
     uint64_t zero_addresses = 0;    // accesses to global memory whose first lane reads or writes address 0
     uint64_t missing_warps = 0;     // of those that the block has

@@ -23,7 +23,7 @@ ROUNDING = 1000.0  # ns by which a launch may seem to overlap the next: clocks, 
 
 @dataclass(frozen=True)
 class Case:
-    """What a check saw: a sentence, the shares, and the place of the first case."""
+    """Result of a check: a sentence, the shares, and the place of the first case."""
 
     what: str
     launches: float

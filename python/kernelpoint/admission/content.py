@@ -1,4 +1,4 @@
-"""What is checked: a trace list with what its folder and its traces show. Profiles are checked as they are."""
+"""A trace list as checks take it: with its folder and the facts of its traces. Profiles are checked as they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What admission finds in an input, and what follows from it."""
+"""Findings of admission in an input, and their effects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LARGE = 0.01  # share of launches or of time above which a finding has its effec
 
 
 class Effect(enum.Enum):
-    """What a large finding does. A small one is named only.
+    """Effect of a large finding. A small one is named only.
 
     >>> [effect.value for effect in Effect]
     ['named', 'withdraws', 'refuses', 'exceeds']
@@ -60,7 +60,7 @@ class Finding:
 
     @property
     def outcome(self) -> Effect:
-        """What it does, unless it is accepted."""
+        """Its effect, unless it is accepted."""
         return self.effect if self.share > self.large else Effect.NAMED
 
     def sentence(self) -> str:

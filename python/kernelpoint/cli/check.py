@@ -62,7 +62,7 @@ def check(
 
 
 def _checked(path: Path, architecture: int, accept: list[str]) -> tuple[dict[str, Any], int]:
-    """What is found in one input, as plain values, and its exit code."""
+    """Findings of one input, as plain values, and its exit code."""
     try:
         kind, launches, findings = _content(path, architecture)
     except KernelPointError as error:

@@ -123,7 +123,7 @@ class Planning:
 
 
 def _seen(population: Population, scan: ScanTable | None, log: Log) -> dict[str, Any]:
-    """What admission finds in the traces, as arguments of Plan."""
+    """Findings of admission in the traces, as arguments of Plan."""
     if scan is None and population.has_traces:
         scan = scan_launches(
             population.paths, progress=WorkProgress("reading", "traces", log), log=log, pool=population.pool

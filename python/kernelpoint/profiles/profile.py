@@ -76,7 +76,7 @@ class Launches:
 
 @dataclass(frozen=True)
 class Remark:
-    """What a file shows of its own soundness.
+    """Signs of a file's soundness.
 
     Attributes:
         launches: how many it concerns; time: their nanoseconds, 0 where unknown; place: of the first, for messages.

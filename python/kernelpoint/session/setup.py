@@ -112,7 +112,7 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
 
 
 def admitted(frame: SamplingFrame, config: Config, host: HostInfo, log: Log) -> tuple[Finding, ...]:
-    """What admission finds in the lists and traces of a run, said once.
+    """Print, once, the findings of admission in the lists and traces of a run.
 
     Raises:
         AdmissionError: the run is refused; ConfigError: `accept` has a kind that no check has.

@@ -1,4 +1,4 @@
-"""What a run states at its end, as records of the journal: its summary, its ranges, and an estimate of every launch."""
+"""Statements of a finished run, as records of the journal: its summary, its ranges, and an estimate of every launch."""
 
 from __future__ import annotations
 

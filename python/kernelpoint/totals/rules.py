@@ -17,7 +17,7 @@ from kernelpoint.totals.proportional import with_proportional
 
 @dataclass(frozen=True)
 class Basis:
-    """What the rules know beside the interim analysis.
+    """Inputs of the rules beside the interim analysis.
 
     Attributes:
         engine: with the results; plan: of the run.

@@ -138,7 +138,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Defects:
-    """What a sound trace does not contain. A simulator takes it without a word, and simulates another program.
+    """Defects that a simulator takes without a message; it then simulates another program.
 
     Attributes:
         zero_addresses: accesses to global memory whose first lane reads or writes address 0.
