@@ -1,5 +1,6 @@
 """Model-assisted sampling: cells from predictions alone, an estimate that no prediction can bias, few passes."""
 
+from collections import deque
 from dataclasses import replace
 
 import numpy as np
@@ -296,6 +297,18 @@ def test_groups_that_are_off_by_a_level_each_take_few_draws():
         )
         *_, look = passes(engine, ("cycles",), y)
         assert look.met and look.estimates["cycles"].contains(y.sum()) and len(engine.drawn()) < 60
+
+
+@pytest.mark.parametrize("noise", [0.003, 0.02, 0.1])
+def test_a_looser_budget_draws_no_more_in_the_mean(noise):
+    design, y = example(units=2000, noise=noise)
+    drawn = []
+    for eps in (0.1, 0.05, 0.02, 0.01, 0.005):
+        engines = [Engine(seeded(design, seed), ErrorBudget(eps)) for seed in range(10)]
+        for engine in engines:
+            deque(passes(engine, ("cycles",), y), maxlen=0)
+        drawn.append(np.mean([len(engine.drawn()) for engine in engines]))
+    assert drawn == sorted(drawn)
 
 
 def test_the_known_latency_is_no_part_of_what_is_uncertain():
