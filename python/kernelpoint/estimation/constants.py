@@ -46,6 +46,8 @@ PAIRED_DRAWS = (
 )
 OUTLIER_DEVIATIONS = 5.0  # an outlier is so many standard deviations of relative errors off, more where these are large
 OUTLIER_IN_OTHERS = 0.1  # of a counter that cells are not made for, a draw may be this much off its prediction
+MAX_TRUSTED_ERROR = 0.12  # standard deviation of relative errors inside groups above which predictions are doubted
+ALPHA_SHARE_IF_DOUBTED = 0.2  # share of the error probability that is spent then
 
 # Beginning of a run, and first units of groups
 EARLY = 0.1  # part of the run that is its beginning

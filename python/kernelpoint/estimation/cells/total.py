@@ -85,9 +85,15 @@ class TotalFit:
         """Degrees of freedom of its square."""
         return self._degrees([fit.error**2 for fit in self.fits], [fit.spread.nu for fit in self.fits])
 
+    def spent(self, alpha: float) -> float:
+        """Error probability that a look spends of alpha: less where predictions err by much inside groups, since few draws tell
+        little of such errors.
+        """
+        return constants.ALPHA_SHARE_IF_DOUBTED * alpha if self.fits[0].within > constants.MAX_TRUSTED_ERROR else alpha
+
     def half_width(self, alpha: float) -> float:
         """t SE."""
-        return quantile(alpha, self.nu) * self.error
+        return quantile(self.spent(alpha), self.nu) * self.error
 
     def guard(self, alpha: float) -> float:
         """Change of the total by an outlier among the units that one draw stands for, and Draws.unseen_counts; of a counter
@@ -122,7 +128,7 @@ class TotalFit:
             nus.append(max(fit.spread.nu + n - part.n, 1.0))
         variances[0] += self._moved_variance(cells[self.parts[0]])
         nu = self._degrees(variances, nus)
-        return quantile(alpha, nu) * math.sqrt(sum(variances)), variances
+        return quantile(self.spent(alpha), nu) * math.sqrt(sum(variances)), variances
 
     def _degrees(self, variances: Sequence[float], nus: Sequence[float]) -> float:
         """Degrees of freedom of a sum of variances, or of the one that all rest on."""
