@@ -120,7 +120,8 @@ def fit_total(y: Floats, s: CellSample, least: float = constants.MIN_SQUARED_ERR
     Formula: relative errors e = (y - x) / size are m + C / x_g + B (x - xbar_g) / size + a_g + single errors, with x_g the mean
     of the draws of group g, var a_g = rho s^2, variance of single errors (1 - rho) s^2. C and B are shrunk to 0, with prior
     standard deviations EXPECTED_SLOPE_ERROR (of C: times a mean size). For each rho of a grid, m, C, B, a_g and s^2 are the
-    best linear unbiased predictions; they are averaged over the integrated (REML) likelihood of rho, times PRIOR. corrected x = x + size times the expected e; total T = sum of corrected x + sum_h N_h (y_h - corrected x_h).
+    best linear unbiased predictions; they are averaged over the integrated (REML) likelihood of rho, times PRIOR. corrected
+    x = x + size times the expected e; total T = sum of corrected x + sum_h N_h (y_h - corrected x_h).
 
     Variance: V = K sum q + K0 sum q mixed + L sum N_h (N_h - 1) var_h(x), q_h = N_h (N_h - 1) mean_h(size^2): predictions
     scatter by K = (1 - rho) s^2 inside a group, groups differ by K0 = rho s^2, and L = B^2 + var B + var a_g: x is trusted less
