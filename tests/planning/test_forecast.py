@@ -64,7 +64,7 @@ def test_each_further_target_has_a_forecast_and_so_have_all_together(traces, tmp
     made = Stored.load(tmp_path / "run.kpplan", permanent_random_numbers(0, 0, LAUNCHES)).forecast
     launches = {one.further: one.launches for one in made if one.relative_error == 0.01}
     assert list(launches) == ["", "dram_reads 5 %", "l1_miss_rate 2 %", "dram_reads 5 %, l1_miss_rate 2 %"]
-    assert min(launches.values()) == launches[""]
+    assert launches[""] <= 1.1 * min(launches.values())  # cells of several targets are other ones
     assert any(line.startswith("  +- 1 % with dram_reads 5 %: ") for line in sentences(made, LAUNCHES))
 
 
