@@ -105,4 +105,4 @@ def test_the_interval_holds_the_true_ratio_in_repeated_samples(change):
     truth = float(y[:, 1].sum() / y[:, 0].sum())
     found = [assisted_pair(*drawn_in_both(y, x, group, seed), "cycles").ratio for seed in range(100)]
     assert np.mean([ratio.contains(truth) for ratio in found]) >= 0.92
-    assert np.mean([ratio.half_width for ratio in found]) < 0.25
+    assert np.mean([ratio.half_width for ratio in found]) < 0.2

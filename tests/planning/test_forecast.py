@@ -64,7 +64,7 @@ def test_each_further_target_has_a_forecast_and_so_have_all_together(traces, tmp
     made = Stored.load(tmp_path / "run.kpplan", permanent_random_numbers(0, 0, LAUNCHES)).forecast
     launches = {one.further: one.launches for one in made if one.relative_error == 0.01}
     assert list(launches) == ["", "dram_reads 5 %", "l1_miss_rate 2 %", "dram_reads 5 %, l1_miss_rate 2 %"]
-    assert launches[""] <= 1.1 * min(launches.values())  # cells of several targets are other ones
+    assert min(launches.values()) == launches[""]
     assert any(line.startswith("  +- 1 % with dram_reads 5 %: ") for line in sentences(made, LAUNCHES))
 
 
@@ -76,13 +76,13 @@ def test_each_further_target_has_a_forecast_and_so_have_all_together(traces, tmp
         ("graph-traversal", {"vertices": [1024, 1536, 2048]}),
     ],
 )
-def test_a_run_takes_what_was_expected_within_a_factor_of_two(workload, sizes, tmp_path):
+def test_a_run_takes_what_was_expected_within_a_factor_of_one_and_a_half(workload, sizes, tmp_path):
     traces = synthesised(tmp_path, workload, 2 * LAUNCHES, **sizes)
     for one in Plan.from_traces(traces, gpu=["v100"]).forecast[::2]:  # 5 and 0.5 %
         budget = {"relative_error": one.relative_error}
         took = simulate(traces, tmp_path / f"{budget}.kpjournal", error_budget=budget).ended()
-        assert one.launches / 2 <= took.simulated <= 2 * one.most_launches, (one, took.simulated)
-        assert one.least_speedup / 2 <= took.cycle_speedup <= 2 * one.speedup, (one, took.cycle_speedup)
+        assert one.launches / 1.5 <= took.simulated <= 1.5 * one.most_launches, (one, took.simulated)
+        assert one.least_speedup / 1.5 <= took.cycle_speedup <= 1.5 * one.speedup, (one, took.cycle_speedup)
         assert one.most_launches <= 6 * one.launches, "a range that says nothing"
 
 
@@ -91,8 +91,7 @@ def test_tighter_budgets_take_more(traces):
     assert [f.relative_error for f in found] == [0.05, 0.01, 0.005]
     own = Plan.from_traces(traces, gpu=["v100"], error_budget={"relative_error": 0.02}).forecast
     assert [f.relative_error for f in own] == [0.05, 0.02, 0.01, 0.005]
-    # a pass that does not yet tell kernels apart may be followed by a larger one than the tighter budget begins with
-    assert found[0].launches <= min(found[1].launches, found[2].launches) and found[1].launches <= 2 * found[2].launches
+    assert found[0].launches <= found[1].launches <= found[2].launches
     assert found[0].speedup >= found[2].speedup >= 1.0
     assert all(f.minutes > 0 for f in found)
 

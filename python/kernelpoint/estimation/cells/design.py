@@ -91,7 +91,7 @@ class AssistedDesign:
         groups: int [N] from 0, units whose predictions may have a common error (kernels); -1 marks a take-all unit.
         u: float64 [N], permanent random numbers in [0, 1).
         assume: errors that predictions may hide; see CARE.
-        latency: known part of the cycles of every unit: the constant launch latency.
+        lines: int [groups] from 0, groups with one number share one line; None: each has its own.
 
     Raises:
         ConfigError: shapes or values do not fit together.
@@ -104,7 +104,7 @@ class AssistedDesign:
     groups: NDArray[np.integer]
     u: Floats
     assume: Assume = "ordinary"
-    latency: float = 0.0
+    lines: NDArray[np.integer] | None = None
     _trees: dict[str, list[tuple[Ints, Cells]]] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -124,8 +124,8 @@ class AssistedDesign:
             if not np.isfinite(told).all() or bool((told < 0.0).any()):
                 raise ConfigError(f"design.{name} must be finite and not negative")
         check_assume(self.assume)
-        if not 0.0 <= self.latency < math.inf:
-            raise ConfigError(f"design.latency: {self.latency} is not allowed; give a number of cycles, 0 or more")
+        if self.lines is not None and len(self.lines) < self.label_count:
+            raise ConfigError(f"design.lines has length {len(self.lines)}; {self.label_count} groups need as many")
 
     def without(self, units: Ints) -> AssistedDesign:
         """The same design with some units in no group."""
@@ -138,8 +138,9 @@ class AssistedDesign:
         groups = np.asarray(self.groups)[units]
         kept = np.unique(groups[groups >= 0])
         numbers = np.where(groups >= 0, np.searchsorted(kept, groups), -1)
+        lines = None if self.lines is None else np.asarray(self.lines)[kept]
         predictions = {name: one.of(units) for name, one in self.known.items()}
-        return replace(self, predictions=predictions, groups=numbers, u=self.u[units], _trees={})
+        return replace(self, predictions=predictions, groups=numbers, u=self.u[units], lines=lines, _trees={})
 
     @property
     def size(self) -> int:
@@ -150,24 +151,6 @@ class AssistedDesign:
     def known(self) -> dict[str, Prediction]:
         """Predictions by counter."""
         return {k: one if isinstance(one, Prediction) else Prediction(one) for k, one in self.predictions.items()}
-
-    @cached_property
-    def uncertain(self) -> dict[str, Prediction]:
-        """Predictions by counter, without what is known of every unit: the launch latency of cycles."""
-        if not self.latency or "cycles" not in self.known:
-            return self.known
-        cycles = self.known["cycles"]
-        mean = (
-            self.known[ACTIVE_CYCLES].mean
-            if ACTIVE_CYCLES in self.known
-            else np.maximum(cycles.mean - self.latency, 0.0)
-        )
-        replayed = None if cycles.replayed is None else np.maximum(cycles.replayed - cycles.mean + mean, 0.0)
-        return {**self.known, "cycles": Prediction(mean, replayed, cycles.spread)}
-
-    def constant(self, counter: str) -> float:
-        """The part of a counter that every unit has: the launch latency of cycles, else 0."""
-        return self.latency if counter == "cycles" else 0.0
 
     @property
     def means(self) -> dict[str, Floats]:
@@ -190,9 +173,9 @@ class AssistedDesign:
         return int(self.free_groups.max(initial=-1)) + 1
 
     @property
-    def clusters(self) -> None:
-        """Clusters of groups: none. A `Design` may have them."""
-        return None
+    def clusters(self) -> NDArray[np.integer] | None:
+        """Cluster of each group: the line that it shares, or None."""
+        return self.lines
 
     @property
     def expected(self) -> Floats:
@@ -228,6 +211,13 @@ class AssistedDesign:
         """Values of the free units, [free]: not copied where all are free."""
         return values if len(self.free) == len(values) else values[self.free]
 
+    @property
+    def free_clusters(self) -> tuple[NDArray[np.integer], int]:
+        """Clusters of the free units, int [free], and how many there are: groups of one line are one."""
+        if self.lines is None:
+            return self.free_groups, self.label_count
+        return np.asarray(self.lines)[self.free_groups], int(np.max(self.lines, initial=-1)) + 1
+
     def predicted_by(self, counter: str, instead: str) -> str:
         """The counter whose prediction serves for a counter: its own, else that of `instead`, else the first."""
         return next(name for name in (counter, instead, *self.predictions) if name in self.predictions)
@@ -237,7 +227,7 @@ class AssistedDesign:
         some x are next to nothing."""
         name = self.predicted_by(counter, instead)
         if name not in self._predicted:
-            x = self.of_free(np.asarray(self.uncertain[name].mean, dtype=float))
+            x = self.of_free(np.asarray(self.known[name].mean, dtype=float))
             added = self._added(x)
             self._predicted[name] = x, x + added if added else x
         return self._predicted[name]
@@ -253,17 +243,28 @@ class AssistedDesign:
         """Predicted values of units in the total, less those that draws have: float64 [units]."""
         beyond = np.zeros(len(units))
         for weight, name in combination:
-            if name in self.uncertain and (replayed := self.uncertain[name].replayed) is not None:
-                beyond += weight * (self.uncertain[name].mean - replayed)[units]
+            if name in self.known and (replayed := self.known[name].replayed) is not None:
+                beyond += weight * (self.known[name].mean - replayed)[units]
         return beyond
 
     def least_error(self, counter: str) -> float:
         """Squared relative error of predictions, at least: as known beforehand, no less than MIN_RELATIVE_ERROR^2."""
-        if counter not in self.known or (spread := self.uncertain[counter].spread) is None:
+        if counter not in self.known or (spread := self.known[counter].spread) is None:
             return constants.MIN_SQUARED_ERROR
-        x = self.uncertain[counter].mean
+        x = self.known[counter].mean
         known = float((spread[self.free] ** 2).sum()) / max(float((x[self.free] ** 2).sum()), 1e-300)
         return max(known, constants.MIN_SQUARED_ERROR)
+
+    def expected_error(self, counter: str) -> float:
+        """Squared relative error of single predictions that is expected before any draw.
+
+        Model: cycles without the constant launch latency scatter by EXPECTED_NOISE, and so does any other counter.
+        """
+        varies = 1.0
+        if counter == "cycles" and ACTIVE_CYCLES in self.known:
+            cycles, active = (float(self.known[name].mean.sum()) for name in (counter, ACTIVE_CYCLES))
+            varies = active / cycles if cycles else 1.0
+        return (constants.EXPECTED_NOISE * varies) ** 2
 
     def parts(self, targets: Mapping[str, float]) -> list[Part]:
         """Rest, beginning and first units of the groups, without draws; one part only where `assume`, or their size, says so.
@@ -274,13 +275,12 @@ class AssistedDesign:
         """
         names = tuple(targets)
         sizes = {name: self.prediction(name, name)[1] for name in names}
-        key = " and ".join(f"{name} {error}" for name, error in targets.items())
+        key = names[0] if len(names) == 1 else " and ".join(f"{name} {error}" for name, error in targets.items())
         if key not in self._trees:
             x, added = self._joint(targets)
             units = self._units_of_parts(x + added if added else x)
-            alone, name = self._alone(targets), names[0] if len(names) == 1 else key
             self._trees[key] = [
-                (of, Cells(x[of], self.free_groups[of], None if k else alone, k > 0, name, added))
+                (of, Cells(x[of], self.free_groups[of], 1.0 if k else constants.APART, k > 0, key, added))
                 for k, of in enumerate(units)
             ]
         if key not in self._draws:
@@ -298,21 +298,6 @@ class AssistedDesign:
             Part(units, cells, draws[k], self._least(k, cells.N, allowed[k]))
             for k, (units, cells) in enumerate(self._trees[key])
         ]
-
-    def _alone(self, targets: Mapping[str, float]) -> NDArray[np.bool_]:
-        """Groups with cells of their own from the first pass, bool [groups]: those whose predicted share of a target, of cycles
-        that beyond launch latency, exceeds its error. Else a model that is wrong for such a group may break the budget unseen.
-        Predictions that are observed launch by launch are not wrong for a group.
-        """
-        alone = np.zeros(self.label_count, dtype=bool)
-        for name, error in targets.items():
-            if self.known[name].is_observed:
-                continue
-            of_cycles = name == "cycles" and ACTIVE_CYCLES in self.known
-            mean = self.known[ACTIVE_CYCLES if of_cycles else name].mean
-            sums = np.bincount(self.free_groups, self.of_free(mean), self.label_count)
-            alone |= sums > error * float(self.prediction(name, name)[1].sum())
-        return alone
 
     def _joint(self, targets: Mapping[str, float]) -> tuple[Floats, float]:
         """Values from which cells are made, float64 [free], and what is added to them for sizes: predictions of one target; of

@@ -10,13 +10,27 @@ from numpy.typing import NDArray
 
 from kernelpoint.estimation import constants
 from kernelpoint.estimation.cells.sample import CellSample
-from kernelpoint.estimation.moments import Floats, Ints
+from kernelpoint.estimation.moments import Floats
+from kernelpoint.estimation.quantiles import quantile
 
-# Numerics: share rho of the variance of relative errors that lies between groups, on a grid that is dense towards 1
-BETWEEN: Floats = 1.0 - np.array([1.0, 0.75, 0.5, 0.25, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-5])
-# Model: its probabilities before any draw, of the arcsine law (Jeffreys' prior of a share), over the interval around each point
-_ENDS: Floats = np.concatenate(([0.0], 0.5 * (BETWEEN[1:] + BETWEEN[:-1]), [1.0]))
-PRIOR: Floats = np.diff(np.arcsin(np.sqrt(_ENDS))) / (0.5 * np.pi)
+
+@dataclass(frozen=True)
+class Trust:
+    """Trust in predictions of a counter.
+
+    Attributes:
+        least: squared relative error of predictions, at least.
+        of_budget: True if the budget is on this counter, or on a ratio with it. Of several estimates of the spread the smallest
+            counts then, because cells and number of draws allow for that. The largest counts for any other counter.
+        expected: squared relative error of single predictions before any draw. It counts for EXPECTED_DEGREES.
+    """
+
+    least: float = constants.MIN_SQUARED_ERROR
+    of_budget: bool = True
+    expected: float = 0.0
+
+
+FULL_TRUST = Trust()
 
 
 @dataclass(frozen=True)
@@ -25,8 +39,8 @@ class Spread:
 
     Attributes:
         K: squared relative error inside groups.
-        K0: squared relative error between groups.
-        line: squared relative error that is in proportion to the difference of a unit from the mean of its cell.
+        K0: squared relative error with the differences between groups.
+        line: squared distance of the slope from 1, and its variance.
         nu: degrees of freedom.
     """
 
@@ -42,35 +56,55 @@ class Spread:
 
 @dataclass(frozen=True)
 class AssistedFit:
-    """Total of a part of a run, and the correction of predictions x (docs/estimator.md).
+    """Total of a part of a run, and the line by which predictions x were corrected to results y (docs/estimator.md).
 
     Attributes:
         estimate: the total.
-        factor, added: float64 [groups], a unit of group g is expected to have factor_g x + added_g.
+        slope: slope of the error y - x on x.
+        level: float64 [groups], mean error of the draws of each group (kernel), beyond the slope.
         seen: bool [groups], groups that have draws.
-        spread: squared relative errors of corrected predictions, from which the variance of the total is made.
-        common: standard deviation of relative errors of units of all groups.
-        within: standard deviation of relative errors of units of one group.
+        spread: squared relative errors about the line, from which the variance of the total is made.
+        common: standard deviation of relative errors about one level for all groups.
+        within: standard deviation of relative errors about a level for each group.
         error: standard error of the estimate.
+        known: squared relative error that predictions are known to have before any draw; 0 where none is known.
     """
 
     estimate: float
-    factor: Floats
-    added: Floats
+    slope: float
+    level: Floats
     seen: NDArray[np.bool_]
     spread: Spread
     common: float
     within: float
     error: float
+    known: float = 0.0
+
+    @property
+    def believed(self) -> float:
+        """Squared relative error of predictions that is believed: K on its degrees of freedom nu, and on DEGREES_BETWEEN_GROUPS
+        the one with one level for all groups.
+        """
+        K, nu = self.spread.K, self.spread.nu
+        return (nu * K + constants.DEGREES_BETWEEN_GROUPS * max(self.common**2, K)) / (
+            nu + constants.DEGREES_BETWEEN_GROUPS
+        )
+
+    @property
+    def doubted(self) -> bool:
+        """True if predictions are so wrong that little may be concluded from where they agree: beyond what is `known`."""
+        return (
+            self.believed > constants.MAX_TRUSTED_ERROR**2 + self.known or abs(self.slope) > constants.MAX_TRUSTED_SLOPE
+        )
 
     def outlier_size(self, least: float) -> float:
         """Largest deviation of an unseen unit from its prediction, relative: `least`, or what is far as seen."""
-        return max(least, _far(self.spread.K))
+        return max(least, _far(self.believed if self.doubted else self.spread.K))
 
     def corrected(self, x: Floats, group: NDArray[np.integer]) -> Floats:
-        """Predictions x of units, corrected for their groups."""
-        corrected: Floats = x * self.factor[group]
-        corrected += self.added[group]
+        """Predictions x of units with the level of their group and the slope."""
+        corrected: Floats = x * (1.0 + self.slope)
+        corrected += self.level[group]
         return corrected
 
     def of_other_units(self, y: Floats, s: CellSample, unseen: float) -> AssistedFit:
@@ -80,9 +114,12 @@ class AssistedFit:
         """
         estimate = s.X + float((s.N * (y - s.x)).sum())
         within = max(self.within, float(np.linalg.norm((y - s.x) / s.size)) / math.sqrt(max(len(y), 1)))
+        return replace(self.lent(float(s.q.sum()), unseen), estimate=estimate, within=within)
+
+    def lent(self, q: float, unseen: float) -> AssistedFit:
+        """This fit with the error that its spread leaves of other units; q: sum over their cells, unseen: as of_other_units."""
         spread = Spread(self.spread.K + self.spread.K0 * unseen, 0.0, 0.0, self.spread.nu)
-        error = math.sqrt(spread.variance(float(s.q.sum()), 0.0, 0.0))
-        return replace(self, estimate=estimate, within=within, spread=spread, error=error)
+        return replace(self, spread=spread, error=math.sqrt(spread.variance(q, 0.0, 0.0)))
 
     def largest_outlier(self, y: Floats, s: CellSample, least: float) -> float:
         """The largest deviation, relative to its size, of draws of other units from what is `corrected` for them; 0 where none
@@ -93,6 +130,10 @@ class AssistedFit:
         off = np.abs(y - s.x) / s.size
         return float(np.where(off > expected, off, 0.0).max(initial=0.0))
 
+    def spent(self, alpha: float) -> float:
+        """Error probability that a look spends of alpha."""
+        return constants.ALPHA_SHARE_IF_DOUBTED * alpha if self.doubted else alpha
+
 
 def _far(K: float) -> float:
     """OUTLIER_DEVIATIONS of a squared relative error K, and more where that is large."""
@@ -100,119 +141,163 @@ def _far(K: float) -> float:
     return far * (1.0 + far)
 
 
-def _effective(v: Floats) -> float:
-    """(sum v)^2 / sum v^2: how many draws make up a sum."""
-    return float(v.sum() ** 2 / max(float((v * v).sum()), 1e-300))
+def _by_group(sample: CellSample, values: Floats) -> Floats:
+    sums: Floats = np.bincount(sample.group, weights=values, minlength=sample.count).astype(float)
+    return sums
 
 
-def _degrees(nu: float, z: Floats, q: Floats, most: float, is_least: bool) -> float:
-    """Degrees of freedom of a mean of squares z with weights q: nu, but no more than `most`, nor than DEGREES_PER_DRAW of the
-    draws that make it up; the latter unless the mean is the least that is assumed.
+@dataclass(frozen=True)
+class _Line:
+    """The line of errors on predictions inside groups; arrays [n]: errors r, weights w, both centred in their group."""
+
+    w: Floats
+    r: Floats
+    x: Floats
+    weight: Floats
+    level: Floats
+    centre: Floats
+    groups: int
+    slope: float
+    others: Floats
+    variance: float
+
+
+def _fit_line(y: Floats, s: CellSample) -> _Line:
+    """Least squares of r = y - x on x inside groups with weights 1 / size^2, slope shrunk to 0: that of y on x to 1.
+
+    Formula: B = S_xr / (S_xx + k^2 / e^2), k^2 the residual mean square, e = EXPECTED_SLOPE_ERROR: the posterior mean where
+    slopes have the standard deviation e beforehand. B_(-h) is the same without the draw of cell h,
+    exactly: taking draw i out of its group takes w d_i^2 W / (W - w) from a centred sum.
     """
-    found = min(nu, most) if is_least else min(nu, most, constants.DEGREES_PER_DRAW * _effective(q * z))
-    return max(found, 1.0)
+    n, w, r = len(y), 1.0 / (s.size * s.size), y - s.x
+    weight = _by_group(s, w)
+    some = np.where(weight > 0.0, weight, 1.0)
+    centre, level = _by_group(s, w * s.x) / some, _by_group(s, w * r) / some
+    groups = int((weight > 0.0).sum())
+    x, r = s.x - centre[s.group], r - level[s.group]
+    left = weight[s.group] - w
+    out = np.where(left > 1e-12 * w, w * weight[s.group] / np.where(left > 0.0, left, 1.0), 0.0)
+
+    def fitted(xx: Floats, xr: Floats, rr: Floats, df: int) -> tuple[Floats, Floats]:
+        k2 = np.maximum(rr - xr * xr / np.maximum(xx, 1e-300), 0.0) / max(df, 1)
+        below = np.maximum(k2, constants.MIN_SQUARED_ERROR) / constants.EXPECTED_SLOPE_ERROR**2
+        return xr / (xx + below), constants.EXPECTED_SLOPE_ERROR**2 * below / (xx + below)
+
+    xx, xr, rr = (np.array([(w * v).sum()]) for v in (x * x, x * r, r * r))
+    slope, uncertain = fitted(xx, xr, rr, n - groups - 1)
+    others, _ = fitted(
+        np.maximum(xx - out * x * x, 0.0), xr - out * x * r, np.maximum(rr - out * r * r, 0.0), n - groups - 2
+    )
+    return _Line(w, r, x, weight, level, centre, groups, float(slope[0]), others, float(uncertain[0]))
 
 
-def fit_total(y: Floats, s: CellSample, least: float = constants.MIN_SQUARED_ERROR) -> AssistedFit:
-    """Generalised regression estimator of a total from one draw a cell (Sarndal, Swensson, Wretman 1992, chapters 6, 7), whose
-    model has random effects of groups (Searle, Casella, McCulloch 1992, Variance Components, chapters 6 and 9).
+def _total(v: Floats, q: Floats, z: Floats) -> tuple[float, float]:
+    """(sum v)^2 / sum v^2 of v = q z: how many draws make up a weighted sum."""
+    return float((q * z).sum()), float((q * z).sum() ** 2 / max(float(((q * z) ** 2).sum()), 1e-300))
 
-    Formula: relative errors e = (y - x) / size are m + C / x_g + B (x - xbar_g) / size + a_g + single errors, with x_g the mean
-    of the draws of group g, var a_g = rho s^2, variance of single errors (1 - rho) s^2. C and B are shrunk to 0, with prior
-    standard deviations EXPECTED_SLOPE_ERROR (of C: times a mean size). For each rho of a grid, m, C, B, a_g and s^2 are the
-    best linear unbiased predictions; they are averaged over the integrated (REML) likelihood of rho, times PRIOR. corrected
-    x = x + size times the expected e; total T = sum of corrected x + sum_h N_h (y_h - corrected x_h).
 
-    Variance: V = K sum q + K0 sum q mixed + L sum N_h (N_h - 1) var_h(x), q_h = N_h (N_h - 1) mean_h(size^2): predictions
-    scatter by K = (1 - rho) s^2 inside a group, groups differ by K0 = rho s^2, and L = B^2 + var B + var a_g: x is trusted less
-    the further its slope is from 1. K with one draw a cell is that between cells (collapsed strata). Where PAIRED_DRAWS of the
-    draws have a neighbour of their group (in order of x), it is half the mean squared difference of neighbours: which of the
-    two serves follows from the draws' groups alone, not from their results.
+def _candidate(z: Floats, q: Floats, df: float, most: float, scale: float, least: float) -> tuple[float, float]:
+    """Mean squared relative error and its degrees of freedom from squares z [n] that have df in all: the larger of the plain
+    mean and the one weighted by q, no less than `least`.
+    """
+    Q = float(q.sum())
+    plain = float(z.sum()) / max(df, 1.0) * scale
+    top, effective = _total(z, q, z)
+    weighted = top / Q * len(z) / max(df, 1.0) * scale if Q > 0.0 else 0.0
+    K = max(plain, weighted)
+    nu = min(df, most)
+    if least < K:
+        nu = min(nu, max(constants.DEGREES_PER_DRAW * effective, 1.0))
+    return max(K, least), nu
+
+
+def _spreads(y: Floats, s: CellSample, line: _Line, least: float) -> list[Spread]:
+    """Every estimate of the spread that the sample allows."""
+    n, q = len(y), s.q
+    Q = float(q.sum())
+    most = max(Q * Q / max(float((q * q).sum()), 1e-300) - 1.0, 1.0)
+    raw = y - s.x - line.slope * s.x
+    common = raw - float((line.w * raw).sum() / line.w.sum())
+    within = line.r - line.slope * line.x
+    trust = line.slope**2 + line.variance
+    K0, nu0 = _candidate(line.w * common**2, q, float(max(n - 2, 1)), most, 1.0, least)
+    found = [Spread(K0, 0.0, trust, nu0)]
+    df = n - line.groups - 1
+    if df >= 1:
+        K, nu = _candidate(line.w * within**2, q, float(df), most, 1.0, least)
+        found.append(Spread(K, K0, trust, nu))
+    order = np.lexsort((s.order, s.x, s.group))
+    relative, group, weight = (within / s.size)[order], s.group[order], q[order]
+    same = group[1:] == group[:-1]
+    pairs = int(same.sum())
+    if pairs >= 2:
+        z = 0.5 * (relative[1:] - relative[:-1])[same] ** 2
+        joint = 0.5 * (weight[1:] + weight[:-1])[same]
+        K, effective = float(z.mean()), _total(z, joint, z)[1]
+        if joint.sum() > 0.0:
+            K = max(K, float((joint * z).sum() / joint.sum()))
+        nu = min(2.0 / 3.0 * pairs, most)  # each draw is in two pairs (von Neumann 1941)
+        nu = min(nu, max(constants.DEGREES_PER_DRAW * effective, 1.0)) if least < K else nu
+        found.append(Spread(max(K, least), K0, trust, nu))
+    return found
+
+
+def _with_expected(spread: Spread, expected: float) -> Spread:
+    """Pool a spread with the scatter that is expected before any draw, because few draws may agree by chance.
+
+    Formula: K = (nu K + m e^2) / (nu + m) where K < e^2; m = EXPECTED_DEGREES, e^2 `expected`: the mean of a scaled inverse
+    chi-squared prior and the data (Gelman et al., Bayesian Data Analysis, section 2.6).
+    """
+    if expected <= spread.K:
+        return spread
+    nu = spread.nu + constants.EXPECTED_DEGREES
+    return replace(spread, K=(spread.nu * spread.K + constants.EXPECTED_DEGREES * expected) / nu, nu=nu)
+
+
+def fit_total(
+    y: Floats, s: CellSample, alpha: float, trust: Trust = FULL_TRUST, lines: NDArray[np.integer] | None = None
+) -> AssistedFit:
+    """Generalised regression estimator of a total from one draw a cell (Sarndal, Swensson, Wretman 1992, chapters 6, 7).
+
+    Formula: T = X + sum_h N_h (r_h + B_(-h) (xbar_h - x_h)), r = y - x the error of the prediction: difference
+    estimator with a common slope, fitted without the cell's own draw, so unbiased for given cells whatever the predictions are.
+
+    Variance: V = K sum q + K0 sum q mixed + (B^2 + var B) sum N_h (N_h - 1) var_h(x), q_h = N_h (N_h - 1) mean_h(size^2):
+    predictions scatter by K inside a group, groups differ by K0, and x is trusted less the further its slope is from 1. K
+    with one draw a cell is that between cells (collapsed strata): from levels of groups, from neighbours (group, x, order),
+    or from all draws; the one with the least t sqrt(V) counts (see Trust), with its own degrees of freedom.
 
     Args:
-        y: float64 [n], results of the draws, n at least 1; least: squared relative error of predictions, at least.
+        y: float64 [n], results of the draws; alpha: error probability of the quantile by which the spread is chosen.
+        lines: int [groups], groups with one number have one level; None: each has its own.
     """
-    n, q = len(y), s.q
-    groups, g = np.unique(s.group, return_inverse=True)
-    count = np.bincount(g).astype(float)
-    G, weight = len(groups), np.bincount(g, s.size**-2.0)
-    centre = np.bincount(g, s.x * s.size**-2.0) / weight
-    scale = float(s.size.mean())
-    e, d, offset = (y - s.x) / s.size, (s.x - centre[g]) / s.size, scale * np.sqrt(weight / count)
-    inside = e - (np.bincount(g, (y - s.x) * s.size**-2.0) / weight)[g] / s.size
-    about_slope = max(float(inside @ inside) - float(d @ inside) ** 2 / max(float(d @ d), 1e-300), 0.0)
-    single = (about_slope + constants.EXPECTED_NOISE**2) / (
-        max(n - G - 1, 0) + 1.0
-    )  # as if one draw more had the expected error
-    slope_error = single / constants.EXPECTED_SLOPE_ERROR**2
-    has_offset = G > 3 and float(np.ptp(offset)) > 1e-6
-    Z = np.column_stack(
-        [np.ones(n), *([offset[g]] if has_offset else []), d, e]
-    )  # the last column is what they explain
-    sums = np.stack([np.bincount(g, column, G) for column in Z.T], axis=1)
-    square, p = Z.T @ Z, Z.shape[1] - 1
-    offset_error = float(np.var(e)) / constants.EXPECTED_SLOPE_ERROR**2
-    (log, s2, uncertain), beta, effects = np.empty((3, len(BETWEEN))), [], []
-    for k, rho in enumerate(BETWEEN):  # the inverse of the covariance of a group is (I - c J) / (1 - rho)
-        c = rho / (1.0 - rho + rho * count)
-        M = (square - (sums * c[:, None]).T @ sums) / (1.0 - rho)
-        prior = np.diag([1e-12, *([offset_error] if has_offset else []), slope_error / (1.0 - rho)])
-        normal = M[:p, :p] + prior
-        b = np.linalg.solve(normal, M[:p, p])
-        rest = max(float(M[p, p] - M[:p, p] @ b), 1e-12 * n)
-        df = max(n - p + 1, 1)
-        s2[k], uncertain[k] = rest / df, rest / df * float(np.linalg.inv(normal)[-1, -1])
-        log_determinant = n * math.log(1.0 - rho) + float(np.log1p(rho * count / (1.0 - rho)).sum())
-        log[k] = -0.5 * (log_determinant + float(np.linalg.slogdet(normal)[1]) + df * math.log(rest))
-        beta.append(b)
-        effects.append(c * np.bincount(g, Z[:, p] - Z[:, :p] @ b, G))
-    likely = np.exp(log - log.max()) * PRIOR
-    likely /= likely.sum()
-    b, a = likely @ np.array(beta), likely @ np.array(effects)
-    left = e - np.array(beta) @ Z[:, :p].T - np.array(effects)[:, g]  # [rho, n]
-    z = likely @ left**2
-
-    Q, mixed, varies = float(q.sum()), float((q * s.mixed).sum()), s.N * (s.N - 1.0) * s.spread
-    weighted = float((q * z).sum()) / Q if Q > 0.0 else float(z.mean())
-    heavy = max(weighted / max(float(z.mean()), 1e-300), 1.0)  # heavy cells scatter more
-    K, K0 = float(likely @ (s2 * (1.0 - BETWEEN))) * heavy, float(likely @ (s2 * BETWEEN))
-    V = s2 * ((1.0 - BETWEEN) * Q + BETWEEN * mixed)
-    most = max(_effective(q) - 1.0, 1.0)
-    nu = 2.0 / (2.0 / max(n - p, 1.0) + float(likely @ V**2) / max(float(likely @ V) ** 2, 1e-300) - 1.0)
-    of_effects = (likely * s2 * (1.0 - BETWEEN) * BETWEEN) @ (1.0 / (1.0 - BETWEEN[:, None] + BETWEEN[:, None] * count))
-    line = float(b[-1] ** 2 + likely @ uncertain) + float(varies @ of_effects[g]) / max(float(varies.sum()), 1e-300)
-    within, common = math.sqrt(K), math.sqrt(K + K0)
-    nu = _degrees(nu, z, q, most, least >= K)
-    paired = _neighbours(e - b[-1] * d, s, most, least)
-    spread = Spread(max(K, least), K0, line, nu) if paired is None else Spread(paired[0], K0, line, paired[1])
-
-    factor, added, seen = np.full(s.count, 1.0 + b[0]), np.zeros(s.count), np.zeros(s.count, dtype=bool)
-    added += float(b[1]) * scale if has_offset else 0.0
-    factor[groups] += a + b[-1]
-    added[groups] -= b[-1] * centre
-    seen[groups] = True
-    error = math.sqrt(spread.variance(Q, mixed, float(varies.sum())))
-    return AssistedFit(math.nan, factor, added, seen, spread, common, within, error)
+    if lines is not None:
+        fit = fit_total(
+            y,
+            replace(s, group=np.asarray(lines, dtype=np.int64)[s.group], count=int(lines.max(initial=-1)) + 1),
+            alpha,
+            trust,
+        )
+        return replace(fit, level=fit.level[lines], seen=fit.seen[lines])
+    line = _fit_line(y, s)
+    r = y - s.x
+    estimate = s.X + float((s.N * (r + line.others * (s.mean_x - s.x))).sum())
+    q = s.q
+    sums = (float(q.sum()), float((q * s.mixed).sum()), float((s.N * (s.N - 1.0) * s.spread).sum()))
+    spreads = [_with_expected(spread, trust.expected) for spread in _spreads(y, s, line, trust.least)]
+    best = (min if trust.of_budget else max)(
+        spreads, key=lambda k: quantile(alpha, k.nu) * math.sqrt(k.variance(*sums))
+    )
+    centre = float((line.w * (r - line.slope * s.x)).sum() / line.w.sum()) if len(y) else 0.0
+    level = np.where(line.weight > 0.0, line.level - line.slope * line.centre, centre)
+    error = math.sqrt(best.variance(*sums))
+    common = math.sqrt(spreads[0].K)
+    scatter = float((line.w * (line.r - line.slope * line.x) ** 2).sum()) / max(len(y) - line.groups - 1, 1)
+    known = trust.least if trust.least > constants.MIN_SQUARED_ERROR else 0.0
+    return AssistedFit(estimate, line.slope, level, line.weight > 0.0, best, common, math.sqrt(scatter), error, known)
 
 
-def _neighbours(e: Floats, s: CellSample, most: float, least: float) -> tuple[float, float] | None:
-    """Half the mean squared difference of relative errors e of neighbours in (group, x, order), and its degrees of freedom;
-    None where few draws have one.
-
-    Each draw is in two pairs, so the degrees of freedom are two thirds of these (von Neumann 1941).
-    """
-    order = np.lexsort((s.order, s.x, s.group))
-    same = np.diff(s.group[order]) == 0
-    pairs = int(same.sum())
-    if pairs < constants.PAIRED_DRAWS * max(len(e), 1):
-        return None
-    z, q = 0.5 * np.diff(e[order])[same] ** 2, 0.5 * (s.q[order][1:] + s.q[order][:-1])[same]
-    weighted = float((q * z).sum() / q.sum()) if q.sum() > 0.0 else 0.0
-    K = max(float(z.mean()), weighted)
-    return max(K, least), _degrees(2.0 / 3.0 * pairs, z, q, most, least >= K)
-
-
-def fit_errors(y: Floats, s: CellSample) -> AssistedFit:
+def fit_errors(y: Floats, s: CellSample, alpha: float) -> AssistedFit:
     """The total of units that are off their predictions s.x, s.mean_x as a whole, from their errors alone.
 
     Formula: T = X + L size + sum_h N_h (r_h - L size_h), r = y - x, L = sum N_h r_h / sum N_h mean(size): spread from
@@ -221,7 +306,6 @@ def fit_errors(y: Floats, s: CellSample) -> AssistedFit:
     mean_size, zero = np.sqrt(np.maximum(s.square - s.spread, 0.0)), np.zeros(len(y))
     total = float((s.N * mean_size).sum())
     level = float((s.N * (y - s.x)).sum()) / total
-    group: Ints = zero.astype(np.int64)
-    alone = replace(s, x=zero, mean_x=zero, mixed=zero, spread=zero, group=group, X=0.0, count=1)
-    errors = y - s.x - level * s.size
-    return replace(fit_total(errors, alone), estimate=s.X + level * total + float((s.N * errors).sum()))
+    alone = replace(s, x=zero, mean_x=zero, mixed=zero, spread=zero, group=zero.astype(np.int64), X=0.0, count=1)
+    fit = fit_total(y - s.x - level * s.size, alone, alpha)
+    return replace(fit, estimate=fit.estimate + s.X + level * total)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from kernelpoint.estimation.cells.fit import Trust
 from kernelpoint.estimation.cells.sampling import CellSampling
 from kernelpoint.estimation.cells.total import TotalFit
 from kernelpoint.estimation.moments import Floats
@@ -19,7 +20,7 @@ def assisted_pair(cells: CellSampling, values: Floats, counter: str, alpha: floa
 
     Formula: A and B by the model-assisted estimator (fit.fit_total), R = B / A. R - R_true is nearly the total of
     e_i = (b_i - R a_i) / A (Sarndal, Swensson, Wretman 1992, section 5.6), and that total is estimated and bounded like one
-    whose predictions are 0: effects of groups and a slope on x are taken from e itself. The half-width is no less than what an
+    whose predictions are 0: levels of groups and a slope on x are taken from e itself. The half-width is no less than what an
     unseen unit may change it by (AssistedFit.outlier_size times the largest share of a draw). The difference B - A is the same
     with R = 1 and without the division, but for a change by one factor, which every unit may have.
 
@@ -47,24 +48,19 @@ def assisted_pair(cells: CellSampling, values: Floats, counter: str, alpha: floa
             first, second, Interval(ratio, exact, exact, math.inf), Interval(second - first, 0.0, 0.0, math.inf)
         )
     cells.set_scales()
-    known, constant = cells.known(counter), design.constant(counter)
-    of_all = constant * len(design.free)
+    known = cells.known(counter)
     predicted = np.full(design.size, np.nan)
     predicted[design.free] = known.x
 
-    of_budget = counter == cells.target
+    trust = Trust(of_budget=counter == cells.target)
 
     def fit(change: Callable[[Floats, Floats, Floats], Floats]) -> TotalFit:
-        return cells.fit(
-            lambda u: change(values[u, 0] - constant, values[u, 1] - constant, predicted[u]), known, of_budget=of_budget
-        )
+        return cells.fit(lambda u: change(values[u, 0], values[u, 1], predicted[u]), known, alpha, trust)
 
     of_first, of_second = fit(lambda a, b, x: a), fit(lambda a, b, x: b)
-    first, second = (
-        fitted.estimate + of_all + float(exact) for fitted, exact in zip((of_first, of_second), certain, strict=True)
-    )
+    first, second = of_first.estimate + float(certain[0]), of_second.estimate + float(certain[1])
     unseen = 0.0, 0.0  # of a counter that is zero in some draws
-    if not of_budget:
+    if not trust.of_budget:
         unseen = of_first.unseen_counts(alpha), of_second.unseen_counts(alpha)
     difference = second - first
     if first == 0.0:

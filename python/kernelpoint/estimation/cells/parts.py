@@ -10,13 +10,17 @@ import numpy as np
 from kernelpoint.estimation import constants
 from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.cells.design import AssistedDesign, Care
-from kernelpoint.estimation.cells.fit import AssistedFit, fit_errors, fit_total
+from kernelpoint.estimation.cells.fit import AssistedFit, Trust, fit_errors, fit_total
 from kernelpoint.estimation.cells.part import Auxiliary
 from kernelpoint.estimation.cells.sample import CellSample
 from kernelpoint.estimation.cells.total import Demand, TotalFit
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.unseen import Draws, sentences, unseen_share
 
+# Model: see README.md
+
+# a budget at least, cells of the first pass beyond one for each group, and draws beyond Care.draws
+FIRST_PASS = ((0.05, 0, 0), (0.01, 2, 2), (0.0, 3, 2))
 STEP = 1.08  # from one number of cells that is tried to the next
 
 
@@ -35,7 +39,7 @@ def next_number(n: int) -> int:
 class Parts:
     """Rest of a run, its beginning, and the first units of the groups, or the whole run only (AssistedDesign.parts).
 
-    The beginning is estimated with the corrections and the spread of the rest, until a draw of it, or of the first units, is an
+    The beginning is estimated with the lines and the spread of the rest, until a draw of it, or of the first units, is an
     outlier. From then on it is `apart`: all first units are drawn, and the beginning has an estimate and a spread of its own.
 
     >>> u = np.random.default_rng(0).random(100)
@@ -47,7 +51,7 @@ class Parts:
 
     def __init__(self, design: AssistedDesign, targets: Mapping[str, float]) -> None:
         self._groups, self._allowance = design.free_groups, design.care.allowance
-        self._parts = design.parts(targets)
+        self._parts, self._shared_lines = design.parts(targets), design.lines
         self._is_observed = any(one.is_observed for one in design.known.values())
         self.rest, *self._beginning = self._parts
         self._targets = targets
@@ -94,11 +98,21 @@ class Parts:
 
     def first(self, care: Care, budget: ErrorBudget) -> list[int]:
         """Cells of the first pass: enough for a spread, for `assume`, and for a guard that can be met, in each target."""
-        n = self.rest.cells.first + constants.SECOND_DRAWS
-        least, alpha = min(care.draws, sum(self.counts)), 1.0 - budget.confidence
-        while sum(numbers := self.cells(n)) < least or not self._allows(numbers, care, alpha):
+        eps = min(budget.targets.values())
+        more, draws = next((more, draws) for least, more, draws in FIRST_PASS if eps >= least)
+        n = max(max(map(self._large_groups, self._targets)) + more, self.rest.cells.first)
+        least = min(care.draws + draws, sum(self.counts))
+        while sum(numbers := self.cells(n)) < least or not self._allows(numbers, care, 1.0 - budget.confidence):
             n = next_number(n)
         return numbers
+
+    def _large_groups(self, target: str) -> int:
+        """Groups of the rest whose share of a target is above its error, and one for all others; those of one line are one."""
+        groups = self._groups[self.rest.units]
+        labels = groups if self._shared_lines is None else np.asarray(self._shared_lines)[groups]
+        sums = np.bincount(labels, weights=self._known[target].size[self.rest.units])
+        alone = int((sums > self._targets[target] * sums.sum()).sum())
+        return alone + (alone < int((sums > 0.0).sum()))
 
     def _allows(self, cells: Sequence[int], care: Care, alpha: float) -> bool:
         """True if so many cells leave room for an outlier, and for units of a kind that no draw is of, in each target."""
@@ -145,14 +159,15 @@ class Parts:
 
     # ---- estimates --------------------------------------------------------------------------------------------------
 
-    def fit(self, values: Callable[[Ints], Floats], known: Auxiliary, least: float, of_budget: bool) -> TotalFit:
-        """The total of values: of the rest of the run, and of the beginning, corrected as the rest, or by itself if `apart`.
+    def fit(self, values: Callable[[Ints], Floats], known: Auxiliary, alpha: float, trust: Trust) -> TotalFit:
+        """The total of values: of the rest of the run, and of the beginning by the lines of the rest, or by itself if `apart`.
 
         Args:
-            values: of units, by their places in `free`; known: of all of them; least: as of fit_total; of_budget: of TotalFit.
+            values: of units, by their places in `free`; known: of all of them; alpha: of the quantile by which spreads are
+                chosen; trust: as of fit_total.
         """
         moved = self._moved(values, known) if self._is_observed else 0.0
-        first, known, draws = self._correct(values, known, least)
+        first, known, draws = self._lines(values, known, alpha, trust)
         fits, parts, exact, drawn = [first], [self.rest], 0.0, [draws]
         for part in self._beginning:
             sample, units = part.cell_sample(self._groups, known)
@@ -163,10 +178,10 @@ class Parts:
                 continue
             inside = known.size[part.units]
             unseen = float(inside[~first.seen[self._groups[part.units]]].sum() / inside.sum())
-            fits.append(fit_errors(y, sample) if self.apart else first.of_other_units(y, sample, unseen))
+            fits.append(fit_errors(y, sample, alpha) if self.apart else first.of_other_units(y, sample, unseen))
             parts.append(part)
         joined, alike = Draws.joined(drawn), not self.apart
-        return TotalFit(tuple(fits), tuple(parts), exact, known, self._allowance, alike, joined, of_budget, moved)
+        return TotalFit(tuple(fits), tuple(parts), exact, known, self._allowance, alike, joined, trust.of_budget, moved)
 
     def _moved(self, values: Callable[[Ints], Floats], known: Auxiliary) -> float:
         """Sum of squared excesses of units of the rest that were slow where their times were observed, and are not here;
@@ -182,33 +197,33 @@ class Parts:
         moved = expected > (1.0 + constants.SLOW) * np.maximum(y, 0.0)
         return float((sample.N * (expected - y) ** 2)[moved].sum())
 
-    def finds_outliers(self, values: Callable[[Ints], Floats], known: Auxiliary, least: float, room: float) -> bool:
+    def finds_outliers(
+        self, values: Callable[[Ints], Floats], known: Auxiliary, alpha: float, trust: Trust, eps: float
+    ) -> bool:
         """True if draws of the beginning, or of first units, are further off their predictions than those of the rest let
-        expect, so far that the total may be off by more than `room`; other arguments as of `fit`.
+        expect, and so far that it matters for a relative error of eps; arguments as of `fit`.
         """
         if self.whole or self.apart:
             return False
-        first, corrected, _ = self._correct(values, known, least)
+        first, corrected, _ = self._lines(values, known, alpha, trust)
         totals = [float(known.size[part.units].sum()) for part in self._beginning]
+        matters = constants.MATERIAL * eps * float(known.size.sum())
         for part, total in zip(self._beginning, totals, strict=True):
             sample, units = part.cell_sample(self._groups, corrected)
             largest_outlier = first.largest_outlier(values(units), sample, self._allowance)
-            if largest_outlier * (sum(totals) if largest_outlier > constants.COLD else total) > room:
+            if largest_outlier * (sum(totals) if largest_outlier > constants.COLD else total) > matters:
                 return True
         return False
 
-    def _correct(
-        self, values: Callable[[Ints], Floats], known: Auxiliary, least: float
+    def _lines(
+        self, values: Callable[[Ints], Floats], known: Auxiliary, alpha: float, trust: Trust
     ) -> tuple[AssistedFit, Auxiliary, Draws]:
         """The fit of the rest, predictions corrected by it, and its draws."""
         sample, units = self.rest.cell_sample(self._groups, known)
         y = values(units)
-        fit = fit_total(y, sample, least)
-        known = replace(known, corrected=fit.corrected)
-        corrected, _ = self.rest.cell_sample(self._groups, known)
-        errors = y - corrected.x
-        fit = replace(fit, estimate=corrected.X + float((sample.N * errors).sum()))
-        return fit, known, Draws(y, errors, sample.N, sample.amounts)
+        fit = fit_total(y, sample, alpha, trust, self._shared_lines)
+        draws = Draws(y, y - fit.corrected(sample.x, sample.group), sample.N, sample.amounts)
+        return fit, replace(known, corrected=fit.corrected), draws
 
     def of_draws(self, values: Callable[[CellSample], Floats], known: Auxiliary) -> Floats:
         """float64 [free]: values of the draws, from the sample of their part; 1 elsewhere."""
@@ -223,7 +238,7 @@ class Parts:
         float64 [free] both; 1 and 0 in parts that are drawn whole.
 
         Formula: squared it is (K + K0 mixed) size^2 + line var(size), as in `Spread.variance`, but K is no less than the
-        scatter inside groups: neighbours may agree where parts of the run do not.
+        scatter about the lines of all groups: neighbours may agree where parts of the run do not.
         """
         weights, spreads = np.ones(len(known.x)), np.zeros(len(known.x))
         for one, part in zip(fit.fits, fit.parts, strict=True):

@@ -16,6 +16,7 @@ from kernelpoint.estimation import constants
 from kernelpoint.estimation.bounds import relative
 from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.cells.design import AssistedDesign, Combination
+from kernelpoint.estimation.cells.fit import FULL_TRUST, Trust
 from kernelpoint.estimation.cells.part import Auxiliary
 from kernelpoint.estimation.cells.parts import Parts
 from kernelpoint.estimation.cells.total import Demand, TotalFit
@@ -75,13 +76,8 @@ class CellSampling(Sampling):
         found: dict[str, float] = {}
         for name, error in self.budget.targets.items():
             key = self.design.predicted_by(self._counted(name), self.target)
-            found[key] = min(self._of_uncertain(key, error), found.get(key, 1.0))
+            found[key] = min(error, found.get(key, 1.0))
         return found
-
-    def _of_uncertain(self, name: str, error: float) -> float:
-        """A relative error of a total, relative to what is uncertain of it: without the known part of every unit."""
-        x = float(self.design.prediction(name, name)[0].sum())
-        return error * (1.0 + self.design.constant(name) * len(self._free) / x) if x > 0.0 else error
 
     # ---- which units ------------------------------------------------------------------------------------------------
 
@@ -122,8 +118,7 @@ class CellSampling(Sampling):
 
     def _values(self, combination: Combination, units: Ints) -> Floats:
         """Values that simulated units have in the total, float64 [units]."""
-        known = sum(weight * self.design.constant(name) for weight, name in combination)
-        return self._results_of(combination, units) - known + self.design.departure(combination, units)
+        return self._results_of(combination, units) + self.design.departure(combination, units)
 
     def known(self, counter: str) -> Auxiliary:
         """Auxiliary variables for a counter."""
@@ -154,15 +149,17 @@ class CellSampling(Sampling):
             if predicted > 0.0 and found >= 0.0:
                 self._scales[name] = found / predicted
 
-    def fit(
-        self, values: Values, known: Auxiliary, least: float = constants.MIN_SQUARED_ERROR, of_budget: bool = True
-    ) -> TotalFit:
+    def fit(self, values: Values, known: Auxiliary, alpha: float, trust: Trust = FULL_TRUST) -> TotalFit:
         """The total of values of the drawn units; arguments as in Parts.fit."""
-        return self._parts.fit(lambda places: values(self._free[places]), known, least, of_budget)
+        return self._parts.fit(lambda places: values(self._free[places]), known, alpha, trust)
 
     def _fit(self, combination: Combination, of_budget: bool = True) -> TotalFit:
         """The fit of a combination of counters."""
-        least = min(self.design.least_error(name) for _, name in combination)
+        least, expected = (
+            min(error(name) for _, name in combination)
+            for error in (self.design.least_error, self.design.expected_error)
+        )
+        trust = Trust(least, of_budget, expected if of_budget else 0.0)
         if len(combination) == 1 and combination[0][0] == 1.0:
             known = self.known(combination[0][1])
         else:
@@ -170,7 +167,7 @@ class CellSampling(Sampling):
             x = sum((weight * told for weight, (told, _) in pairs), np.zeros(len(self._free)))
             size = sum((abs(weight) * sizes for weight, (_, sizes) in pairs), np.zeros(len(self._free)))
             known = Auxiliary(x, size, self._has)
-        return self.fit(partial(self._values, combination), known, least, of_budget)
+        return self.fit(partial(self._values, combination), known, self._alpha(self.looks), trust)
 
     def _is_of_budget(self, name: str) -> bool:
         """True if a target is about the counter, or the counter is a part of the ratio."""
@@ -186,12 +183,10 @@ class CellSampling(Sampling):
         simulated = self._simulated(combination, self.results.units)
         if self._parts.whole:
             half = 0.0 if states else math.nan
-            departs = self.design.departure(combination, self.results.units)
-            value = float((self._results_of(combination, self.results.units) + departs).sum())
+            value = float(self._values(combination, self.results.units).sum())
             return Estimate(name, value, half, half, 0.0, math.inf, budget.confidence, simulated, half)
         fit = self._fits[name] = self._fit(combination, self._is_of_budget(name))
-        known = sum(weight * self.design.constant(counter) for weight, counter in combination) * len(self._free)
-        value = fit.estimate + known + self._simulated(combination, self._certain)
+        value = fit.estimate + self._simulated(combination, self._certain)
         computed, guard = math.nan, 0.0
         if states:
             computed, guard = fit.half_width(self._alpha(self.looks)), fit.guard(1.0 - budget.confidence)
@@ -202,13 +197,11 @@ class CellSampling(Sampling):
         states = not missing and budget.bound != "none"
         self._fits = {}
         self.set_scales()
-        stated = self._stated(budget, states)
-        new = states and any(self._finds_outliers(name, stated, error) for name, error in budget.targets.items())
-        if new:  # the beginning has an estimate of its own from now on
-            self._parts.apart = True
-            stated = self._stated(budget, states)
-        estimates = {name: stated[name] for name in self.counters}
-        ratios = {name: stated[name] for name in self.ratios if name in stated}
+        new = states and any(self._finds_outliers(name, error) for name, error in budget.targets.items())
+        self._parts.apart |= new
+        estimates = {name: self._estimate(name, [(1.0, name)], budget, states) for name in self.counters}
+        ratios = {k: self._ratio(k, estimates, budget, states) for k, v in self.ratios.items() if {*v} <= {*estimates}}
+        stated = {**ratios, **estimates}
         within = all(name in stated and stated[name].meets(error) for name, error in budget.targets.items())
         met = states and not new and within
         predicted = self.predict(self._free)
@@ -221,26 +214,18 @@ class CellSampling(Sampling):
         self._last = Look(index, estimates, clusters, ratios, met, [], assumptions, warnings, open_unit)
         return self._last
 
-    def _stated(self, budget: ErrorBudget, states: bool) -> dict[str, Estimate]:
-        """Estimates of all counters and ratios."""
-        estimates = {name: self._estimate(name, [(1.0, name)], budget, states) for name in self.counters}
-        parts = {name: pair for name, pair in self.ratios.items() if {*pair} <= {*estimates}}
-        return {name: self._ratio(name, estimates, budget, states) for name in parts} | estimates
-
-    def _finds_outliers(self, target: str, stated: Mapping[str, Estimate], error: float) -> bool:
-        """True if outliers of the beginning may take more than what the bound of a target leaves of its error, and more than
-        MATERIAL of that: see Parts.finds_outliers.
-        """
+    def _finds_outliers(self, target: str, eps: float) -> bool:
+        """Parts.finds_outliers in the counter of a target."""
         counter = self._counted(target)
-        if counter not in self._fits:
+        if counter not in self.counters:
             return False
-        found, values = stated[target], [(1.0, counter)]
-        left = max(error - found.computed_half_width / max(abs(found.estimate), 1e-300), constants.MATERIAL * error)
+        values = [(1.0, counter)]
         return self._parts.finds_outliers(
             lambda places: self._values(values, self._free[places]),
             self.known(counter),
-            self.design.least_error(counter),
-            left * abs(stated[counter].estimate),
+            self._alpha(self.looks),
+            Trust(self.design.least_error(counter), expected=self.design.expected_error(counter)),
+            eps,
         )
 
     def _ratio(self, name: str, estimates: Mapping[str, Estimate], budget: ErrorBudget, states: bool) -> Estimate:
@@ -263,7 +248,7 @@ class CellSampling(Sampling):
 
     def _groups(self, values: Floats) -> list[LookPart]:
         """Units, draws and estimates of each group from `predict`; corrected as a whole, so without bounds of their own."""
-        groups, count = self.design.free_groups, self.design.label_count
+        groups, count = self.design.free_clusters
         has, level, nan = self._has, self.budget.confidence, math.nan
         units, drawn = np.bincount(groups, minlength=count), np.bincount(groups[has], minlength=count)
         sums = [np.bincount(groups, column, count) for column in values.T]
@@ -327,8 +312,7 @@ class CellSampling(Sampling):
             half *= fit.error * abs(ratio.estimate) / max(total * ratio.std_error, 1e-300)
         x, size = self.design.prediction(name, name)
         unseen = fit.unseen_counts(1.0 - self.budget.confidence) / scale
-        guard = self._of_uncertain(name, eps) * float(size.sum())
-        return Demand(fit, Auxiliary(x, size, self._has, name), half, guard, unseen)
+        return Demand(fit, Auxiliary(x, size, self._has, name), half, eps * float(size.sum()), unseen)
 
     # ---- state, predictions -----------------------------------------------------------------------------------------
 
@@ -390,9 +374,8 @@ class CellSampling(Sampling):
         has = np.flatnonzero(self.design.of_free(self.results.rows) >= 0)
         results = self.results.of(self._free[has])
         for name, fit in self._fits.items():
-            column, told, known = self.counters.index(name), self._prediction(name), self.design.constant(name)
-            corrected = fit.corrected(*told, self.design.free_groups, has, results[:, column] - known)
-            values[inside, column] = corrected[place] + known
+            column, told = self.counters.index(name), self._prediction(name)
+            values[inside, column] = fit.corrected(*told, self.design.free_groups, has, results[:, column])[place]
         return values
 
     def unit_spreads(self, counter: str) -> Spreads | None:
@@ -407,7 +390,6 @@ class CellSampling(Sampling):
         drawn, has = self._parts.sample(), np.flatnonzero(self._has)
         drawn = drawn[self._has[drawn]]
         units, results = self._free[drawn], self._results_of([(1.0, counter)], self._free[has])
-        results = results - self.design.constant(counter)
         predicted = fit.corrected(known.x, known.size, self.design.free_groups, has, results)[drawn]
         residuals[units] = np.nan_to_num(self._values([(1.0, counter)], units) - predicted)
         return weights, residuals, spreads

@@ -19,7 +19,7 @@ from kernelpoint.estimation.unseen import Draws
 
 @dataclass(frozen=True)
 class TotalFit:
-    """Total that is estimated by parts. The first part is the rest of the run, whose corrections and spread the others may use.
+    """Total that is estimated by parts. The first part is the rest of the run, whose lines and spread the others may use.
 
     Attributes:
         fits: fit of each part, at least one.
@@ -29,7 +29,7 @@ class TotalFit:
         allowance: `Care.allowance`.
         alike: True if all spreads are that of the first part.
         draws: draws of all parts.
-        of_budget: True if the budget is on this counter, or on a ratio with it: cells and number of draws allow for it.
+        of_budget: as of Trust.
         moved: sum of squared excesses of slow units that may be anywhere (Parts._moved).
     """
 
@@ -86,13 +86,13 @@ class TotalFit:
         return self._degrees([fit.error**2 for fit in self.fits], [fit.spread.nu for fit in self.fits])
 
     def spent(self, alpha: float) -> float:
-        """Error probability that a look spends of alpha: less where predictions err by much inside groups, since few draws tell
-        little of such errors.
-        """
-        return constants.ALPHA_SHARE_IF_DOUBTED * alpha if self.fits[0].within > constants.MAX_TRUSTED_ERROR else alpha
+        """Error probability that a look spends of alpha."""
+        return self.fits[0].spent(alpha)
 
     def half_width(self, alpha: float) -> float:
-        """t SE."""
+        """t SE; infinite while predictions are doubted and cells mix groups."""
+        if self.mixes(self.parts[0].n):
+            return math.inf
         return quantile(self.spent(alpha), self.nu) * self.error
 
     def guard(self, alpha: float) -> float:
@@ -130,6 +130,10 @@ class TotalFit:
         nu = self._degrees(variances, nus)
         return quantile(self.spent(alpha), nu) * math.sqrt(sum(variances)), variances
 
+    def mixes(self, n: int) -> bool:
+        """True if predictions are doubted while n cells of the first part mix groups."""
+        return self.fits[0].doubted and self.parts[0].cells.leaves(n).mixes
+
     def _degrees(self, variances: Sequence[float], nus: Sequence[float]) -> float:
         """Degrees of freedom of a sum of variances, or of the one that all rest on."""
         if self.alike:
@@ -165,7 +169,7 @@ class Demand:
         if max(guards) > self.guard:
             return parts[int(np.argmax(guards))]
         drawn = sum(part.n for part in parts)
-        if self.unseen * drawn > self.half_width * sum(cells.values()):
+        if fit.mixes(cells[parts[0]]) or self.unseen * drawn > self.half_width * sum(cells.values()):
             return parts[0]
         half, variances = fit.error_with(cells, self.known, alpha)
         if constants.SIZING_MARGIN * half > self.half_width:

@@ -75,7 +75,7 @@ class Cells:
     Args:
         x: float64 [N], prediction of every unit; its size is that and `added`, > 0.
         groups: int [N] from 0, units that may have a level of their own.
-        alone: bool [groups], groups that have a first leaf each; all others share one.
+        first: groups whose share of sum x is above this have a first leaf each, all others share one.
         in_order: whether leaves are cut by order only; name: of the sizes for `means`, and "NAME x" that of x.
 
     >>> cells = Cells(np.array([1.0, 1.0, 9.0, 9.0]), np.zeros(4, int), 1.0)
@@ -88,7 +88,7 @@ class Cells:
         self,
         x: Floats,
         groups: NDArray[np.integer],
-        alone: NDArray[np.bool_] | None = None,
+        first: float,
         in_order: bool = False,
         name: str = "size",
         added: float = 0.0,
@@ -100,7 +100,7 @@ class Cells:
         mean = sums / np.maximum(np.bincount(groups, minlength=count), 1)
         self._rank = np.empty(count, np.int64)
         self._rank[np.argsort(mean, kind="stable")] = np.arange(count)
-        alone = np.zeros(count, bool) if alone is None else alone[:count] & (sums > 0.0)
+        alone = sums > first * self.total
         leaf = np.where(alone, np.cumsum(alone), 0).astype(np.int32)[groups]
         last = int(alone.sum())
         order = np.concatenate([np.flatnonzero(leaf == k) for k in range(last + 1)]) if last else np.arange(self.N)

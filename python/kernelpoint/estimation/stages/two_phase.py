@@ -127,13 +127,14 @@ class TwoPhaseSampling(CellSampling):
         if fit is None:
             value = float(self._values(combination, self._free).sum())
         else:
-            second, guard = fit.error**2, fit.guard(1.0 - budget.confidence)
+            second, guard, alpha = fit.error**2, fit.guard(1.0 - budget.confidence), fit.spent(alpha)
         alpha = min(alpha, self._first_alpha)
         nu = satterthwaite((V1, second), (first.degrees_of_freedom, math.inf if fit is None else fit.nu))
         error, computed = math.sqrt(V1 + second), math.nan
         if states:
             guard = max(guard, self._first_guard(name))
-            computed = quantile(alpha, nu) * error if error else 0.0
+            doubted = fit is not None and math.isinf(fit.half_width(alpha))
+            computed = math.inf if doubted else quantile(alpha, nu) * error if error else 0.0
         return Estimate.bounded(name, value, computed, guard, error, nu, found.simulated, budget)
 
     @property
@@ -227,7 +228,7 @@ class TwoPhaseSampling(CellSampling):
         if self._parts.whole:
             return True
         told, scatter = self._variances_of_first(self.target, [(1.0, self.target)])
-        if scatter > constants.MOST_SCATTER * told:
+        if self._fits[self.target].fits[0].doubted or scatter > constants.MOST_SCATTER * told:
             return False
         eps, total = self.budget.relative_error, abs(self._of_first(self.target).estimate)
         return self._error_of_first() > eps or self._first_guard(self.target) > eps * total
