@@ -212,6 +212,12 @@ def test_what_macsim_prints_of_its_knobs_is_read_as_well(derive):
     assert derive(printed).values == derive(MACSIM).values
 
 
+@pytest.mark.parametrize("end", [":", ", ", " :,\t"])
+def test_numbers_may_end_with_a_separator(derive, end):
+    clocks = "-gpgpu_clock_domains 1000.0:1000.0:500.0:2000.0"
+    assert derive(GPGPUSIM.replace(clocks, clocks + end)).values == derive(GPGPUSIM).values
+
+
 @pytest.mark.parametrize(
     "texts, message",
     [

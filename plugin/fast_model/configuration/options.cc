@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 
 #include "fast_model/configuration/dialect.h"
 
@@ -39,8 +40,7 @@ std::optional<std::vector<double>> Options::numbers(const std::string& key, size
         const double number = std::strtod(p, &end);
         if (end == p || !std::isfinite(number)) break;
         numbers.push_back(number);
-        p = end + std::string(end).find_first_not_of(",: \t");
-        if (*end == '\0') break;
+        p = end + std::strspn(end, ",: \t");
     }
     if (numbers.size() < least) refuse(key, least == 1 ? "a number" : std::to_string(least) + " numbers");
     return numbers;
