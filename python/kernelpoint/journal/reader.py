@@ -74,7 +74,7 @@ def record_of(content: Any) -> Record:
 
 
 def _complaint(error: ValueError, line: bytes) -> str:
-    """What is wrong with a record."""
+    """The defect of a record, in words."""
     if not isinstance(error, Mismatch) or not error.place:
         return f"expected a record of a known type, got {line[:60]!r}"
     kind, *place = error.place
