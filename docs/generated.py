@@ -21,13 +21,13 @@ HEAD = """\
 # Commands
 
 `kernelpoint COMMAND --help` says the same as this page, which is made from it. A command exits with 0 if all is well, else with
-one message and another code.
+one message and another code. The first eight are for every day; `kernelpoint file` and `kernelpoint lab` list the others.
 """
 
 
 def commands_page() -> str:
     """The page on commands."""
-    return "\n".join([HEAD, *(_section(name) for name in sorted(COMMANDS))])
+    return "\n".join([HEAD, *(_section(name) for name in COMMANDS)])
 
 
 def _section(name: str) -> str:

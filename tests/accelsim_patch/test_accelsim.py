@@ -72,7 +72,16 @@ def steady(text):
 def traces(tmp_path_factory):
     """A synthesised workload of four small launches."""
     folder = tmp_path_factory.mktemp("traces")
-    command = [sys.executable, "-c", "from kernelpoint.cli import main; main()", "synth", "axpy", "--set", "n=2048"]
+    command = [
+        sys.executable,
+        "-c",
+        "from kernelpoint.cli import main; main()",
+        "lab",
+        "synth",
+        "axpy",
+        "--set",
+        "n=2048",
+    ]
     for launch in range(1, LAUNCHES + 1):
         subprocess.run(
             [*command, "-o", str(folder / str(launch)), "--seed", str(launch)], check=True, capture_output=True

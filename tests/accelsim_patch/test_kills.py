@@ -36,7 +36,7 @@ journal: run.kpjournal
 def workload(tmp_path_factory) -> Path:
     """A synthesised list of small launches of several kernels, with a configuration beside it."""
     folder = tmp_path_factory.mktemp("workload")
-    command = [sys.executable, "-c", "from kernelpoint.cli import main; main()", "synth"]
+    command = [sys.executable, "-c", "from kernelpoint.cli import main; main()", "lab", "synth"]
     for number, size in enumerate((1024, 2048, 4096)):
         made = folder / str(number)
         subprocess.run([*command, "axpy", "--set", f"n={size}", "-o", str(made)], check=True, capture_output=True)

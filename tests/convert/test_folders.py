@@ -189,7 +189,7 @@ def test_a_full_disk_is_one_clear_message(five, tmp_path):
 
 
 def test_the_command_converts_and_says_how_many_files_macsim_opens(five, tmp_path, monkeypatch):
-    command = ["convert", five, "-o", tmp_path / "out"]
+    command = ["file", "convert", five, "-o", tmp_path / "out"]
     done = run_command(*command)
     assert done.returncode == 0, done.stderr
     assert "5 launches in 5 folders, 5 warps, 15 records" in done.stdout

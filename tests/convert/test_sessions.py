@@ -74,23 +74,25 @@ def test_a_scan_is_remembered_until_a_file_of_the_launch_is_replaced(tmp_path):
 def test_plan_and_inspect_take_macsim_lists(both, tmp_path):
     done = run_command("plan", both[1], "--policy", "sieve", "-o", tmp_path / "run.kpplan")
     assert done.returncode == 0 and "60 launches" in done.stdout, done.stdout + done.stderr
-    shown = json.loads(run_command("inspect", both[1].parent, "--json").stdout)
+    shown = json.loads(run_command("file", "inspect", both[1].parent, "--json").stdout)
     assert shown["launches"] == 60 and shown["numbers"]["first"] == 0
-    launch = json.loads(run_command("inspect", both[1].parent / "Kernel0" / "trace.txt", "--json").stdout)
+    launch = json.loads(run_command("file", "inspect", both[1].parent / "Kernel0" / "trace.txt", "--json").stdout)
     assert launch["work"]["instructions"] == sum(launch["opcodes"].values())
 
 
 def test_synth_writes_macsim_and_refuses_other_formats(tmp_path):
     done = run_command(
-        "synth", "copy", "--set", "n=1024", "--launches", 2, "--format", "macsim", "-o", tmp_path / "out"
+        "lab", "synth", "copy", "--set", "n=1024", "--launches", 2, "--format", "macsim", "-o", tmp_path / "out"
     )
     assert done.returncode == 0 and "2 launches in 1 folders" in done.stdout, done.stderr
-    again = run_command("synth", "copy", "--set", "n=1024", "--format", "macsim", "-o", tmp_path / "out")
+    again = run_command("lab", "synth", "copy", "--set", "n=1024", "--format", "macsim", "-o", tmp_path / "out")
     assert again.returncode == 1 and "not empty" in again.stderr
-    forced = run_command("synth", "copy", "--set", "n=1024", "--format", "macsim", "--force", "-o", tmp_path / "out")
+    forced = run_command(
+        "lab", "synth", "copy", "--set", "n=1024", "--format", "macsim", "--force", "-o", tmp_path / "out"
+    )
     assert forced.returncode == 0 and "1 launches" in forced.stdout, forced.stderr
     assert sorted(path.name for path in tmp_path.glob("*")) == ["out"]
-    refused = run_command("synth", "copy", "--format", "gem5", "-o", tmp_path / "other")
+    refused = run_command("lab", "synth", "copy", "--format", "gem5", "-o", tmp_path / "other")
     assert refused.returncode == 1 and "--format is 'gem5'; allowed: accelsim, tracez, macsim" in refused.stderr
 
 

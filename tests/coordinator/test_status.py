@@ -1,4 +1,4 @@
-"""`kernelpoint status`: what it says of runs that go on, have stopped, or have ended."""
+"""`kernelpoint file status`: what it says of runs that go on, have stopped, or have ended."""
 
 import os
 import time

@@ -40,12 +40,12 @@ def test_a_list_may_name_only_what_is_text(here):
     str(caught.value).encode()
 
 
-@pytest.mark.parametrize("command", ["plan", "convert", "train", "inspect"])
+@pytest.mark.parametrize("command", ["plan", "file convert", "lab train", "file inspect"])
 def test_a_file_whose_name_is_no_text_is_one_message(here, kernelpoint, command):
     name = "kernelslist-\udcff.g"
     (here / name).write_text("kernel-1.traceg\n")
-    output = [] if command == "inspect" else ["-o", "made.safetensors" if command == "train" else "made"]
-    code, text = kernelpoint(command, name, *output)
+    output = [] if command == "file inspect" else ["-o", "made.safetensors" if command == "lab train" else "made"]
+    code, text = kernelpoint(*command.split(), name, *output)
     assert code and "is no UTF-8" in text
 
 
@@ -57,7 +57,7 @@ def test_a_file_whose_name_is_no_text_is_one_message(here, kernelpoint, command)
         (["compare", "-w", "truth=x.csv", "--seeds", "9" * 20], "--seeds"),
         (["plan", "LIST", "-o", "x.kpplan", "--workers", "9" * 20], "--workers"),
         (["run", "-c", "k.yaml", "--workers", "9" * 20, "--", "true"], "--workers"),
-        (["train", "LIST", "-o", "x.safetensors", "--epochs", "9" * 20], "epochs"),
+        (["lab", "train", "LIST", "-o", "x.safetensors", "--epochs", "9" * 20], "epochs"),
     ],
     ids=lambda value: " ".join(value)[:40] if isinstance(value, list) else value,
 )
@@ -138,5 +138,5 @@ def test_a_run_is_refused_with_the_reason_before_anything_is_simulated(without_l
 
 def test_a_report_is_read_without_locks(without_locks, traces, tmp_path):
     run_host(traces, tmp_path, "policy: random", check=True)
-    done = without_locks(*COMMAND, "status", "run.kpjournal")
+    done = without_locks(*COMMAND, "file", "status", "run.kpjournal")
     assert done.returncode == 0 and "ended" in done.stdout, done.stderr

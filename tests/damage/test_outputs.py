@@ -25,12 +25,12 @@ from kernelpoint.patching import Tree, load_description
 COMMANDS = {
     "select": ["select", "stats_ctx_0x5d0", "-o", "out"],
     "select for MacSim": ["select", "kernel_names.txt", "-o", "out"],
-    "convert": ["convert", "LIST", "-o", "out"],
+    "convert": ["file", "convert", "LIST", "-o", "out"],
     "join": ["select", "--join", "FOLDER", "-o", "out"],
     "plan": ["plan", "LIST", "-o", "out/run.kpplan", "--policy", "random"],
     "cluster": ["plan", "--clusters", "LIST", "-o", "out/clusters.csv", "--policy", "random"],
-    "synth": ["synth", "iterative-solver", "-o", "out", "--launches", "3", "--set", "rows=256", "--force"],
-    "init": ["init", "-o", "out/kernelpoint.yaml"],
+    "synth": ["lab", "synth", "iterative-solver", "-o", "out", "--launches", "3", "--set", "rows=256", "--force"],
+    "init": ["file", "init", "-o", "out/kernelpoint.yaml"],
     "compare": ["compare", "-w", "truth=results.csv", "--policies", "random", "--seeds", "2", "-o", "out"],
 }
 
@@ -163,7 +163,7 @@ def test_the_journal_and_results_of_the_embedded_host_are_whole(traces, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "written"),
     [
-        (["convert", "TRACES", "-o", "macsim"], "macsim/kernel_config.txt"),
+        (["file", "convert", "TRACES", "-o", "macsim"], "macsim/kernel_config.txt"),
         (["plan", "TRACES", "-o", "run.kpplan", "--gpu", "v100"], "run.kpplan"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",

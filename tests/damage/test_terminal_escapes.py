@@ -46,7 +46,7 @@ def test_no_text_of_a_journal_reaches_the_terminal_as_it_is(kernelpoint, journal
             tried.add(where)
             records = [*journal_records[:at], changed, *journal_records[at + 1 :]]
             path.write_bytes(journal_of(json.dumps(one, separators=(",", ":")).encode() for one in records))
-            for command in (["status", path], ["report", path, "-o", tmp_path / "page.html"]):
+            for command in (["file", "status", path], ["report", path, "-o", tmp_path / "page.html"]):
                 _, text = kernelpoint(*command)
                 assert obeyed(text) == [], (where, text)
                 shown |= {where} if "evil" in text else set()
@@ -62,8 +62,8 @@ def test_no_line_of_a_list_and_no_name_of_a_kernel_reaches_the_terminal_as_it_is
     for content in (listed.read_text(), f"{EVIL}\n", f"kernel-1.traceg\nMemcpyHtoD,{EVIL},x\n", missing):
         listed.write_text(content, encoding="utf-8")
         for command in (
-            ["inspect", listed],
-            ["inspect", trace],
+            ["file", "inspect", listed],
+            ["file", "inspect", trace],
             ["plan", "--clusters", listed],
             ["plan", listed, "-o", tmp_path / "plan.kpplan"],
         ):

@@ -18,7 +18,7 @@ from generated import (
 )
 
 from kernelpoint import cli
-from kernelpoint.cli import COMMANDS, GROUPS, INTERRUPTED, KEPT, command
+from kernelpoint.cli import COMMANDS, FIRST, GROUPS, INTERRUPTED, KEPT, command
 from kernelpoint.cli.doctor import doctor
 from kernelpoint.config import parse_config
 from kernelpoint.config.reference import json_schema
@@ -68,8 +68,8 @@ def test_every_command_has_an_example_that_it_understands(name):
     made = command(name)
     lines = [line.strip() for line in made.help.splitlines()]
     (example,) = [line.removeprefix("Example: ") for line in lines if line.startswith("Example: ")]
-    program, called, *arguments = shlex.split(example)
-    assert (program, called) == ("kernelpoint", name)
+    assert example.startswith(f"kernelpoint {name} ") or example == f"kernelpoint {name}"
+    arguments = shlex.split(example)[1 + len(name.split()) :]
     made.make_context(name, arguments)
 
 
@@ -79,7 +79,7 @@ def test_an_interrupted_command_says_what_is_kept(name, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cli, "command", lambda _: lambda **_: interrupted(_))
-    done = run_command(name)
+    done = run_command(*name.split())
     assert done.returncode == INTERRUPTED
     assert KEPT.get(name, "Nothing was written.") in done.stderr
 
@@ -98,6 +98,23 @@ def test_what_is_kept_is_told_where_typer_has_caught_the_signal(monkeypatch):
     assert KEPT["plan"] in run_command("plan").stderr and set(KEPT) <= set(COMMANDS)
 
 
-def test_the_overview_lists_every_command_once_and_fits_a_terminal():
-    assert sorted(name for names in GROUPS.values() for name in names) == sorted(COMMANDS)
-    assert max(map(len, run_command("--help").stdout.splitlines())) <= 80
+def listed(*arguments):
+    """The commands that an overview lists, in order; it fits a terminal."""
+    done = run_command(*arguments, "--help")
+    assert done.returncode == 0 and max(map(len, done.stdout.splitlines())) <= 80
+    return [line[2:].split("  ")[0] for line in done.stdout.splitlines() if line.startswith("  ")]
+
+
+def test_the_overview_lists_eight_commands_and_each_group_its_own():
+    eight = ["plan", "run", "report", "compare", "select", "patch", "check", "doctor"]
+    assert listed() == [*eight, *(f"{group} ..." for group in GROUPS)]
+    assert [*eight, FIRST, *(name for group in GROUPS for name in listed(group))] == list(COMMANDS)
+    assert run_command("file").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "right"), [(["init"], "file init"), (["synth", "axpy"], "lab synth"), (["lab", "plan"], "plan")]
+)
+def test_a_command_without_its_group_is_answered_with_the_right_words(words, right):
+    done = run_command(*words)
+    assert done.returncode == 1 and done.stderr.endswith(f": unknown command; write kernelpoint {right}\n")

@@ -37,8 +37,8 @@ def test_every_command_of_the_readme_works_in_order(folder):
     lines = [line for line in commands() if not line.startswith(ELSEWHERE)]
     assert len(lines) >= 11
     # Files of a reader: traces of either simulator, and its files of options.
-    run("kernelpoint synth iterative-solver -o . --set rows=256 --launches 8", folder)
-    run("kernelpoint synth iterative-solver -o traced --set rows=256 --launches 8 --format macsim", folder)
+    run("kernelpoint lab synth iterative-solver -o . --set rows=256 --launches 8", folder)
+    run("kernelpoint lab synth iterative-solver -o traced --set rows=256 --launches 8 --format macsim", folder)
     (folder / "trace_file_list").write_text("1\ntraced/kernel_config.txt\n")
     for name in ("gpgpusim.config", "trace.config", "params.in"):
         (folder / name).touch()
@@ -66,7 +66,7 @@ def inside_sentences(beginning: str) -> str:
 @pytest.fixture
 def traces(folder):
     """A folder with a list in `traces` and a configuration."""
-    run("kernelpoint synth iterative-solver -o traces --set rows=256 --launches 120", folder)
+    run("kernelpoint lab synth iterative-solver -o traces --set rows=256 --launches 120", folder)
     (folder / "kernelpoint.yaml").write_text("version: 1\npolicy: kernelpoint\nerror_budget: {relative_error: 0.05}\n")
     return folder
 

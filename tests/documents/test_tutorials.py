@@ -30,7 +30,7 @@ def test_the_commands_of_a_tutorial_work_in_order(page, folder):
                 (folder / name).write_text(text)
         if kind == "sh":
             run(text, folder)
-            (folder / "kernelpoint.yaml").unlink(missing_ok=True) if "kernelpoint init" in text else None
+            (folder / "kernelpoint.yaml").unlink(missing_ok=True) if "kernelpoint file init" in text else None
             ran += 1
     assert ran >= 1
 
@@ -45,7 +45,7 @@ def test_a_command_that_is_not_run_needs_a_simulator_or_files_of_the_reader(page
         "cd ",
         ". ",
         "kernelslist.g",
-        "kernelpoint inspect sample.kppack",
+        "kernelpoint file inspect sample.kppack",
         "jobqueue",
         "slurm",
         "run.kpjournal",
@@ -54,7 +54,7 @@ def test_a_command_that_is_not_run_needs_a_simulator_or_files_of_the_reader(page
     for kind, text in BLOCK.findall(page.read_text(encoding="utf-8")):
         if not kind:
             for line in text.splitlines():
-                assert any(word in line for word in needed) or line == "kernelpoint status", line
+                assert any(word in line for word in needed) or line == "kernelpoint file status", line
 
 
 def test_the_site_is_built_and_every_link_in_it_leads_somewhere(tmp_path):

@@ -89,11 +89,11 @@ def test_a_bound_on_nodes_that_cannot_be_is_refused(traces, cache):
 def test_train_and_cluster_work_from_the_command_line(traces, tmp_path):
     encoder = tmp_path / "encoder.safetensors"
     options = ("--epochs", 2)
-    done = run_command("train", traces, "-o", encoder, *options)
+    done = run_command("lab", "train", traces, "-o", encoder, *options)
     assert done.returncode == 0, done.stderr
     log = encoder.with_suffix(".log.csv").read_text().splitlines()
     assert log[0] == "epoch,loss,alignment,uniformity,learning_rate,seconds,memory_mib" and len(log) == 3
-    again = run_command("train", traces, "-o", encoder, *options, "--resume")
+    again = run_command("lab", "train", traces, "-o", encoder, *options, "--resume")
     assert again.returncode == 0 and "going on after epoch 2" in again.stderr
     labels = tmp_path / "labels.csv"
     done = run_command("plan", "--clusters", traces, "--checkpoint", encoder, "-o", labels)

@@ -32,16 +32,16 @@ def interrupting(move):
 
 
 COMMANDS = {
-    "convert": (["TRACES", "-o", "converted"], []),
+    "file convert": (["TRACES", "-o", "converted"], []),
     "plan": (["TRACES", "-o", "run.kpplan", "--gpu", "v100"], []),
-    "synth": (["iterative-solver", "-o", "made", "--launches", "50"], ["--force"]),
-    "train": (["TRACES", "-o", "mine.safetensors", "--epochs", "2"], ["--resume"]),
+    "lab synth": (["iterative-solver", "-o", "made", "--launches", "50"], ["--force"]),
+    "lab train": (["TRACES", "-o", "mine.safetensors", "--epochs", "2"], ["--resume"]),
 }
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_ctrl_c_says_what_is_kept_and_the_same_command_goes_on(name, traces, tmp_path, monkeypatch, request):
-    if name == "train":
+    if name == "lab train":
         pytest.importorskip("torch_geometric", reason="kernelpoint[train] is not installed")
     options, again = COMMANDS[name]
     words = [str(traces) if word == "TRACES" else word for word in options]
@@ -52,9 +52,9 @@ def test_ctrl_c_says_what_is_kept_and_the_same_command_goes_on(name, traces, tmp
 
     with monkeypatch.context() as patch:
         patch.setattr(progress.WorkProgress, "__call__", interrupting(progress.WorkProgress.__call__))
-        done = run_command(name, *words, cwd=tmp_path)
+        done = run_command(*name.split(), *words, cwd=tmp_path)
     assert done.returncode == INTERRUPTED, done.stderr
     assert done.stderr.endswith(f"\nkernelpoint {name}: interrupted. {KEPT[name]}\n")
     assert "Traceback" not in done.stderr
-    done = run_command(name, *words, *again, cwd=tmp_path)
+    done = run_command(*name.split(), *words, *again, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -38,7 +38,7 @@ def test_names_that_look_like_markup_are_shown_as_they_are(bench, monkeypatch):
         ["report", MARKUP],
         ["compare", MARKUP, MARKUP],
         ["compare", "-w", f"truth={MARKUP},name=[/x]", "-p", "random", "--seeds", "1", "--budgets", "0.2"],
-        ["inspect", _list_in("b[", bench)],
+        ["file", "inspect", _list_in("b[", bench)],
     ):
         assert "[/x]" in output_of(*command), command
 

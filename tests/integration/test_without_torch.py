@@ -68,7 +68,7 @@ def test_doctor_plan_and_demo_work_without_torch(without, tmp_path, monkeypatch,
 
 def test_training_says_what_it_needs(without, tmp_path, solver_traces):
     without(*TORCH)
-    done = kernelpoint("train", solver_traces, "-o", tmp_path / "e.safetensors")
+    done = kernelpoint("lab", "train", solver_traces, "-o", tmp_path / "e.safetensors")
     assert done.returncode == 1
     assert "the package torch is not installed, in KernelPoint's folder: pip install '.[train]'" in done.stderr
     assert "Traceback" not in done.stderr

@@ -23,7 +23,7 @@ from kernelpoint.traces.footprints import kept_footprints
 def refusal(pack, folder):
     """Message of a pack that is refused in one line; nothing is left behind."""
     before = sorted(folder.parent.rglob("*"))
-    done = run_command("pack", pack, "-o", folder)
+    done = run_command("file", "pack", pack, "-o", folder)
     assert done.returncode == 1 and len(done.stderr.strip().splitlines()) == 1, done.stderr
     assert sorted(folder.parent.rglob("*")) == before
     return done.stderr
@@ -113,9 +113,9 @@ def test_two_names_of_one_file_are_refused(forged, tmp_path):
 
 def test_the_name_of_a_pack_makes_no_folder_that_a_shell_would_run(packed, tmp_path):
     shutil.copy(packed[1], tmp_path / "sample;touch X;.kppack")
-    done = run_command("pack", "sample;touch X;.kppack", cwd=tmp_path)
+    done = run_command("file", "pack", "sample;touch X;.kppack", cwd=tmp_path)
     assert done.returncode == 1 and "it contains ';'" in done.stderr and len(list(tmp_path.iterdir())) == 1
-    assert run_command("pack", "sample;touch X;.kppack", "-o", "my sample", cwd=tmp_path).returncode == 0
+    assert run_command("file", "pack", "sample;touch X;.kppack", "-o", "my sample", cwd=tmp_path).returncode == 0
 
 
 # ---- other runs ---------------------------------------------------------------------------------------------------------
@@ -297,7 +297,7 @@ def test_a_bomb_is_refused_with_its_size_unless_it_is_asked_for(forged, tmp_path
     pack = bomb(forged, 64)
     monkeypatch.setattr("kernelpoint.packs.unpack.FREE_BYTES", 1 << 20)
     assert "give --most" in refusal(pack, tmp_path / "sample")
-    assert run_command("pack", pack, "-o", tmp_path / "sample", "--most", "0.1").returncode == 0
+    assert run_command("file", "pack", pack, "-o", tmp_path / "sample", "--most", "0.1").returncode == 0
 
 
 def test_a_pack_is_read_as_a_stream(forged, tmp_path):
@@ -318,7 +318,7 @@ def test_a_description_without_end_is_not_read(forged, tmp_path, monkeypatch):
     monkeypatch.setattr("kernelpoint.packs.unpack.MOST_ABOUT", 1000)
     pack = forged()
     assert "its member 'about.json' has" in refusal(pack, tmp_path / "sample")
-    done = run_command("inspect", pack)
+    done = run_command("file", "inspect", pack)
     assert done.returncode == 1 and "allowed are 1,000" in done.stderr
 
 

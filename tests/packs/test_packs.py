@@ -48,7 +48,7 @@ def test_a_flipped_bit_is_refused(packed, tmp_path, place):
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b'{"type":"run"}'])
 def test_a_file_that_is_no_pack_is_refused_in_one_line(tmp_path, content):
     (tmp_path / "bad.kppack").write_bytes(content)
-    done = run_command("pack", "bad.kppack", "-o", "sample", cwd=tmp_path)
+    done = run_command("file", "pack", "bad.kppack", "-o", "sample", cwd=tmp_path)
     assert done.returncode != 0
     assert len(done.stderr.strip().splitlines()) == 1
 
@@ -71,9 +71,9 @@ def test_a_run_is_packed_in_its_own_folder_and_the_refusal_says_so(tmp_path):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path / "run")
         kp.simulate("traces/kernelslist.g", "run.kpjournal", fast_model="rtx", error_budget={"relative_error": 0.05})
-    done = run_command("pack", "run/run.kpjournal", "-o", "sample.kppack", cwd=tmp_path)
+    done = run_command("file", "pack", "run/run.kpjournal", "-o", "sample.kppack", cwd=tmp_path)
     assert done.returncode == 1 and f"traces/kernelslist.g is not there, seen from {tmp_path}" in done.stderr
-    assert run_command("pack", "run.kpjournal", "-o", "sample.kppack", cwd=tmp_path / "run").returncode == 0
+    assert run_command("file", "pack", "run.kpjournal", "-o", "sample.kppack", cwd=tmp_path / "run").returncode == 0
 
 
 def host_run(folder, pack):
@@ -109,11 +109,11 @@ def test_a_simulator_refuses_a_pack_with_a_flipped_bit(packed, tmp_path):
 
 def test_inspect_shows_what_a_pack_holds(packed):
     run, pack, _size = packed
-    shown = json.loads(run_command("inspect", pack, "--json").stdout)
+    shown = json.loads(run_command("file", "inspect", pack, "--json").stdout)
     assert shown["estimate"] == run.ended().estimate
     assert 0 < shown["whole"] < shown["traces"]
     assert shown["bytes"] == pack.stat().st_size
-    assert "footprints: " in run_command("inspect", pack).stdout
+    assert "footprints: " in run_command("file", "inspect", pack).stdout
 
 
 def test_a_folder_of_another_pack_is_no_folder_of_this_one(packed, tmp_path):

@@ -10,7 +10,7 @@ from workloads import synthesised
 
 @pytest.fixture(scope="session")
 def small_list(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Six launches of a kernel, as `kernelpoint synth axpy --launches 6 --set n=2048` writes them."""
+    """Six launches of a kernel, as `kernelpoint lab synth axpy --launches 6 --set n=2048` writes them."""
     return synthesised(tmp_path_factory.mktemp("small") / "traces", "axpy", 6, n=2048).parent
 
 

@@ -105,7 +105,7 @@ def kineto_profile(path, rows, with_nodes=True):
 
 
 def run(*words):
-    command("expand")(args=[str(word) for word in words], standalone_mode=False)
+    command("file expand")(args=[str(word) for word in words], standalone_mode=False)
 
 
 @pytest.mark.parametrize("form", [sqlite_profile, kineto_profile])
@@ -218,7 +218,7 @@ def test_a_selection_of_a_program_with_graphs_traces_nodes_and_estimates_all_lau
     selection = Selection.load(tmp_path / "drawn" / "selection.kpselect")
     assert selection.census.size == len(EXPECTED) and selection.numbers.max() <= EAGER + len(NODES)
     assert (selection.census.numbers - 1).tolist() == EXPECTED
-    assert "kernelpoint expand" in (tmp_path / "drawn" / "trace.sh").read_text()
+    assert "kernelpoint file expand" in (tmp_path / "drawn" / "trace.sh").read_text()
     traced = tmp_path / "traced"
     traced.mkdir()
     for number in selection.numbers.tolist():
@@ -228,5 +228,5 @@ def test_a_selection_of_a_program_with_graphs_traces_nodes_and_estimates_all_lau
     keys = {"selection": "drawn/selection.kpselect", "error_budget": {"relative_error": 0.05}}
     drawn = kp.simulate("program", "drawn.kpjournal", "rtx", log=print, **keys).ended()
     assert drawn.launches == len(EXPECTED)
-    with pytest.raises(TraceError, match=r"kernelpoint expand LIST --selection"):
+    with pytest.raises(TraceError, match=r"kernelpoint file expand LIST --selection"):
         kp.simulate("traced", "other.kpjournal", "rtx", **keys)

@@ -168,15 +168,15 @@ def test_a_folder_in_use_is_refused_without_force_and_only_our_files_are_replace
 
 
 def test_the_command_writes_lists_and_refuses(tmp_path: Path) -> None:
-    done = run_command("synth", "gemv", "-o", tmp_path / "list", "--set", "rows=64", "--launches", "3")
+    done = run_command("lab", "synth", "gemv", "-o", tmp_path / "list", "--set", "rows=64", "--launches", "3")
     assert done.returncode == 0 and "3 launches of 1 traces" in done.stdout
     assert len(check_list(tmp_path / "list")) == 3
-    again = run_command("synth", "gemv", "-o", tmp_path / "list")
+    again = run_command("lab", "synth", "gemv", "-o", tmp_path / "list")
     assert again.returncode == 1 and "not empty" in again.stderr and "Traceback" not in again.stderr
-    packed = run_command("synth", "gemv", "-o", tmp_path / "packed", "--set", "rows=64", "--format", "tracez")
+    packed = run_command("lab", "synth", "gemv", "-o", tmp_path / "packed", "--set", "rows=64", "--format", "tracez")
     assert packed.returncode == 0 and (tmp_path / "packed" / "kernelslist.g").read_text() == "kernel-1.tracez\n"
     assert read_header(tmp_path / "packed" / "kernel-1.tracez").tracer_version == 6
-    listing = run_command("synth", "--list")
+    listing = run_command("lab", "synth", "--list")
     assert all(
         name in listing.stdout for name in ("transformer-decode", "histogram", "heads 4 / 8 / 32", "rows of each mesh")
     )
@@ -255,7 +255,7 @@ def test_values_are_what_the_instructions_compute(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("options", [["--format", "macsim"], ["--tracer-version", "5"]])
 def test_values_are_refused_where_the_format_has_none(options: list[str], tmp_path: Path) -> None:
-    done = run_command("synth", "axpy", "-o", tmp_path / "o", "--values", *options)
+    done = run_command("lab", "synth", "axpy", "-o", tmp_path / "o", "--values", *options)
     assert done.returncode == 1 and "--values is given; it needs tracer version 6" in done.stderr
     assert not (tmp_path / "o").exists()
 

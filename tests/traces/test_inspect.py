@@ -1,4 +1,4 @@
-"""kernelpoint inspect shows what a trace holds."""
+"""kernelpoint file inspect shows what a trace holds."""
 
 import json
 
@@ -20,7 +20,7 @@ TEXT = small_trace(
 
 
 def inspect(*arguments):
-    return run_command("inspect", *arguments)
+    return run_command("file", "inspect", *arguments)
 
 
 def test_json_holds_header_work_footprint_opcodes_and_stream(tmp_path):
@@ -51,5 +51,5 @@ def test_a_trace_that_cannot_be_used_gives_one_line_and_a_failing_exit(tmp_path)
     done = inspect(str(tmp_path / "none"))
     assert done.returncode == 1
     assert done.stderr.strip().split("\n") == [
-        f"kernelpoint inspect: {tmp_path / 'none'}: cannot be opened: No such file or directory"
+        f"kernelpoint file inspect: {tmp_path / 'none'}: cannot be opened: No such file or directory"
     ]

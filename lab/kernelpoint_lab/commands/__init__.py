@@ -1,1 +1,1 @@
-"""The commands `kernelpoint synth` and `kernelpoint train`."""
+"""The commands `kernelpoint lab synth` and `kernelpoint lab train`."""

@@ -1,4 +1,4 @@
-"""`kernelpoint synth`: write a synthetic workload as traces of Accel-Sim or MacSim."""
+"""`kernelpoint lab synth`: write a synthetic workload as traces of Accel-Sim or MacSim."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def synth(
     kernel_names.txt and workload.json. Equal launches share one trace. The traces follow the shape of real ones and are no
     real program's.
 
-    Example: kernelpoint synth transformer-decode -o traces --launches 1000
+    Example: kernelpoint lab synth transformer-decode -o traces --launches 1000
     """
     console = Console()
     if listing:
         _show(console)
         return
     if name is None or output is None:
-        raise ConfigError("a name and -o FOLDER are needed; `kernelpoint synth --list` shows the names")
+        raise ConfigError("a name and -o FOLDER are needed; `kernelpoint lab synth --list` shows the names")
     request = compose(name, scale, seed, launches, parse_sizes(sizes or []))
     if format_ not in FORMATS:
         raise ConfigError(f"--format is {format_!r}; allowed: {', '.join(FORMATS)}")

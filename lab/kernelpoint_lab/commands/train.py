@@ -1,4 +1,4 @@
-"""`kernelpoint train`: train an encoder on traces."""
+"""`kernelpoint lab train`: train an encoder on traces."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def train(
 ) -> None:
     """Train an encoder on traces, as GCL-Sampler does.
 
-    Example: kernelpoint train traces/kernelslist.g -o mine.safetensors
+    Example: kernelpoint lab train traces/kernelslist.g -o mine.safetensors
     """
     with telling("loading PyTorch", Console(stderr=True).print), needs_extra("training"):
         from kernelpoint_lab.training.config import TrainingConfig

@@ -70,7 +70,7 @@ def compose(
 def prepare(directory: Path, force: bool, version: int, ending: str = "traceg") -> None:
     """Makes the folder. One with anything in it is refused without `force`; with it, an earlier list there is removed.
 
-    Only what `kernelpoint synth` writes is removed. Raises ConfigError.
+    Only what `kernelpoint lab synth` writes is removed. Raises ConfigError.
     """
     if version not in TRACER_VERSIONS:
         allowed = ", ".join(map(str, TRACER_VERSIONS))

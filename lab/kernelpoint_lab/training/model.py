@@ -70,7 +70,7 @@ class TraceEncoder(nn.Module):
         """The encoder of a checkpoint, in single precision, to be trained further or used in a model of one's own.
 
         Args:
-            checkpoint: "builtin" or a file made by `kernelpoint train`.
+            checkpoint: "builtin" or a file made by `kernelpoint lab train`.
 
         Raises:
             PlanError: the checkpoint does not fit.

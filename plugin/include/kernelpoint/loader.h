@@ -90,7 +90,7 @@ static inline void kp_unpack(const char* pack, char* list, size_t size) {
     list[0] = '\0';
     if (!kp_is_privileged() && setenv("KERNELPOINT_PACK", pack, 1) == 0)
         kp_first_line_of(
-            "if command -v kernelpoint >/dev/null; then kernelpoint pack --list -- \"$KERNELPOINT_PACK\"; else "
+            "if command -v kernelpoint >/dev/null; then kernelpoint file pack --list -- \"$KERNELPOINT_PACK\"; else "
             "echo \"kernelpoint: $KERNELPOINT_PACK: the command 'kernelpoint', which unpacks it, is not on PATH\" "
             ">&2; fi",
             list, size);

@@ -238,7 +238,7 @@ def repeated_rows(profile: Profile) -> Case | None:
     Profile,
     "graph-replays",
     NAMED,
-    "a tracer sees each node of a graph once: `kernelpoint expand` writes the list of all launches after tracing",
+    "a tracer sees each node of a graph once: `kernelpoint file expand` writes the list of all launches after tracing",
 )
 def graph_replays(profile: Profile) -> Case | None:
     """Launches that are nodes of CUDA graphs that ran more than once."""
@@ -315,7 +315,7 @@ def in_graphs(profile: Profile) -> np.ndarray:
     Matching,
     "not-traced",
     REFUSES,
-    "the tracer saw each node of a CUDA graph once: `kernelpoint expand LIST --profile FILE` writes the list of all launches",
+    "the tracer saw each node of a CUDA graph once: `kernelpoint file expand LIST --profile FILE` writes the whole list",
 )
 def not_traced(matching: Matching) -> Case | None:
     """Replays of graphs in a profile that its list, or census, lacks."""

@@ -10,50 +10,49 @@ import sys
 import warnings
 from typing import Any, NoReturn
 
-# Subcommand -> (module, one line of help); a name without dots is of this package. The function is called like the subcommand.
+# Command -> (module, one line of help); a module without dots is of this package. Its function is called like the last word.
 COMMANDS = {
-    "init": ("init", "Write a commented configuration file."),
-    "doctor": ("doctor", "Check that simulators can load KernelPoint here."),
-    "check": ("check", "Say what is wrong with traces, profiles and outputs."),
-    "inspect": ("inspect", "Show header, work and instruction sequence of a launch's trace."),
-    "compare": ("compare", "Compare sampling methods, or two sampled runs."),
-    "convert": ("convert", "Write Accel-Sim traces in another simulator's layout."),
-    "demo": ("demo", "Simulate a small workload in full and sampled, and write a page."),
     "plan": ("plan", "Read every launch once, cluster, and forecast the time of a run."),
-    "patch": ("patch", "Put the hook into a simulator's source tree, or take it out."),
     "run": ("run", "Simulate one run with many simulators at once."),
-    "status": ("status", "Show how far runs are, while they go on and afterwards."),
     "report": ("report", "Show a run, as text, page, or files for other tools."),
-    "pack": ("pack", "Write the sample of a run into one file, or unpack one."),
-    "expand": ("expand", "Write the list of all launches of a program with CUDA graphs."),
+    "compare": ("compare", "Compare sampling methods, or two sampled runs."),
     "select": ("select", "Draw the launches to trace; join their traces."),
-    "train": ("kernelpoint_lab.commands.train", "Train an encoder on traces."),
-    "synth": ("kernelpoint_lab.commands.synth", "Write a synthesised workload as traces."),
+    "patch": ("patch", "Put the hook into a simulator's source tree, or take it out."),
+    "check": ("check", "Say what is wrong with traces, profiles and outputs."),
+    "doctor": ("doctor", "Check that simulators can load KernelPoint here."),
+    "demo": ("demo", "Simulate a small workload in full and sampled, and write a page."),
+    "file init": ("init", "Write a commented configuration file."),
+    "file status": ("status", "Show how far runs are, while they go on and afterwards."),
+    "file inspect": ("inspect", "Show header, work and instruction sequence of a launch's trace."),
+    "file expand": ("expand", "Write the list of all launches of a program with CUDA graphs."),
+    "file convert": ("convert", "Write Accel-Sim traces in another simulator's layout."),
+    "file pack": ("pack", "Write the sample of a run into one file, or unpack one."),
+    "lab synth": ("kernelpoint_lab.commands.synth", "Write a synthesised workload as traces."),
+    "lab train": ("kernelpoint_lab.commands.train", "Train an encoder on traces."),
 }
-
-
-# Title -> subcommands, as the overview lists them.
+# First word of the commands of a group -> one line of help.
 GROUPS = {
-    "Every day": ("check", "patch", "plan", "run", "report", "compare", "select", "doctor"),
-    "Files": ("init", "status", "inspect", "expand", "convert", "pack"),
-    "Laboratory": ("demo", "synth", "train"),
+    "file": "Configurations, traces, lists and samples as files.",
+    "lab": "Synthesised workloads; training of encoders.",
 }
+FIRST = "demo"  # not in the overview's list, but in its last lines
 
 INTERRUPTED = 130  # exit code of a command that Ctrl-C ended
-NOBODY_READS = 141  # exit code of one whose output nobody reads any more, as in `kernelpoint status | head -1`
-# Subcommand -> what is kept of it when it is interrupted, and how to go on. Others keep nothing and begin anew.
+NOBODY_READS = 141  # exit code of one whose output nobody reads any more, as in `kernelpoint file status | head -1`
+# Command -> what is kept of it when it is interrupted, and how to go on. Others keep nothing and begin anew.
 KEPT = {
     "compare": "With -o, finished runs are in rows.jsonl in that folder; the same command resumes.",
-    "convert": "Traces converted so far are kept; the same command resumes.",
+    "file convert": "Traces converted so far are kept; the same command resumes.",
     "demo": "The traces are kept once all are written; the same command runs the simulations again.",
     "plan": "Traces read and sequences embedded are in the cache, predictions once all are made; the same command resumes.",
     "run": "Every result in the journal is kept; the same command resumes.",
-    "synth": "The folder is incomplete; the same command with --force writes it again.",
-    "train": "Finished epochs are in the file OUTPUT.state; the same command with --resume goes on.",
+    "lab synth": "The folder is incomplete; the same command with --force writes it again.",
+    "lab train": "Finished epochs are in the file OUTPUT.state; the same command with --resume goes on.",
 }
 
 
-COMPLETION = "Completion in your shell: kernelpoint --install-completion"
+USAGE = "usage: kernelpoint COMMAND [--help] ..."
+CLOSING = "First try: kernelpoint demo\nCompletion in your shell: kernelpoint --install-completion"
 
 
 def main() -> None:
@@ -65,11 +64,11 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads spin, and a plan's matrices are small
     if not sys.warnoptions:  # python -W shows them
         warnings.showwarning = _say_nothing
-    name = sys.argv[1] if len(sys.argv) > 1 else ""
+    name, arguments = _split(sys.argv[1:])
     program = f"kernelpoint {name[:60]}".rstrip()
     try:
         try:
-            _run(name)
+            _run(name, arguments)
         finally:
             sys.stdout.flush()
     except KernelPointError as error:
@@ -130,41 +129,65 @@ def _give_up_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _run(name: str) -> None:
-    from kernelpoint.errors import ConfigError, did_you_mean
+def _split(words: list[str]) -> tuple[str, list[str]]:
+    """Name of the command, of two words in a group, and its arguments.
+
+    >>> _split(["file", "init", "-o", "k.yaml"]), _split(["plan", "traces"]), _split(["lab", "--help"])
+    (('file init', ['-o', 'k.yaml']), ('plan', ['traces']), ('lab', ['--help']))
+    """
+    length = 2 if len(words) > 1 and words[0] in GROUPS and not words[1].startswith("-") else 1
+    return " ".join(words[:length]), words[length:]
+
+
+def _run(name: str, arguments: list[str]) -> None:
+    from kernelpoint.errors import ConfigError
 
     if "_KERNELPOINT_COMPLETE" in os.environ or name in ("--install-completion", "--show-completion"):
         _complete()
-    if name in ("", "-h", "--help"):
-        _print_overview()
-        sys.exit(0 if name else 2)
+    if name in ("", "-h", "--help", *GROUPS):
+        sys.stdout.write(_overview(name if name in GROUPS else ""))
+        sys.exit(0 if {"-h", "--help"} & {name, *arguments} else 2)
     if name == "--version":
         from kernelpoint import __version__
 
         sys.stdout.write(f"kernelpoint {__version__}\n")
         return
     if name not in COMMANDS:
-        raise ConfigError(f"unknown command{did_you_mean(name, COMMANDS)}; allowed: {', '.join(COMMANDS)}")
-    if name == "run" and len(sys.argv) > 2 and not {"--", "-h", "--help"} & set(sys.argv):
+        raise ConfigError(_unknown(name))
+    if name == "run" and arguments and not {"--", "-h", "--help"} & set(arguments):
         raise ConfigError(
             "no -- in the command; the simulator's command follows it: kernelpoint run -c kernelpoint.yaml -- accel-sim.out "
             "-trace LIST ..."
         )
     try:
-        command(name)(args=sys.argv[2:], prog_name=f"kernelpoint {name}")
+        command(name)(args=arguments, prog_name=f"kernelpoint {name}")
     except SystemExit as end:
         if end.code == INTERRUPTED:  # Typer has caught Ctrl-C
             raise KeyboardInterrupt from None
         raise
 
 
+def _unknown(name: str) -> str:
+    """The message for a name that is no command; a command of a group is named with its group.
+
+    >>> _unknown("init")
+    'unknown command; write kernelpoint file init'
+    """
+    from kernelpoint.errors import did_you_mean
+
+    for full in COMMANDS:
+        if full.split()[-1] == name.split()[-1]:
+            return f"unknown command; write kernelpoint {full}"
+    return f"unknown command{did_you_mean(name, COMMANDS)}; allowed: {', '.join(COMMANDS)}"
+
+
 def command(name: str) -> Any:
-    """A subcommand as an object of Typer's command line library."""
+    """A command as an object of Typer's command line library."""
     import typer
 
     module, text = COMMANDS[name]
     place = module if "." in module else f"kernelpoint.cli.{module}"
-    function = getattr(importlib.import_module(place), name.replace("-", "_"))
+    function = getattr(importlib.import_module(place), name.split()[-1])
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     settings = {"help_option_names": ["-h", "--help"]}
     app.command(name=name, help=function.__doc__ or text, context_settings=settings)(function)
@@ -176,22 +199,35 @@ def _complete() -> None:
     import typer
 
     class Commands(typer.core.TyperGroup):
-        """Subcommands, each imported when it is asked for."""
+        """The commands of a group, each imported when it is asked for; the group "" has the commands and the other groups."""
 
         def list_commands(self, ctx: Any) -> list[str]:
-            return list(COMMANDS)
+            words = [name.split() for name in COMMANDS]
+            if self.name in GROUPS:
+                return [last for *group, last in words if group == [self.name]]
+            return [*(name for name in COMMANDS if " " not in name), *GROUPS]
 
         def get_command(self, ctx: Any, cmd_name: str) -> Any:
-            return command(cmd_name) if cmd_name in COMMANDS else None
+            if self.name not in GROUPS and cmd_name in GROUPS:
+                return Commands(name=cmd_name, help=GROUPS[cmd_name])
+            name = f"{self.name} {cmd_name}" if self.name in GROUPS else cmd_name
+            return command(name) if name in COMMANDS else None
 
     app = typer.Typer(cls=Commands)
     app.callback()(lambda: None)
     app(prog_name="kernelpoint")
 
 
-def _print_overview() -> None:
-    width = max(map(len, COMMANDS))
-    lines = []
-    for title, names in GROUPS.items():
-        lines += ["", f"{title}:", *(f"  {name:<{width}}  {COMMANDS[name][1]}" for name in names)]
-    sys.stdout.write("usage: kernelpoint COMMAND [--help] ...\n" + "\n".join(lines) + f"\n\n{COMPLETION}\n")
+def _overview(group: str = "") -> str:
+    """What `kernelpoint --help` prints, or `kernelpoint GROUP --help`."""
+    if group:
+        rows = {name: text for name, (_, text) in COMMANDS.items() if name.startswith(f"{group} ")}
+        return "\n".join([USAGE.replace("COMMAND", f"{group} COMMAND"), "", *_lines(rows), ""])
+    rows = {name: text for name, (_, text) in COMMANDS.items() if " " not in name and name != FIRST}
+    groups = {f"{name} ...": text for name, text in GROUPS.items()}
+    return "\n".join([USAGE, "", *_lines(rows), "", *_lines(groups), "", CLOSING, ""])
+
+
+def _lines(rows: dict[str, str]) -> list[str]:
+    width = max(map(len, rows)) if rows else 0
+    return [f"  {name:<{width}}  {text}" for name, text in rows.items()]

@@ -1,4 +1,4 @@
-"""`kernelpoint convert`: traces of one simulator as traces of another."""
+"""`kernelpoint file convert`: traces of one simulator as traces of another."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def convert(
 
     Launches with equal files share a folder. Stopped with Ctrl-C, the same command resumes where it was.
 
-    Example: kernelpoint convert traces/kernelslist.g -o macsim-traces
+    Example: kernelpoint file convert traces/kernelslist.g -o macsim-traces
     """
     targets = {one.name: one.convert for one in simulators() if one.convert is not None}
     if to not in targets:

@@ -33,7 +33,7 @@ seed: 0
 """
 NEXT = f"""
 Your own traces, with the embedded host:
-  {Path(sys.executable).parent}/kernelpoint init --simulator host
+  {Path(sys.executable).parent}/kernelpoint file init --simulator host
   {Path(sys.executable).parent}/kernelpoint-host -trace kernelslist.g -config v100 -kernel_sampling kernelpoint.yaml
 Your own simulator: {Path(sys.executable).parent}/kernelpoint patch accelsim CHECKOUT
 """

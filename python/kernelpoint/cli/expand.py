@@ -1,4 +1,4 @@
-"""`kernelpoint expand`: write the list of a program with CUDA graphs, whose nodes were traced once each."""
+"""`kernelpoint file expand`: write the list of a program with CUDA graphs, whose nodes were traced once each."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def expand(
     A tracer sees each node of a CUDA graph once; a profile shows every replay. Simulators take a list that names a trace again.
     A list is one process: of a profile of several, one is named, or all are alike and one stands for them.
 
-    Example: kernelpoint expand traces/kernelslist.g --profile decode.sqlite -o program
+    Example: kernelpoint file expand traces/kernelslist.g --profile decode.sqlite -o program
     """
     console = Console(stderr=True)
     check_kinds(accept or (), kinds(), "--accept")

@@ -1,4 +1,4 @@
-"""`kernelpoint init`: a commented configuration file, and the next commands."""
+"""`kernelpoint file init`: a commented configuration file, and the next commands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def init(
 ) -> None:
     """Write a commented configuration file.
 
-    Example: kernelpoint init --simulator macsim
+    Example: kernelpoint file init --simulator macsim
     """
     steps = {**{one.name: one.next_steps for one in simulators()}, "host": HOST}
     if simulator not in steps:

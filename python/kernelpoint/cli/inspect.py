@@ -1,4 +1,4 @@
-"""`kernelpoint inspect`: facts of one trace, or of a list of launches."""
+"""`kernelpoint file inspect`: facts of one trace, or of a list of launches."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def inspect(
     """Show header, instruction mix, work, addresses and instruction sequence of a launch's trace, or a summary of a
     list or a pack.
 
-    Example: kernelpoint inspect traces/kernel-1.traceg
+    Example: kernelpoint file inspect traces/kernel-1.traceg
     """
     if is_pack(trace):
         inspect_pack(trace, as_json)

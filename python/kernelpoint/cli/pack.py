@@ -1,4 +1,4 @@
-"""`kernelpoint pack`: the sample of a run in one file, and the folder that such a file makes."""
+"""`kernelpoint file pack`: the sample of a run in one file, and the folder that such a file makes."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def pack(
     """Write the traces and state that the sample of a run needs into one file, for another machine; or unpack such a file.
 
     Of a pack, its list, traces, plan, configuration and footprints are written into a folder, and nothing elsewhere. Accel-Sim
-    unpacks a pack by itself: -kernel_sampling sample.kppack. `kernelpoint inspect sample.kppack` shows the contents.
+    unpacks a pack by itself: -kernel_sampling sample.kppack. `kernelpoint file inspect sample.kppack` shows the contents.
 
-    Example: kernelpoint pack run.kpjournal -o sample.kppack
+    Example: kernelpoint file pack run.kpjournal -o sample.kppack
     """
     if is_pack(source):
         _unpack(source, output or default_folder(source), only_list, None if most is None else int(most * 2**30))

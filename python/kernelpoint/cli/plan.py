@@ -24,7 +24,7 @@ def plan(
         Path | None, typer.Option(help="Times or counters of every launch, where no configuration is given.")
     ] = None,
     checkpoint: Annotated[
-        str, typer.Option(help="builtin, or a file of `kernelpoint train`, where no configuration is given.")
+        str, typer.Option(help="builtin, or a file of `kernelpoint lab train`, where no configuration is given.")
     ] = "builtin",
     seed: Annotated[int, typer.Option(min=0, help="The seed, where no configuration is given.")] = 0,
     accept: Annotated[

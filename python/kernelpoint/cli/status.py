@@ -1,4 +1,4 @@
-"""`kernelpoint status`: how far runs are, while they go on and afterwards."""
+"""`kernelpoint file status`: how far runs are, while they go on and afterwards."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def status(
     """Show for each run whether it goes on, how far it is, and its estimate and bound so far; with --watch, the
     time left in its pass.
 
-    Example: kernelpoint status runs/
+    Example: kernelpoint file status runs/
     """
     console = Console(highlight=False)
     while True:

@@ -2,7 +2,7 @@
 
 Each key here is implemented. Paths are relative to the working directory of the simulator, so that one
 file serves many runs, each with its own journal. The descriptions make the reference (docs/configuration.md) and the file
-that `kernelpoint init` writes.
+that `kernelpoint file init` writes.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ class EncoderConfig(Section):
     EncoderConfig(checkpoint='builtin')
     """
 
-    checkpoint: Annotated[Text, Field(description="the shipped encoder, or a file made by `kernelpoint train`")] = (
+    checkpoint: Annotated[Text, Field(description="the shipped encoder, or a file made by `kernelpoint lab train`")] = (
         "builtin"
     )
 

@@ -94,7 +94,7 @@ def read_checkpoint(name: str | PathLike[str] = BUILTIN) -> Checkpoint:
     >>> read_checkpoint("none.safetensors")
     Traceback (most recent call last):
     ...
-    kernelpoint.errors.PlanError: none.safetensors: no such checkpoint; `kernelpoint train` makes one
+    kernelpoint.errors.PlanError: none.safetensors: no such checkpoint; `kernelpoint lab train` makes one
     """
     path = checkpoint_path(name)
     data = read_sealed(path)
@@ -133,7 +133,7 @@ def read_sealed(path: str | PathLike[str]) -> bytes:
     try:
         data = read_regular(Path(path), MOST_BYTES)
     except FileNotFoundError:
-        raise PlanError(f"{path}: no such checkpoint; `kernelpoint train` makes one") from None
+        raise PlanError(f"{path}: no such checkpoint; `kernelpoint lab train` makes one") from None
     except OSError as error:
         raise PlanError(f"{path}: not a safetensors checkpoint ({error.strerror})") from None
     found = _SEAL.search(_header(data))
@@ -192,7 +192,7 @@ def _check(path: Path, what: str, found: str | None, needed: str) -> None:
     if found != needed:
         raise PlanError(
             f"{path}: made for {what} {found}, this version of KernelPoint has {needed}; "
-            "train again with `kernelpoint train` or use the builtin checkpoint"
+            "train again with `kernelpoint lab train` or use the builtin checkpoint"
         )
 
 

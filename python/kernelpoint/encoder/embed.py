@@ -90,7 +90,7 @@ def embed(
 
     Args:
         trace: a launch's trace file, or its graph.
-        checkpoint: "builtin" or a file made by `kernelpoint train`.
+        checkpoint: "builtin" or a file made by `kernelpoint lab train`.
         max_nodes: bound on the graph's nodes, where a file is given.
 
     Returns:
@@ -131,7 +131,7 @@ def embed_streams(
     Args:
         scan: the run's launches.
         cache: by default the user's.
-        checkpoint: "builtin" or a file made by `kernelpoint train`.
+        checkpoint: "builtin" or a file made by `kernelpoint lab train`.
         max_nodes: bound on a graph's nodes.
         progress: called with (streams embedded, streams to embed), and may raise to stop.
         log: told what is worth knowing about the cache.

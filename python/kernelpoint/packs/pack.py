@@ -122,8 +122,8 @@ def _list_of(run: Run) -> Path:
             raise ConfigError(f"{run.path}: no plan of it was kept; run again, or name one with `plan:`")
         if not Path(name).is_file():
             raise ConfigError(
-                f"{run.path}: its {what} {name} is not there, seen from {Path.cwd()}; call `kernelpoint pack` on the machine "
-                "and in the folder of the run"
+                f"{run.path}: its {what} {name} is not there, seen from {Path.cwd()}; call `kernelpoint file pack` on the "
+                "machine and in the folder of the run"
             )
     return Path(lists[0])
 

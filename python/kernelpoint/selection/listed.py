@@ -67,7 +67,7 @@ def _repeated(selection: Selection, path: str) -> tuple[np.ndarray, tuple[str, .
     if not np.array_equal(numbers[launches], listed.numbers):
         raise TraceError(
             f"{path}: {len(listed.paths):,} launches; the program runs these traces {len(launches):,} times, in its own order: "
-            "write its list with `kernelpoint expand LIST --selection FILE`"
+            "write its list with `kernelpoint file expand LIST --selection FILE`"
         )
     for trace, launch in dict(zip(listed.paths, launches.tolist(), strict=True)).items():
         _check(selection, launch, trace)

@@ -28,7 +28,7 @@ echo "$here/{joined}: the traces; give the simulator their list, and its configu
 """
 
 _EXPAND = """kernelpoint select --join {earlier}"$here"/run-*/traces -o "$here/{joined}"
-kernelpoint expand "$here/{joined}" --selection "$here/{name}" -o "$here/program"
+kernelpoint file expand "$here/{joined}" --selection "$here/{name}" -o "$here/program"
 echo "$here/program: the program; give the simulator its list, and its configuration selection: $here/{name}"
 """
 

@@ -95,7 +95,7 @@ class Simulator:
     Attributes:
         name: as it calls itself at the ABI.
         title: for users.
-        next_steps: commands that follow `kernelpoint init`.
+        next_steps: commands that follow `kernelpoint file init`.
         configuration: stem of the file names of its configurations, where all have the same.
         costs: of a simulation, None where not known.
         tracer: None where it has none.

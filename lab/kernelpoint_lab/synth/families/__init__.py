@@ -21,7 +21,7 @@ OTHER_LIMITS = (1, 1 << 30)
 
 @dataclass(frozen=True)
 class Family:
-    """A family that `kernelpoint synth NAME` can write alone.
+    """A family that `kernelpoint lab synth NAME` can write alone.
 
     Attributes:
         parameters: the default of each at the scales small, medium, large; large has at least 1,000 CTAs.

@@ -72,7 +72,7 @@ def _refuse_strangers(folder: Path) -> None:
     found = next(folder.iterdir(), None)
     if found is not None:
         raise TraceError(
-            f"{folder}: expected a new or empty folder, or one that `kernelpoint convert` made; found {found.name}"
+            f"{folder}: expected a new or empty folder, or one that `kernelpoint file convert` made; found {found.name}"
         )
 
 
