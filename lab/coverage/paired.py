@@ -40,7 +40,7 @@ def one(people: Population, second: np.ndarray, eps: float, seed: int) -> Sequen
     low = (q.estimate - q.half_width) / (p.estimate + p.half_width)
     truth = second.sum() / people.y.sum()
     paired, separate = pair.ratio.half_width / truth, 0.5 * (high - low) / truth
-    error = abs(pair.ratio.value / truth - 1.0)
+    error = abs(pair.ratio.estimate / truth - 1.0)
     return pair.ratio.contains(truth), paired, separate, separate / max(paired, 1e-12), error, len(drawn)
 
 

@@ -107,7 +107,7 @@ def one_run(launches: Replayed, count: int, eps: float, seed: int) -> tuple[floa
         if extension == MOST_EXTENSIONS or enough == n:
             break
         n = enough
-    return float((replayed - kept).sum() / kept.sum()), abs(found.error) + found.half_width, n
+    return float((replayed - kept).sum() / kept.sum()), abs(found.estimate) + found.half_width, n
 
 
 def rows(options: Namespace) -> Iterator[tuple[Sequence[object], Numbers]]:

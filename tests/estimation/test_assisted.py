@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernelpoint.errors import ConfigError, HostError
-from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, SystematicError, passes
+from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, Estimate, passes
 from kernelpoint.estimation.cells.fit import fit_total
 from kernelpoint.estimation.cells.part import Auxiliary
 from kernelpoint.estimation.cells.sample import CellSample
@@ -242,7 +242,7 @@ def test_a_budget_on_a_rare_counter_needs_its_own_prediction(run_passes):
 def test_systematic_errors_are_in_what_is_stated(run_passes):
     design, y = example()
     engine = Engine(design, ErrorBudget(0.05))
-    engine.set_systematic_errors({"cycles": SystematicError(0.01, 0.0)})
+    engine.set_systematic_errors({"cycles": Estimate.of(0.01, 0.0)})
     for unit in engine.wanted().tolist():
         engine.record(unit, ("cycles",), [y[unit]])
     estimate = engine.look().estimates["cycles"]

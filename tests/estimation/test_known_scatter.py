@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, Prediction, SystematicError, trajectory_error
+from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, Estimate, Prediction, trajectory_error
 from kernelpoint.estimation.cells.fit import Trust, fit_total
 from kernelpoint.estimation.cells.sample import CellSample
 from kernelpoint.estimation.constants import MIN_SQUARED_ERROR
@@ -86,7 +86,7 @@ def test_an_error_that_all_results_share_leaves_the_rest_of_the_budget_to_draws(
     x = design(2).means["cycles"]
     values = x * (1.0 + generator(2, "scatter").normal(0.0, 0.02, N))
     engine = Engine(design(2), ErrorBudget(BUDGET))
-    engine.set_systematic_errors({"cycles": SystematicError(0.0, share * BUDGET)})
+    engine.set_systematic_errors({"cycles": Estimate.of(0.0, share * BUDGET)})
     simulate(engine, values)
     while not (look := engine.look()).met and engine.grow():
         simulate(engine, values)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelpoint.estimation import Compared, SystematicError, dependence, enough_validations, replay_error
+from kernelpoint.estimation import Compared, Estimate, dependence, enough_validations, replay_error
 from kernelpoint.estimation.nonsampling.replay_error import EXPECTED_CYCLES, EXPECTED_SPREAD, READING, _successive_sums
 
 
@@ -26,7 +26,7 @@ def test_error_and_half_width_cover_the_mean_error_as_often_as_they_say():
         kept = random_numbers.uniform(5000.0, 6000.0, 5)
         replayed = kept * (1.0 + random_numbers.normal(0.002, 0.003, 5))
         error = replay_error(compared(kept, replayed, 10**6), 0.95)
-        held.append(abs(error.error) + error.half_width >= 0.002)
+        held.append(abs(error.estimate) + error.half_width >= 0.002)
     assert 0.94 <= np.mean(held) <= 0.99
 
 
@@ -46,7 +46,7 @@ def test_successive_sums_estimate_the_sum_over_all_launches_whatever_the_chances
 def test_validations_over_the_whole_sample_leave_no_doubt():
     kept = np.array([100.0, 110.0, 90.0])
     error = replay_error(compared(kept, kept + 1.0, 3), 0.95)
-    assert (error.error, error.half_width) == (pytest.approx(0.01), 0.0)
+    assert (error.estimate, error.half_width) == (pytest.approx(0.01), 0.0)
 
 
 def test_validations_that_agree_leave_an_error_possible_that_shrinks_with_their_number():
@@ -82,8 +82,8 @@ def two_short_launches(more, fewer, absolute=EXPECTED_CYCLES):
 
 def test_two_pairs_of_short_launches_cannot_state_an_error_of_per_cents():
     as_before, found = two_short_launches(18.0, 37.0, absolute=0.0), two_short_launches(18.0, 37.0)
-    assert abs(as_before.error) > 0.02
-    assert abs(found.error) < 0.001 and abs(found.error) + found.half_width < 0.005
+    assert abs(as_before.estimate) > 0.02
+    assert abs(found.estimate) < 0.001 and abs(found.estimate) + found.half_width < 0.005
 
 
 def test_errors_beyond_what_is_expected_in_cycles_count_in_full():
@@ -96,13 +96,13 @@ def test_long_launches_count_as_they_were_measured():
         replay_error(Compared(kept, 1.004 * kept, np.full(2, 0.1), np.ones(2), 1.0, 16, a * np.ones(2)), 0.95)
         for a in (0.0, EXPECTED_CYCLES)
     )
-    assert found.error == pytest.approx(before.error, rel=1e-2)
+    assert found.estimate == pytest.approx(before.estimate, rel=1e-2)
     assert found.half_width == pytest.approx(before.half_width, rel=1e-2)
 
 
 @given(st.floats(1e-4, 0.1), st.floats(0.0, 0.1), st.floats(1e-5, 0.2), st.integers(1, 11))
 def test_further_validations_are_as_many_as_are_needed_and_none_where_they_do_not_help(eps, bias, half, n):
-    enough = enough_validations(SystematicError(bias, half), n, eps, 0.95, 12)
+    enough = enough_validations(Estimate.of(bias, half), n, eps, 0.95, 12)
     assert n <= enough <= 12
     if half <= 0.6 * (eps - bias) or bias - half > eps:
         assert enough == n
@@ -126,7 +126,7 @@ def test_errors_of_some_cycles_in_short_launches_are_covered_as_well_as_those_in
                 absolute[first], float((absolute**2).sum() / (kept * weight).sum() ** 2),
             ), 0.95,
         )  # fmt: skip
-        return abs(found.error - (off * weight).sum() / (kept * weight).sum()) <= found.half_width
+        return abs(found.estimate - (off * weight).sum() / (kept * weight).sum()) <= found.half_width
 
     for length in (800, 6000):
         assert np.mean([held(length) for _ in range(300)]) >= 0.88

@@ -9,7 +9,7 @@ import pytest
 
 from kernelpoint import _native
 from kernelpoint.config import parse_config
-from kernelpoint.estimation import Engine, SystematicError
+from kernelpoint.estimation import Engine, Estimate
 from kernelpoint.fast_model import configuration_for, predict
 from kernelpoint.fast_model.predictions import OF_TOTAL, SPREAD
 from kernelpoint.session.replays import Replays
@@ -135,7 +135,7 @@ def scatter(setup):
     def of(**more):
         run = setup(**more)
         validation = Validation(run, run.frame, Engine(run.frame.design, run.budget), list)
-        agreeing = ReplayCheck({"cycles": SystematicError(0.0, 0.0)}, validations=6)
+        agreeing = ReplayCheck({"cycles": Estimate.of(0.0, 0.0)}, validations=6)
         return validation._with_trajectories(agreeing)
 
     return of
@@ -144,7 +144,7 @@ def scatter(setup):
 def test_a_bound_has_the_distance_of_one_full_run_from_the_mean_beside_the_error_of_pairs(setup, scatter):
     run, check = setup(), scatter()
     assert needs_validation(run) and check.assumption
-    assert check.errors["cycles"].error == 0.0 and 0.0 < check.errors["cycles"].half_width < 0.5
+    assert check.errors["cycles"].estimate == 0.0 and 0.0 < check.errors["cycles"].half_width < 0.5
 
 
 def test_the_mean_of_all_full_runs_has_a_narrower_bound_than_one_of_them(scatter):

@@ -51,22 +51,22 @@ def test_a_column_that_is_not_the_estimate_of_its_run_is_explained(run, cycles):
 def test_a_run_compared_with_itself_has_the_ratio_1_and_says_so(run, cycles):
     first = run("a", cycles[0])
     found = compared(first, first)
-    assert row(found).ratio.value == 1.0 and row(found).difference.value == 0.0
+    assert row(found).ratio.estimate == 1.0 and row(found).difference.estimate == 0.0
     assert any("same GPU" in note for note in found.notes)
 
 
 def test_exchanging_the_runs_inverts_the_ratio(run, cycles):
     first, second = run("a", cycles[0]), run("b", cycles[1])
     forth, back = row(compared(first, second)), row(compared(second, first))
-    assert back.ratio.value == pytest.approx(1 / forth.ratio.value)
-    assert back.difference.value == -forth.difference.value
+    assert back.ratio.estimate == pytest.approx(1 / forth.ratio.estimate)
+    assert back.difference.estimate == -forth.difference.estimate
     assert back.difference.half_width == pytest.approx(forth.difference.half_width)
 
 
 def test_full_runs_are_compared_exactly(run, cycles):
     found = row(compared(run("a", cycles[0], "policy: all"), run("b", cycles[1], "policy: all")))
-    assert found.ratio.value == cycles[1].sum() / cycles[0].sum() and found.ratio.half_width == 0.0
-    assert found.difference.value == cycles[1].sum() - cycles[0].sum()
+    assert found.ratio.estimate == cycles[1].sum() / cycles[0].sum() and found.ratio.half_width == 0.0
+    assert found.difference.estimate == cycles[1].sum() - cycles[0].sum()
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def test_one_stratum_gives_the_textbook_interval_at_least():
     pair = paired_totals(sample, np.column_stack([a, b]), np.zeros((0, 2)), "mean")
     R = b.mean() / a.mean()
     plain = np.sqrt((1 - 0.06) / 60 * (b - R * a).var(ddof=1)) / a.mean()
-    assert pair.ratio.value == pytest.approx(R)
+    assert pair.ratio.estimate == pytest.approx(R)
     assert plain * 0.9 < pair.ratio.std_error < plain * 2.5  # pooled towards what is expected of strata in general
     assert pair.ratio.half_width == pytest.approx(
         two_sided(0.05, round(pair.ratio.degrees_of_freedom, 6)) * pair.ratio.std_error
@@ -49,8 +49,8 @@ def test_a_second_gpu_that_is_slower_by_a_factor_has_that_ratio(seed, strata, fa
     sample = Sample(np.repeat(np.arange(strata), 4), np.full(strata, 50), np.arange(strata))
     a = random.uniform(10, 20, size=4 * strata)
     pair = paired_totals(sample, np.column_stack([a, factor * a]), np.zeros((0, 2)), "mean")
-    assert pair.ratio.value == pytest.approx(factor) and pair.ratio.half_width >= 0.0
-    assert pair.difference.value == pytest.approx(pair.second - pair.first)
+    assert pair.ratio.estimate == pytest.approx(factor) and pair.ratio.half_width >= 0.0
+    assert pair.difference.estimate == pytest.approx(pair.second - pair.first)
 
 
 def test_strata_with_one_draw_learn_from_the_other_strata_of_their_cluster():
@@ -79,4 +79,4 @@ def test_strata_that_move_alike_in_many_draws_add_little():
     pair = paired_totals(
         Sample(strata, np.full(4, 50), np.arange(4)), np.column_stack([a, b]), np.zeros((0, 2)), "mean"
     )
-    assert 0.0 < pair.ratio.half_width < 0.03 * pair.ratio.value
+    assert 0.0 < pair.ratio.half_width < 0.03 * pair.ratio.estimate

@@ -5,7 +5,7 @@ import pytest
 
 from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError, JournalError
-from kernelpoint.estimation import Design, Engine, ErrorBudget, SystematicError
+from kernelpoint.estimation import Design, Engine, ErrorBudget, Estimate
 from kernelpoint.journal import PassRecord, ResultRecord, load_run
 from kernelpoint.planning.range_targets import RangeSample
 
@@ -119,5 +119,5 @@ def test_a_range_shares_the_replay_error_of_the_run_as_the_same_fraction_of_its_
     sample = RangeSample("decode", "cycles", np.arange(4), Engine(design, ErrorBudget(0.02)))
     for unit in sample.engine.wanted():
         sample.engine.record(int(unit), ("cycles",), [100.0])
-    sample.engine.set_systematic_errors({"cycles": SystematicError(0.01, 0.005)})
+    sample.engine.set_systematic_errors({"cycles": Estimate.of(0.01, 0.005)})
     assert sample.look().estimates["cycles"].half_width == pytest.approx(0.015 * 400.0)

@@ -12,9 +12,9 @@ from types import SimpleNamespace
 import pytest
 from views import HOSTILE, a_run, a_view
 
+from kernelpoint.estimation import Estimate
 from kernelpoint.journal import EstimateRecord, OpenLaunchRecord
 from kernelpoint.pages import script
-from kernelpoint.pages.numbers import Amount
 from kernelpoint.pages.page import Chart, Page
 from kernelpoint.pages.tables import Column, Row, Table
 from kernelpoint.report.charts import COLOURS, GREY, charts
@@ -256,9 +256,8 @@ def test_a_kernel_has_its_rates_with_half_widths_and_the_full_run_below(page):
 
 
 def test_a_miss_rate_is_no_more_than_all():
-    assert rates_from({"l2_misses": Amount(9.0, 3.0), "l2_accesses": Amount(8.0, 0.0)})["l2_miss_rate"] == Amount(
-        1.0, 0.375
-    )
+    rate = rates_from({"l2_misses": Estimate.of(9.0, 3.0), "l2_accesses": Estimate.exact(8.0)})["l2_miss_rate"]
+    assert (rate.estimate, rate.half_width) == (1.0, 0.375)
 
 
 def test_tables_that_scroll_are_reached_with_the_keyboard(page):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelpoint.estimation import Estimate
 from kernelpoint.journal import (
     EstimateRecord,
     JournalWriter,
@@ -17,14 +18,13 @@ from kernelpoint.journal import (
     SummaryRecord,
     load_run,
 )
-from kernelpoint.pages.numbers import Amount
 from kernelpoint.report.full_run import FullRun
 from kernelpoint.report.view import Kernel, PassEnd, RunView, Variant
 
 VARIANTS = (Variant("at::native::f<FillFunctor<long>>", 200, 2, 8e5), Variant("at::native::f<mse>", 50, 1, 2e5))
-TOTALS = {"cycles": Amount(1e6, 2e4), "instructions": Amount(3e6, 0.0), "l2_accesses": Amount(400.0, 0.0)}
-TOTALS["l2_misses"] = Amount(100.0, 20.0)
-TRUTH = {"cycles": Amount(1.01e6, 0.0), "instructions": Amount(3e6, 0.0)}
+TOTALS = {"cycles": Estimate.of(1e6, 2e4), "instructions": Estimate.exact(3e6), "l2_accesses": Estimate.exact(400.0)}
+TOTALS["l2_misses"] = Estimate.of(100.0, 20.0)
+TRUTH = {"cycles": Estimate.exact(1.01e6), "instructions": Estimate.exact(3e6)}
 HOSTILE = "</script><b>[x]</b>"
 
 

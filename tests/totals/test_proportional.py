@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, SystematicError, passes
+from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, Estimate, passes
 from kernelpoint.planning.plan import Plan
 from kernelpoint.totals.proportional import proportional_total, with_proportional
 
@@ -75,7 +75,7 @@ def test_a_rare_counter_that_is_predicted_has_a_total():
 
 def test_a_counter_in_proportion_has_the_measured_error_of_replay():
     counters, predictions = {"icache_misses": 3.0 + RARE}, {"fetch_misses": 1.0 + 0.0 * RARE}
-    error = SystematicError(0.04, 0.03)
+    error = Estimate.of(0.04, 0.03)
     plain, wider = (
         estimates_of(counters, predictions, replay=replay)[0]["icache_misses"]
         for replay in ({}, {"icache_misses": error})

@@ -14,7 +14,7 @@ from kernelpoint.config import Config, load_config, read_yaml
 from kernelpoint.coordinator.handshake import ask, check, with_option
 from kernelpoint.coordinator.run import OpenEngine, Workers, run_one
 from kernelpoint.errors import ConfigError, JournalError
-from kernelpoint.estimation.paired import Interval
+from kernelpoint.estimation import Estimate
 from kernelpoint.journal import EstimateRecord, Run, load_run
 from kernelpoint.pages.numbers import ratio
 from kernelpoint.pages.page import Chart, Page
@@ -40,7 +40,7 @@ NOTE = (
 )
 CAPTION = "The total of each configuration with its stated interval, the smallest first."
 BLUE = "#0072B2"
-NOT_STATED = Interval(math.nan, math.nan, math.nan, math.nan)
+NOT_STATED = Estimate.of(math.nan)
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class SweepRow:
 
     name: str
     total: EstimateRecord
-    ratio: Interval
+    ratio: Estimate
     simulated: int
     note: str
     rank: int = 0
@@ -107,19 +107,19 @@ def ranked(names: Sequence[str], runs: Sequence[Run]) -> list[SweepRow]:
     counter = str(runs[0].setting("error_budget.counter"))
     rows = []
     for name, run in zip(names, runs, strict=True):
-        compared, note = (Interval(1.0, 0.0, 0.0, math.inf), "") if run is runs[0] else _ratio(runs[0], run, counter)
+        compared, note = (Estimate.exact(1.0), "") if run is runs[0] else _ratio(runs[0], run, counter)
         rows.append(SweepRow(name, run.estimates()[counter], compared, run.ended().simulated, note))
-    values = [row.ratio.value if math.isfinite(row.ratio.value) else math.inf for row in rows]
+    values = [row.ratio.estimate if math.isfinite(row.ratio.estimate) else math.inf for row in rows]
     order = sorted(range(len(rows)), key=values.__getitem__)
     found: list[SweepRow] = []
     for rank, i in enumerate(order, start=1):
         between = _ratio(runs[order[rank - 2]], runs[i], counter)[0] if found else None
-        tied = between is not None and not abs(between.value - 1.0) > between.half_width
+        tied = between is not None and not abs(between.estimate - 1.0) > between.half_width
         found.append(replace(rows[i], rank=found[-1].rank if tied else rank, tied=tied))
     return found
 
 
-def _ratio(first: Run, second: Run, counter: str) -> tuple[Interval, str]:
+def _ratio(first: Run, second: Run, counter: str) -> tuple[Estimate, str]:
     """The paired ratio of the totals; nan with the reason where there is none."""
     try:
         rows = compare_runs(first, second).rows
@@ -137,7 +137,7 @@ def sweep_table(rows: Sequence[SweepRow]) -> Table:
     cells = []
     for row in rows:
         rank = f"{row.rank}{' =' if row.tied else ''}"
-        bounded = (row.total.estimate, row.total.half_width, row.ratio.value, row.ratio.half_width)
+        bounded = (row.total.estimate, row.total.half_width, row.ratio.estimate, row.ratio.half_width)
         cells.append(Row((row.name, rank, *bounded, row.simulated)))
     notes = [NOTE, *(f"{row.name}: {row.note}" for row in rows if row.note)]
     return Table(COLUMNS, cells, "Every configuration", notes=notes)

@@ -8,7 +8,7 @@ from kernelpoint.estimation.cells.design import AssistedDesign as AssistedDesign
 from kernelpoint.estimation.cells.design import Prediction as Prediction
 from kernelpoint.estimation.cells.sampling import CellSampling as CellSampling
 from kernelpoint.estimation.engine import Engine as Engine
-from kernelpoint.estimation.look import Estimate as Estimate
+from kernelpoint.estimation.estimate import Estimate as Estimate
 from kernelpoint.estimation.look import Look as Look
 from kernelpoint.estimation.look import LookPart as LookPart
 from kernelpoint.estimation.nested_totals import Tree as Tree
@@ -21,7 +21,6 @@ from kernelpoint.estimation.nonsampling.replay_error import enough_validations a
 from kernelpoint.estimation.nonsampling.replay_error import first_validations as first_validations
 from kernelpoint.estimation.nonsampling.replay_error import replay_error as replay_error
 from kernelpoint.estimation.nonsampling.replay_error import trajectory_error as trajectory_error
-from kernelpoint.estimation.nonsampling.systematic_error import SystematicError as SystematicError
 from kernelpoint.estimation.passes import passes as passes
 from kernelpoint.estimation.sampling import Sampling as Sampling
 from kernelpoint.estimation.stages.first_phase import TwoPhaseDesign as TwoPhaseDesign

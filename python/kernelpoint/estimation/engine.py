@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from operator import index
 
 import numpy as np
@@ -12,11 +13,12 @@ from kernelpoint.errors import ConfigError, HostError, did_you_mean, shown
 from kernelpoint.estimation.budget import ErrorBudget, Method
 from kernelpoint.estimation.cells.design import AssistedDesign
 from kernelpoint.estimation.cells.sampling import CellSampling
+from kernelpoint.estimation.estimate import Estimate
 from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.nested_totals import UnitErrors
-from kernelpoint.estimation.nonsampling.nonresponse import Range, part_added, ranges_of, with_nonresponse
-from kernelpoint.estimation.nonsampling.systematic_error import SystematicError, SystematicErrors
+from kernelpoint.estimation.nonsampling.nonresponse import Values, part_added, values_of, with_nonresponse
+from kernelpoint.estimation.nonsampling.systematic_error import SystematicErrors
 from kernelpoint.estimation.sampling import Ratios, Sampling
 from kernelpoint.estimation.stages.first_phase import TwoPhaseDesign
 from kernelpoint.estimation.stages.two_phase import TwoPhaseSampling
@@ -166,25 +168,31 @@ class Engine:
         other._lacking = self._lacking | {unit: int(strata[unit]) for unit in units}
         return other
 
-    def nonresponse(self) -> dict[int, Range]:
-        """Range of each unit that can have no result, in the order of `counters`; {} while there are no results."""
+    def nonresponse(self) -> dict[int, Values]:
+        """Estimated counters of each unit that can have no result; {} while there are no results."""
         units = self.results.units
         if not self._lacking or not len(units):
             return {}
         frame = self.sampling.frame
         x = frame.x
-        own = {} if x is None else {unit: float(x[unit]) for unit in self._lacking}
-        known = None if x is None else np.asarray(x, dtype=float)[units]
-        return ranges_of(self._lacking, self.results.of(units), np.asarray(frame.strata)[units], known, own)
+        covariates = {} if x is None else {unit: float(x[unit]) for unit in self._lacking}
+        of_results = None if x is None else np.asarray(x, dtype=float)[units]
+        strata = np.asarray(frame.strata)[units]
+        return values_of(self._lacking, self.counters, self.results.of(units), strata, of_results, covariates)
 
     @property
-    def systematic_errors(self) -> Mapping[str, SystematicError]:
+    def systematic_errors(self) -> Mapping[str, Estimate]:
         """Errors that all results share, by counter, as they were set."""
         return self._systematic.by_counter
 
-    def set_systematic_errors(self, errors: Mapping[str, SystematicError]) -> None:
-        """Errors that all results share (replay), by counter, from the next look on; they replace those set before."""
-        self._systematic.by_counter = dict(errors)
+    def set_systematic_errors(self, errors: Mapping[str, Estimate]) -> None:
+        """Errors that all results share (replay), by counter, from the next look on; they replace those set before.
+
+        Args:
+            errors: (total as results have it) - (true total), as fractions of the total, with half-widths at the confidence
+                of the run.
+        """
+        self._systematic.set(errors)
 
     @property
     def has_bias(self) -> bool:
@@ -211,11 +219,24 @@ class Engine:
             sampled = self.sampling.look(missing, budget)
             self._last = None if missing else sampled
             whole = with_nonresponse(sampled, self.nonresponse(), self.budget, self.ratios, self.sampling.frame.domains)
-            look = self._systematic.widened(whole)
+            look = self._decided(sampled.met, whole)
             added = {one.counter: part_added(sampled, whole, one) for one in self.budget.each()}
             tighten = sampled.met and not look.met
             budget = self._systematic.tightened(budget, look, added) if tighten else None
         return look
+
+    def _decided(self, may_stop: bool, look: Look) -> Look:
+        """A look with all errors in it, and with the answer whether it meets the budget: the only place that decides it.
+
+        Args:
+            may_stop: the sampling design would; look: without systematic errors.
+        """
+        whole = self._systematic.widened(look)
+        targets = self.budget.each()
+        met = may_stop and all(whole.meets(one) for one in targets)
+        but_for_errors = not met and may_stop and all(look.meets(one) for one in targets)
+        warnings = [*whole.warnings, *(self._systematic.unmet() if but_for_errors else [])]
+        return replace(whole.no_narrower_than(self.budget), met=met, warnings=warnings)
 
     def _check_targets(self) -> None:
         """Raises ConfigError where a target is not among the counters of the results."""
@@ -237,10 +258,10 @@ class Engine:
         spread = self.sampling.unit_spreads(counter) if self._last is not None else None
         if spread is None:
             return None
-        own, column = np.zeros(len(self.results.rows)), self.counters.index(counter)
-        for unit, found in self.nonresponse().items():
-            own[unit] = found.half[column]
-        return UnitErrors(*spread, own, np.asarray(self.sampling.frame.strata))
+        missing = np.zeros(len(self.results.rows))
+        for unit, values in self.nonresponse().items():
+            missing[unit] = values[counter].half_width
+        return UnitErrors(*spread, missing, np.asarray(self.sampling.frame.strata))
 
 
 def _sampling(

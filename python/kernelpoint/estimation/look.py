@@ -2,99 +2,12 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from kernelpoint.estimation.bounds import relative, stated
 from kernelpoint.estimation.budget import ErrorBudget
+from kernelpoint.estimation.estimate import Estimate as Estimate
 from kernelpoint.estimation.unseen import OpenUnit
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """Estimated total (or ratio of totals) of one counter, with its bound.
-
-    Attributes:
-        counter: name of the counter.
-        estimate: the total.
-        half_width: half-width of the confidence interval, nan where no bound is stated.
-        relative_half_width: half_width / |estimate|.
-        std_error: square root of the estimated variance.
-        degrees_of_freedom: degrees of freedom of that variance.
-        confidence: confidence level of the interval.
-        simulated: sum over the simulated units.
-        computed_half_width: half-width before it is raised to the error budget, nan where none is kept.
-
-    >>> Estimate("cycles", 200.0, 4.0, 0.02, 2.0, 9.0, 0.95, 50.0).contains(203.0)
-    True
-    """
-
-    counter: str
-    estimate: float
-    half_width: float
-    relative_half_width: float
-    std_error: float
-    degrees_of_freedom: float
-    confidence: float
-    simulated: float
-    computed_half_width: float = math.nan
-
-    @classmethod
-    def bounded(
-        cls,
-        counter: str,
-        estimate: float,
-        computed: float,
-        guard: float,
-        error: float,
-        degrees: float,
-        simulated: float,
-        budget: ErrorBudget,
-    ) -> Estimate:
-        """An estimate whose half-width is no less than t SE, the error budget and what outliers may change.
-
-        Args:
-            computed: t SE; nan where no bound is stated.
-            guard: change of the total by outliers, which are in no estimated variance if none is drawn.
-            error, degrees: standard error, and degrees of freedom of its square.
-
-        >>> Estimate.bounded("cycles", 1000.0, 3.0, 25.0, 1.5, 9.0, 50.0, ErrorBudget(0.01)).half_width
-        25.0
-        """
-        allowed, half = budget.allowed(counter), computed
-        if not math.isnan(computed):
-            half = max(stated(computed, estimate, allowed), guard)
-        part = relative(half, estimate, allowed)
-        known = max(computed, guard)
-        return cls(counter, estimate, half, part, error, degrees, budget.confidence, simulated, known)
-
-    @classmethod
-    def unknown(cls, counter: str, confidence: float) -> Estimate:
-        """A ratio over a total of 0."""
-        nan = math.nan
-        return cls(counter, nan, nan, nan, nan, 0.0, confidence, nan)
-
-    def moved(self, estimate: float, half_width: float, **more: Any) -> Estimate:
-        """The same with another value and half-width, and `more` fields.
-
-        >>> Estimate("cycles", 200.0, 4.0, 0.02, 2.0, 9.0, 0.95, 50.0).moved(400.0, 10.0).relative_half_width
-        0.025
-        """
-        part = relative(half_width, estimate, 0.0)
-        return replace(self, estimate=estimate, half_width=half_width, relative_half_width=part, **more)
-
-    def meets(self, relative_error: float) -> bool:
-        """True if the half-width is within an error, but for rounding: the rule by which a run stops.
-
-        >>> Estimate("cycles", 200.0, 4.0, 0.02, 2.0, 9.0, 0.95, 50.0).meets(0.02)
-        True
-        """
-        return self.half_width <= relative_error * abs(self.estimate) * (1.0 + 1e-9)
-
-    def contains(self, truth: float) -> bool:
-        """True if the interval holds a value, allowing for rounding in the sums."""
-        return bool(abs(self.estimate - truth) <= self.half_width + 1e-9 * abs(truth))
 
 
 @dataclass(frozen=True)
@@ -155,3 +68,19 @@ class Look:
     def meets(self, budget: ErrorBudget) -> bool:
         """True if it meets the budget of one target."""
         return all(one.meets(budget.relative_error) for one in self.budgeted(budget.counter))
+
+    def no_narrower_than(self, budget: ErrorBudget) -> Look:
+        """The same with half-widths of the budget at least: a run claims no more than what it was sized for, whatever errors
+        beside the sampling error left for the sample.
+        """
+
+        def raised(estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
+            return {name: one.no_narrower_than(budget.allowed(name)) for name, one in estimates.items()}
+
+        def raised_parts(parts: list[LookPart]) -> list[LookPart]:
+            return [replace(part, estimates=raised(part.estimates)) for part in parts]
+
+        clusters, domains = raised_parts(self.clusters), raised_parts(self.domains)
+        return replace(
+            self, estimates=raised(self.estimates), ratios=raised(self.ratios), clusters=clusters, domains=domains
+        )

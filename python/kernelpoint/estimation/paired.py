@@ -14,6 +14,7 @@ import numpy as np
 
 from kernelpoint.estimation.bounds import Kind, error_probability
 from kernelpoint.estimation.budget import Bound, Method
+from kernelpoint.estimation.estimate import Estimate
 from kernelpoint.estimation.moments import Floats, Moments
 from kernelpoint.estimation.quantiles import two_sided
 from kernelpoint.estimation.strata.estimators import ESTIMATORS, Fit, Sample
@@ -29,27 +30,13 @@ PAIRED_SCALE_SHARE = (
 
 
 @dataclass(frozen=True)
-class Interval:
-    """value +- half_width; std_error and degrees_of_freedom of the variance it rests on. nan where nothing is stated."""
-
-    value: float
-    half_width: float
-    std_error: float
-    degrees_of_freedom: float
-
-    def contains(self, truth: float) -> bool:
-        """True if the interval holds a value, allowing for rounding in the sums."""
-        return bool(abs(self.value - truth) <= self.half_width + 1e-9 * abs(truth))
-
-
-@dataclass(frozen=True)
 class PairedTotals:
     """Estimated totals A and B of both configurations from the common draws, their ratio B / A and difference B - A."""
 
     first: float
     second: float
-    ratio: Interval
-    difference: Interval
+    ratio: Estimate
+    difference: Estimate
 
 
 def joint_error_probability(bounds: Sequence[Bound], alpha: float, kinds: Sequence[Sequence[Kind]]) -> float:
@@ -95,14 +82,14 @@ def paired_totals(
     >>> sample = Sample(np.zeros(10, int), np.array([100]), np.zeros(1, int))
     >>> a = 50.0 + u[:10]
     >>> pair = paired_totals(sample, np.column_stack([a, 2.0 * a]), np.zeros((0, 2)), "mean")
-    >>> pair.ratio.value, pair.ratio.half_width < 0.02, pair.difference.half_width > 1.0
+    >>> pair.ratio.estimate, pair.ratio.half_width < 0.02, pair.difference.half_width > 1.0
     (2.0, True, True)
     """
     fits = [ESTIMATORS[method](np.ascontiguousarray(values[:, k]), sample) for k in (0, 1)]
     first, second = (float(fits[k].totals.sum() + exact[:, k].sum()) for k in (0, 1))
     ratio = math.nan if first == 0.0 else second / first
     moved = values[:, 1] - (0.0 if first == 0.0 else ratio) * values[:, 0]
-    nothing = Interval(math.nan, math.nan, math.nan, 0.0)
+    nothing = Estimate.of(math.nan, math.nan, math.nan, 0.0)
     return PairedTotals(
         first,
         second,
@@ -120,7 +107,7 @@ def _interval(
     ratio: float,
     divisor: float,
     alpha: float,
-) -> Interval:
+) -> Estimate:
     """The interval of `value`, whose error is the total of the residuals of b - ratio a over `divisor`.
 
     moved: float64 [n], how far the change of configuration moved each draw from the ratio of the totals.
@@ -130,7 +117,7 @@ def _interval(
     scale = PAIRED_SCALE_SHARE * scales((size[1] + abs(ratio) * size[0]) / 2.0, sample.n)
     undrawn = bool((sample.n < sample.N).any())
     if undrawn and any(not fit.totals.any() for fit in fits):
-        return Interval(value, math.nan, math.nan, 0.0)  # only zeros were drawn: what the others hold, nothing tells
+        return Estimate.of(value, math.nan, math.nan, 0.0)  # only zeros were drawn: what the others hold, nothing tells
     found = (
         _within(sample, residuals, scale),
         _collapsed(sample, residuals, scale),
@@ -140,7 +127,7 @@ def _interval(
         (_quantile(alpha, freedom) * math.sqrt(max(V, 0.0)) if V > 0.0 else 0.0, V, freedom) for V, freedom in found
     ]
     half, V, freedom = max(wide)
-    return Interval(value, half / divisor, math.sqrt(max(V, 0.0)) / divisor, freedom)
+    return Estimate.of(value, half / divisor, math.sqrt(max(V, 0.0)) / divisor, freedom)
 
 
 def _quantile(alpha: float, freedom: float) -> float:

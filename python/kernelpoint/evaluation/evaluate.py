@@ -176,7 +176,7 @@ class LookedUp(NamedTuple):
 
 def replay(design: Design | AssistedDesign, config: Config, policy: type[Policy], workload: Workload) -> LookedUp:
     """The passes of a run whose results are looked up instead of simulated, and its validation launches."""
-    budget = policy.budget_for(config, workload.counter)
+    budget = replace(policy.budget_for(config), counter=workload.counter)
     engine = Engine(design, budget, policy.estimate_for(config))
     validation = _validation_launches(design, config, budget.bound, workload, engine)
     *_, look = passes(engine, (workload.counter,), workload.results)

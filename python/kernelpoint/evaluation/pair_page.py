@@ -42,12 +42,12 @@ KERNELS = (
 def verdict(row: CounterRow, confidence: float) -> tuple[str, str]:
     """The ratio with its half-width, and its meaning.
 
-    >>> from kernelpoint.estimation.paired import Interval
-    >>> interval = Interval(0.9, 0.01, 0.005, 9.0)
-    >>> verdict(CounterRow("cycles", 100.0, 90.0, interval, interval, 0.04), 0.95)
+    >>> from kernelpoint.estimation import Estimate
+    >>> ratio, difference = Estimate.of(0.9, 0.01), Estimate.of(-10.0, 1.0)
+    >>> verdict(CounterRow("cycles", 100.0, 90.0, ratio, difference, separate=0.04), 0.95)
     ('B / A = 0.9000 ± 0.0100', 'B has fewer cycles, at 95 % confidence.')
     """
-    value, width = row.ratio.value, row.ratio.half_width
+    value, width = row.ratio.estimate, row.ratio.half_width
     if not (is_finite(value) and is_finite(width)):
         return f"B / A = {ratio(value)}", "No bound is stated, so the order is not known."
     if abs(value - 1.0) <= width:
@@ -83,9 +83,9 @@ def counter_table(result: Comparison, title: str = "Every counter") -> Table:
             (
                 row.counter,
                 row.first,
-                row.difference.value,
+                row.difference.estimate,
                 row.difference.half_width,
-                row.ratio.value,
+                row.ratio.estimate,
                 row.ratio.half_width,
                 row.separate,
                 row.tighter,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 
 def is_finite(value: float | None) -> bool:
@@ -89,55 +88,45 @@ def ratio(value: float | None) -> str:
     return f"{value:.4f}" if is_finite(value) else "-"
 
 
-@dataclass(frozen=True)
-class Amount:
-    """A total or a rate, with its half-width: 0 of an exact one, None where none is stated.
+class Bounded(Protocol):
+    """A value with its half-width: 0 of an exact one, nan where none is stated."""
 
-    >>> Amount(8.0, 0.4) / Amount(4.0, 0.0)
-    Amount(value=2.0, half_width=0.1)
-    >>> str(Amount(14628.2, 310.0)), str(Amount(0.81234, 0.0123)), str(Amount(7.25, None))
-    ('14,628 ± 310', '0.812 ± 0.012', '7.25 ± ?')
+    @property
+    def estimate(self) -> float:
+        """The value."""
+
+    @property
+    def half_width(self) -> float:
+        """Its half-width."""
+
+
+def amount(value: Bounded | None, unit: float = 1.0) -> str:
+    """A total or a rate with its half-width: three digits or more, at most four after the point.
+
+    Args:
+        unit: that it is counted in.
+
+    >>> from types import SimpleNamespace as Value
+    >>> [amount(Value(estimate=e, half_width=h)) for e, h in ((14628.2, 310.0), (0.81234, 0.0123), (7.25, math.nan))]
+    ['14,628 ± 310', '0.812 ± 0.012', '7.25 ± ?']
     """
-
-    value: float
-    half_width: float | None
-
-    def __add__(self, other: Amount) -> Amount:
-        """The sum; its half-width is the sum of both, as if both errors had one sign."""
-        return Amount(self.value + other.value, _added(self.half_width, other.half_width))
-
-    def __truediv__(self, other: Amount) -> Amount:
-        """The quotient; its relative half-width is the sum of both, as if both errors had opposite signs."""
-        value = self.value / other.value
-        own = None if self.half_width is None else self.half_width / abs(other.value)
-        given = None if other.half_width is None else abs(value) * other.half_width / abs(other.value)
-        return Amount(value, _added(own, given))
-
-    def __str__(self) -> str:
-        """Three digits or more, at most four after the point, and the half-width."""
-        digits = 0 if abs(self.value) >= 1000.0 else min(4, max(0, 2 - math.floor(math.log10(abs(self.value) or 1.0))))
-        if self.half_width == 0.0:
-            return f"{self.value:,.{digits if self.value % 1 else 0}f}"
-        return f"{self.value:,.{digits}f} ± " + ("?" if self.half_width is None else f"{self.half_width:,.{digits}f}")
+    if value is None:
+        return "-"
+    size, half = value.estimate / unit, value.half_width / unit
+    digits = 0 if abs(size) >= 1000.0 else min(4, max(0, 2 - math.floor(math.log10(abs(size) or 1.0))))
+    if half == 0.0:
+        return f"{size:,.{digits if size % 1 else 0}f}"
+    return f"{size:,.{digits}f} ± " + ("?" if math.isnan(half) else f"{half:,.{digits}f}")
 
 
-def amount(value: Amount | None) -> str:
-    """A total or a rate with its half-width."""
-    return "-" if value is None else str(value)
-
-
-def rate(value: Amount | None) -> str:
+def rate(value: Bounded | None) -> str:
     """A share with its half-width, in percent.
 
-    >>> rate(Amount(0.25, 0.05))
+    >>> from types import SimpleNamespace as Value
+    >>> rate(Value(estimate=0.25, half_width=0.05))
     '25.0 ± 5.0 %'
     """
-    hundred = Amount(0.01, 0.0)
-    return "-" if value is None else f"{value / hundred} %"
-
-
-def _added(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one + other
+    return "-" if value is None else f"{amount(value, 0.01)} %"
 
 
 def finite(record: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from kernelpoint.estimation.paired import Interval
+from kernelpoint.estimation import Estimate
 from kernelpoint.journal import Run
 from kernelpoint.paired.comparison import Comparison, CounterRow, check_shared, notes
 from kernelpoint.paired.sample import check_comparable
@@ -33,34 +33,29 @@ def compare_apart(first: Run, second: Run) -> Comparison:
 
 def _row_apart(first: Run, second: Run, counter: str) -> CounterRow:
     """One counter from the intervals that both runs state."""
-    (a, wide_a), (b, wide_b) = (stated(run, counter) for run in (first, second))
-    ratio = b / a if a > 0.0 else math.nan
-    half = (b + wide_b) / (a - wide_a) - ratio if a > wide_a else math.nan
-    return CounterRow(
-        counter,
-        a,
-        b,
-        Interval(ratio, half, math.nan, math.nan),
-        Interval(b - a, wide_a + wide_b, math.nan, math.nan),
-        half,
-    )
+    a, b, ratio = stated(first, counter), stated(second, counter), separate_ratio(first, second, counter)
+    difference = Estimate.of(b.estimate - a.estimate, a.half_width + b.half_width)
+    return CounterRow(counter, a.estimate, b.estimate, ratio, difference, ratio.half_width)
 
 
 def exact_row(first: Run, second: Run, counter: str) -> CounterRow | None:
     """The row of a counter that both runs know exactly, from traces or full runs; None of any other."""
-    (a, wide_a), (b, wide_b) = (stated(run, counter) for run in (first, second))
-    return CounterRow.exact(counter, a, b) if wide_a == wide_b == 0.0 else None
+    a, b = stated(first, counter), stated(second, counter)
+    return CounterRow.exact(counter, a.estimate, b.estimate) if a.half_width == b.half_width == 0.0 else None
 
 
-def stated(run: Run, counter: str) -> tuple[float, float]:
-    """Estimate and half-width of a counter in the summary of a run; nan where it states none."""
+def stated(run: Run, counter: str) -> Estimate:
+    """The estimate of a counter in the summary of a run; nan where it states none."""
     row = run.ended().counters[counter]
-    estimate, half = (math.nan if value is None else value for value in (row.estimate, row.half_width))
-    return estimate, half
+    return Estimate.of(*(math.nan if value is None else value for value in (row.estimate, row.half_width)))
 
 
-def separate_half_width(first: Run, second: Run, counter: str) -> float:
-    """Half-width of the ratio if all that is known are the two intervals that the runs state; nan if one states
-    none."""
-    (a, wide_a), (b, wide_b) = (stated(run, counter) for run in (first, second))
-    return 0.5 * ((b + wide_b) / (a - wide_a) - (b - wide_b) / (a + wide_a)) if a > wide_a else math.nan
+def separate_ratio(first: Run, second: Run, counter: str) -> Estimate:
+    """The ratio B / A if all that is known are the two intervals that the runs state, with the half-width to its farther end;
+    nan if one states none.
+    """
+    a, b = stated(first, counter), stated(second, counter)
+    if not a.estimate > 0.0:
+        return Estimate.of(math.nan)
+    ratio, lowest = b.estimate / a.estimate, a.estimate - a.half_width
+    return Estimate.of(ratio, (b.estimate + b.half_width) / lowest - ratio if lowest > 0.0 else math.nan)

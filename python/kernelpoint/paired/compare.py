@@ -8,7 +8,7 @@ from kernelpoint.estimation.cells.paired import assisted_pair
 from kernelpoint.estimation.paired import PairedTotals, joint_error_probability, paired_totals
 from kernelpoint.estimation.strata.estimators import Sample
 from kernelpoint.journal import Run
-from kernelpoint.paired.apart import compare_apart, exact_row, separate_half_width
+from kernelpoint.paired.apart import compare_apart, exact_row, separate_ratio
 from kernelpoint.paired.comparison import Comparison, CounterRow, assumptions, check_shared, notes
 from kernelpoint.paired.sample import DrawnSample, cells_of, is_predicted, predicts_traced, results_of, sample_of
 
@@ -78,7 +78,7 @@ def _compare_predicted(first: Run, second: Run) -> Comparison:
 
 def _row(first: Run, second: Run, counter: str, pair: PairedTotals) -> CounterRow:
     """The row of a counter: exact values if both runs have them, else the paired totals."""
-    apart = separate_half_width(first, second, counter)
+    apart = separate_ratio(first, second, counter).half_width
     paired = CounterRow(counter, pair.first, pair.second, pair.ratio, pair.difference, apart)
     return exact_row(first, second, counter) or paired
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kernelpoint.errors import JournalError
-from kernelpoint.estimation.paired import Interval
+from kernelpoint.estimation import Estimate
 from kernelpoint.journal import Run
 from kernelpoint.pages.numbers import finite
 from kernelpoint.paired.sample import DrawnSample, is_predicted
@@ -102,7 +102,7 @@ class CounterRow:
             both hold, so its confidence is lower).
         tighter: separate over paired.
 
-    >>> ratio, difference = Interval(1.5, 0.01, 0.004, 9.0), Interval(500.0, 10.0, 4.0, 9.0)
+    >>> ratio, difference = Estimate.of(1.5, 0.01), Estimate.of(500.0, 10.0)
     >>> CounterRow("cycles", 1000.0, 1500.0, ratio, difference, separate=0.04).tighter
     4.0
     """
@@ -110,8 +110,8 @@ class CounterRow:
     counter: str
     first: float
     second: float
-    ratio: Interval
-    difference: Interval
+    ratio: Estimate
+    difference: Estimate
     separate: float
 
     @classmethod
@@ -121,9 +121,8 @@ class CounterRow:
         >>> CounterRow.exact("instructions", 100.0, 100.0).ratio.half_width
         0.0
         """
-        ratio, none = second / first if first else math.nan, 0.0
-        known = Interval(ratio, none if first else math.nan, none, math.inf)
-        return cls(counter, first, second, known, Interval(second - first, none, none, math.inf), none)
+        ratio = Estimate.exact(second / first) if first else Estimate.of(math.nan)
+        return cls(counter, first, second, ratio, Estimate.exact(second - first), 0.0)
 
     @property
     def tighter(self) -> float:
@@ -169,4 +168,11 @@ class Comparison:
         rows = content.pop("rows")
         for row, known in zip(rows, self.rows, strict=True):
             row |= {"separate_half_width": row.pop("separate"), "tighter": known.tighter}
+            row |= {name: _interval(getattr(known, name)) for name in ("ratio", "difference")}
         return dict(finite(content | {"counters": rows}))
+
+
+def _interval(estimate: Estimate) -> dict[str, float]:
+    """A ratio or a difference as a JSON object."""
+    names = ("half_width", "std_error", "degrees_of_freedom")
+    return {"value": estimate.estimate, **{name: getattr(estimate, name) for name in names}}

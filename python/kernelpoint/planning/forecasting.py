@@ -119,8 +119,8 @@ class _PlannedRun:
         ranges = ranges_for(config.ranges, self.population, silent)
         check_range_targets(config, self.policy, ranges)
         drawn = self._rehearse(design, self._budget())
-        bound, estimate = self.policy.bound_for(config), self.policy.estimate_for(config)
-        for one in range_samples(config, ranges, design, bound, estimate):
+        budget, estimate = self.policy.budget_for(config), self.policy.estimate_for(config)
+        for one in range_samples(config, ranges, design, budget, estimate):
             own = self._rehearse(design.within(one.units), one.engine.budget, one.units)
             drawn = [np.union1d(all_units, one.units[units]) for all_units, units in zip(drawn, own, strict=True)]
         made = self._forecast(config.error_budget.relative_error, drawn)
@@ -128,7 +128,7 @@ class _PlannedRun:
 
     def _budget(self, further: Mapping[str, float] | None = None) -> ErrorBudget:
         """The error budget of the run, with some of its further targets."""
-        return replace(self.policy.budget_for(self.config, "cycles"), further=further or {})
+        return replace(self.policy.budget_for(self.config), counter="cycles", further=further or {})
 
     def _rehearse(
         self,

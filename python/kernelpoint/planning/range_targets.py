@@ -68,15 +68,15 @@ class RangeSample:
 
 
 def range_samples(
-    config: Config, ranges: Ranges | None, design: Design | AssistedDesign, bound: str, estimate: Method
+    config: Config, ranges: Ranges | None, design: Design | AssistedDesign, budget: ErrorBudget, estimate: Method
 ) -> list[RangeSample]:
-    """The samples of the targets that name ranges, as `check_range_targets` lets them be."""
+    """The samples of the targets that name ranges, as `check_range_targets` lets them be; budget: of the run."""
     found = []
     for path, counter, error in _targets(config, ranges):
         assert ranges is not None
         units = ranges.launches(path)
-        budget = ErrorBudget(error, config.error_budget.confidence, counter, bound=bound)  # type: ignore[arg-type]
-        engine = Engine(design.within(units), budget, estimate, RATIOS)
+        target = replace(budget, relative_error=error, counter=counter, further={})
+        engine = Engine(design.within(units), target, estimate, RATIOS)
         found.append(RangeSample(path, counter, units, engine))
     return found
 

@@ -84,14 +84,11 @@ class Policy(ABC):
         return budget.bound
 
     @classmethod
-    def budget_for(cls, config: Config, counter: str) -> ErrorBudget:
-        """The error budget of a run, with the bound of `bound_for` and without further targets.
-
-        Args:
-            counter: its first target.
-        """
+    def budget_for(cls, config: Config) -> ErrorBudget:
+        """The error budget of a run, with the bound of `bound_for`."""
         wanted = config.error_budget
-        return ErrorBudget(wanted.relative_error, wanted.confidence, counter, cls.bound_for(config))
+        targets = wanted.counter, cls.bound_for(config), wanted.further
+        return ErrorBudget(wanted.relative_error, wanted.confidence, *targets)
 
     @classmethod
     def projects(cls, config: Config) -> bool:

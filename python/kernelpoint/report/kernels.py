@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kernelpoint.pages.numbers import Amount, amount, error, percent, rate
+from kernelpoint.estimation import Estimate
+from kernelpoint.pages.numbers import amount, error, percent, rate
 from kernelpoint.pages.tables import Column, Row, Table
 from kernelpoint.report.view import SHARES, Kernel, RunView, Variant
 
@@ -45,9 +46,9 @@ def kernel_table(view: RunView) -> Table | None:
 
 def _amounts(of: Variant, rates: Sequence[str]) -> list[Any]:
     """Launches, simulated ones, cycles, mean and rates of a kernel."""
-    cycles, own = of.totals.get("cycles", Amount(of.cycles, None)), of.rates
-    mean = cycles / Amount(float(max(of.launches, 1)), 0.0)
-    return [of.launches, of.simulated, cycles, mean, *(own.get(name) for name in rates)]
+    cycles, rates_of_kernel = of.totals.get("cycles", Estimate.of(of.cycles)), of.rates
+    mean = cycles / Estimate.exact(float(max(of.launches, 1)))
+    return [of.launches, of.simulated, cycles, mean, *(rates_of_kernel.get(name) for name in rates)]
 
 
 def _inner(kernel: Kernel, rates: Sequence[str], columns: int) -> list[Row]:
@@ -56,6 +57,8 @@ def _inner(kernel: Kernel, rates: Sequence[str], columns: int) -> list[Row]:
     if len(rows) == 1 and rows[0].name == kernel.name:
         rows = []
     if kernel.truth is not None:
-        rows.append(Variant("full run", kernel.launches, kernel.launches, kernel.truth["cycles"].value, kernel.truth))
+        rows.append(
+            Variant("full run", kernel.launches, kernel.launches, kernel.truth["cycles"].estimate, kernel.truth)
+        )
     cells = [[row.name, "", *_amounts(row, rates)] for row in rows]
     return [Row([*known, *[""] * (columns - len(known))]) for known in cells]

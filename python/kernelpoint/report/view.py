@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from kernelpoint.errors import PlanError
-from kernelpoint.estimation import Design
+from kernelpoint.estimation import Design, Estimate
 from kernelpoint.journal import Run
-from kernelpoint.pages.numbers import Amount
 from kernelpoint.planning.plan import Plan
 from kernelpoint.profiles.names import base_key, readable
 from kernelpoint.randomness import permanent_random_numbers
@@ -33,23 +33,27 @@ class Variant:
     launches: int
     simulated: int
     cycles: float
-    totals: Mapping[str, Amount] = field(default_factory=dict)
+    totals: Mapping[str, Estimate] = field(default_factory=dict)
 
     @property
-    def rates(self) -> dict[str, Amount]:
+    def rates(self) -> dict[str, Estimate]:
         """IPC, miss rates and stalls."""
         return rates_from(self.totals)
 
 
-def rates_from(totals: Mapping[str, Amount]) -> dict[str, Amount]:
+def rates_from(totals: Mapping[str, Estimate]) -> dict[str, Estimate]:
     """IPC, miss rates (at most 1) and stalls, see `rates_of`; without those that divide by zero.
 
-    >>> rates_from({"instructions": Amount(90.0, 0.0), "cycles": Amount(45.0, 0.9)})
-    {'ipc': Amount(value=2.0, half_width=0.04)}
+    >>> ipc = rates_from({"instructions": Estimate.exact(90.0), "cycles": Estimate.of(45.0, 0.9)})["ipc"]
+    >>> ipc.estimate, ipc.half_width
+    (2.0, 0.04)
     """
     pairs = rates_of(totals).items()
-    found = {name: totals[top] / totals[bottom] for name, (top, bottom) in pairs if totals[bottom].value}
-    return {name: replace(rate, value=min(rate.value, 1.0)) if name in SHARES else rate for name, rate in found.items()}
+    found = {name: totals[top] / totals[bottom] for name, (top, bottom) in pairs if totals[bottom].estimate}
+    return {
+        name: replace(rate, estimate=min(rate.estimate, 1.0)) if name in SHARES else rate
+        for name, rate in found.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -67,13 +71,13 @@ class Kernel(Variant):
     share: float = 0.0
     cov: float | None = None
     variance: float | None = None
-    truth: Mapping[str, Amount] | None = None
+    truth: Mapping[str, Estimate] | None = None
     variants: tuple[Variant, ...] = ()
 
     @property
     def error(self) -> float | None:
         """Relative error of `cycles` against a full run; None where there is none."""
-        true = self.truth["cycles"].value if self.truth else 0.0
+        true = self.truth["cycles"].estimate if self.truth else 0.0
         return self.cycles / true - 1.0 if true else None
 
 
@@ -148,7 +152,7 @@ def view_run(run: Run, plan: Plan, full_run: Run | None = None) -> RunView:
     )
 
 
-def _truths(full_run: Run | None, kernel: np.ndarray, count: int) -> list[dict[str, Amount]] | None:
+def _truths(full_run: Run | None, kernel: np.ndarray, count: int) -> list[dict[str, Estimate]] | None:
     """Totals of each kernel in a full run; None where there is none."""
     if full_run is None:
         return None
@@ -156,7 +160,7 @@ def _truths(full_run: Run | None, kernel: np.ndarray, count: int) -> list[dict[s
     sums = {
         name: np.bincount(place, [r.counters.get(name, np.nan) for r in results], count) for name in full_run.counters
     }
-    return [{name: Amount(float(of[k]), 0.0) for name, of in sums.items()} for k in range(count)]
+    return [{name: Estimate.exact(float(of[k])) for name, of in sums.items()} for k in range(count)]
 
 
 def _kernels(
@@ -202,7 +206,7 @@ def _variants(run: Run) -> dict[str, tuple[Variant, ...]]:
     found: dict[str, list[Variant]] = {}
     for known in sorted(run.ended().kernels, key=lambda known: -(known.cycles or 0.0)):
         totals = {
-            name: Amount(one.estimate, one.half_width)
+            name: Estimate.of(one.estimate, math.nan if one.half_width is None else one.half_width)
             for name, one in known.estimates.items()
             if one.estimate is not None
         }
@@ -211,7 +215,7 @@ def _variants(run: Run) -> dict[str, tuple[Variant, ...]]:
     return {name: tuple(variants) for name, variants in found.items()}
 
 
-def _together(variants: Sequence[Variant]) -> dict[str, Amount]:
+def _together(variants: Sequence[Variant]) -> dict[str, Estimate]:
     """Totals of all variants of a kernel, of the counters that each of them has."""
     if not variants:
         return {}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kernelpoint.errors import KernelPointError
-from kernelpoint.estimation import Design, Engine, Look, SystematicError
+from kernelpoint.estimation import Design, Engine, Estimate, Look
 from kernelpoint.journal import DecisionRecord
 from kernelpoint.planning.frame import SamplingFrame
 from kernelpoint.planning.range_targets import range_samples
@@ -45,7 +45,7 @@ class Sample:
         self._thresholds: np.ndarray | None = None  # of the pass, as the predictions of what it wants
         self._predictions: dict[int, float] = {}
         self.has_result = np.zeros(frame.population.size, dtype=bool)
-        targets = setup.config, setup.ranges, frame.design, setup.budget.bound, setup.estimate
+        targets = setup.config, setup.ranges, frame.design, setup.budget, setup.estimate
         self.ranges = range_samples(*targets) if setup.config.error_budget.ranges else []
         self._known: dict[int, Mapping[str, float]] = {}  # where samples of ranges draw too
         self._open: list[set[int]] = []  # launches that the engine of the run, and those of ranges, lack
@@ -136,7 +136,7 @@ class Sample:
         own = np.isin(units, self.engine.drawn()) & self.has_result[units]
         return np.where(own, self.engine.expansions(units), 0.0)
 
-    def set_systematic_errors(self, errors: Mapping[str, SystematicError]) -> None:
+    def set_systematic_errors(self, errors: Mapping[str, Estimate]) -> None:
         """Errors that all results share (replay), by counter."""
         self.engine.set_systematic_errors(errors)
         for one in self.ranges:
@@ -242,8 +242,8 @@ class Sample:
         """float64 [units, counters]: result or prediction, of a unit without a result the middle of its possible
         range."""
         rows = self.engine.predict(units)
-        for unit, found in self.engine.nonresponse().items():
-            rows[units == unit] = found.middle
+        for unit, values in self.engine.nonresponse().items():
+            rows[units == unit] = [values[name].estimate for name in self.engine.counters]
         return rows
 
     def _exact(self) -> dict[str, np.ndarray]:

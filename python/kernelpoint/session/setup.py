@@ -224,7 +224,7 @@ def budget_of(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudg
             "launches is not the simulator's total; allowed: a counter that adds up, or a host that runs launches one after "
             "another"
         )
-    return replace(policy.budget_for(config, wanted.counter), further=wanted.further)
+    return policy.budget_for(config)
 
 
 def may_run_in_full(config: Config, policy: type[Policy]) -> bool:

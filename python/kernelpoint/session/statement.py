@@ -80,7 +80,9 @@ def summarise(
         ratios=ratios,
         processes=_processes(sample, look),
         kernels=kernel_records(plan, look, sample) if look else [],
-        replay_errors={n: ReplayErrorRecord(number(e.error), number(e.half_width)) for n, e in checked.errors.items()},
+        replay_errors={
+            n: ReplayErrorRecord(number(e.estimate), number(e.half_width)) for n, e in checked.errors.items()
+        },
         open_launch=_open_launch(plan, sampled, look) if bounded else None,
         range_targets=estimate_records(targets) or None,
         **_settings(setup),

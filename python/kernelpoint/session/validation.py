@@ -21,7 +21,7 @@ from kernelpoint.estimation import (
     Compared,
     Engine,
     ErrorBudget,
-    SystematicError,
+    Estimate,
     enough_validations,
     replay_error,
     trajectory_error,
@@ -282,7 +282,7 @@ class Validation(Orders):
             predictions["cycles"], predictions[OF_TOTAL], model.replications, budget.confidence, of_mean
         )
         of_pairs = found.errors["cycles"]
-        cycles = SystematicError(of_pairs.error, math.hypot(of_pairs.half_width, scatter.half_width))
+        cycles = Estimate.of(of_pairs.estimate, math.hypot(of_pairs.half_width, scatter.half_width))
         return replace(
             found, errors={**found.errors, "cycles": cycles}, assumption=OF_MEAN if of_mean else OF_TRAJECTORIES
         )
@@ -303,7 +303,7 @@ class Validation(Orders):
         errors = [found.errors[name] for name in names if name in found.errors]
         if not errors:
             return 0
-        error = SystematicError(sum(abs(e.error) for e in errors), sum(e.half_width for e in errors))
+        error = Estimate.of(sum(abs(e.estimate) for e in errors), sum(e.half_width for e in errors))
         n, eps = found.validations, budget.relative_error
         most = min(n + len(self.chains) - self.count, MOST_GROWTH * n)
         return enough_validations(error, n, eps, budget.confidence, most) - n
@@ -323,7 +323,7 @@ class ReplayCheck:
     empty; validations: number of validation launches that it was made from.
     """
 
-    errors: dict[str, SystematicError] = field(default_factory=dict)
+    errors: dict[str, Estimate] = field(default_factory=dict)
     cycles: float = 0.0
     reason: str = ""
     assumption: str = ""

@@ -109,7 +109,10 @@ def with_grids(look: Look, plan: Plan, has_result: np.ndarray, offsets: np.ndarr
 
     def with_counts(estimates: Mapping[str, Estimate], units: slice) -> dict[str, Estimate]:
         sums = {name: (values[units].sum(), values[units] @ has_result[units]) for name, values in known.items()}
-        exact = {n: Estimate(n, all_, 0.0, 0.0, 0.0, np.inf, confidence, own, 0.0) for n, (all_, own) in sums.items()}
+        exact = {
+            name: Estimate.exact(total, counter=name, confidence=confidence, simulated=simulated)
+            for name, (total, simulated) in sums.items()
+        }
         return {**estimates, **exact}
 
     return _with_estimates(look, offsets, with_counts)
@@ -117,14 +120,7 @@ def with_grids(look: Look, plan: Plan, has_result: np.ndarray, offsets: np.ndarr
 
 def _exact(estimates: Mapping[str, Estimate], values: Mapping[str, np.ndarray], units: slice) -> dict[str, Estimate]:
     return {
-        name: replace(
-            estimate,
-            estimate=float(values[name][units].sum()),
-            half_width=0.0,
-            relative_half_width=0.0,
-            std_error=0.0,
-            computed_half_width=0.0,
-        )
+        name: estimate.moved(float(values[name][units].sum()), 0.0, std_error=0.0, computed_half_width=0.0)
         if name in values
         else estimate
         for name, estimate in estimates.items()
@@ -135,15 +131,4 @@ def _ratio(name: str, ratio: Estimate, estimates: Mapping[str, Estimate], values
     above, below = (estimates[counter] for counter in RATIOS[name])
     if not {above.counter, below.counter} & set(values) or not below.estimate:
         return ratio
-    other = below if above.counter in values else above
-    value, relative = above.estimate / below.estimate, other.relative_half_width
-    scale = abs(value / other.estimate) if other.estimate else 0.0
-    return replace(
-        ratio,
-        estimate=value,
-        half_width=relative * abs(value),
-        relative_half_width=relative,
-        std_error=other.std_error * scale,
-        degrees_of_freedom=other.degrees_of_freedom,
-        computed_half_width=other.computed_half_width * scale,
-    )
+    return replace(above / below, counter=name, simulated=ratio.simulated)

@@ -137,12 +137,10 @@ def _ratio(name: str, ratio: Estimate, estimates: Mapping[str, Estimate]) -> Est
     above, below = (estimates[counter] for counter in RATIOS[name])
     if not (math.isfinite(above.estimate) and below.estimate > 0.0):
         return ratio
-    value = above.estimate / below.estimate
-    own = ratio.half_width + abs(value - ratio.estimate)
-    half = min(own, (above.half_width + value * below.half_width) / below.estimate)
-    return ratio.moved(
-        value, half, computed_half_width=min(ratio.computed_half_width + abs(value - ratio.estimate), half)
-    )
+    quotient = above / below
+    shift = abs(quotient.estimate - ratio.estimate)
+    half = min(ratio.half_width + shift, quotient.half_width)
+    return ratio.moved(quotient.estimate, half, computed_half_width=min(ratio.computed_half_width + shift, half))
 
 
 # ---- least squares ---------------------------------------------------------------------------------------------------

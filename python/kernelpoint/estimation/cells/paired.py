@@ -10,8 +10,9 @@ import numpy as np
 from kernelpoint.estimation.cells.fit import Trust
 from kernelpoint.estimation.cells.sampling import CellSampling
 from kernelpoint.estimation.cells.total import TotalFit
+from kernelpoint.estimation.estimate import Estimate
 from kernelpoint.estimation.moments import Floats
-from kernelpoint.estimation.paired import Interval, PairedTotals
+from kernelpoint.estimation.paired import PairedTotals
 from kernelpoint.estimation.quantiles import quantile
 
 
@@ -35,7 +36,7 @@ def assisted_pair(cells: CellSampling, values: Floats, counter: str, alpha: floa
     >>> cells = CellSampling(design, ErrorBudget(0.05))
     >>> cells.results.add_many(cells.drawn(), ("cycles",), x[cells.drawn()])
     >>> pair = assisted_pair(cells, np.column_stack([x, 1.25 * x]), "cycles")
-    >>> round(float(pair.ratio.value), 4), pair.ratio.half_width < 0.02
+    >>> round(float(pair.ratio.estimate), 4), pair.ratio.half_width < 0.02
     (1.25, True)
     """
     design = cells.design
@@ -44,9 +45,7 @@ def assisted_pair(cells: CellSampling, values: Floats, counter: str, alpha: floa
         first, second = (float(total) for total in values[design.free].sum(axis=0) + certain)
         ratio = math.nan if first == 0.0 else second / first
         exact = 0.0 if math.isfinite(ratio) else math.nan
-        return PairedTotals(
-            first, second, Interval(ratio, exact, exact, math.inf), Interval(second - first, 0.0, 0.0, math.inf)
-        )
+        return PairedTotals(first, second, Estimate.of(ratio, exact, exact, math.inf), Estimate.exact(second - first))
     cells.set_scales()
     known = cells.known(counter)
     predicted = np.full(design.size, np.nan)
@@ -64,8 +63,8 @@ def assisted_pair(cells: CellSampling, values: Floats, counter: str, alpha: floa
         unseen = of_first.unseen_counts(alpha), of_second.unseen_counts(alpha)
     difference = second - first
     if first == 0.0:
-        nothing = Interval(math.nan, math.nan, math.nan, 0.0)
-        return PairedTotals(first, second, nothing, Interval(difference, math.nan, math.nan, 0.0))
+        nothing = Estimate.of(math.nan, math.nan, math.nan, 0.0)
+        return PairedTotals(first, second, nothing, Estimate.of(difference, math.nan, math.nan, 0.0))
     ratio, X = second / first, float(known.x.sum())
     moved = difference / X if X > 0.0 else 0.0
     return PairedTotals(
@@ -76,7 +75,7 @@ def assisted_pair(cells: CellSampling, values: Floats, counter: str, alpha: floa
     )
 
 
-def _interval(fit: TotalFit, value: float, divisor: float, alpha: float, unseen: float) -> Interval:
+def _interval(fit: TotalFit, value: float, divisor: float, alpha: float, unseen: float) -> Estimate:
     """The interval of `value`, whose error is that of a fit over `divisor`; unseen: amount that no draw may have shown."""
     half = max(quantile(alpha, fit.nu) * fit.error, fit.guard(alpha), unseen)
-    return Interval(value, half / divisor, fit.error / divisor, fit.nu)
+    return Estimate.of(value, half / divisor, fit.error / divisor, fit.nu)

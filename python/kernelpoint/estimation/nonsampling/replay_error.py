@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.estimation.nonsampling.systematic_error import SystematicError
+from kernelpoint.estimation.estimate import Estimate
 from kernelpoint.estimation.quantiles import quantile
 
 # Model: standard deviation of relative replay errors of launches, before any validation launch, without DRAM reads;
@@ -71,7 +71,7 @@ def dependence(reads: NDArray[np.float64], cycles: NDArray[np.float64]) -> NDArr
     return np.asarray(1.0 + READING * np.minimum(reads / (FULL_READS * np.maximum(cycles, 1.0)), 1.0))
 
 
-def replay_error(compared: Compared, confidence: float) -> SystematicError:
+def replay_error(compared: Compared, confidence: float) -> Estimate:
     """Ratio estimator of the relative error of a total, from launches chosen one after the other.
 
     Formula: z_i(y) = y_1 + ... + y_{i-1} + y_i (1 - p_1 - ... - p_{i-1}) / p_i, whose mean estimates the sum of y over the
@@ -106,16 +106,16 @@ def replay_error(compared: Compared, confidence: float) -> SystematicError:
 
     >>> ones = np.ones(3)
     >>> error = replay_error(Compared(100.0 * ones, np.array([101.0, 100.0, 99.0]), ones / 12, ones, 1.0, 12), 0.95)
-    >>> round(error.error, 4), round(error.half_width, 4)
+    >>> round(error.estimate, 4), round(error.half_width, 4)
     (0.0011, 0.01)
     """
     kept, replayed, n = compared.kept, compared.replayed, len(compared.kept)
     if n == 0 or (not kept.any() and replayed.any()):
-        return SystematicError(0.0, math.nan)
+        return Estimate.of(0.0, math.nan)
     if not kept.any():
-        return SystematicError(0.0, 0.0)
+        return Estimate.of(0.0, 0.0)
     if n == compared.drawn:
-        return SystematicError(float((replayed - kept).sum() / kept.sum()), 0.0)
+        return Estimate.of(float((replayed - kept).sum() / kept.sum()), 0.0)
     total = float(_successive_sums(kept, compared.chances).mean())
     error = float(_successive_sums(replayed - kept, compared.chances).mean()) / total
     left = _successive_sums(replayed - (1.0 + error) * kept, compared.chances) / total
@@ -123,10 +123,10 @@ def replay_error(compared: Compared, confidence: float) -> SystematicError:
     believed = EXPECTED_SPREAD * (1.0 if agree else compared.mean) * math.sqrt(1.0 - n / compared.drawn)
     squares = float((left**2).sum()) if n > 1 else error**2
     half = _half_width(squares, believed, n, confidence)
-    return SystematicError(error, half) if agree else _pooled(compared, error, half, total, confidence)
+    return Estimate.of(error, half) if agree else _pooled(compared, error, half, total, confidence)
 
 
-def _pooled(compared: Compared, error: float, half: float, total: float, confidence: float) -> SystematicError:
+def _pooled(compared: Compared, error: float, half: float, total: float, confidence: float) -> Estimate:
     """b and v as what is expected of the total's error, and of errors in cycles, lets one believe them."""
     n, chances = len(compared.kept), compared.chances
     c = (n - 1.0 - np.arange(n) + (1.0 - (np.cumsum(chances) - chances)) / chances) / n
@@ -134,9 +134,9 @@ def _pooled(compared: Compared, error: float, half: float, total: float, confide
     A = r * (1.0 - n / compared.drawn) * float(((c * compared.absolute) ** 2).sum()) / total**2
     P = (EXPECTED_ERROR * compared.mean) ** 2 + r * compared.total_variance
     if error**2 > z**2 * (A + P):
-        return SystematicError(error, half)
+        return Estimate.of(error, half)
     f = P / (A + P)
-    return SystematicError(f * error, math.hypot(f * half, z * math.sqrt(f * A)))
+    return Estimate.of(f * error, math.hypot(f * half, z * math.sqrt(f * A)))
 
 
 def _seen_spread(compared: Compared) -> float:
@@ -171,18 +171,19 @@ def first_validations(relative_error: float, confidence: float, most: int) -> in
     return next((n for n in range(1, most) if _half_width(0.0, EXPECTED_SPREAD, n, confidence) <= allowed), most)
 
 
-def enough_validations(error: SystematicError, n: int, relative_error: float, confidence: float, most: int) -> int:
+def enough_validations(error: Estimate, n: int, relative_error: float, confidence: float, most: int) -> int:
     """Validation launches that should leave the error budget enough for sampling, n where more are not needed or do not help.
 
     Args:
         error: of n validation launches; most: there can be.
 
-    >>> [enough_validations(SystematicError(0.001, v), 2, 0.01, 0.95, 12) for v in (0.005, 0.007, 0.02)]
+    >>> [enough_validations(Estimate.of(0.001, v), 2, 0.01, 0.95, 12) for v in (0.005, 0.007, 0.02)]
     [2, 4, 12]
-    >>> enough_validations(SystematicError(0.02, 0.001), 2, 0.01, 0.95, 12)  # replay is that far off
+    >>> enough_validations(Estimate.of(0.02, 0.001), 2, 0.01, 0.95, 12)  # replay is that far off
     2
     """
-    bias, half, left = abs(error.error), error.half_width, max(relative_error - abs(error.error), 0.0)
+    bias, half = abs(error.estimate), error.half_width
+    left = max(relative_error - bias, 0.0)
     if not SHARE * left < half < math.inf or bias - half > relative_error:
         return n
 
@@ -199,7 +200,7 @@ def trajectory_error(
     replications: int,
     confidence: float,
     of_mean: bool = False,
-) -> SystematicError:
+) -> Estimate:
     """The relative error of a total that differs between full runs which differ in single cycles.
 
     The full run follows one of many equally likely trajectories. The estimate is of their mean: predictions are means over
@@ -224,15 +225,15 @@ def trajectory_error(
         An error of 0 as a fraction of the total; a half-width of nan where nothing is predicted.
 
     >>> error = trajectory_error(np.full(100, 10.0), np.full(100, 0.5), 12, 0.95)
-    >>> error.error, round(error.half_width, 4)
+    >>> error.estimate, round(error.half_width, 4)
     (0.0, 0.015)
     >>> round(trajectory_error(np.full(100, 10.0), np.full(100, 0.5), 12, 0.95, of_mean=True).half_width, 4)
     0.0046
     """
     total = float(predicted.sum())
     if not total > 0.0:
-        return SystematicError(0.0, math.nan)
+        return Estimate.of(0.0, math.nan)
     alpha, further = 1.0 - confidence, 0.0 if of_mean else 1.0
     between = math.sqrt((further + 1.0 / replications) * float((spread**2).sum())) / total
     between *= TRAJECTORY_SPREAD * quantile(alpha, replications - 1)
-    return SystematicError(0.0, math.hypot(between, quantile(alpha, math.inf) * EXPECTED_SPREAD))
+    return Estimate.of(0.0, math.hypot(between, quantile(alpha, math.inf) * EXPECTED_SPREAD))

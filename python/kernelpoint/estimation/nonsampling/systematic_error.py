@@ -2,49 +2,26 @@
 
     stated half-width = |b| + sqrt(w^2 + v^2),
 
-with w of the sampling design; b and v the estimate of a systematic error and its half-width. b does not vanish with more draws
-and has no random sign, so it is added as it is; estimates are not corrected by it.
+with w of the sampling design; b and v the estimate of a systematic error and its half-width, both as fractions of the total
+that the results have. v is nan where it is not known: then no bound is stated. b does not vanish with more draws and has no
+random sign, so it is added as it is; estimates are not corrected by it.
+
+Model: every part of the population (cluster, domain, range) has the same fraction of its own total.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation.budget import ErrorBudget
-from kernelpoint.estimation.look import Estimate, Look, LookPart
+from kernelpoint.estimation.estimate import Estimate
+from kernelpoint.estimation.look import Look, LookPart
 
 LEAST_BUDGET = 1e-6  # of the error budget: what a sampling design is given at least
 MOST_NAMED = 3  # counters that a sentence lists
-
-
-@dataclass(frozen=True)
-class SystematicError:
-    """An error that the total of a counter has because all results have it, as it was estimated.
-
-    Args:
-        error: estimate of (total as results have it) - (true total), as a fraction of the total.
-        half_width: of that estimate, at the run's confidence; nan where it is not known: then no bound is stated.
-
-    Model: every part of the population (cluster, domain, range) has the same fraction of its own total.
-
-    Raises:
-        ConfigError: the error is not finite, or the half-width below 0.
-
-    >>> SystematicError(-0.002, 0.001)
-    SystematicError(error=-0.002, half_width=0.001)
-    """
-
-    error: float
-    half_width: float
-
-    def __post_init__(self) -> None:
-        if not math.isfinite(self.error) or self.half_width < 0.0:
-            raise ConfigError(
-                f"systematic error: got {self.error!r} +- {self.half_width!r}; allowed: a finite error, a half-width from 0"
-            )
 
 
 class SystematicErrors:
@@ -58,14 +35,28 @@ class SystematicErrors:
         by_counter: the error of each counter that has one.
 
     >>> errors = SystematicErrors(ErrorBudget(0.01), {})
-    >>> errors.by_counter = {"cycles": SystematicError(0.002, 0.0048)}
+    >>> errors.set({"cycles": Estimate.of(0.002, 0.0048)})
     >>> round(errors.design_budget().relative_error, 5)
     0.0064
     """
 
     def __init__(self, budget: ErrorBudget, ratios: Mapping[str, tuple[str, str]]) -> None:
-        self.by_counter: dict[str, SystematicError] = {}
+        self.by_counter: dict[str, Estimate] = {}
         self._budget, self._ratios = budget, ratios
+
+    def set(self, by_counter: Mapping[str, Estimate]) -> None:
+        """Take errors in the place of those before.
+
+        Raises:
+            ConfigError: one is not finite, or its half-width below 0.
+        """
+        for error in by_counter.values():
+            if not math.isfinite(error.estimate) or error.half_width < 0.0:
+                raise ConfigError(
+                    f"systematic error: got {error.estimate!r} +- {error.half_width!r}; allowed: a finite error, a "
+                    "half-width from 0"
+                )
+        self.by_counter = dict(by_counter)
 
     def design_budget(self) -> ErrorBudget:
         """The error budget without what the errors take of it."""
@@ -119,18 +110,16 @@ class SystematicErrors:
             clusters=self._wider_parts(look.clusters),
             domains=self._wider_parts(look.domains),
         )
-        met = look.met and all(widened.meets(one) for one in self._budget.each())
         assumption = (
             f"the systematic error of {_listed(sorted(self.by_counter))} was estimated; processes and clusters have parts "
             "of it in proportion to their totals"
         )
-        warnings = [*look.warnings, *self._warnings(look.met and not met)]
-        return replace(widened, met=met, warnings=warnings, assumptions=[*look.assumptions, assumption])
+        return replace(widened, assumptions=[*look.assumptions, assumption])
 
     def _part(self, target: str) -> tuple[float, float]:
         """|b| and v over the total of a target."""
         errors = [e for name in self._ratios.get(target, (target,)) if (e := self.by_counter.get(name)) is not None]
-        return sum(abs(e.error) for e in errors), sum(e.half_width for e in errors)
+        return sum(abs(e.estimate) for e in errors), sum(e.half_width for e in errors)
 
     def _wider_parts(self, parts: Sequence[LookPart]) -> list[LookPart]:
         return [replace(part, estimates=self._wider(part.estimates)) for part in parts]
@@ -148,8 +137,9 @@ class SystematicErrors:
             half = scale  # Numerics: what is left of the budget and what is added make up the budget, but for rounding
         return estimate.moved(estimate.estimate, half, computed_half_width=computed)
 
-    def _warnings(self, sampled_enough: bool) -> list[str]:
-        if not sampled_enough or self._budget.bound == "none":
+    def unmet(self) -> list[str]:
+        """Sentence of a look that meets the budget but for these errors."""
+        if not self.by_counter or self._budget.bound == "none":
             return []
         errors = " and ".join(f"{100 * error:g} %" for error in dict.fromkeys(self._budget.targets.values()))
         return [

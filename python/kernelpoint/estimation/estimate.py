@@ -1,0 +1,171 @@
+"""A value with its half-width: the one type for totals, ratios, differences, errors and what is lost."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kernelpoint.estimation.bounds import relative, stated
+from kernelpoint.estimation.budget import ErrorBudget
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value, mostly the total of a counter or a ratio of totals, with its half-width. nan stands for what is not known.
+
+    Sums and quotients take errors at their worst, since nothing is known of how two of them go together.
+
+    Attributes:
+        counter: name of the counter, empty of a value that is none.
+        estimate: the value.
+        half_width: half-width of the confidence interval, nan where no bound is stated, 0 of an exact value.
+        relative_half_width: half_width / |estimate|.
+        std_error: square root of the estimated variance.
+        degrees_of_freedom: degrees of freedom of that variance.
+        confidence: confidence level of the interval.
+        simulated: sum over the simulated units.
+        computed_half_width: half-width before it is raised to the error budget, nan where none is kept.
+
+    >>> Estimate.of(200.0, 4.0).contains(203.0)
+    True
+    >>> sum_of_both = Estimate.of(200.0, 4.0) + Estimate.of(100.0, 1.0)
+    >>> sum_of_both.estimate, sum_of_both.half_width
+    (300.0, 5.0)
+    >>> rate = Estimate.of(8.0, 0.4) / Estimate.of(4.0, 0.0)
+    >>> rate.estimate, rate.half_width
+    (2.0, 0.1)
+    """
+
+    counter: str
+    estimate: float
+    half_width: float
+    relative_half_width: float
+    std_error: float
+    degrees_of_freedom: float
+    confidence: float
+    simulated: float
+    computed_half_width: float = math.nan
+
+    @classmethod
+    def of(
+        cls,
+        estimate: float,
+        half_width: float = math.nan,
+        std_error: float = math.nan,
+        degrees_of_freedom: float = math.nan,
+        *,
+        counter: str = "",
+        confidence: float = math.nan,
+        simulated: float = math.nan,
+        computed_half_width: float = math.nan,
+    ) -> Estimate:
+        """A value of which only some of the attributes are known."""
+        part = relative(half_width, estimate, 0.0)
+        spread = std_error, degrees_of_freedom
+        return cls(counter, estimate, half_width, part, *spread, confidence, simulated, computed_half_width)
+
+    @classmethod
+    def exact(cls, estimate: float, **more: Any) -> Estimate:
+        """A value without an error.
+
+        >>> Estimate.exact(7.0).half_width
+        0.0
+        """
+        return cls.of(estimate, 0.0, 0.0, math.inf, computed_half_width=0.0, **more)
+
+    @classmethod
+    def bounded(
+        cls,
+        counter: str,
+        estimate: float,
+        computed: float,
+        guard: float,
+        error: float,
+        degrees: float,
+        simulated: float,
+        budget: ErrorBudget,
+    ) -> Estimate:
+        """An estimate whose half-width is no less than t SE, the error budget and what outliers may change.
+
+        Args:
+            computed: t SE; nan where no bound is stated.
+            guard: change of the total by outliers, which are in no estimated variance if none is drawn.
+            error, degrees: standard error, and degrees of freedom of its square.
+
+        >>> Estimate.bounded("cycles", 1000.0, 3.0, 25.0, 1.5, 9.0, 50.0, ErrorBudget(0.01)).half_width
+        25.0
+        """
+        allowed, half = budget.allowed(counter), computed
+        if not math.isnan(computed):
+            half = max(stated(computed, estimate, allowed), guard)
+        part = relative(half, estimate, allowed)
+        return cls(counter, estimate, half, part, error, degrees, budget.confidence, simulated, max(computed, guard))
+
+    @classmethod
+    def unknown(cls, counter: str, confidence: float) -> Estimate:
+        """A ratio over a total of 0."""
+        nan = math.nan
+        return cls(counter, nan, nan, nan, nan, 0.0, confidence, nan)
+
+    def moved(self, estimate: float, half_width: float, **more: Any) -> Estimate:
+        """The same with another value and half-width, and `more` fields.
+
+        >>> Estimate.of(200.0, 4.0).moved(400.0, 10.0).relative_half_width
+        0.025
+        """
+        part = relative(half_width, estimate, 0.0)
+        return replace(self, estimate=estimate, half_width=half_width, relative_half_width=part, **more)
+
+    def __add__(self, other: Estimate) -> Estimate:
+        """The sum; its half-width is the sum of both, as if both errors had one sign."""
+        return self.moved(
+            self.estimate + other.estimate,
+            self.half_width + other.half_width,
+            std_error=self.std_error + other.std_error,
+            degrees_of_freedom=_degrees(self, other),
+            simulated=self.simulated + other.simulated,
+            computed_half_width=self.computed_half_width + other.computed_half_width,
+        )
+
+    def __truediv__(self, other: Estimate) -> Estimate:
+        """The quotient R = A / B; its half-width is (a + |R| b) / |B|, as if both errors had opposite signs."""
+        if not other.estimate:
+            return Estimate.unknown(self.counter, self.confidence)
+        value, below = self.estimate / other.estimate, abs(other.estimate)
+        return self.moved(
+            value,
+            (self.half_width + abs(value) * other.half_width) / below,
+            std_error=(self.std_error + abs(value) * other.std_error) / below,
+            degrees_of_freedom=_degrees(self, other),
+            simulated=self.simulated / other.simulated if other.simulated else math.nan,
+            computed_half_width=(self.computed_half_width + abs(value) * other.computed_half_width) / below,
+        )
+
+    def no_narrower_than(self, relative_error: float) -> Estimate:
+        """The same with a half-width of that part of the value at least; a value without a sampling error stays as it is.
+
+        >>> [Estimate.of(100.0, half, std_error=half).no_narrower_than(0.02).half_width for half in (0.0, 1.0, 3.0)]
+        [0.0, 2.0, 3.0]
+        """
+        least = relative_error * abs(self.estimate)
+        if not (self.half_width < least and self.std_error > 0.0):
+            return self
+        return replace(self, half_width=least, relative_half_width=relative_error)
+
+    def meets(self, relative_error: float) -> bool:
+        """True if the half-width is within an error, but for rounding: the rule by which a run stops.
+
+        >>> Estimate.of(200.0, 4.0).meets(0.02)
+        True
+        """
+        return self.half_width <= relative_error * abs(self.estimate) * (1.0 + 1e-9)
+
+    def contains(self, truth: float) -> bool:
+        """True if the interval holds a value, allowing for rounding in the sums."""
+        return bool(abs(self.estimate - truth) <= self.half_width + 1e-9 * abs(truth))
+
+
+def _degrees(*parts: Estimate) -> float:
+    """Degrees of freedom of a sum: the fewest of the parts that have an error."""
+    return min((part.degrees_of_freedom for part in parts if part.std_error != 0.0), default=math.inf)
