@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,8 +16,12 @@ import numpy as np
 from kernelpoint.files import read_regular
 from kernelpoint.traces import ScanTable, launch_paths
 
-_TRACE = re.compile(r"kernel-(\d+)(?:-(ctx_0x[0-9a-fA-F]+))?\.trace(?:z|g(?:\.(?:gz|xz|zst))?)")
-_NUMBER = re.compile(rf"(?:^|/){_TRACE.pattern}$|(?:^|/)Kernel(\d+)/trace\.txt$")
+# Number and context in the path of a trace; the second form has no context.
+_TRACE = re.compile(
+    r"(?:.*/)?(?:kernel-(\d{1,18})(?:-(ctx_0x[0-9a-fA-F]+))?\.trace(?:z|g(?:\.(?:gz|xz|zst))?)"
+    r"|Kernel(\d{1,18})/trace\.txt)",
+    re.DOTALL,
+)
 LARGEST_LIST = 256 << 20  # bytes of a list whose text is looked at
 
 
@@ -48,10 +52,10 @@ class Listed:
 
     @cached_property
     def contexts(self) -> dict[str, int]:
-        """CUDA contexts in the names of traces, with their launches."""
-        contexts: dict[str, int] = {}
-        for path, count in self.launches.items():
-            contexts[context_of(path)] = contexts.get(context_of(path), 0) + count
+        """CUDA contexts in the names of traces, with their launches; empty text where a name has none."""
+        contexts: Counter[str] = Counter()
+        for (_, context), count in zip(self._named, self.launches.values(), strict=True):
+            contexts[context] += count
         return dict(sorted(contexts.items()))
 
     @cached_property
@@ -64,8 +68,12 @@ class Listed:
     @cached_property
     def numbers(self) -> np.ndarray:
         """int64 [..]: the tracer's numbers in the names of traces, ascending."""
-        numbers = [int(found.group(1) or found.group(3)) for path in self.launches if (found := _NUMBER.search(path))]
-        return np.unique(np.array(numbers, dtype=np.int64))
+        return np.unique(np.array([number for number, _ in self._named if number >= 0], dtype=np.int64))
+
+    @cached_property
+    def _named(self) -> list[tuple[int, str]]:
+        """Number, or -1, and context in the name of each trace; a name is looked at once."""
+        return [*map(_name_of, self.launches)]
 
     @cached_property
     def architectures(self) -> Mapping[int, int]:
@@ -75,11 +83,12 @@ class Listed:
     @cached_property
     def beside(self) -> dict[str, int]:
         """CUDA contexts of traces that lie beside a list and that it does not name, with their numbers."""
-        return dict(Counter(context for context, name in _traces_beside(self.folders) if name not in self._names))
-
-    @cached_property
-    def _names(self) -> set[str]:
-        return {os.path.basename(path) for path in self.launches}
+        names = {path.rpartition("/")[2] for path in self.launches}
+        others: list[str] = []
+        for folder in self.folders:
+            with suppress(OSError):
+                others += set(os.listdir(folder)) - names
+        return dict(Counter(context for number, context in map(_name_of, others) if number >= 0))
 
     @cached_property
     def folders(self) -> tuple[Path, ...]:
@@ -119,22 +128,15 @@ def listed_by(path: str, scan: ScanTable | None = None, architecture: int = 0) -
     return Listed((path,), tuple(launch_paths(path)), scan, architecture=architecture)
 
 
-def context_of(path: str) -> str:
-    """The CUDA context in the name of a trace; empty where it names none.
+def _name_of(path: str) -> tuple[int, str]:
+    """Number and CUDA context in the name of a trace; -1 and empty text where it names none.
 
-    >>> context_of("traces/kernel-3-ctx_0x55d0.traceg.xz"), context_of("kernel-3.traceg")
-    ('ctx_0x55d0', '')
+    >>> _name_of("traces/kernel-3-ctx_0x55d0.traceg.xz"), _name_of("Kernel7/trace.txt"), _name_of("kernelslist.g")
+    ((3, 'ctx_0x55d0'), (7, ''), (-1, ''))
     """
-    found = _TRACE.fullmatch(os.path.basename(path))
-    return (found and found.group(2)) or ""
-
-
-def _traces_beside(folders: Sequence[Path]) -> list[tuple[str, str]]:
-    names: list[str] = []
-    for folder in folders:
-        with suppress(OSError):
-            names += os.listdir(folder)
-    return [(context_of(name), name) for name in names if _TRACE.fullmatch(name)]
+    if (name := _TRACE.fullmatch(path)) is None:
+        return -1, ""
+    return int(name[1] or name[3]), name[2] or ""
 
 
 def versions_of(scan: ScanTable) -> dict[int, int]:

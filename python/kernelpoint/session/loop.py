@@ -235,9 +235,10 @@ class Loop:
 
     def _lost(self) -> list[int]:
         """Launches that failed for good. Model: where two of a kernel and shape ended the simulator, all of them would."""
-        ledger, shapes = self.sampled.ledger, self.frame.plan.kernels_and_shapes()
+        ledger = self.sampled.ledger
         lost = set(ledger.lost())
-        if shapes is not None and lost & ledger.fatal:
+        shapes = self.frame.plan.kernels_and_shapes() if lost & ledger.fatal else None
+        if shapes is not None:
             kinds, times = np.unique(shapes[sorted(ledger.fatal)], return_counts=True)
             alike = np.flatnonzero(np.isin(shapes, kinds[(times >= MAX_ATTEMPTS) & (kinds >= 0)]))
             lost |= {unit for unit in alike.tolist() if not self.sample.has_result[unit]} - self.sample.left_out

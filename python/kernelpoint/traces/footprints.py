@@ -15,6 +15,7 @@ from kernelpoint.traces.cache import ArtefactCache
 from kernelpoint.traces.scan_launches import trace_keys
 
 BLOCK = 128  # footprints that are looked up at once: a walk meets those of neighbouring contents
+AHEAD = 32 << 20  # bytes of them that wait to be asked for
 BESIDE = "footprints.kpfootprints"  # file of an unpacked pack
 _MAGIC = b"kernelpoint footprints 1\n"
 _MOST_INDEX = 256 << 20  # bytes
@@ -53,7 +54,7 @@ class Footprints:
         self._kind = KIND + text
         self._beside = None if list_path is None else FootprintsBeside(list_path, text)
         self._cache, self._paths = cache, paths
-        self._block: dict[str, bytes | None] = {}  # by path, what was looked up last
+        self._ahead: dict[str, bytes | None] = {}  # by path, what was looked up and not yet asked for
         self._unwritten: dict[str, bytes] = {}  # by key
 
     @cached_property
@@ -72,13 +73,21 @@ class Footprints:
         unwritten = self._unwritten.get(self._keys[content][-1])
         if unwritten is not None:
             return unwritten
-        if path not in self._block:
+        if path not in self._ahead:
+            if sum(map(len, filter(None, self._ahead.values()))) > AHEAD:
+                self._ahead = {}
             first = content // BLOCK * BLOCK
-            keys = self._keys[first : first + BLOCK]
-            of_key = iter(self._cache.get(self._kind, [key for both in keys for key in both]))
-            kept = [next((one for one in [next(of_key) for _ in both] if one is not None), None) for both in keys]
-            self._block = dict(zip(self._paths[first : first + BLOCK], kept, strict=True))
-        return self._block[path]
+            block, keys = self._paths[first : first + BLOCK], self._keys[first : first + BLOCK]
+            self._ahead |= zip(block, self._kept(keys), strict=True)
+        return self._ahead.pop(path)  # the reader keeps it
+
+    def _kept(self, keys: Sequence[tuple[str, ...]]) -> list[bytes | None]:
+        """What the cache has, under the key of the content, else of the file."""
+        kept = self._cache.get(self._kind, [of_trace[-1] for of_trace in keys])
+        missing = [row for row, packed in enumerate(kept) if packed is None and len(keys[row]) > 1]
+        for row, packed in zip(missing, self._cache.get(self._kind, [keys[row][0] for row in missing]), strict=True):
+            kept[row] = packed
+        return kept
 
     def save(self, path: str, packed: bytes) -> None:
         """Remember a footprint until the next :meth:`flush`."""
@@ -88,7 +97,7 @@ class Footprints:
         """Write the saved footprints."""
         if self._unwritten:
             self._cache.put(self._kind, self._unwritten)
-            self._unwritten, self._block = {}, {}
+            self._unwritten, self._ahead = {}, {}
 
 
 def kept_footprints(paths: Sequence[str]) -> Iterator[tuple[str, str, bytes]]:

@@ -40,15 +40,17 @@ def fingerprint(counts: Sequence[int], paths: Sequence[str]) -> Fingerprint:
         from kernelpoint import _native  # which a run without lists does not need
 
         numbers: dict[str, int] = {}
-        file_of_launch = [numbers.setdefault(path, len(numbers)) for path in paths]
+        rows = (numbers.setdefault(path, len(numbers)) for path in paths)
+        file_of_launch = np.fromiter(rows, dtype="<i4", count=len(paths))
         distinct = list(numbers)
         states = _native.stat_many(distinct)
         lines = [
             f"{_native.launch_name(path)}\0{size}\0{time}\n".encode()
             for path, size, time in zip(distinct, states[:, 0].tolist(), states[:, 1].tolist(), strict=True)
         ]
-        digest.update(b"".join(map(lines.__getitem__, file_of_launch)))
-        versions = states[file_of_launch, 2]
+        digest.update(b"".join(lines))
+        digest.update(file_of_launch.tobytes())
+        versions = states[:, 2]
     launches = digest.hexdigest()
     digest.update(versions.tobytes())
     return Fingerprint(launches, digest.hexdigest())
