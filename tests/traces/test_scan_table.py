@@ -19,7 +19,7 @@ from kernelpoint.session.trace_checks import TraceIntegrity
 from kernelpoint.traces import ArtefactCache, scan_launches, scan_trace
 from kernelpoint.traces.footprints import Footprints
 from kernelpoint.traces.scan import RECORD
-from kernelpoint.workload.fingerprint import fingerprint
+from kernelpoint.workload import fingerprint
 from kernelpoint.workload.host_info import HostInfo
 
 CONTENT, SCAN = f"content {_native.CONTENT_VERSION}", f"scan {_native.STREAM_HASH_VERSION} {RECORD.itemsize}"

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from kernelpoint.errors import HostError, shown
 from kernelpoint.profiles.profile import UNKNOWN, Profile
-
-if TYPE_CHECKING:
-    from kernelpoint.workload.population import Population
 
 REPEATS = 10  # launches of one key, in the mean, with which every key is simulated: at most 10 % of the launches
 LARGEST_AMOUNT = 1e300  # of a cost or a feature; sums over all launches stay finite
@@ -150,22 +147,3 @@ class Descriptions:
             counters={"cycles": self.costs} if self.has_costs else {},
             keys=self.signature,
         )
-
-
-def with_descriptions(
-    population: Population, described: Descriptions | None, is_deterministic: bool = False
-) -> Population:
-    """The population with what its launches say of themselves: predictions where each has a cost, and a profile.
-
-    Traces come first: where they are on disk, descriptions are not used.
-
-    >>> from kernelpoint.workload import Population
-    >>> launches = Descriptions.of([{"name": "gemm", "cost": 900.0}, {"name": "softmax", "cost": 90.0}])
-    >>> with_descriptions(Population((2,), seed=0), launches).model.counters["cycles"].tolist()
-    [900.0, 90.0]
-    """
-    if described is None or population.paths:
-        return population
-    described = replace(described, is_deterministic=is_deterministic)
-    profile = described.profile()
-    return replace(population, described=described, profile=profile, model=profile if described.has_costs else None)

@@ -1,16 +1,20 @@
-"""The simulator's description of itself when it opens a session."""
+"""The simulator's description of itself when it opens a session, and the fast model that stands for it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernelpoint.errors import HostError
+from kernelpoint.progress import Log
 from kernelpoint.ratios import ACTIVE_CYCLES, check_names
 from kernelpoint.simulators import options_of, simulator
 from kernelpoint.workload.described import Descriptions
+
+if TYPE_CHECKING:
+    from kernelpoint.fast_model import Configuration
 
 MOST_PROCESSES = 1 << 16
 MOST_LAUNCHES = 1 << 28  # of all processes; what is kept of a launch takes some 30 bytes
@@ -114,6 +118,45 @@ class HostInfo:
         ):
             if number > most:
                 raise HostError(f"{name}: got {number:,}; allowed: at most {most:,}")
+
+
+@dataclass(frozen=True, eq=False)
+class ModelSource:
+    """Source of predictions. The configuration is worked out, and said, when it is first asked for.
+
+    Attributes:
+        setting: of the key `fast_model`: `auto`, or a file.
+        simulator: description of the host.
+        paths: traces of all launches.
+        log: told which configuration was chosen.
+
+    >>> v100 = ModelSource("v100", HostInfo(simulator="mine"), paths=(), log=print)
+    >>> v100.configuration.name, sorted(v100.identity())
+    ('v100', ['config_hash', 'configuration', 'model_version'])
+    """
+
+    setting: str
+    simulator: HostInfo
+    paths: tuple[str, ...]
+    log: Log
+
+    @cached_property
+    def configuration(self) -> Configuration:
+        """The simulated GPU as a configuration of the model; ConfigError if the file, or the simulator's description, is
+        refused."""
+        from kernelpoint.fast_model import configuration_for
+
+        told = self.simulator
+        return configuration_for(
+            self.setting, told.simulator, told.configuration, told.config_hash, self.paths, self.log
+        )
+
+    def identity(self) -> dict[str, str]:
+        """Everything that predictions depend on besides the launches: for a plan's origin and the journal."""
+        from kernelpoint.fast_model import MODEL_VERSION
+
+        found = self.configuration
+        return {"configuration": found.name, "config_hash": found.hash, "model_version": MODEL_VERSION}
 
 
 def _check_hook(simulator: str, version: str) -> None:

@@ -1,4 +1,4 @@
-"""The inputs of a plan: which there are, which a policy asks for, and how they are made, once, for a population."""
+"""The launches of a run and the inputs of its plan: which there are, which a policy asks for, and how they are made, once."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import enum
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from kernelpoint.errors import ConfigError, PolicyError, ProfileError, TraceError
+from kernelpoint.errors import ConfigError, HostError, PolicyError, ProfileError, TraceError
+from kernelpoint.pool import Pool
 from kernelpoint.progress import Log, Progress, WorkProgress
+from kernelpoint.workload.described import Descriptions
+from kernelpoint.workload.host_info import HostInfo
 from kernelpoint.workload.population import Population, aligned
-from kernelpoint.workload.predictions import model_profile, predicted
+from kernelpoint.workload.predictions import model_profile, predicted, with_model_source
 
 if TYPE_CHECKING:
     from kernelpoint.config import Config, EncoderConfig
     from kernelpoint.profiles import Profile
-    from kernelpoint.traces import ArtefactCache
+    from kernelpoint.traces import ArtefactCache, TraceList
 
 
 class Need(enum.Enum):
@@ -205,3 +208,82 @@ def with_profile(population: Population, config: Config, log: Log) -> Population
             )
         return replace(population, profile=profile)
     return replace(population, profile=aligned(profile, population.paths, log, config.accept))
+
+
+def with_descriptions(
+    population: Population, described: Descriptions | None, is_deterministic: bool = False
+) -> Population:
+    """The population with what its launches say of themselves: predictions where each has a cost, and a profile.
+
+    Traces come first: where they are on disk, descriptions are not used.
+
+    >>> from kernelpoint.workload import Population
+    >>> launches = Descriptions.of([{"name": "gemm", "cost": 900.0}, {"name": "softmax", "cost": 90.0}])
+    >>> with_descriptions(Population((2,), seed=0), launches).model.counters["cycles"].tolist()
+    [900.0, 90.0]
+    """
+    if described is None or population.paths:
+        return population
+    described = replace(described, is_deterministic=is_deterministic)
+    profile = described.profile()
+    return replace(population, described=described, profile=profile, model=profile if described.has_costs else None)
+
+
+def population_for(config: Config, host: HostInfo, log: Log, pool: Pool | None = None) -> Population:
+    """The launches of all processes, with the sources of a plan's inputs: the fast model, and the profile that is named.
+
+    Args:
+        pool: workers that read, embed and predict instead of this process.
+
+    Raises:
+        TraceError: a trace list cannot be read.
+        ConfigError, ProfileError: the fast model's configuration, or the profile, is refused.
+
+    >>> from kernelpoint.config import parse_config
+    >>> config = parse_config({"version": 1, "policy": "random"}, "keys")
+    >>> population_for(config, HostInfo("mine", list_paths=("traces/kernelslist.g",)), print).has_traces
+    True
+    """
+    population = replace(population_of(host, config.seed), pool=pool)
+    population = with_descriptions(population, host.descriptions, host.is_deterministic)
+    population = with_model_source(population, config.fast_model, host, log)
+    return with_profile(population, config, log)
+
+
+def population_of(host: HostInfo, seed: int) -> Population:
+    """The launches of all processes, from their lists or from the numbers that the host gives.
+
+    >>> population_of(HostInfo("mine", process_count=2, list_paths=(None, None), launch_counts=(3, 2)), seed=0).size
+    5
+    """
+    lists = [_list_of(host, process) for process in range(host.process_count)]
+    return Population(
+        counts=tuple(_count(host, process, found) for process, found in enumerate(lists)),
+        seed=seed,
+        paths=tuple(path for found in lists if found is not None for path in found.paths),
+        copies=tuple(found.copies for found in lists if found is not None) if None not in lists else (),
+    )
+
+
+def _list_of(host: HostInfo, process: int) -> TraceList | None:
+    path = host.list_paths[process]
+    if path is None:
+        return None
+    from kernelpoint.traces import read_trace_list  # needs the native reader, which a run without lists does not
+
+    return read_trace_list(path)
+
+
+def _count(host: HostInfo, process: int, found: TraceList | None) -> int:
+    told = host.launch_counts[process]
+    if found is None:
+        if told <= 0:
+            raise ConfigError(
+                f"process {process}: neither its trace list nor its number of launches is known; the simulator has to give one"
+            )
+        return told
+    if told and told != len(found.paths):
+        raise HostError(
+            f"process {process}: the host counts {told} launches, its list {host.list_paths[process]} has {len(found.paths)}"
+        )
+    return len(found.paths)

@@ -2,58 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kernelpoint.progress import Log
-from kernelpoint.workload.host_info import HostInfo
+from kernelpoint.workload.host_info import HostInfo, ModelSource
 from kernelpoint.workload.population import Population, named
 
 if TYPE_CHECKING:
-    from kernelpoint.fast_model import Configuration
     from kernelpoint.profiles import Profile
-
-
-@dataclass(frozen=True, eq=False)
-class ModelSource:
-    """Source of predictions. The configuration is worked out, and said, when it is first asked for.
-
-    Attributes:
-        setting: of the key `fast_model`: `auto`, or a file.
-        simulator: description of the host.
-        paths: traces of all launches.
-        log: told which configuration was chosen.
-
-    >>> v100 = ModelSource("v100", HostInfo(simulator="mine"), paths=(), log=print)
-    >>> v100.configuration.name, sorted(v100.identity())
-    ('v100', ['config_hash', 'configuration', 'model_version'])
-    """
-
-    setting: str
-    simulator: HostInfo
-    paths: tuple[str, ...]
-    log: Log
-
-    @cached_property
-    def configuration(self) -> Configuration:
-        """The simulated GPU as a configuration of the model; ConfigError if the file, or the simulator's description, is
-        refused."""
-        from kernelpoint.fast_model import configuration_for
-
-        told = self.simulator
-        return configuration_for(
-            self.setting, told.simulator, told.configuration, told.config_hash, self.paths, self.log
-        )
-
-    def identity(self) -> dict[str, str]:
-        """Everything that predictions depend on besides the launches: for a plan's origin and the journal."""
-        from kernelpoint.fast_model import MODEL_VERSION
-
-        found = self.configuration
-        return {"configuration": found.name, "config_hash": found.hash, "model_version": MODEL_VERSION}
 
 
 def with_model_source(population: Population, setting: str, simulator: HostInfo, log: Log) -> Population:
