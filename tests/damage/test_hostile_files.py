@@ -301,15 +301,45 @@ def test_a_link_beside_the_cache_is_not_followed(tmp_path, suffix):
     assert (tmp_path / "mine").read_text() == "kept" and "is a link" in said[0]
 
 
-def test_a_cache_of_another_version_with_odd_names_is_begun_anew(tmp_path):
+NAMED = "CREATE TABLE folders (x); CREATE TABLE shapes (x); CREATE TABLE launches (x); CREATE TABLE makers (x); "
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        f"PRAGMA application_id = {APPLICATION}; CREATE TABLE \"a\"\"b; DROP\" (x); CREATE VIEW v AS {ENDLESS} SELECT i FROM n; "
+        "PRAGMA user_version = 7",
+        f"{SCHEMA}; PRAGMA user_version = 5000",
+        f"{NAMED} CREATE TABLE embeddings (x); PRAGMA user_version = 4002",
+    ],
+    ids=["odd names", "5000 without an application id", "before 5000"],
+)
+def test_an_own_cache_of_another_version_is_renewed_and_nothing_said(tmp_path, statements):
     with sqlite3.connect(tmp_path / "artefacts.sqlite") as file:
-        file.execute(f"PRAGMA application_id = {APPLICATION}")
-        file.execute('CREATE TABLE "a""b; DROP" (x)')
-        file.execute(f"CREATE VIEW v AS {ENDLESS} SELECT i FROM n")
-        file.execute("PRAGMA user_version = 7")
+        file.executescript(statements)
     file.close()
     said = []
-    cache = ArtefactCache(tmp_path, said.append)
-    cache.put(KIND, {KEY: b"value"})
-    assert cache.get(KIND, [KEY]) == [b"value"]
-    assert f"version 7, this KernelPoint uses {VERSION}" in said[0]
+    for _ in range(2):
+        cache = ArtefactCache(tmp_path, said.append)
+        assert cache.get(KIND, [KEY]) == [b"value" if _ else None]
+        cache.put(KIND, {KEY: b"value"})
+        cache.close()
+    assert said == []
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        f"{NAMED} CREATE TABLE photographs (x); PRAGMA user_version = 4002",
+        f"{SCHEMA}; CREATE TABLE photographs (x); PRAGMA user_version = 5000",
+        f"{SCHEMA}; PRAGMA user_version = {VERSION + 1}",
+        f"{SCHEMA}; PRAGMA application_id = 17; PRAGMA user_version = {VERSION}",
+    ],
+)
+def test_a_database_that_is_nearly_a_former_cache_is_left_as_it_is(tmp_path, statements):
+    with sqlite3.connect(tmp_path / "artefacts.sqlite") as file:
+        file.executescript(statements)
+    file.close()
+    before, said = (tmp_path / "artefacts.sqlite").read_bytes(), []
+    ArtefactCache(tmp_path, said.append).put(KIND, {KEY: b"value"})
+    assert (tmp_path / "artefacts.sqlite").read_bytes() == before and "of another application" in said[0]

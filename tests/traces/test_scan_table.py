@@ -192,15 +192,14 @@ def test_a_cache_damaged_inside_is_moved_aside_when_that_shows(paths, cache, mes
     assert "is damaged" in messages[0]
 
 
-def test_a_cache_of_another_version_is_begun_anew_and_said(paths, cache, messages, tmp_path):
+def test_a_cache_of_another_version_is_begun_anew(paths, cache, messages, tmp_path):
     scan_launches(paths, cache)
     cache.close()
     with sqlite3.connect(cache.path) as file:
         file.execute("PRAGMA user_version = 77")
     again = ArtefactCache(tmp_path / "own", log=messages.append)
     assert len(scan_launches(paths, again)) == 6
-    assert len(messages) == 1
-    assert "has version 77, this KernelPoint uses" in messages[0]
+    assert messages == []
 
 
 def test_a_cache_that_cannot_be_written_is_done_without_and_said(paths, tmp_path, messages):

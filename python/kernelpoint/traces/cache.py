@@ -5,7 +5,7 @@ structure and not of the content of a row, so every row carries a checksum (:fun
 or triggers than were made is damaged, and so is one in which a query takes more steps than it has bytes.
 
 Only a file that KernelPoint made for this user is opened: a link, another user's file, or a database with another application
-id is left as it is, and the run does without a cache.
+id is left as it is, and the run does without a cache. A file of another version of KernelPoint is emptied and used.
 """
 
 from __future__ import annotations
@@ -37,8 +37,10 @@ CREATE TABLE artefacts (kind TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NU
     PRIMARY KEY (kind, key)) WITHOUT ROWID
 """
 SECONDS_TO_WAIT = 60.0  # for another process that writes
+_BEFORE_5000 = frozenset(("folders", "shapes", "launches", "makers", "embeddings"))  # tables of versions without an application id
+_FORMER = (frozenset(("artefacts",)), _BEFORE_5000)
 _FILES = ("", "-journal", "-wal", "-shm")  # of a SQLite file; the last two where an older KernelPoint wrote it
-_HEADER = 100  # bytes of a SQLite file, with its application id at byte 68
+_HEADER = 100  # bytes of a SQLite file, with its user version at byte 60 and its application id at byte 68
 _STEPS = 100_000  # of SQLite's machine between two counts
 _FEWEST_STEPS = 20_000_000
 _STEPS_PER_BYTE = 4  # a row takes some 20 bytes, and to read it some 20 steps
@@ -88,7 +90,7 @@ class ArtefactCache:
 
     Args:
         folder: of the file; by default :func:`cache_folder`.
-        log: called if the cache cannot be used, is damaged, or comes from another version.
+        log: called if the cache cannot be used, or is damaged.
 
     Example:
         >>> import tempfile
@@ -194,19 +196,19 @@ def _is_damage(error: Exception) -> bool:
 def _open_or_make(path: Path, log: Log) -> _Connection:
     """Open the cache file, several processes at once; make it where it is missing.
 
-    A file of another version is emptied. A damaged one is moved aside and made again. Where no file can be made, the
+    A damaged one is moved aside and made again. Where no file can be made, the
     cache is in memory and ends with the process. Each of these is said once through `log`.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _require_locks(path.parent)
         try:
-            return _open(path, log)
+            return _open(path)
         except sqlite3.DatabaseError as error:
             if not _is_damage(error):
                 raise
         _move_aside(path, log)
-        return _open(path, log)
+        return _open(path)
     except (OSError, sqlite3.DatabaseError) as error:
         reason = error.strerror or error if isinstance(error, OSError) else error
         log(f"kernelpoint: the cache {path} cannot be used ({reason}); nothing read in this run is remembered")
@@ -251,15 +253,24 @@ def _require_ours(path: Path) -> None:
     header = b""
     with contextlib.suppress(FileNotFoundError), open_regular(path) as file:
         header = file.read(_HEADER)
-    if header.startswith(b"SQLite format 3\0") and int.from_bytes(header[68:72], "big") != APPLICATION:
-        raise OSError(
-            errno.EINVAL,
-            "is a database of another application, or of an older KernelPoint: delete it if nobody needs it",
-            str(path),
-        )
+    application, version = (int.from_bytes(header[at : at + 4], "big") for at in (68, 60))
+    if not header.startswith(b"SQLite format 3\0") or application == APPLICATION:
+        return
+    if application != 0 or not 1000 <= version <= VERSION or _names(path) not in _FORMER:
+        raise OSError(errno.EINVAL, "is a database of another application: delete it if nobody needs it", str(path))
 
 
-def _open(path: Path, log: Log) -> _Connection:
+def _names(path: Path) -> frozenset[object]:
+    """Names of the tables of a database, which is not written; none where it cannot be read."""
+    place = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+    with contextlib.closing(sqlite3.connect(place, uri=True, factory=_Connection)) as connection:
+        try:
+            return frozenset(name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'"))
+        except _DAMAGED:
+            return frozenset()
+
+
+def _open(path: Path) -> _Connection:
     _require_ours(path)
     connection = sqlite3.connect(path, timeout=SECONDS_TO_WAIT, isolation_level=None, factory=_Connection)
     try:
@@ -268,10 +279,7 @@ def _open(path: Path, log: Log) -> _Connection:
         # WAL needs memory that all writers share: no second machine could write.
         connection.execute("PRAGMA journal_mode = TRUNCATE")
         connection.execute("PRAGMA synchronous = NORMAL")
-        found = connection.execute("PRAGMA user_version").fetchone()[0]
-        if found not in (0, VERSION):
-            log(f"kernelpoint: the cache {path} has version {found}, this KernelPoint uses {VERSION}; it is emptied")
-        if found != VERSION:
+        if not _is_current(connection):
             return _prepare(connection)
         if _tables(connection) != _made(SCHEMA):
             raise sqlite3.DatabaseError("it has other tables than were made")
@@ -281,11 +289,17 @@ def _open(path: Path, log: Log) -> _Connection:
         raise
 
 
+def _is_current(connection: _Connection) -> bool:
+    """True if a file says that it is a cache of this version."""
+    pragmas = ("user_version", "application_id")
+    return [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in pragmas] == [VERSION, APPLICATION]
+
+
 def _prepare(connection: _Connection) -> _Connection:
     """Replace whatever stands in the file by an empty table, unless another process just did."""
     connection.execute("BEGIN IMMEDIATE")
     with connection:
-        if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+        if not _is_current(connection):
             things = "SELECT type, name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
             for kind, name in connection.execute(things).fetchall():
                 quoted = name.replace('"', '""')
