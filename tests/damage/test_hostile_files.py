@@ -307,7 +307,7 @@ NAMED = "CREATE TABLE folders (x); CREATE TABLE shapes (x); CREATE TABLE launche
 @pytest.mark.parametrize(
     "statements",
     [
-        f"PRAGMA application_id = {APPLICATION}; CREATE TABLE \"a\"\"b; DROP\" (x); CREATE VIEW v AS {ENDLESS} SELECT i FROM n; "
+        f'PRAGMA application_id = {APPLICATION}; CREATE TABLE "a""b; DROP" (x); CREATE VIEW v AS {ENDLESS} SELECT i FROM n; '
         "PRAGMA user_version = 7",
         f"{SCHEMA}; PRAGMA user_version = 5000",
         f"{NAMED} CREATE TABLE embeddings (x); PRAGMA user_version = 4002",
@@ -343,3 +343,35 @@ def test_a_database_that_is_nearly_a_former_cache_is_left_as_it_is(tmp_path, sta
     before, said = (tmp_path / "artefacts.sqlite").read_bytes(), []
     ArtefactCache(tmp_path, said.append).put(KIND, {KEY: b"value"})
     assert (tmp_path / "artefacts.sqlite").read_bytes() == before and "of another application" in said[0]
+
+
+def test_a_journal_of_the_cache_that_names_a_file_does_not_remove_it(tmp_path):
+    """SQLite removes the super-journal that a journal names once it has rolled it back."""
+    cache = ArtefactCache(tmp_path / "cache")
+    cache.put(KIND, {KEY: b"value"})
+    cache.close()
+    (tmp_path / "mine").write_text("kept")
+    name, magic = str(tmp_path / "mine").encode(), bytes.fromhex("d9d505f920a163d7")
+    header = (magic + struct.pack(">5I", 0xFFFFFFFF, 1, 5000, 512, 4096)).ljust(512, b"\0")
+    named = struct.pack(">I", 1 << 20) + name + struct.pack(">II", len(name), sum(name)) + magic
+    Path(f"{cache.path}-journal").write_bytes(header + bytes(8192) + named)
+    said = []
+    cache = ArtefactCache(tmp_path / "cache", said.append)
+    cache.put(KIND, {KEY: b"other"})
+    assert (tmp_path / "mine").read_text() == "kept"
+    assert cache.get(KIND, [KEY]) == [b"other"] and len(said) == 1 and "is damaged" in said[0]
+
+
+def test_a_cache_with_a_table_that_sqlite_cannot_drop_is_moved_aside(tmp_path):
+    with sqlite3.connect(tmp_path / "artefacts.sqlite") as file:
+        file.executescript(
+            f"CREATE TABLE q (x); PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = "
+            f"'CREATE VIRTUAL TABLE q USING nosuch(x)', rootpage = 0; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = 7"
+        )
+    file.close()
+    said = []
+    cache = ArtefactCache(tmp_path, said.append)
+    cache.put(KIND, {KEY: b"value"})
+    cache.close()
+    assert ArtefactCache(tmp_path, said.append).get(KIND, [KEY]) == [b"value"]
+    assert len(said) == 1 and "is damaged" in said[0]

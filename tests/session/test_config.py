@@ -1,6 +1,7 @@
 """Configurations that are refused, and the messages."""
 
 import re
+import time
 
 import pytest
 
@@ -166,3 +167,24 @@ def test_a_file_with_very_many_unknown_keys_is_refused_with_few_lines():
     with pytest.raises(ConfigError, match="80 more keys are refused") as error:
         parse_config({**GOOD, **{f"key{number}": 1 for number in range(100)}})
     assert len(str(error.value).splitlines()) == 21
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "[" * 5000,
+        "{a: " * 3000,
+        "- " * 20_000,
+        "? " * 3000,
+        "1:" + ":".join(["59"] * 20_000) + ".5",
+        "1:30.5",
+        "1" * 900 + ".5",
+    ],
+    ids=lambda value: value[:8],
+)
+def test_deep_yaml_and_numbers_without_end_are_refused_at_once(tmp_path, value):
+    (tmp_path / "k.yaml").write_text(f"version: 1\npolicy: random\nseed:\n {value}\n")
+    begin = time.process_time()
+    with pytest.raises(ConfigError, match=r"is not valid YAML: line \d+, column \d+"):
+        load_config(tmp_path / "k.yaml")
+    assert time.process_time() - begin < 1

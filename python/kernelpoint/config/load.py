@@ -17,12 +17,21 @@ S = TypeVar("S", bound=Section)
 MOST_BYTES = 1 << 20
 MOST_COMPLAINTS = 20
 MOST_VALUES = 10_000  # keys and values of a file
+MOST_DEPTH = 50  # mappings and lists inside one another
 
 
 class _OnceLoader(yaml.SafeLoader):
-    """YAML without repeated keys, aliases, or numbers in notations other than decimal."""
+    """YAML without repeated keys, aliases, or numbers in notations other than decimal, and of little depth."""
 
     values = 0
+
+    def fetch_more_tokens(self) -> Any:
+        """Refuse what is deeper than MOST_DEPTH where it is scanned: the scanner's time grows with the square of the depth."""
+        if max(self.flow_level, len(self.indents)) > MOST_DEPTH:
+            raise yaml.scanner.ScannerError(
+                None, None, f"more than {MOST_DEPTH} lists and mappings inside one another", self.get_mark()
+            )
+        return super().fetch_more_tokens()
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         """Refuse more than MOST_VALUES, and aliases: a few hundred bytes can expand to more nodes than fit into memory."""
@@ -59,8 +68,18 @@ class _OnceLoader(yaml.SafeLoader):
             )
         return int(text)
 
+    def construct_yaml_float(self, node: Any) -> float:
+        """A number in decimal; YAML would read 1:30.5 as ninety and a half, and digits by the thousand take time."""
+        text = self.construct_scalar(node)
+        if ":" in text or len(text) > 100:
+            raise yaml.constructor.ConstructorError(
+                None, None, f"the number {shown(text)}: write it in decimal, with at most 100 digits", node.start_mark
+            )
+        return float(super().construct_yaml_float(node))
+
 
 _OnceLoader.add_constructor("tag:yaml.org,2002:int", _OnceLoader.construct_yaml_int)
+_OnceLoader.add_constructor("tag:yaml.org,2002:float", _OnceLoader.construct_yaml_float)
 # YAML 1.1 takes 1e-3 for text; people mean the number.
 _OnceLoader.add_implicit_resolver(
     "tag:yaml.org,2002:float", re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+.0123456789")
@@ -86,7 +105,7 @@ def read_yaml(path: str | Path, what: str) -> Any:
     """The content of a YAML file of at most MOST_BYTES; `what` names it in messages.
 
     Raises:
-        ConfigError: the file cannot be read, or is not YAML as people write it: no aliases, no key twice, decimal numbers.
+        ConfigError: the file cannot be read, or is not YAML as people write it: no aliases, no key twice, decimal numbers, little depth.
 
     >>> _ = Path("grid.yaml").write_text("sms: [40, 80]")
     >>> read_yaml("grid.yaml", "--sweep")

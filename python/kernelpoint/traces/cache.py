@@ -37,10 +37,15 @@ CREATE TABLE artefacts (kind TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NU
     PRIMARY KEY (kind, key)) WITHOUT ROWID
 """
 SECONDS_TO_WAIT = 60.0  # for another process that writes
-_BEFORE_5000 = frozenset(("folders", "shapes", "launches", "makers", "embeddings"))  # tables of versions without an application id
+_BEFORE_5000 = frozenset(
+    ("folders", "shapes", "launches", "makers", "embeddings")
+)  # tables of versions without an application id
 _FORMER = (frozenset(("artefacts",)), _BEFORE_5000)
 _FILES = ("", "-journal", "-wal", "-shm")  # of a SQLite file; the last two where an older KernelPoint wrote it
 _HEADER = 100  # bytes of a SQLite file, with its user version at byte 60 and its application id at byte 68
+_SUPER = bytes.fromhex(
+    "d9d505f920a163d7"
+)  # ends a journal that names a super-journal, which SQLite removes after a rollback
 _STEPS = 100_000  # of SQLite's machine between two counts
 _FEWEST_STEPS = 20_000_000
 _STEPS_PER_BYTE = 4  # a row takes some 20 bytes, and to read it some 20 steps
@@ -189,7 +194,7 @@ class _Connection(sqlite3.Connection):
 
 def _is_damage(error: Exception) -> bool:
     """True if an error inside a query says that the file is damaged, and not that it cannot be used at the moment."""
-    words = ("malformed", "no such table", "no such column", "disk image", "decode", "interrupted")
+    words = ("malformed", "no such ", "disk image", "decode", "interrupted")
     return not isinstance(error, sqlite3.OperationalError) or any(word in str(error) for word in words)
 
 
@@ -246,10 +251,16 @@ def _require_ours(path: Path) -> None:
 
     Raises:
         OSError: a file is not this user's alone, or is a database of another application.
+        DatabaseError: its journal names another file. The cache is one file, so SQLite writes no such journal for it.
     """
     for suffix in _FILES:
         with contextlib.suppress(FileNotFoundError):
             require_own(f"{path}{suffix}")
+    with contextlib.suppress(FileNotFoundError), open_regular(f"{path}-journal") as journal:
+        if journal.seek(0, os.SEEK_END) >= len(_SUPER):
+            journal.seek(-len(_SUPER), os.SEEK_END)
+            if journal.read() == _SUPER:
+                raise sqlite3.DatabaseError("its journal names another file")
     header = b""
     with contextlib.suppress(FileNotFoundError), open_regular(path) as file:
         header = file.read(_HEADER)
@@ -265,7 +276,9 @@ def _names(path: Path) -> frozenset[object]:
     place = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
     with contextlib.closing(sqlite3.connect(place, uri=True, factory=_Connection)) as connection:
         try:
-            return frozenset(name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'"))
+            return frozenset(
+                name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            )
         except _DAMAGED:
             return frozenset()
 
