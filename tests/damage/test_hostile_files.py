@@ -366,7 +366,8 @@ def test_a_cache_with_a_table_that_sqlite_cannot_drop_is_moved_aside(tmp_path):
     with sqlite3.connect(tmp_path / "artefacts.sqlite") as file:
         file.executescript(
             f"CREATE TABLE q (x); PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = "
-            f"'CREATE VIRTUAL TABLE q USING nosuch(x)', rootpage = 0; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = 7"
+            f"'CREATE VIRTUAL TABLE q USING nosuch(x)', rootpage = 0; PRAGMA application_id = {APPLICATION}; "
+            "PRAGMA user_version = 7"
         )
     file.close()
     said = []

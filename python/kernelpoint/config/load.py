@@ -105,7 +105,8 @@ def read_yaml(path: str | Path, what: str) -> Any:
     """The content of a YAML file of at most MOST_BYTES; `what` names it in messages.
 
     Raises:
-        ConfigError: the file cannot be read, or is not YAML as people write it: no aliases, no key twice, decimal numbers, little depth.
+        ConfigError: the file cannot be read, or is not YAML as people write it:
+            no aliases, no key twice, decimal numbers, little depth.
 
     >>> _ = Path("grid.yaml").write_text("sms: [40, 80]")
     >>> read_yaml("grid.yaml", "--sweep")
