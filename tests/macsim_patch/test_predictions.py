@@ -78,6 +78,23 @@ def test_a_request_for_a_line_on_its_way_is_a_miss(launches_in, instruction, tmp
     assert counters["last_level_misses"].tolist() == [4, 0], "those of both cores"
 
 
+def test_the_model_of_the_cores_has_the_caches_of_the_configuration(launches_in, instruction, tmp_path):
+    """Two lines take turns in a core's L1: with one way in one set each access misses, and finds its line in the last level."""
+    loads = [instruction("load", 16 * i, (1 + i % 2) << 20) for i in range(8)]
+    listed = _native.read_trace_list(str(launches_in("list", [{0: loads}] * 2)))[0]
+    sizes = "l1_small_num_set 1\nl1_small_assoc {}\nllc_latency {}\n"
+
+    def second(ways, latency):
+        gpu = configuration_for("auto", "macsim", KNOBS + sizes.format(ways, latency), "", listed, lambda line: None)
+        none = np.zeros((0, 3), dtype=np.uint64)
+        counters = predict(listed, none, gpu, "list", lambda line: None, ArtefactCache(tmp_path / "kept")).counters
+        return counters["cycles"][1], counters["l1_lookup_misses"][1]
+
+    (cycles, misses), (small, all_miss), (far, also) = second(2, 100), second(1, 100), second(1, 150)
+    assert (misses, all_miss, also) == (0, 6, 6), "seven records are simulated, the first of the line that was used last"
+    assert cycles < small < far
+
+
 def test_predictions_of_other_knobs_are_not_taken_for_these(predicted, paths):
     before = predicted(paths)
     assert predicted(paths, KNOBS.replace("bp_hist_length 6", "bp_hist_length 2")) != before

@@ -75,14 +75,17 @@ Derived derive(const std::vector<std::pair<std::string, std::string>>& texts, co
     return fast_model::derive_configuration(sources, base);
 }
 
-// (residency, predictor) of SMs that have a model of their own, as a StateInfo has them; else None.
+// (residency, predictor, caches) of SMs that have a model of their own, as a StateInfo has them; else None.
 py::object cores_of(const Derived& derived) {
     if (!derived.cores) return py::none();
     const replay::Residency& held = derived.cores->residency;
     const replay::PredictorInfo& predictor = derived.cores->predictor;
+    const replay::CacheInfo& caches = derived.cores->caches;
     return py::make_tuple(
         py::make_tuple(held.sms, held.ctas_per_sm, held.warps_per_sm, held.registers_per_sm, held.shared_memory_per_sm),
-        py::make_tuple(predictor.history_bits, predictor.counter_bits));
+        py::make_tuple(predictor.history_bits, predictor.counter_bits),
+        py::make_tuple(caches.l1_sets, caches.l1_ways, caches.l1_latency, caches.last_level_sets, caches.last_level_ways,
+                       caches.last_level_latency));
 }
 
 py::dict alone(const std::string& path, const Derived& configuration) {

@@ -72,6 +72,13 @@ replay::SmInfo cores_of(Options& options) {
     const bool learns = options.number("use_branch_prediction", 1) != 0 && options.number("perfect_bp", 0) == 0;
     if (learns) cores.predictor.history_bits = whole(options.number("bp_hist_length", 5), 0, 24);
     cores.predictor.counter_bits = whole(options.number("pht_ctr_bits", 2), 1, 8);
+    replay::CacheInfo& caches = cores.caches;
+    caches.l1_sets = whole(options.number("l1_small_num_set", caches.l1_sets), 1, 1 << 12);
+    caches.l1_ways = whole(options.number("l1_small_assoc", caches.l1_ways), 1, 1 << 8);
+    caches.l1_latency = most("l1_small_latency", caches.l1_latency);
+    caches.last_level_sets = whole(options.number("num_llc", 12) * options.number("llc_num_set", 128), 1, 1 << 16);
+    caches.last_level_ways = whole(options.number("llc_assoc", caches.last_level_ways), 1, 1 << 8);
+    caches.last_level_latency = most("llc_latency", caches.last_level_latency);
     return cores;
 }
 
@@ -101,16 +108,9 @@ constexpr struct {
                 {"icache_assoc", "8"},
                 {"icache_line_size", "64"},
                 {"perfect_dcache", "0"},
-                {"l1_small_num_set", "128"},
-                {"l1_small_assoc", "6"},
                 {"l1_small_line_size", "128"},
-                {"l1_small_latency", "30"},
                 {"l1_small_bypass", "0"},
-                {"num_llc", "12"},
-                {"llc_num_set", "128"},
-                {"llc_assoc", "24"},
                 {"llc_line_size", "128"},
-                {"llc_latency", "200"},
                 {"memory_type", "l2_decoupled_network"},
                 {"noc_topology", "simple_noc"},
                 {"enable_cache_coherence", "0"},
@@ -145,7 +145,9 @@ std::string hash_of(const replay::SmInfo& cores) {
     const replay::Residency& held = cores.residency;
     std::string text = "-cores" + std::to_string(replay::macsim::kCoreModelVersion);
     for (const uint32_t number :
-         {held.sms, held.ctas_per_sm, held.warps_per_sm, cores.predictor.history_bits, cores.predictor.counter_bits})
+         {held.sms, held.ctas_per_sm, held.warps_per_sm, cores.predictor.history_bits, cores.predictor.counter_bits,
+          cores.caches.l1_sets, cores.caches.l1_ways, cores.caches.l1_latency, cores.caches.last_level_sets,
+          cores.caches.last_level_ways, cores.caches.last_level_latency})
         text += "-" + std::to_string(number);
     return text;
 }

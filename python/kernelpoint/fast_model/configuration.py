@@ -83,6 +83,23 @@ def stated_by(gpu: Sequence[str]) -> dict[str, str]:
     return {"simulator": found.simulator, "configuration": "\n".join(text for _, text in texts), "config_hash": ""}
 
 
+def caches_of(simulator: str, configuration: str) -> tuple[int, int, int, int, int, int] | None:
+    """Sets, ways and latency of an L1, then of the last level, of a simulator whose cores have a model of their own; None of
+    any other, and where it does not state its configuration.
+
+    Raises:
+        ConfigError: the configuration is refused.
+
+    >>> caches_of("macsim", "num_sim_cores 8\\nnum_llc 4\\nllc_num_set 128\\nllc_latency 150")
+    (128, 6, 30, 512, 24, 150)
+    >>> caches_of("macsim", "")
+    """
+    if not configuration:
+        return None
+    found = _native.fast_model.derive([(f"options of {simulator}", configuration)], str(SHIPPED / f"{BASE}.yaml"))
+    return None if found.cores is None else found.cores[2]
+
+
 def architecture_of(simulator_name: str, configuration: str, config_hash: str) -> int:
     """The architecture of the code that a simulated GPU is configured for, 70 for sm_70; 0 where nothing tells it.
 

@@ -117,23 +117,28 @@ def _made(
 
 
 def states_of_cores(
-    of: Simulator, fingerprint: str, residency: Sequence[int], predictor: Sequence[int], log: Log
+    of: Simulator,
+    fingerprint: str,
+    residency: Sequence[int],
+    predictor: Sequence[int],
+    caches: Sequence[int],
+    log: Log,
 ) -> bytes:
     """The states in which the cores of a simulator begin the launches of a list, as they were recorded with its predictions;
     empty where there are none.
 
     Args:
         fingerprint: of the list.
-        residency, predictor: of the simulated GPU, see ``kp_host_info``.
+        residency, predictor, caches: of the simulated GPU, as a StateInfo has them.
     """
     if of.cores is None:
         return b""
     with opened(None, log) as cache:
-        return cache.get(STATES, [_states_key(of.cores, fingerprint, residency, predictor)])[0] or b""
+        return cache.get(STATES, [_states_key(of.cores, fingerprint, residency, predictor, caches)])[0] or b""
 
 
-def _states_key(model: CoreModel, fingerprint: str, residency: Sequence[int], predictor: Sequence[int]) -> str:
-    return key_of(fingerprint, tuple(residency), tuple(predictor), model.version)
+def _states_key(model: CoreModel, fingerprint: str, *cores: Sequence[int]) -> str:
+    return key_of(fingerprint, *map(tuple, cores), model.version)
 
 
 def _decoded(value: bytes) -> Results:

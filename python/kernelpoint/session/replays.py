@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from kernelpoint.errors import HostError
+from kernelpoint.fast_model.configuration import caches_of
 from kernelpoint.fast_model.predict import states_of_cores
 from kernelpoint.planning.frame import SamplingFrame
 from kernelpoint.progress import Log
@@ -65,8 +67,10 @@ class Replays:
             host.keeps_l1,
             host.predictor,
         )
+        if host.predictor[0] and (caches := caches_of(host.simulator, host.configuration)) is not None:
+            state = replace(state, caches=caches)
         launches, contents = self._launches(process, path)
-        trained = self._trained(launches.paths)
+        trained = self._trained(launches.paths, state)
         return Replay(launches, state, self._memory, log=self._log, trained=trained, contents=contents, list_path=path)
 
     def _launches(self, process: int, path: str) -> tuple[TraceList, np.ndarray | None]:
@@ -79,9 +83,10 @@ class Replays:
         contents = frame.plan.contents
         return TraceList(paths, np.full(len(paths), -1), copies), None if contents is None else contents[first:last]
 
-    def _trained(self, paths: Sequence[str]) -> bytes:
+    def _trained(self, paths: Sequence[str], state: StateInfo) -> bytes:
         """States of the cores that were recorded with the list's predictions."""
-        if self._host.predictor[0] == 0:
+        if state.predictor[0] == 0:
             return b""
         identity = fingerprint((len(paths),), paths).files
-        return states_of_cores(simulator_of(paths), identity, self._host.residency, self._host.predictor, self._log)
+        of = simulator_of(paths)
+        return states_of_cores(of, identity, state.residency, state.predictor, state.caches, self._log)

@@ -26,6 +26,8 @@ class StateInfo:
     keeps_rows: bool = False
     keeps_l1: bool = False
     predictor: tuple[int, int] = (0, 0)  # bits of history, bits of a counter
+    # sets, ways and latency of an L1, then of the last level; those of MacSim's shipped params.in
+    caches: tuple[int, int, int, int, int, int] = (128, 6, 30, 1536, 24, 200)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +95,7 @@ class Replay:
             first_reads=state.keeps_rows,
             by_sm=state.keeps_l1,
             predictor=state.predictor,
+            caches=state.caches,
             trained=trained,
             memory=memory,
             load=self._footprints.load,

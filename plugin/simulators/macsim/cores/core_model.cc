@@ -26,12 +26,22 @@ struct CoreTiming {
     size_t fetched = 256;  // instructions that wait for the queue
     size_t queue = 32, window = 16;
     uint32_t moved = 4;                   // instructions that fill the window at a time
-    uint64_t compute = 25;                // cycles from issue to result
-    uint64_t store[3] = {30, 301, 421};   // cycles from issue to a store's end
-    uint64_t shared = 2, constant = 4;    // of accesses to these memories
-    uint64_t load[3] = {40, 300, 420};    // found in the L1, in the last level, in DRAM
-    uint64_t fetch_miss[2] = {200, 320};  // an instruction line in the last level, in DRAM
-    uint64_t restart = 3;                 // cycles to the next fetches where fetching had stopped
+    uint64_t compute = 25;              // cycles from issue to result
+    uint64_t shared = 2, constant = 4;  // of accesses to these memories
+    uint64_t restart = 3;               // cycles to the next fetches where fetching had stopped
+};
+
+// Cycles by where a line is found: in the L1, in the last level, in DRAM; of an instruction line in the latter two.
+struct MemoryTiming {
+    static constexpr uint64_t kNetwork = 100, kDram = 120;
+    explicit MemoryTiming(const CacheInfo& caches)
+        : load{caches.l1_latency + 10, caches.last_level_latency + kNetwork,
+               caches.last_level_latency + kNetwork + kDram},
+          store{caches.l1_latency, load[1] + 1, load[2] + 1},
+          fetch_miss{caches.last_level_latency, caches.last_level_latency + kDram} {}
+
+    uint64_t load[3], store[3];  // from issue to a result, to a store's end
+    uint64_t fetch_miss[2];
 };
 
 constexpr CoreTiming kTiming;
@@ -89,6 +99,7 @@ struct Event {
 
 // The cache that all cores share, in a launch.
 struct LastLevel {
+    const MemoryTiming timing;
     LineSet& lines;
     LinesOnTheirWay on_their_way;  // by the clock that all cores share
 };
@@ -100,6 +111,7 @@ public:
         : code_(code),
           sm_(sm),
           last_level_(last_level),
+          timing_(last_level.timing),
           history_(sm.predictor.history),
           lead_(sm.phase),
           first_scheduler_(sm.scheduler) {}
@@ -300,17 +312,17 @@ private:
         const uint64_t line = code_.lines[instruction.first_line + instruction.line_count - 1] / kLineBytes;
         const int level = sm_.l1.use(line) ? 0 : finds_in_last_level(line, now_) ? 1 : 2;
         const bool meets_another = level == 0 && on_their_way_.holds(line, now_);
-        if (level > 0) on_their_way_.add(line, now_ + kTiming.load[level]);
+        if (level > 0) on_their_way_.add(line, now_ + timing_.load[level]);
         accesses_.l1 += instruction.line_count;
         accesses_.l1_misses += level > 0 || meets_another;
         accesses_.merged += meets_another;
-        return instruction.action == Action::load ? kTiming.load[level] : kTiming.store[level];
+        return instruction.action == Action::load ? timing_.load[level] : timing_.store[level];
     }
 
     // True if the last level has the line. A miss is counted, also of a line that is on its way from DRAM.
     bool finds_in_last_level(uint64_t line, uint64_t now) {
         const bool found = last_level_.lines.use(line);
-        if (!found) last_level_.on_their_way.add(line, first_ + now + kTiming.load[2] - kTiming.load[1]);
+        if (!found) last_level_.on_their_way.add(line, first_ + now + MemoryTiming::kDram);
         accesses_.last_level_misses += last_level_.on_their_way.holds(line, first_ + now);
         return found;
     }
@@ -410,7 +422,7 @@ private:
         accesses_.merged += std::any_of(arriving_.begin(), arriving_.end(), [&](const auto& other) {
             return other.second > now_ + lead_ && code_line(other.first * kFetchBytes) == line;
         });
-        warp.waits_until = now_ + lead_ + kTiming.fetch_miss[is_near ? 0 : 1];
+        warp.waits_until = now_ + lead_ + timing_.fetch_miss[is_near ? 0 : 1];
         arriving_.emplace_back(warp.line, warp.waits_until);
         return true;
     }
@@ -453,6 +465,7 @@ private:
     const LaunchCode& code_;
     SmState& sm_;
     LastLevel& last_level_;
+    const MemoryTiming& timing_;
     LinesOnTheirWay on_their_way_;  // to the L1
     uint64_t first_ = 0;
     const uint32_t history_;  // of the predictor before the launch
@@ -496,8 +509,9 @@ struct Room {
 // one before it ends: cores whose turn is over then begin a cycle later.
 class Cores {
 public:
-    Cores(const LaunchCode& code, uint64_t at_once, std::vector<SmState>& sms, LineSet& last_level, const Clock& clock)
-        : at_once_(at_once), clock_(clock), last_level_{last_level, {}} {
+    Cores(const LaunchCode& code, uint64_t at_once, const CacheInfo& caches, std::vector<SmState>& sms,
+          LineSet& last_level, const Clock& clock)
+        : at_once_(at_once), clock_(clock), last_level_{MemoryTiming(caches), last_level, {}} {
         for (SmState& sm : sms) cores_.emplace_back(code, sm, last_level_);
         for (uint32_t i = 0; i < cores_.size(); ++i) {
             first_.push_back(clock.cycle + kFirstFetch - cores_[i].fetches_at() +
@@ -569,9 +583,9 @@ private:
 
 }  // namespace
 
-CtasRun run_ctas(const LaunchCode& code, const std::vector<CtaWarps>& ctas, uint64_t at_once, std::vector<SmState>& sms,
-                 LineSet& last_level, Clock& clock) {
-    Cores cores(code, at_once, sms, last_level, clock);
+CtasRun run_ctas(const LaunchCode& code, const std::vector<CtaWarps>& ctas, uint64_t at_once, const CacheInfo& caches,
+                 std::vector<SmState>& sms, LineSet& last_level, Clock& clock) {
+    Cores cores(code, at_once, caches, sms, last_level, clock);
     cores.run(ctas);
     return cores.outcome(clock);
 }

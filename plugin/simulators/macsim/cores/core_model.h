@@ -40,7 +40,7 @@ struct Clock {
 };
 
 // Runs a launch's CTAs, `at_once` of them side by side on an SM.
-CtasRun run_ctas(const LaunchCode& code, const std::vector<CtaWarps>& ctas, uint64_t at_once, std::vector<SmState>& sms,
-                 LineSet& last_level, Clock& clock);
+CtasRun run_ctas(const LaunchCode& code, const std::vector<CtaWarps>& ctas, uint64_t at_once, const CacheInfo& caches,
+                 std::vector<SmState>& sms, LineSet& last_level, Clock& clock);
 
 }  // namespace kernelpoint::replay::macsim

@@ -71,10 +71,10 @@ Predicted predict_launches(const std::vector<std::string>& paths, const SmInfo& 
     Predicted predicted;
     std::vector<Prediction>& predictions = predicted.launches;
     predictions.resize(paths.size());
-    StateRecorder recorder(Training(cores.predictor, cores.residency, 0).beginning(), memory_bytes);
+    StateRecorder recorder(Training(cores, 0).beginning(), memory_bytes);
     std::vector<double> squares(paths.size()), totals(kReplications);
     for (uint64_t trajectory = 0; trajectory < kReplications; ++trajectory) {
-        Training training(cores.predictor, cores.residency, 0, trajectory);
+        Training training(cores, 0, trajectory);
         for (uint64_t launch = 0; launch < paths.size(); ++launch) {
             report(trajectory * paths.size() + launch);
             const std::vector<SmState>& after = training.before(launch + 1, traces.paths.size(), trace_of, code_of);

@@ -12,7 +12,7 @@
 namespace kernelpoint::replay::macsim {
 
 // Raised whenever equal lists would give other numbers than before.
-constexpr uint32_t kCoreModelVersion = 13;
+constexpr uint32_t kCoreModelVersion = 14;
 
 // Of one launch: means over the trajectories, and the standard deviation of its cycles; `replayed`: the cycles in the
 // trajectory that replay takes launches' states from; `of_total`: its part in the standard deviation of the list's

@@ -18,7 +18,7 @@ public:
                SmStateProvider::Refuse refuse)
         : history_(history),
           refuse_(std::move(refuse)),
-          training_(sms.predictor, sms.residency, memory_bytes),
+          training_(sms, memory_bytes),
           trained_(trained, training_.beginning()),
           codes_(memory_bytes) {}
 

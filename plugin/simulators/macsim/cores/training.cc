@@ -53,16 +53,11 @@ uint64_t Training::State::bytes() const {
     return sum;
 }
 
-Training::Training(const PredictorInfo& predictor, const Residency& residency, uint64_t memory_bytes,
-                   uint64_t trajectory)
-    : residency_(residency), most_bytes_(memory_bytes) {
-    SmState sm;
-    sm.predictor = Gshare(predictor);
-    beginning_.sms.assign(std::max<uint32_t>(residency.sms, 1), sm);
+Training::Training(const SmInfo& sms, uint64_t memory_bytes, uint64_t trajectory)
+    : info_(sms), most_bytes_(memory_bytes), beginning_(sms), present_(sms) {
     Draws draws(trajectory);
     for (SmState& state : beginning_.sms) state.phase = draws.below(4);
     beginning_.clock.cycle = draws.below(1 << 16);
-    beginning_.changes.assign(beginning_.sms.size(), 0);
     present_ = beginning_;
 }
 
@@ -114,8 +109,8 @@ void Training::pass(uint32_t trace, const LaunchCode* code) {
     }
     const std::vector<CtaWarps> ctas = ctas_of(*code);
     if (fetched_.count(trace) == 0) fetched_[trace] = fetched_lines(*code, ctas, sms);
-    const CtasRun run = run_ctas(*code, ctas, ctas_at_once(residency_, most_warps(ctas)), present_.sms,
-                                 present_.last_level, present_.clock);
+    const CtasRun run = run_ctas(*code, ctas, ctas_at_once(info_.residency, most_warps(ctas)), info_.caches,
+                                 present_.sms, present_.last_level, present_.clock);
     outcomes_[trace] = {run.cycles, run.mispredictions, run.accesses};
     for (size_t sm = 0; sm < sms; ++sm) {
         present_.changes[sm] += run.learned[sm];

@@ -1,6 +1,7 @@
 // The branch predictors that a list of launches leaves trained.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <unordered_map>
@@ -30,8 +31,7 @@ public:
     using CodeOf = std::function<const LaunchCode*(uint32_t trace)>;
 
     // `trajectory`: which phases and cycle the list begins with; 0 is that of replay, the others are as likely.
-    Training(const PredictorInfo& predictor, const Residency& residency, uint64_t memory_bytes,
-             uint64_t trajectory = 0);
+    Training(const SmInfo& sms, uint64_t memory_bytes, uint64_t trajectory = 0);
 
     // The state of each SM before launch `launch`, where `trace_of(i)` is the trace of launch i, below `traces`.
     const std::vector<SmState>& before(uint64_t launch, size_t traces,
@@ -47,10 +47,14 @@ private:
         uint64_t launch = 0;  // the next one
         std::vector<SmState> sms;
         Clock clock;
-        LineSet last_level{128 * 12, 24};  // Model: as MacSim's shipped parameters have it
+        LineSet last_level;
         std::vector<uint32_t> changes;     // of each SM's predictor, counted
         std::vector<uint32_t>
             settled;  // [trace, SM]: 2 `changes` + the times that the trace changed nothing there, up to 2
+        explicit State(const SmInfo& info)
+            : sms(std::max<uint32_t>(info.residency.sms, 1), SmState(info)),
+              last_level(info.caches.last_level_sets, info.caches.last_level_ways),
+              changes(sms.size(), 0) {}
         uint64_t bytes() const;
     };
 
@@ -59,7 +63,7 @@ private:
     void pass(uint32_t trace, const LaunchCode* code);
     void fetch(uint32_t trace, size_t sm);
 
-    const Residency residency_;
+    const SmInfo info_;
     const uint64_t most_bytes_;
     State beginning_, present_;
     std::deque<State> kept_;
