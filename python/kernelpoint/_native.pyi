@@ -84,6 +84,7 @@ class Replay:
         first_reads: bool,
         by_sm: bool,
         predictor: tuple[int, int],
+        caches: tuple[int, int, int, int, int, int],
         trained: bytes,
         memory: int,
         load: Callable[[str], bytes | None],
@@ -123,7 +124,7 @@ class fast_model:  # noqa: N801 - a submodule
         name: str
         hash: str
         simulator: str
-        cores: tuple[tuple[int, int, int, int, int], tuple[int, int]] | None
+        cores: tuple[tuple[int, int, int, int, int], tuple[int, int], tuple[int, int, int, int, int, int]] | None
         values: dict[str, int]
         text: str
         notes: list[str]

@@ -91,7 +91,9 @@ def test_the_model_of_the_cores_has_the_caches_of_the_configuration(launches_in,
         return counters["cycles"][1], counters["l1_lookup_misses"][1]
 
     (cycles, misses), (small, all_miss), (far, also) = second(2, 100), second(1, 100), second(1, 150)
-    assert (misses, all_miss, also) == (0, 6, 6), "seven records are simulated, the first of the line that was used last"
+    assert (misses, all_miss, also) == (0, 6, 6), (
+        "seven records are simulated, the first of the line that was used last"
+    )
     assert cycles < small < far
 
 

@@ -228,6 +228,6 @@ def test_contents_that_are_not_of_the_list_are_refused(tmp_path):
     with pytest.raises(ValueError, match="content of launch 0"):
         _native.Replay(
             np.array([1], np.int32), ["kernel-1.traceg"], np.zeros((0, 3), np.uint64), lines=1, residency=(1,) * 5,
-            with_copies=False, counts_ctas=False, first_reads=False, by_sm=False, predictor=(0, 0), caches=(1,) * 6, trained=b"",
-            memory=1, load=print, save=print, refuse=print,
+            with_copies=False, counts_ctas=False, first_reads=False, by_sm=False, predictor=(0, 0), caches=(1,) * 6,
+            trained=b"", memory=1, load=print, save=print, refuse=print,
         )  # fmt: skip

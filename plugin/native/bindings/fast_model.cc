@@ -84,8 +84,8 @@ py::object cores_of(const Derived& derived) {
     return py::make_tuple(
         py::make_tuple(held.sms, held.ctas_per_sm, held.warps_per_sm, held.registers_per_sm, held.shared_memory_per_sm),
         py::make_tuple(predictor.history_bits, predictor.counter_bits),
-        py::make_tuple(caches.l1_sets, caches.l1_ways, caches.l1_latency, caches.last_level_sets, caches.last_level_ways,
-                       caches.last_level_latency));
+        py::make_tuple(caches.l1_sets, caches.l1_ways, caches.l1_latency, caches.last_level_sets,
+                       caches.last_level_ways, caches.last_level_latency));
 }
 
 py::dict alone(const std::string& path, const Derived& configuration) {

@@ -112,8 +112,8 @@ void register_replay(py::module_& module) {
                          const Numbers<uint64_t>& copies, uint64_t lines, const std::array<uint32_t, 5>& residency,
                          bool with_copies, bool counts_ctas, bool first_reads, bool by_sm,
                          const std::array<uint32_t, 2>& predictor, const std::array<uint32_t, 6>& caches,
-                         const py::bytes& trained, uint64_t memory,
-                         const py::function& load, const py::function& save, const py::function& refuse) {
+                         const py::bytes& trained, uint64_t memory, const py::function& load, const py::function& save,
+                         const py::function& refuse) {
                  const StateInfo state{lines,
                                        with_copies,
                                        counts_ctas,
@@ -128,8 +128,8 @@ void register_replay(py::module_& module) {
              }),
              py::arg("contents"), py::arg("paths"), py::arg("copies"), py::kw_only(), py::arg("lines"),
              py::arg("residency"), py::arg("with_copies"), py::arg("counts_ctas"), py::arg("first_reads"),
-             py::arg("by_sm"), py::arg("predictor"), py::arg("caches"), py::arg("trained"), py::arg("memory"), py::arg("load"),
-             py::arg("save"), py::arg("refuse"))
+             py::arg("by_sm"), py::arg("predictor"), py::arg("caches"), py::arg("trained"), py::arg("memory"),
+             py::arg("load"), py::arg("save"), py::arg("refuse"))
         .def_property_readonly("memory", &Replay::memory)
         .def("before", replay_before, py::arg("launch"), py::call_guard<PythonSignals>());
 }

@@ -17,7 +17,7 @@ struct PredictorInfo {
     uint32_t counter_bits = 2;
 };
 
-// The caches that the times of an SM's loads depend on. The defaults are those of MacSim's shipped params.in.
+// The caches that the times of an SM's loads depend on; the defaults where a configuration leaves them open.
 struct CacheInfo {
     uint32_t l1_sets = 128, l1_ways = 6, l1_latency = 30;
     uint32_t last_level_sets = 128 * 12, last_level_ways = 24, last_level_latency = 200;  // of all its parts

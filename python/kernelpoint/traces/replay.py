@@ -26,7 +26,7 @@ class StateInfo:
     keeps_rows: bool = False
     keeps_l1: bool = False
     predictor: tuple[int, int] = (0, 0)  # bits of history, bits of a counter
-    # sets, ways and latency of an L1, then of the last level; those of MacSim's shipped params.in
+    # sets, ways and latency of an L1, then of the last level; used where the SMs have a model of their own
     caches: tuple[int, int, int, int, int, int] = (128, 6, 30, 1536, 24, 200)
 
 

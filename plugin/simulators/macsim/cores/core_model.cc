@@ -25,7 +25,7 @@ struct CoreTiming {
     uint64_t queued = 4;   // and from there to where the window is filled from
     size_t fetched = 256;  // instructions that wait for the queue
     size_t queue = 32, window = 16;
-    uint32_t moved = 4;                   // instructions that fill the window at a time
+    uint32_t moved = 4;                 // instructions that fill the window at a time
     uint64_t compute = 25;              // cycles from issue to result
     uint64_t shared = 2, constant = 4;  // of accesses to these memories
     uint64_t restart = 3;               // cycles to the next fetches where fetching had stopped

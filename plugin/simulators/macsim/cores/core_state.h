@@ -116,8 +116,8 @@ inline bool is_code(uint64_t line) {
 
 struct SmState {
     Gshare predictor;
-    uint32_t phase = 0;      // cycles since the schedulers' last turn where the core stopped, below four
-    uint32_t scheduler = 0;  // the one that is first at the next turn, counted from that of the next warp
+    uint32_t phase = 0;              // cycles since the schedulers' last turn where the core stopped, below four
+    uint32_t scheduler = 0;          // the one that is first at the next turn, counted from that of the next warp
     LineSet l1, instructions{8, 8};  // lines of 128 and kFetchBytes; Model: code as MacSim's shipped parameters have it
 
     explicit SmState(const SmInfo& sms) : predictor(sms.predictor), l1(sms.caches.l1_sets, sms.caches.l1_ways) {}

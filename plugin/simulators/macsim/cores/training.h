@@ -48,7 +48,7 @@ private:
         std::vector<SmState> sms;
         Clock clock;
         LineSet last_level;
-        std::vector<uint32_t> changes;     // of each SM's predictor, counted
+        std::vector<uint32_t> changes;  // of each SM's predictor, counted
         std::vector<uint32_t>
             settled;  // [trace, SM]: 2 `changes` + the times that the trace changed nothing there, up to 2
         explicit State(const SmInfo& info)
