@@ -109,7 +109,7 @@ def journal(tmp_path_factory):
     return folder / "run.kpjournal"
 
 
-@pytest.mark.parametrize("option", ["-o", "--csv", "--perfetto", "--figures"])
+@pytest.mark.parametrize("option", ["-o", "--csv", "--figures"])
 @pytest.mark.parametrize("kind", ["FIFO", "socket"])
 def test_no_output_waits_for_somebody_who_reads_it(tmp_path, refused, journal, option, kind):
     make(kind, tmp_path / "named")

@@ -88,8 +88,10 @@ def test_every_launch_is_exported_and_the_cycles_add_up_to_the_estimate(bench):
     pytest.importorskip("vl_convert", reason="kernelpoint[report] is not installed")
     bench.had("policy: kernelpoint\nerror_budget: {relative_error: 0.05}")
     table, trace, figures = (bench.folder / name for name in ("launches.csv", "trace.json", "figures"))
-    done = run_command("report", bench.journal, "--csv", table, "--perfetto", trace, "--figures", figures)
+    done = run_command("report", bench.journal, "--csv", table, "--figures", figures)
     assert done.returncode == 0 and not bench.journal.with_suffix(".html").exists(), done.stderr
+    timeline = run_command("report", bench.journal, "--as", "perfetto", "-o", trace)
+    assert timeline.returncode == 0 and f"{trace}: " in timeline.stdout.replace("\n", ""), timeline.stderr
     run = bench.report()
     rows = list(csv.DictReader(table.open()))
     assert [int(row["launch"]) for row in rows] == list(range(run.launches[0]))

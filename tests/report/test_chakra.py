@@ -14,8 +14,8 @@ from kernelpoint.errors import ConfigError, ProfileError
 from kernelpoint.profiles import Launches, read_profile
 from kernelpoint.profiles.chakra import COMM_COLL, COMP, read_trace, schema, set_value, value_of, write_trace
 from kernelpoint.ranges import read_ranges
-from kernelpoint.report.chakra import write_chakra
-from kernelpoint.report.simai import write_simai
+from kernelpoint.report.exports.chakra import write_chakra
+from kernelpoint.report.exports.simai import write_simai
 from kernelpoint.report.system_times import system_times
 
 MEGAHERTZ = 1132.0

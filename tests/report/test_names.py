@@ -9,9 +9,9 @@ from workloads import synthesised
 
 import kernelpoint as kp
 from kernelpoint.profiles.names import base_key
+from kernelpoint.report.exports.perfetto import write_trace
 from kernelpoint.report.launches import write_launches
 from kernelpoint.report.page import page_of
-from kernelpoint.report.perfetto import write_trace
 from kernelpoint.report.system_times import system_times
 from kernelpoint.session.boundary import open_run
 from kernelpoint.traces import launch_paths, read_header
@@ -68,7 +68,7 @@ def test_csv_and_perfetto(run, expected, tmp_path):
 def test_chakra(run, expected, tmp_path):
     pytest.importorskip("google.protobuf", reason="Chakra traces need the extra chakra (protobuf)")
     from kernelpoint.profiles.chakra import COMP, read_trace
-    from kernelpoint.report.chakra import write_chakra
+    from kernelpoint.report.exports.chakra import write_chakra
 
     write_chakra(run, system_times(run, 1000.0), tmp_path / "run.0.et", None)
     assert [node.name for node in read_trace(tmp_path / "run.0.et")[1] if node.type == COMP] == expected

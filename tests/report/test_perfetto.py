@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from trace_events import import_trace
 from views import a_run
 
-from kernelpoint.report import perfetto
+from kernelpoint.report.exports import perfetto
 from kernelpoint.report.launches import ESTIMATED, PROJECTED, SIMULATED, Launch
 
 

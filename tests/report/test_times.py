@@ -7,8 +7,9 @@ import pytest
 from workloads import synthesised
 
 import kernelpoint as kp
-from kernelpoint.errors import SetupError
-from kernelpoint.report.times import COLUMNS, kernel_times, write_times
+from kernelpoint.errors import ConfigError, SetupError
+from kernelpoint.report.export import EXPORTS
+from kernelpoint.report.exports.times import COLUMNS, kernel_times, write_times
 from kernelpoint.traces import launch_paths, read_header
 
 LAUNCHES = 90
@@ -50,6 +51,28 @@ def test_a_kernel_of_one_shape_has_the_half_width_that_the_run_states_and_one_of
         assert row.cycles_half_width == (stated[row.kernel] if names.count(row.kernel) == 1 else None)
 
 
+def test_a_full_run_whose_journal_has_no_names_takes_them_from_its_traces_and_is_exact(traces, tmp_path):
+    full = kp.simulate(traces, tmp_path / "full.kpjournal", policy="all")
+    assert not full.ended().kernels
+    rows = list(kernel_times(full, 1000.0))
+    assert {row.kernel for row in rows} == {read_header(path).shape.kernel_name for path in launch_paths(traces)}
+    assert {row.cycles_half_width for row in rows} == {0.0}
+    assert sum(row.cycles for row in rows) == full.ended().counters["cycles"].estimate
+
+
+def test_rows_are_split_by_the_ranges_of_the_run(traces, tmp_path):
+    named = tmp_path / "ranges.csv"
+    named.write_text("launch,path\n" + "".join(f"{n},{'prefill' if n < 30 else 'decode/token'}\n" for n in range(80)))
+    run = kp.simulate(traces, tmp_path / "run.kpjournal", policy="all", ranges=str(named))
+    launches = dict.fromkeys(run.ranges, 0)
+    cycles = dict.fromkeys(run.ranges, 0.0)
+    for row in kernel_times(run, 1000.0):
+        launches[row.range] += row.launches
+        cycles[row.range] += row.cycles
+    assert launches == {"": LAUNCHES - 80, "prefill": 30, "decode": 0, "decode/token": 50}
+    assert cycles["prefill"] == run.ranges["prefill"].estimates["cycles"].estimate
+
+
 def test_csv_has_these_rows(run, tmp_path):
     assert write_times(run, tmp_path / "times.csv", 1000.0) == len(list(kernel_times(run, 1000.0)))
     rows = list(csv.DictReader((tmp_path / "times.csv").open()))
@@ -69,3 +92,8 @@ def test_parquet_has_the_rows_of_the_csv(run, tmp_path):
     write_times(run, tmp_path / "times.parquet", 1000.0)
     table = parquet.read_table(tmp_path / "times.parquet").to_pydict()
     assert table["cycles"] == [row.cycles for row in kernel_times(run, 1000.0)]
+
+
+def test_a_form_that_no_export_has_is_refused_with_those_that_there_are():
+    with pytest.raises(ConfigError, match=r"--as: got 'time' .*times.*allowed: chakra, perfetto, simai, times"):
+        EXPORTS.load("time")

@@ -6,7 +6,7 @@ import contextlib
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -29,16 +29,17 @@ def report(
     ranges: Annotated[
         Path | None, typer.Option(help="Write the totals of the ranges of `ranges:` as CSV here; no page.")
     ] = None,
-    perfetto: Annotated[Path | None, typer.Option(help="Write a trace for the Perfetto viewer; no page.")] = None,
     figures: Annotated[
         Path | None, typer.Option(help="Write figures for a paper here, as PDF and SVG; no page.")
     ] = None,
     form: Annotated[
-        Literal["chakra", "simai", "times"] | None,
+        str | None,
         typer.Option(
             "--as",
-            help="Write the times of the launches (chakra: an execution trace of MLCommons, for ASTRA-sim), of the modules "
-            "(simai) or of kernels and shapes (times: a table, CSV or .parquet) with -o, for another simulator; no page.",
+            metavar="FORM",
+            help="With -o, write the times of the launches (chakra: an execution trace of MLCommons, for ASTRA-sim; "
+            "perfetto: a timeline for its viewer), of the modules (simai) or of kernels and shapes (times: a table, CSV or "
+            ".parquet); no page.",
         ),
     ] = None,
     like: Annotated[
@@ -67,9 +68,10 @@ def report(
     Example: kernelpoint report run.kpjournal --full-run full.kpjournal
     """
     from kernelpoint.cli.console import Console  # not for --help
-    from kernelpoint.cli.reporting import exports, only_journal, parts, times
+    from kernelpoint.cli.reporting import exports, only_journal, parts
     from kernelpoint.journal import load_run
     from kernelpoint.progress import telling
+    from kernelpoint.report.export import EXPORTS, Options
     from kernelpoint.report.full_run import compare
     from kernelpoint.report.page import page_of, write_page
 
@@ -86,7 +88,8 @@ def report(
     if form is not None:
         if output is None:
             raise ConfigError(f"--as {form}: no file to write; name one with -o")
-        Console().print(times(loaded, form, output, like, clock, end), soft_wrap=True, highlight=False)
+        written = EXPORTS.load(form)().write(loaded, output, Options(like, clock, end))
+        Console().print(f"{output}: {written}", soft_wrap=True, highlight=False)
         return
     if as_json:
         truth = {} if full is None else {"full_run": asdict(compare(loaded, full))}
@@ -96,7 +99,7 @@ def report(
     for part in parts(loaded, full):
         console.print(part, soft_wrap=isinstance(part, str))
     with telling("writing", say):
-        made = exports(loaded, full, csv, ranges, perfetto, figures)
+        made = exports(loaded, full, csv, ranges, figures)
         if output is not None or (not made and loaded.summary is not None):
             page = output or loaded.path.with_suffix(".html")
             write_page(loaded, page, full)

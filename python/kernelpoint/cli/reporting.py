@@ -10,17 +10,12 @@ from kernelpoint.errors import ConfigError
 from kernelpoint.journal import Run
 from kernelpoint.pages.tables import Table
 from kernelpoint.planning.forecast import compared
-from kernelpoint.report import End
 from kernelpoint.report.counters import counter_table
 from kernelpoint.report.figures import draw_figures
 from kernelpoint.report.full_run import compare, sentence
 from kernelpoint.report.launches import write_launches
-from kernelpoint.report.perfetto import write_trace
 from kernelpoint.report.ranges import range_table, write_ranges
 from kernelpoint.report.sentences import sentences
-from kernelpoint.report.simai import write_simai
-from kernelpoint.report.system_times import system_times
-from kernelpoint.report.times import write_times
 from kernelpoint.report.view import plan_of, view_of
 
 MOST_RANGES = 40  # outermost ones of the terminal; the page has all
@@ -57,29 +52,13 @@ def parts(run: Run, full: Run | None) -> Iterator[str | Table]:
         yield from filter(None, [expected])
 
 
-def exports(
-    run: Run, full: Run | None, csv: Path | None, ranges: Path | None, perfetto: Path | None, figures: Path | None
-) -> list[str]:
+def exports(run: Run, full: Run | None, csv: Path | None, ranges: Path | None, figures: Path | None) -> list[str]:
     """Write the files that were asked for; a line on each."""
     made = []
     if csv is not None:
         made.append(f"{csv}: {write_launches(run, csv):,} launches")
     if ranges is not None:
         made.append(f"{ranges}: {write_ranges(run, ranges):,} ranges")
-    if perfetto is not None:
-        made.append(f"{perfetto}: {write_trace(run, perfetto):,} launches; open it in the Perfetto viewer")
     if figures is not None:
         made.append(f"{figures}: {', '.join(path.name for path in draw_figures(view_of(run, full), figures))}")
     return made
-
-
-def times(run: Run, form: str, output: Path, like: Path | None, clock: float | None, end: End) -> str:
-    """Write the times of a run for another simulator; a line on the file."""
-    if form == "times":
-        return f"{output}: {write_times(run, output, clock):,} kernels and shapes"
-    if form == "simai":
-        return f"{output}: {write_simai(run, output, clock):,} modules"
-    from kernelpoint.report.chakra import write_chakra  # needs the extra `chakra`
-
-    made = write_chakra(run, system_times(run, clock, end), output, like)
-    return f"{output}: {made.nodes:,} nodes, {made.filled:,} of {made.kernels:,} kernels with times of the run"

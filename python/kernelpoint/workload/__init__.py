@@ -16,6 +16,7 @@ from kernelpoint.workload.inputs import with_profile as with_profile
 from kernelpoint.workload.population import Population as Population
 from kernelpoint.workload.population import aligned as aligned
 from kernelpoint.workload.population import fingerprint as fingerprint
+from kernelpoint.workload.population import launches_of_traces as launches_of_traces
 from kernelpoint.workload.population import named as named
 from kernelpoint.workload.predictions import model_profile as model_profile
 from kernelpoint.workload.predictions import predicted as predicted

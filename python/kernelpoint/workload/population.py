@@ -303,7 +303,11 @@ def _of_scan(scan: ScanTable) -> Launches:
 
 
 def launches_of_traces(paths: tuple[str, ...]) -> Launches:
-    """Names and shapes of launches, from the headers of their traces; unreadable ones match nothing."""
+    """Names and shapes of launches, from the headers of their traces; unreadable ones match nothing.
+
+    >>> launches_of_traces(("traces/kernel-1.traceg",)).names
+    ['axpy_f32']
+    """
     from kernelpoint.traces import read_header  # needs the native reader, which a run without lists does not
 
     shapes: dict[str, tuple[str, tuple[int, int, int], tuple[int, int, int]]] = {}

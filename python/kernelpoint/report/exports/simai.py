@@ -8,7 +8,16 @@ from pathlib import Path
 from kernelpoint.errors import ConfigError
 from kernelpoint.files import write_output
 from kernelpoint.journal import Run
+from kernelpoint.report.export import Export, Options
 from kernelpoint.report.system_times import clock_of
+
+
+class Simai(Export):
+    """Times of modules, for SimAI."""
+
+    def write(self, run: Run, path: Path, options: Options) -> str:
+        """See Export."""
+        return f"{write_simai(run, path, options.clock):,} modules"
 
 
 def write_simai(run: Run, path: Path, megahertz: float | None) -> int:

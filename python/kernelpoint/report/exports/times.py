@@ -13,12 +13,13 @@ from kernelpoint.extras import needs_extra
 from kernelpoint.files import open_output_bytes
 from kernelpoint.journal import Run
 from kernelpoint.pages.tables import write_csv
+from kernelpoint.progress import silent
+from kernelpoint.ranges import read_ranges
+from kernelpoint.report.export import Export, Options
 from kernelpoint.report.launches import launches
 from kernelpoint.report.system_times import clock_of
-from kernelpoint.traces import launch_paths, read_header
-
-Dims = tuple[int, int, int]
-Shape = tuple[Dims, Dims]
+from kernelpoint.traces import launch_paths
+from kernelpoint.workload import launches_of_traces
 
 
 @dataclass(frozen=True)
@@ -27,16 +28,18 @@ class KernelTime:
 
     Attributes:
         configuration: of the simulated GPU: the simulator and the hash of its configuration.
-        kernel: its name, empty where it is not known.
+        range: the innermost of the run's ranges that they lie in; empty of a run without ranges.
+        kernel: its name; empty where neither the journal nor a trace on disk has it.
         grid, block: extents as `XxYxZ`; empty where the traces are not on disk.
         launches, simulated: their number, and how many of them were simulated.
         cycles: of all of them together, in cycles.
-        cycles_half_width: of `cycles`; None where the run states none for these launches: a run states half-widths of whole
-            kernels, so a kernel of several shapes has none.
+        cycles_half_width: of `cycles`; 0 where the run's total is exact. None where the run states none for these launches: it
+            states half-widths of whole kernels, so a kernel of several shapes or ranges has none.
         microseconds, microseconds_half_width: the same over the clock.
     """
 
     configuration: str
+    range: str
     kernel: str
     grid: str
     block: str
@@ -49,6 +52,15 @@ class KernelTime:
 
 
 COLUMNS = tuple(field.name for field in fields(KernelTime))
+Key = tuple[str, str, str, str]  # range, kernel, grid, block
+
+
+class Times(Export):
+    """A table of kernel times, CSV or .parquet."""
+
+    def write(self, run: Run, path: Path, options: Options) -> str:
+        """See Export."""
+        return f"{write_times(run, path, options.clock):,} kernels and shapes"
 
 
 def kernel_times(run: Run, megahertz: float | None) -> Iterator[KernelTime]:
@@ -58,7 +70,7 @@ def kernel_times(run: Run, megahertz: float | None) -> Iterator[KernelTime]:
         megahertz: clock of the SMs; None: as the simulated GPU states it.
 
     Raises:
-        ConfigError: no clock is known. JournalError: the run has not ended.
+        ConfigError: no clock is known. JournalError: the run has not ended. ProfileError: the file of its ranges is missing.
 
     >>> import kernelpoint as kp
     >>> run = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="gcl")
@@ -66,23 +78,20 @@ def kernel_times(run: Run, megahertz: float | None) -> Iterator[KernelTime]:
     [('axpy_f32', '8x1x1', 6)]
     """
     period = 1.0 / clock_of(run, megahertz)
-    groups: dict[tuple[str, Shape | None], list[tuple[float, bool]]] = {}
-    for unit, (launch, shape) in enumerate(zip(launches(run), _shapes(run), strict=True)):
-        of_shape = groups.setdefault((run.name_of(unit), shape), [])
-        of_shape.append((np.nan if launch.cycles is None else launch.cycles, bool(launch.counters)))
-    stated = {kernel.name: kernel.estimates.get("cycles") for kernel in run.ended().kernels}
-    shapes = [name for name, _ in groups]
+    groups: dict[Key, list[tuple[float, bool]]] = {}
+    for key, launch in zip(_keys(run), launches(run), strict=True):
+        groups.setdefault(key, []).append((launch.cycles or 0.0, bool(launch.counters)))
+    summary, kernels = run.ended(), [kernel for _, kernel, _, _ in groups]
+    stated = {kernel.name: kernel.estimates["cycles"].half_width for kernel in summary.kernels}
+    is_exact = summary.counters["cycles"].half_width == 0.0
     host = run.header.host
     configuration = f"{host.simulator if host else ''} {run.header.hashes.get('simulator_config') or ''}".strip()
-    for (name, shape), rows in groups.items():
-        estimate = stated.get(name) if shapes.count(name) == 1 else None
-        half_width = None if estimate is None else estimate.half_width
+    for key, rows in groups.items():
+        half_width = 0.0 if is_exact else stated.get(key[1]) if kernels.count(key[1]) == 1 else None
         cycles = float(sum(of_launch for of_launch, _ in rows))
         yield KernelTime(
             configuration,
-            name,
-            "" if shape is None else "x".join(map(str, shape[0])),
-            "" if shape is None else "x".join(map(str, shape[1])),
+            *key,
             len(rows),
             sum(simulated for _, simulated in rows),
             cycles,
@@ -115,19 +124,34 @@ def _values(run: Run, megahertz: float | None) -> Iterator[tuple[object, ...]]:
         yield tuple(getattr(row, name) for name in COLUMNS)
 
 
-def _shapes(run: Run) -> Iterator[Shape | None]:
-    """Grid and block of every launch, from the headers of its traces; None for lists that are not on disk."""
-    lists = run.header.host.lists if run.header.host else []
-    shape_of: dict[str, Shape] = {}
-    for process, count in enumerate(run.launches):
-        shapes: list[Shape | None] = [None] * count
-        try:
-            paths = launch_paths((lists[process] if process < len(lists) else None) or "")
-            for path in set(paths) - set(shape_of):
-                header = read_header(path)
-                shape_of[path] = header.shape.grid, header.shape.block
-            if len(paths) == count:
-                shapes = [shape_of[path] for path in paths]
-        except (OSError, TraceError):
-            pass
-        yield from shapes
+def _keys(run: Run) -> Iterator[Key]:
+    """Range, kernel, grid and block of every launch: by the journal, and by traces that are on disk."""
+    size, names = sum(run.launches), [run.name_of(unit) for unit in range(sum(run.launches))]
+    traced = launches_of_traces(_traces(run))
+    shapes = [("", "")] * size
+    if traced.size == size:
+        was_read = traced.grid.any(axis=1)
+        names = [
+            name or (other if read else "") for name, other, read in zip(names, traced.names, was_read, strict=True)
+        ]
+        shapes = [(_text(grid), _text(block)) for grid, block in zip(traced.grid, traced.block, strict=True)]
+    ranges = [""] * size
+    if (value := run.header.config.get("ranges")) is not None and traced.size == size:
+        found = read_ranges(value, traced, silent)
+        ranges = [found.paths[number] for number in found.of_launch.tolist()]
+    for of_range, name, shape in zip(ranges, names, shapes, strict=True):
+        yield of_range, name, *shape
+
+
+def _traces(run: Run) -> tuple[str, ...]:
+    """The trace of every launch; none where a list is not on disk."""
+    try:
+        return tuple(
+            path for one in (run.header.host.lists if run.header.host else []) for path in launch_paths(one or "")
+        )
+    except (OSError, TraceError):
+        return ()
+
+
+def _text(extents: np.ndarray) -> str:
+    return "x".join(map(str, extents.tolist())) if extents.any() else ""

@@ -16,6 +16,7 @@ from typing import Any
 from kernelpoint.errors import TraceError
 from kernelpoint.files import open_output
 from kernelpoint.journal import Run
+from kernelpoint.report.export import Export, Options
 from kernelpoint.report.launches import ESTIMATED, PROJECTED, SIMULATED, launches
 from kernelpoint.traces import launch_paths, read_header
 
@@ -26,6 +27,14 @@ PASSES = "passes"
 DIGITS = 3  # of a microsecond: nanoseconds
 
 Event = dict[str, Any]
+
+
+class Perfetto(Export):
+    """A timeline for the Perfetto viewer."""
+
+    def write(self, run: Run, path: Path, options: Options) -> str:
+        """See Export."""
+        return f"{write_trace(run, path):,} launches; open it in the Perfetto viewer"
 
 
 def write_trace(run: Run, path: Path) -> int:

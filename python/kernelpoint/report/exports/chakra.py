@@ -31,8 +31,9 @@ from kernelpoint.profiles.chakra import (
 )
 from kernelpoint.profiles.format import beginning_of, open_text, told_of
 from kernelpoint.profiles.formats import kineto
+from kernelpoint.report.export import Export, Options
 from kernelpoint.report.sentences import sentences
-from kernelpoint.report.system_times import SystemTimes
+from kernelpoint.report.system_times import SystemTimes, system_times
 
 VERSION = "1.0.0"
 MATCHED_SHARE = 0.5
@@ -59,6 +60,15 @@ class Written:
     nodes: int
     kernels: int
     filled: int
+
+
+class Chakra(Export):
+    """An execution trace of MLCommons, for ASTRA-sim."""
+
+    def write(self, run: Run, path: Path, options: Options) -> str:
+        """See Export."""
+        made = write_chakra(run, system_times(run, options.clock, options.end), path, options.like)
+        return f"{made.nodes:,} nodes, {made.filled:,} of {made.kernels:,} kernels with times of the run"
 
 
 def write_chakra(run: Run, times: SystemTimes, path: Path, like: Path | None) -> Written:

@@ -1,0 +1,1 @@
+"""Files that other programs read of a run, one form each (kernelpoint.report.export)."""
