@@ -130,15 +130,15 @@ def _keys(run: Run) -> Iterator[Key]:
     traced = launches_of_traces(_traces(run))
     shapes = [("", "")] * size
     if traced.size == size:
-        was_read = traced.grid.any(axis=1)
+        was_read = np.asarray(traced.grid.any(axis=1))
         names = [
             name or (other if read else "") for name, other, read in zip(names, traced.names, was_read, strict=True)
         ]
         shapes = [(_text(grid), _text(block)) for grid, block in zip(traced.grid, traced.block, strict=True)]
     ranges = [""] * size
     if (value := run.header.config.get("ranges")) is not None and traced.size == size:
-        found = read_ranges(value, traced, silent)
-        ranges = [found.paths[number] for number in found.of_launch.tolist()]
+        stated = read_ranges(value, traced, silent)
+        ranges = [stated.paths[number] for number in stated.of_launch.tolist()]
     for of_range, name, shape in zip(ranges, names, shapes, strict=True):
         yield of_range, name, *shape
 
