@@ -26,13 +26,15 @@ READERS = ("native/trace", "simulators/accelsim/trace", "simulators/macsim/trace
 FOLDERS = {  # others: READERS
     "footprint": (*READERS, "native/replay"),
     "graph": (*READERS, "native/graph"),
+    "history": (*READERS, "native/replay"),
+    "fast_model": ("native/trace", "native/replay", "fast_model", "simulators"),
     "configuration": ("native/trace", "native/replay", "fast_model", "simulators"),
 }
-PARTS = {"abi": ("runtime/shim/shim.cc",)}  # others: READERS
+PARTS = {"abi": ("runtime/shim/shim.cc",), "warp_files": ()}  # others: READERS
 WRAPPED = ("open", "close", "read", "pread", "write", "stat", "fstat")
-FLAGS = ["-g", "-O1", "-std=c++17", f"-I{ROOT / 'plugin'}", f"-I{ROOT / 'plugin' / 'include'}", f"-I{HERE}"]
+FLAGS = ["-g", "-O1", "-std=c++17", f"-I{ROOT / 'plugin'}", f"-I{ROOT / 'plugin' / 'include'}", f"-I{HERE}", f"-I{ROOT / 'plugin' / 'include' / 'kernelpoint'}"]
 SANITISERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-LINK = [*(f"-Wl,--wrap={name}" for name in WRAPPED), "-ldl", "-pthread"]
+LINK = [*(f"-Wl,--wrap={name}" for name in WRAPPED), "-ldl", "-lz", "-pthread"]
 TARGETS = sorted(path.stem for path in HERE.glob("*.cc") if path.stem not in ("driver", "memory_files"))
 
 
@@ -88,7 +90,7 @@ def fuzz(target: str, folder: Path, seconds: int) -> tuple[bool, str]:
     done = subprocess.run(
         [*map(str, command), f"-artifact_prefix={BUILD}/{target}-", str(found)],
         capture_output=True, text=True, errors="replace", cwd=BUILD, check=False,
-        env={**os.environ, "ASAN_OPTIONS": "allocator_may_return_null=1:detect_leaks=0"},
+        env={**os.environ, "ASAN_OPTIONS": "allocator_may_return_null=1:detect_leaks=0", "KERNELPOINT_SOURCE": str(ROOT)},
     )  # fmt: skip
     runs = re.search(r"Done (\d+) runs in ([\d.]+) second", done.stderr)
     edges = re.findall(r"cov: (\d+)|, (\d+) edges", done.stderr)

@@ -120,6 +120,24 @@ def graph() -> Iterator[bytes]:
     yield from traceg()
 
 
+def fast_model() -> Iterator[bytes]:
+    """Traces."""
+    yield from traceg()
+
+
+def history() -> Iterator[bytes]:
+    """Contents with a few touches, then launches and copies; and launches alone."""
+    yield bytes(range(256)) + bytes([10, 0, 10, 1, 10, 2, 220, 3, 5] * 12)
+    yield bytes([1, 2, 0, 3, 3, 1, 1, 0, 5, 7, 7, 7, 2]) + bytes([0, 0, 0, 0, 1, 230, 7, 9]) * 10
+
+
+def warp_files() -> Iterator[bytes]:
+    """A list, a launch of one warp, its records plain and packed."""
+    for form in (bytes, lambda b: gzip.compress(b, mtime=0)):
+        texts = (LIST, "nvbit\n14\n16\n1\n0 0\n", "0 1\n")
+        yield b"%%\n".join([*(text.encode() for text in texts), form(bytes(64))])
+
+
 def configuration() -> Iterator[bytes]:
     """The model's own, and options of both simulators."""
     yield (ROOT / "python" / "kernelpoint" / "host_configs" / "v100.yaml").read_bytes()
@@ -137,7 +155,8 @@ def abi() -> Iterator[bytes]:
     yield bytes(24) + bytes([0, 16, 39, 0, 13, 0]) * 20
 
 
-READERS = (traceg, version6, tracez, macsim, macsim_records, trace_list, conversion, footprint, graph, configuration)
+TRACES = (traceg, version6, tracez, macsim, macsim_records, trace_list, conversion)
+READERS = (*TRACES, footprint, graph, history, fast_model, warp_files, configuration)
 TARGETS = {f.__name__: f for f in (*READERS, abi)}
 
 

@@ -24,7 +24,7 @@ OBJECTS = ROOT / "build" / "test-objects"
 COMPILER = os.environ.get("CXX", "c++")
 # Folders of plugin/ that read traces of every format.
 READERS = ["native/trace", *sorted(path.relative_to(PLUGIN).as_posix() for path in PLUGIN.glob("simulators/*/trace"))]
-INCLUDES = [f"-I{PLUGIN}", f"-I{PLUGIN / 'include'}"]
+INCLUDES = [f"-I{PLUGIN}", f"-I{PLUGIN / 'include'}", f"-I{PLUGIN / 'include' / 'kernelpoint'}"]
 
 
 def sources(*folders: str) -> list[Path]:
