@@ -32,7 +32,8 @@ FOLDERS = {  # others: READERS
 }
 PARTS = {"abi": ("runtime/shim/shim.cc",), "warp_files": ()}  # others: READERS
 WRAPPED = ("open", "close", "read", "pread", "write", "stat", "fstat")
-FLAGS = ["-g", "-O1", "-std=c++17", f"-I{ROOT / 'plugin'}", f"-I{ROOT / 'plugin' / 'include'}", f"-I{HERE}", f"-I{ROOT / 'plugin' / 'include' / 'kernelpoint'}"]
+INCLUDES = (ROOT / "plugin", ROOT / "plugin" / "include", ROOT / "plugin" / "include" / "kernelpoint", HERE)
+FLAGS = ["-g", "-O1", "-std=c++17", *(f"-I{folder}" for folder in INCLUDES)]
 SANITISERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 LINK = [*(f"-Wl,--wrap={name}" for name in WRAPPED), "-ldl", "-lz", "-pthread"]
 TARGETS = sorted(path.stem for path in HERE.glob("*.cc") if path.stem not in ("driver", "memory_files"))
