@@ -26,6 +26,7 @@ READERS = ("native/trace", "simulators/accelsim/trace", "simulators/macsim/trace
 FOLDERS = {  # others: READERS
     "footprint": (*READERS, "native/replay"),
     "graph": (*READERS, "native/graph"),
+    "encoder": (*READERS, "native/graph", "native/encoder"),
     "history": (*READERS, "native/replay"),
     "fast_model": ("native/trace", "native/replay", "fast_model", "simulators"),
     "configuration": ("native/trace", "native/replay", "fast_model", "simulators"),

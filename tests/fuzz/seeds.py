@@ -131,6 +131,13 @@ def history() -> Iterator[bytes]:
     yield bytes([1, 2, 0, 3, 3, 1, 1, 0, 5, 7, 7, 7, 2]) + bytes([0, 0, 0, 0, 1, 230, 7, 9]) * 10
 
 
+def encoder() -> Iterator[bytes]:
+    """Tensors and a graph that fit, of one layer and of three."""
+    for layers in (1, 3):
+        tensors = bytes(2 + 1 + 2 * 6 + 2 + 1 + 2 * 4)  # of tokens and modifiers
+        yield from (tensors + bytes([layers, 4]) + bytes(shift + i % 190 for i in range(6000)) for shift in range(9))
+
+
 def warp_files() -> Iterator[bytes]:
     """A list, a launch of one warp, its records plain and packed."""
     for form in (bytes, lambda b: gzip.compress(b, mtime=0)):
@@ -156,7 +163,7 @@ def abi() -> Iterator[bytes]:
 
 
 TRACES = (traceg, version6, tracez, macsim, macsim_records, trace_list, conversion)
-READERS = (*TRACES, footprint, graph, history, fast_model, warp_files, configuration)
+READERS = (*TRACES, footprint, graph, history, encoder, fast_model, warp_files, configuration)
 TARGETS = {f.__name__: f for f in (*READERS, abi)}
 
 
