@@ -73,9 +73,10 @@ std::vector<kp_estimate> estimates_of(const kp_session* s, uint32_t process) {
         const double sum = s->counter_sums[i];
         const auto bound = s->counter_bounds.find(s->counter_names[i]);
         const bool is_bounded = bound != s->counter_bounds.end();
-        const double half_width = is_bounded ? bound->second * 2 * sum : NAN;
-        all.push_back({0, is_bounded ? uint32_t{KP_ESTIMATE_SAMPLING} : 0, s->counter_names[i].c_str(), 2 * sum,
-                       half_width, sum});
+        const bool is_unmet = is_bounded && std::isinf(bound->second);
+        const double half_width = is_unmet ? INFINITY : is_bounded ? bound->second * 2 * sum : NAN;
+        const uint32_t flag = is_unmet ? KP_ESTIMATE_UNMET : is_bounded ? KP_ESTIMATE_SAMPLING : 0;
+        all.push_back({0, flag, s->counter_names[i].c_str(), 2 * sum, half_width, sum});
     }
     all.push_back({0, KP_ESTIMATE_RATIO, "ipc", all[1].estimate / all[0].estimate, 0.001, NAN});
     return all;

@@ -116,6 +116,12 @@ def test_a_counter_of_which_too_little_is_known_does_not_stand_under_its_own_nam
     assert "l2_misses" in loose.split() and "dram_writes" in unseen.split() and "l2_accesses" not in loose + unseen
 
 
+def test_a_counter_that_few_launches_can_have_is_zero_where_no_simulated_one_has_any(simulator, workload):
+    run = simulator.run(workload, "pass 1 3\nbound dram_writes inf")
+    assert run.values("total dram writes")[-1] == "0"
+    assert not any("dram_writes" in line for line in run.lines("kernelpoint: nan"))
+
+
 def test_zero_is_a_count_where_every_launch_was_simulated(simulator, workload):
     run = simulator.run(workload, "pass 0 1 2 3 4 5")
     assert run.values("total dram writes") == ["0"] and not run.lines("kernelpoint: nan")

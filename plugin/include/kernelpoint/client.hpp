@@ -60,8 +60,9 @@ inline bool is_seen(const kp_estimate& e, bool all_simulated) {
 }
 
 // True where an estimate may stand as an amount of its own, which scripts take for a count: its half-width is at most a
-// quarter of it, and it was seen.
+// quarter of it, and it was seen; or it is 0 in each simulated launch, and so in three quarters of all at least.
 inline bool is_known(const kp_estimate& e, bool all_simulated) {
+    if ((e.flags & KP_ESTIMATE_UNMET) != 0) return true;
     return std::isfinite(e.estimate) && is_seen(e, all_simulated) && !(e.half_width > 0.25 * std::fabs(e.estimate));
 }
 

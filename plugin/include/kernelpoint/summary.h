@@ -15,6 +15,8 @@ enum {
     KP_SUMMARY_NO_BOUND = 1u << 1,  /* no bound is stated: the policy states none, or launches never completed */
     KP_ESTIMATE_RATIO = 1u << 0,    /* a ratio of two totals, e.g. "ipc", with a bound of its own */
     KP_ESTIMATE_SAMPLING = 1u << 1, /* its half-width holds no error but that of sampling */
+    KP_ESTIMATE_UNMET = 1u << 2,    /* 0 in each simulated launch; at the summary's confidence at most a quarter of the
+                                       launches have any */
     KP_COST_SIMULATED = 1u << 0     /* the launch was simulated, by this process or by one that was resumed */
 };
 

@@ -393,6 +393,7 @@ class SummaryRecord:
         further: relative errors of further targets of the error budget, by counter or ratio, or `cycles of decode/*`.
         range_targets: estimates of those of ranges.
         findings: of admission, in lists and traces.
+        unmet: counters that no simulated launch has any of, and the largest share of all launches that may have some.
     """
 
     launches: Count
@@ -432,6 +433,7 @@ class SummaryRecord:
     further: dict[str, float] = field(default_factory=dict)
     range_targets: Estimates | None = None
     findings: list[FindingRecord] = field(default_factory=list)
+    unmet: dict[str, float] = field(default_factory=dict)
     type: Literal["summary"] = "summary"
 
 

@@ -17,8 +17,7 @@ def is_weak(row: EstimateRecord) -> bool:
 
 
 def known_total(row: EstimateRecord) -> float | None:
-    """An estimate, or None where it says nothing: below zero, or zero without a half-width since no simulated launch had such
-    an event.
+    """An estimate, or None where it says nothing: below zero, or zero without a half-width, since no simulated launch has any.
 
     >>> known_total(EstimateRecord(estimate=0.0, simulated=0.0)) is None
     True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernelpoint.journal import PartRecord, Run, SummaryRecord, ValidationRecord
 from kernelpoint.pages.numbers import factor, half_width, number, share
-from kernelpoint.session.verdict import EXACT, open_launch, verdict
+from kernelpoint.session.verdict import EXACT, open_launch, unmet_counters, verdict
 
 
 def sentences(run: Run) -> list[str]:
@@ -25,7 +25,7 @@ def sentences(run: Run) -> list[str]:
     if len(s.processes) > 1:
         lines += [_of_process(process) for process in s.processes if "cycles" in process.estimates]
     lines += [f"degraded: {reason}" for reason in s.degraded]
-    lines += [f"note: {warning}" for warning in s.warnings]
+    lines += [f"note: {text}" for text in (*unmet_counters(s), *s.warnings)]
     lines += [f"the bound assumes: {text}" for text in s.assumptions]
     return lines + [f"not covered by the bound: {text}" for text in s.not_covered]
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from kernelpoint.journal import EstimateRecord, SummaryRecord
 from kernelpoint.ratios import RATIOS
-from kernelpoint.session.verdict import SAMPLING_ERROR, TOTAL_ERROR
+from kernelpoint.session.verdict import LARGEST_UNMET, SAMPLING_ERROR, TOTAL_ERROR
 
 DEGRADED, NO_BOUND = 1, 2  # KP_SUMMARY_*
-OF_SAMPLING = 2  # KP_ESTIMATE_SAMPLING
+OF_SAMPLING, UNMET = 2, 4  # KP_ESTIMATE_*
 Row = tuple[str, int, float, float, float]  # name, flags, estimate, half-width, simulated
 
 
@@ -37,7 +37,9 @@ class Summary:
     @classmethod
     def of(cls, record: SummaryRecord, saved_seconds: float | None) -> Summary:
         """The fields of a summary record, and the processor time that the run saved, where that is known."""
-        bounded, sampled = record.half_width is not None, of_sampling_only(record)
+        bounded, names = record.half_width is not None, of_sampling_only(record)
+        sampled = dict.fromkeys(names, OF_SAMPLING)
+        unmet = {name: UNMET for name, share in record.unmet.items() if share <= LARGEST_UNMET}
         return cls(
             flags=(DEGRADED if record.degraded else 0) | (0 if bounded else NO_BOUND),
             launches=record.launches,
@@ -48,7 +50,7 @@ class Summary:
             confidence=record.confidence,
             cycle_speedup=math.nan if record.cycle_speedup is None else record.cycle_speedup,
             saved_seconds=math.nan if saved_seconds is None else saved_seconds,
-            estimates=_rows(record.counters, bounded, sampled),
+            estimates=_rows(record.counters, bounded, {**sampled, **unmet}),
             ratios=_rows(record.ratios, bounded, sampled),
             processes=[
                 (p.number, p.launches, p.simulated, _rows(p.estimates, bounded, sampled)) for p in record.processes
@@ -64,14 +66,18 @@ def of_sampling_only(record: SummaryRecord) -> set[str]:
     return names | {name for name in record.ratios if names & set(RATIOS[name])}
 
 
-def _rows(estimates: Mapping[str, EstimateRecord], bounded: bool, sampled: set[str]) -> list[Row]:
-    """Estimates as kp_estimate; bounded: whether the run states a bound, so that one without is off by any amount."""
+def _rows(estimates: Mapping[str, EstimateRecord], bounded: bool, flags: Mapping[str, int]) -> list[Row]:
+    """Estimates as kp_estimate.
+
+    Args:
+        bounded: the run states a bound, so that an estimate without one is off by any amount; flags: by name.
+    """
 
     def known(value: float | None, otherwise: float = math.nan) -> float:
         return otherwise if value is None else value
 
     open_width = math.inf if bounded else math.nan
     return [
-        (name, OF_SAMPLING * (name in sampled), known(e.estimate), known(e.half_width, open_width), known(e.simulated))
+        (name, flags.get(name, 0), known(e.estimate), known(e.half_width, open_width), known(e.simulated))
         for name, e in estimates.items()
     ]

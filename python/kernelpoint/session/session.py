@@ -34,7 +34,7 @@ from kernelpoint.session.setup import Setup, latency_of
 from kernelpoint.session.statement import sentence
 from kernelpoint.session.time_saved import TimeSaved
 from kernelpoint.session.trace_checks import TraceIntegrity
-from kernelpoint.session.verdict import open_launch
+from kernelpoint.session.verdict import open_launch, unmet_counters
 from kernelpoint.session.worker_protocol import Planned
 from kernelpoint.traces.replay import Replayed
 
@@ -170,7 +170,7 @@ class Session:
                 for part in statement:
                     self.recorder.write(part)
             self.summary = summary
-            self.recorder.progress.say(sentence(summary), *open_launch(summary))
+            self.recorder.progress.say(sentence(summary), *open_launch(summary), *unmet_counters(summary))
             self._measure_saved_time(summary)
             self._say_what_it_took(summary)
             self.journal.close()

@@ -44,6 +44,7 @@ from kernelpoint.session.verdict import (
     TOTAL_ERROR,
     verdict,
 )
+from kernelpoint.totals.unmet import unmet_shares
 
 # ---- the summary -----------------------------------------------------------------------------------------------------
 
@@ -90,13 +91,14 @@ def summarise(
         **_sentences(setup, sampled, checked, look, bound_scope),
         degraded=list(degraded),
         findings=[_finding(one, setup.config.accept) for one in setup.findings],
+        unmet=unmet_shares(look, sample.engine, budget.confidence) if look and bounded else {},
     )
     return _withdrawn(summary, setup.withdrawing) if setup.withdrawing else summary
 
 
 def _withdrawn(summary: SummaryRecord, reasons: Sequence[Finding]) -> SummaryRecord:
     """The summary without a bound."""
-    summary.met, summary.bound, summary.bound_scope = False, "none", NOTHING
+    summary.met, summary.bound, summary.bound_scope, summary.unmet = False, "none", NOTHING, {}
     summary.bound_scope_reason = "; ".join(f"{one.kind}: {one.what}" for one in reasons)
     return without_bounds(summary)
 

@@ -79,6 +79,20 @@ def open_launch(summary: SummaryRecord) -> list[str]:
     ]
 
 
+LARGEST_UNMET = 0.25  # Model: a counter that a larger share of launches may have some of is not known to be 0
+
+
+def unmet_counters(summary: SummaryRecord) -> list[str]:
+    """Say which counters no simulated launch has any of, and in how many launches there may be some: one line, or none."""
+    if not summary.unmet:
+        return []
+    share = 100.0 * max(summary.unmet.values())
+    return [
+        f"no simulated launch has any {', '.join(summary.unmet)}; at {100 * summary.confidence:g} % confidence, at most "
+        f"{share:.2g} % of the launches have some"
+    ]
+
+
 def width_text(width: float, budget: float) -> str:
     """A relative half-width in per cent, with enough digits to differ from the error budget.
 

@@ -1,0 +1,30 @@
+"""Counters that no simulated launch has any of: in how many launches there may be some (the rule of three)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from kernelpoint.estimation import Engine, Look
+from kernelpoint.estimation.unseen import unseen_share
+
+
+def unmet_shares(look: Look, engine: Engine, confidence: float) -> dict[str, float]:
+    """By counter that is 0 in every simulated launch, and not bounded otherwise: the largest share of all launches that may
+    have some of it.
+
+    Formula: unseen_share (estimation/unseen.py) of the launches that each draw stands for. Of n draws that stand for equally
+    many it is 1 - (1 - confidence)^(1 / n), nearly 3 / n at 95 % (Hanley and Lippman-Hand, JAMA 249, 1983).
+
+    Model: draws are a probability sample. Nothing is known of how much a launch has that has some.
+
+    Args:
+        engine: with the results of the look.
+    """
+    unmet = [name for name, one in look.estimates.items() if one.simulated == 0.0 and not math.isfinite(one.half_width)]
+    if not unmet:
+        return {}
+    weights = engine.expansions(engine.drawn())
+    share = unseen_share(np.where(weights > 1.0, weights, 0.0) / len(engine.results.rows), 1.0 - confidence)
+    return dict.fromkeys(unmet, share)
