@@ -22,7 +22,6 @@ run of one configuration, and predictions are those of the other. `--show` names
               twice the multiple
     forecasts share of runs whose launches, and whose speedup, lie in the 80 % range that `kernelpoint plan` forecasts; launches
               and cost over those of the rehearsal of a run as predicted, without the margin: 10th, 50th and 90th percentile
-    groups    correction lines shared by alike kernels (groups.py), of workloads with `--lists`
     paired    the ratio of the two full runs (paired.py), of workloads with `--lists`
 """
 
@@ -38,7 +37,6 @@ from pathlib import Path
 
 import numpy as np
 from full_runs import RUNS, SHARED_DATA
-from groups import GROUPS
 from made_up import MADE_UP
 from populations import PROFILES, Population, full_runs, population
 from runs import (
@@ -234,10 +232,9 @@ EXPERIMENTS = {
         forecasts,
         {"launches in range": share, "speedup in range": share, "launches, times": quantiles, "cost, times": quantiles},
     ),
-    "groups": GROUPS,
     "paired": PAIRED,
 }  # fmt: skip
-OF_FOLDER = ("forecasts", "groups", "paired")  # they ask for predictions
+OF_FOLDER = ("forecasts", "paired")  # they ask for predictions
 
 
 def main() -> None:

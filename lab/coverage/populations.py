@@ -80,14 +80,14 @@ class Population(Launches):
         known: inputs of the shipped policy; None where it has predictions.
         counters: truth of other counters, float64 [N] by name.
         predictions: by counter, a Prediction or its mean; None: the policy runs without.
-        lines: correction line of each launch, None: that of its kernel.
+        latency: known part of the cycles of each launch, 0 where the simulator states none.
     """
 
     name: str = ""
     known: Known | None = None
     counters: Mapping[str, np.ndarray] = field(default_factory=dict)
     predictions: Mapping[str, Any] | None = None
-    lines: np.ndarray | None = None
+    latency: float = 0.0
     assume: str = "ordinary"
 
     @property
@@ -132,7 +132,7 @@ def policy(budget: ErrorBudget, seed: int = 0, assume: str = "ordinary") -> ship
 @lru_cache(maxsize=64)
 def _assisted(people: Population) -> AssistedDesign:
     none = np.zeros(len(people.y))
-    return AssistedDesign(people.predictions, people.kernel, none, people.assume, lines=people.lines)
+    return AssistedDesign(people.predictions, people.kernel, none, people.assume, people.latency)
 
 
 @lru_cache(maxsize=64)

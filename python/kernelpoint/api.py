@@ -249,7 +249,7 @@ def compare_runs(first: journal.Run | str | Path, second: journal.Run | str | Pa
     >>> import kernelpoint as kp
     >>> runs = [kp.simulate("traces/kernelslist.g", f"{gpu}.kpjournal", gpu, "all") for gpu in ("v100", "rtx")]
     >>> cycles = kp.compare_runs(*runs).rows[0]
-    >>> cycles.counter, cycles.ratio.value < 1.0, cycles.ratio.half_width
+    >>> cycles.counter, cycles.ratio.estimate < 1.0, cycles.ratio.half_width
     ('cycles', True, 0.0)
     """
     from kernelpoint import paired

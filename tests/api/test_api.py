@@ -53,7 +53,7 @@ def test_a_run_is_shown_in_one_line(runs):
 def test_journals_and_runs_are_compared_alike(runs):
     full, _ = runs
     by_path, by_run = kp.compare_runs(str(full.path), full), kp.compare_runs(full, full)
-    assert by_path.record() == by_run.record() and by_run.rows[0].ratio.value == 1.0
+    assert by_path.record() == by_run.record() and by_run.rows[0].ratio.estimate == 1.0
 
 
 def test_a_plan_and_its_clusters_cover_every_launch(traces):

@@ -1,5 +1,6 @@
 """Model-assisted sampling: cells from predictions alone, an estimate that no prediction can bias, few passes."""
 
+from collections import deque
 from dataclasses import replace
 
 import numpy as np
@@ -286,6 +287,54 @@ def test_groups_that_are_off_by_a_level_each_are_not_doubted_once_draws_agree_in
         engine.look()
         doubted[draws] = engine.sampling._fits["cycles"].fits[0].doubted
     assert doubted == {10: True, 100: False}
+
+
+@pytest.mark.parametrize("noise", [0.003, 0.02, 0.1])
+def test_a_looser_budget_draws_no_more_in_the_mean(noise):
+    design, y = example(units=2000, noise=noise)
+    drawn = []
+    for eps in (0.1, 0.05, 0.02, 0.01, 0.005):
+        engines = [Engine(seeded(design, seed), ErrorBudget(eps)) for seed in range(10)]
+        for engine in engines:
+            deque(passes(engine, ("cycles",), y), maxlen=0)
+        drawn.append(np.mean([len(engine.drawn()) for engine in engines]))
+    assert drawn == sorted(drawn)
+
+
+@pytest.mark.parametrize("eps", [0.02, 0.01])
+def test_before_two_draws_have_another_one_of_their_group_a_sample_grows_to_these_alone(eps):
+    """Forty groups that are off by levels of their own, which tell nothing of what units of a group scatter by."""
+    random = generator(0, "many groups")
+    group = random.integers(0, 40, 2000)
+    x = random.lognormal(6.0, 1.0, 40)[group]
+    y = x * random.lognormal(0.0, 0.1, 40)[group] * random.lognormal(0.0, 0.001, 2000)
+    for seed in range(10):
+        engine = Engine(AssistedDesign({"cycles": x}, group, permanent_random_numbers(seed, 0, 2000)), ErrorBudget(eps))
+        parts, alone = engine.sampling._parts, []
+        for _ in passes(engine, ("cycles",), y):
+            groups = np.asarray(group)[parts.rest.sample()]
+            alone.append(len(groups) - len(np.unique(groups)) < 2)
+            enough = parts.with_second_draws()
+        assert alone[0] and not alone[1] and parts.rest.n >= enough
+
+
+def test_the_known_latency_is_no_part_of_what_is_uncertain():
+    """9 of 10 cycles are the same for all units: the budget of 1 % allows 10 % of the others."""
+    design, y = example(noise=0.03)
+    x = design.means["cycles"]
+    latency = 9.0 * x.mean()
+    drawn = []
+    for known in (0.0, latency):
+        whole = AssistedDesign({"cycles": x + latency, "active_cycles": x}, design.groups, design.u, latency=known)
+        engine = Engine(whole, ErrorBudget(0.01))
+        *_, look = passes(engine, ("cycles", "active_cycles"), np.column_stack([y + latency, y]))
+        found, active = look.estimates["cycles"], look.estimates["active_cycles"]
+        assert look.met and found.contains(float((y + latency).sum())) and active.contains(float(y.sum()))
+        units = np.arange(600)
+        assert engine.predict(units).sum(axis=0) == pytest.approx([found.estimate, active.estimate])
+        drawn.append(len(engine.drawn()))
+        gap = found.estimate - active.estimate - 600 * latency
+    assert gap == pytest.approx(0.0, abs=1e-6 * y.sum()) and drawn[1] < drawn[0]
 
 
 def test_means_over_leaves_are_those_of_plain_loops_kept_or_not():

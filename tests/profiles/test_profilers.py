@@ -188,6 +188,13 @@ def test_the_page_of_ncu_with_a_row_for_each_metric_gives_the_same_launches(tmp_
     assert profile.counters["cycles"][0] == 1234.0 and profile.grid.tolist() == [[1, 1, 1], [64, 2, 1]]
 
 
+def test_a_page_of_ncu_whose_metrics_have_no_column_of_values_is_refused(tmp_path):
+    path = tmp_path / "details.csv"
+    path.write_text('"ID","Process ID","Kernel Name","Metric Name","Metric Unit"\n"0","1","k","Duration","us"\n')
+    with pytest.raises(ProfileError, match=r"the header has 'metric name' without 'metric value'"):
+        read_profile(path)
+
+
 def test_kernels_of_a_pytorch_trace_are_read_and_copies_left_out(tmp_path):
     profile = read_profile(trace(tmp_path, events(), traceName="x"))
     assert [profile.name(i) for i in range(3)] == ["k0<int>(int*)", "k1<int>(int*)", "k0<int>(int*)"]

@@ -109,7 +109,7 @@ def test_two_runs_with_unlike_samples_are_compared_by_their_own_bounds(program, 
     assert cycles.difference.half_width == sum(halves) and cycles.separate == cycles.ratio.half_width < 0.5
     assert found.confidence == pytest.approx(0.9) and "launches are not paired" in found.notes[0]
     assert found.common == len(runs[0].results.keys() & runs[1].results.keys())
-    assert ctas.ratio.value == 1.0 and ctas.ratio.half_width == 0.0 and json.dumps(found.record())
+    assert ctas.ratio.estimate == 1.0 and ctas.ratio.half_width == 0.0 and json.dumps(found.record())
 
 
 def test_runs_over_other_selections_are_not_compared(drawn, tmp_path):

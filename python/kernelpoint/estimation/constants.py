@@ -57,8 +57,12 @@ FIRSTS = 2  # first units of groups that are drawn at least
 COLD_PART = 1.0 / 3.0  # of first units: if fewer are outliers, none of them may be drawn
 COLD = 0.15  # an outlier below this tells of its own part only: caches are cold when a kernel comes for the first time
 MATERIAL = 0.2  # part of the budget below which outliers in the beginning do not matter
+ROOM = 0.5  # part of the budget that the bound and such outliers may take together before the beginning is apart
 DRAWS_IF_APART = 16  # of the beginning, at least, once it has an outlier
 APART = 0.05  # groups with a larger share of the total have a first leaf each, whatever the budget: its cells nest so
+LOOSE = 0.05  # an error below which a first pass has MORE_DRAWS than `Care.draws`
+MORE_DRAWS = 2
+SECOND_DRAWS = 2  # draws beside another one of their group that a sample needs before it grows by what draws tell
 
 # A sample in two phases
 FIRST_SHARE = 0.7  # part of the budget that a larger first sample is sized for

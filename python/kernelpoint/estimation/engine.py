@@ -194,6 +194,10 @@ class Engine:
         """
         self._systematic.set(errors)
 
+    def errors_beyond_budget(self) -> list[str]:
+        """Sentences on targets that no sample meets, for the error that all results share."""
+        return self._systematic.beyond_budget()
+
     @property
     def has_bias(self) -> bool:
         """True if results may all err to one side, or units have none: no part is known better than the whole."""

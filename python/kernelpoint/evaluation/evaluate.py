@@ -194,8 +194,8 @@ def _validation_launches(
     full_run = len(engine.wanted()) == workload.size
     if bound == "none" or full_run or not replayed or workload.size < shortest_list(config.replay):
         return np.zeros(0, np.int64)
-    wanted = config.error_budget
-    chains = choose(config.seed, design, engine, first_number(config.replay, wanted.relative_error, wanted.confidence))
+    first = first_number(config.replay, design, engine.budget.targets, config.error_budget.confidence)
+    chains = choose(config.seed, design, engine, first)
     return np.concatenate([np.zeros(0, np.int64), *(np.asarray(chain.launches) for chain in chains)])
 
 

@@ -144,7 +144,9 @@ class _PlannedRun:
     def _forecast(self, relative_error: float, drawn: Sequence[np.ndarray]) -> Forecast:
         """The forecast that two rehearsals give; drawn: the units of each."""
         config, work, size = self.config, self.work, self.population.size
-        count = first_number(config.replay, relative_error, config.error_budget.confidence)
+        count = first_number(
+            config.replay, self.plan.design, {"cycles": relative_error}, config.error_budget.confidence
+        )
         validations = LAUNCHES_OF_VALIDATION * count if size >= shortest_list(config.replay) else 0
         costs = [float(work[units].sum() + validations * work[units].mean()) for units in drawn]
         times = [self._minutes(units) * (1.0 + validations / len(units)) for units in drawn]
@@ -189,9 +191,7 @@ def rehearse(
     """
     known = {"cycles": work, **(others or {})}
     labels = np.asarray(design.labels)
-    shared = design.lines if isinstance(design, AssistedDesign) else None
-    lines = labels if shared is None else np.append(shared, -1)[labels]
-    made_up = zip(*(_made_up(values, labels, lines, seed, name) for name, values in known.items()), strict=True)
+    made_up = zip(*(_made_up(values, labels, seed, name) for name, values in known.items()), strict=True)
     return [
         drawn_until_met(Engine(design, budget, estimator, RATIOS), np.column_stack(values), tuple(known))
         for values in made_up
@@ -207,15 +207,15 @@ def ranged(as_predicted: float, less_so: float) -> tuple[float, float]:
     return as_predicted / MARGIN, as_predicted * (less_so / as_predicted) ** PART_OF_WAY
 
 
-def _made_up(work: np.ndarray, strata: np.ndarray, lines: np.ndarray, seed: int, counter: str) -> Iterator[np.ndarray]:
+def _made_up(work: np.ndarray, strata: np.ndarray, seed: int, counter: str) -> Iterator[np.ndarray]:
     """Results of a run that is as predicted, and of one that is less so; float64 [N], cycles positive.
 
-    lines: int [N], equal for units that the engine takes to be off alike; -1 for take-all units.
+    strata: int [N], those of one are off alike; -1 for take-all units.
     """
     is_cycles = counter == "cycles"
     numbers = generator(seed, "rehearsal" if is_cycles else f"rehearsal of {counter}")
     different, which = np.unique(work, return_inverse=True)
-    level = LINE_ERROR * numbers.standard_normal(int(lines.max(initial=-1)) + 2)[lines]
+    level = LINE_ERROR * numbers.standard_normal(int(strata.max(initial=-1)) + 2)[strata]
     alike, own = numbers.standard_normal(len(different))[which], LAUNCH_ERROR * numbers.standard_normal(len(work))
     least = 1.0 if is_cycles else 0.0
     yield np.maximum(work * (1.0 + level + PREDICTION_ERROR * alike + own), least)

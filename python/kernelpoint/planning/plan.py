@@ -18,7 +18,7 @@ from kernelpoint.planning.forecast import Forecast
 
 FORMAT_VERSION = 9
 _STRATA_PARTS = tuple(f.name for f in fields(Design) if f.name != "u")
-_ASSISTED_PARTS = ("groups", "assume", "lines")
+_ASSISTED_PARTS = ("groups", "assume", "latency")
 _LAUNCH_PARTS = ("contents", "kernel_ids", "stream_ids", "stream_map", "stream_counts")
 _PREDICTION_PARTS = tuple(f.name for f in fields(Prediction))
 
@@ -211,7 +211,6 @@ _ARRAYS = {
     "x": ("f", 1, "units"),
     "cost": ("f", 1, "strata"),
     "clusters": ("iu", 1, "strata"),
-    "lines": ("iu", 1, None),
     "chosen": ("iu", 1, None),
     "domains": ("iu", 1, "units"),
     "contents": ("iu", 1, "units"),
@@ -226,7 +225,13 @@ def _check_arrays(
     design: dict[str, Any], streams: dict[str, np.ndarray | None], units: int, count: int, kernels: int
 ) -> None:
     """ValueError where an array has other numbers or another shape than a plan's, or a setting another type."""
-    for name, kind in (("balanced", bool), ("allowance", float), ("slow_excess", float), ("assume", str)):
+    for name, kind in (
+        ("balanced", bool),
+        ("allowance", float),
+        ("slow_excess", float),
+        ("latency", float),
+        ("assume", str),
+    ):
         if name in design and type(design[name]) is not kind:
             raise ValueError(f"{name} is {design[name]!r:.60}")
     lengths = {"units": units, "strata": len(design.get("first_sizes", ())), "streams": count}

@@ -23,11 +23,18 @@ READS = "dram_reads"  # counter used as a proxy for dependence on earlier state
 DEEPEST = 8  # launches before a validation launch, at most; of a host that restores state by itself, always
 
 
-def first_number(config: ReplayConfig, relative_error: float, confidence: float) -> int:
-    """Validation launches that a run begins with: those of the configuration, or the fewest that the error budget allows."""
-    if config.validation == "auto":
-        return first_validations(relative_error, confidence, MOST_VALIDATED)
-    return config.validation
+def first_number(
+    config: ReplayConfig, design: Design | AssistedDesign, targets: Mapping[str, float], confidence: float
+) -> int:
+    """Validation launches that a run begins with: those of the configuration, or the fewest that the error budget allows.
+
+    targets: relative error of each, by counter or ratio; that of cycles is of those beyond the launch latency.
+    """
+    if config.validation != "auto":
+        return config.validation
+    if isinstance(design, AssistedDesign):
+        targets = {name: design.of_uncertain(name, error) for name, error in targets.items()}
+    return first_validations(min(targets.values()), confidence, MOST_VALIDATED)
 
 
 def shortest_list(config: ReplayConfig) -> int:

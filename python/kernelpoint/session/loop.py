@@ -225,6 +225,8 @@ class Loop:
     def _grow(self) -> bool:
         """Draw more where the budget is not met; True if launches are to be simulated."""
         goes_on = not self.sample.is_complete or self.sample.grow()
+        if goes_on and self.sampled.pass_index == 0:
+            self._recorder.progress.say(*self.sample.engine.errors_beyond_budget())
         self._recorder.progress.say(*self.sample.warnings())
         return goes_on
 

@@ -135,7 +135,7 @@ class Validation(Orders):
     def __init__(self, setup: Setup, frame: SamplingFrame, engine: Engine, then: Callable[[], list[Planned]]) -> None:
         self._setup, self._frame, self._then = setup, frame, then
         replay, budget = setup.config.replay, setup.budget
-        first = first_number(replay, min(budget.targets.values()), budget.confidence)
+        first = first_number(replay, frame.design, budget.targets, budget.confidence)
         if replay.validation == "auto" and has_trajectories(setup):
             first = min(OF_TRAJECTORIES_MORE * first, MOST_VALIDATED)
         most, least = MOST_VALIDATED if replay.validation == "auto" else first, DEEPEST if setup.host.restores else 1
@@ -367,6 +367,10 @@ def check_of(
             float(((EXPECTED_CYCLES * of_drawn * of_cycles) ** 2).sum() / amounts.sum() ** 2),
         )
         errors[name] = replay_error(compared, confidence)
+    if ACTIVE_CYCLES in errors:  # both differ by a constant, so the error is that of the others
+        active = errors[ACTIVE_CYCLES]
+        part = float(of_drawn @ by_name[ACTIVE_CYCLES]) / max(float(of_drawn @ by_name["cycles"]), 1.0)
+        errors["cycles"] = SystematicError(part * active.error, part * active.half_width)
     return ReplayCheck(errors, cycles, validations=len(units))
 
 

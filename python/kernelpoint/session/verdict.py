@@ -5,6 +5,7 @@ from __future__ import annotations
 from kernelpoint.journal import SummaryRecord
 from kernelpoint.profiles.names import readable
 from kernelpoint.ranges import matching
+from kernelpoint.ratios import ACTIVE_CYCLES
 
 EXACT, TOTAL_ERROR, SAMPLING_ERROR, NOTHING = "exact", "total error", "sampling error", "nothing"
 MODEL_ERROR = "the simulator's own distance from hardware (model error)"
@@ -38,6 +39,9 @@ def _stated(summary: SummaryRecord) -> str:
     if width is None or scope == NOTHING:
         return "no bound stated" + (f" ({summary.bound_scope_reason})" if summary.bound_scope_reason else "")
     interval = f"+- {width_text(width, summary.relative_error)} % at {100 * summary.confidence:g} %"
+    active = summary.counters.get(ACTIVE_CYCLES)
+    if summary.counter == "cycles" and active is not None and active.relative_half_width is not None:
+        interval += f" (+- {width_text(active.relative_half_width, 0.0)} % beyond launch latency)"
     interval += "".join(f", {name} {_width(summary, name)}" for name in summary.further)
     if scope == TOTAL_ERROR:
         total = "mean of equally likely full runs" if OF_MEAN in summary.assumptions else "total"

@@ -49,7 +49,7 @@ AT_MOST = (
 def with_active_cycles(look: Look, latency: int, targets: Collection[str]) -> Look:
     """A look whose cycles and active cycles agree: they differ by a constant, so one total serves both.
 
-    The one with a target keeps its half-width. The other has no larger one.
+    The one with a target keeps its half-width, and the other has the same, unless it has a target too.
 
     Args:
         latency: cycles by which they differ, over all launches.
@@ -67,7 +67,7 @@ def with_active_cycles(look: Look, latency: int, targets: Collection[str]) -> Lo
     first, other = ("cycles", ACTIVE_CYCLES) if "cycles" in targets else (ACTIVE_CYCLES, "cycles")
     total = known[first].estimate + (latency if other == "cycles" else -latency)
     own, given = known[other], known[first]
-    if other not in targets and not own.half_width <= given.half_width:
+    if other not in targets:
         own = replace(
             own, half_width=given.half_width, std_error=given.std_error, computed_half_width=given.computed_half_width
         )

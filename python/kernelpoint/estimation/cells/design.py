@@ -91,7 +91,7 @@ class AssistedDesign:
         groups: int [N] from 0, units whose predictions may have a common error (kernels); -1 marks a take-all unit.
         u: float64 [N], permanent random numbers in [0, 1).
         assume: errors that predictions may hide; see CARE.
-        lines: int [groups] from 0, groups with one number share one line; None: each has its own.
+        latency: known part of the cycles of every unit: the constant launch latency.
 
     Raises:
         ConfigError: shapes or values do not fit together.
@@ -104,7 +104,7 @@ class AssistedDesign:
     groups: NDArray[np.integer]
     u: Floats
     assume: Assume = "ordinary"
-    lines: NDArray[np.integer] | None = None
+    latency: float = 0.0
     _trees: dict[str, list[tuple[Ints, Cells]]] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -124,8 +124,8 @@ class AssistedDesign:
             if not np.isfinite(told).all() or bool((told < 0.0).any()):
                 raise ConfigError(f"design.{name} must be finite and not negative")
         check_assume(self.assume)
-        if self.lines is not None and len(self.lines) < self.label_count:
-            raise ConfigError(f"design.lines has length {len(self.lines)}; {self.label_count} groups need as many")
+        if not 0.0 <= self.latency < math.inf:
+            raise ConfigError(f"design.latency: {self.latency} is not allowed; give a number of cycles, 0 or more")
 
     def without(self, units: Ints) -> AssistedDesign:
         """The same design with some units in no group."""
@@ -138,9 +138,8 @@ class AssistedDesign:
         groups = np.asarray(self.groups)[units]
         kept = np.unique(groups[groups >= 0])
         numbers = np.where(groups >= 0, np.searchsorted(kept, groups), -1)
-        lines = None if self.lines is None else np.asarray(self.lines)[kept]
         predictions = {name: one.of(units) for name, one in self.known.items()}
-        return replace(self, predictions=predictions, groups=numbers, u=self.u[units], lines=lines, _trees={})
+        return replace(self, predictions=predictions, groups=numbers, u=self.u[units], _trees={})
 
     @property
     def size(self) -> int:
@@ -151,6 +150,36 @@ class AssistedDesign:
     def known(self) -> dict[str, Prediction]:
         """Predictions by counter."""
         return {k: one if isinstance(one, Prediction) else Prediction(one) for k, one in self.predictions.items()}
+
+    @cached_property
+    def uncertain(self) -> dict[str, Prediction]:
+        """Predictions by counter, without what is known of every unit: the launch latency of cycles."""
+        if not self.latency or "cycles" not in self.known:
+            return self.known
+        cycles = self.known["cycles"]
+        mean = (
+            self.known[ACTIVE_CYCLES].mean
+            if ACTIVE_CYCLES in self.known
+            else np.maximum(cycles.mean - self.latency, 0.0)
+        )
+        replayed = None if cycles.replayed is None else np.maximum(cycles.replayed - cycles.mean + mean, 0.0)
+        return {**self.known, "cycles": Prediction(mean, replayed, cycles.spread)}
+
+    def constant(self, counter: str) -> float:
+        """The part of a counter that every unit has: the launch latency of cycles, else 0."""
+        return self.latency if counter == "cycles" and counter in self.known else 0.0
+
+    def of_uncertain(self, counter: str, error: float) -> float:
+        """A relative error of a total, relative to what is uncertain of it: without the constant part of every unit.
+
+        >>> x = np.full(2, 100.0)
+        >>> AssistedDesign({"cycles": x}, np.zeros(2, int), np.zeros(2), latency=90.0).of_uncertain("cycles", 0.01)
+        0.1
+        """
+        if not (constant := self.constant(counter) * len(self.free)):
+            return error
+        x = float(self.prediction(counter, counter)[0].sum())
+        return error * (x + constant) / x if x > 0.0 else error
 
     @property
     def means(self) -> dict[str, Floats]:
@@ -173,9 +202,9 @@ class AssistedDesign:
         return int(self.free_groups.max(initial=-1)) + 1
 
     @property
-    def clusters(self) -> NDArray[np.integer] | None:
-        """Cluster of each group: the line that it shares, or None."""
-        return self.lines
+    def clusters(self) -> None:
+        """Clusters of groups: none. A `Design` may have them."""
+        return None
 
     @property
     def expected(self) -> Floats:
@@ -211,13 +240,6 @@ class AssistedDesign:
         """Values of the free units, [free]: not copied where all are free."""
         return values if len(self.free) == len(values) else values[self.free]
 
-    @property
-    def free_clusters(self) -> tuple[NDArray[np.integer], int]:
-        """Clusters of the free units, int [free], and how many there are: groups of one line are one."""
-        if self.lines is None:
-            return self.free_groups, self.label_count
-        return np.asarray(self.lines)[self.free_groups], int(np.max(self.lines, initial=-1)) + 1
-
     def predicted_by(self, counter: str, instead: str) -> str:
         """The counter whose prediction serves for a counter: its own, else that of `instead`, else the first."""
         return next(name for name in (counter, instead, *self.predictions) if name in self.predictions)
@@ -227,7 +249,7 @@ class AssistedDesign:
         some x are next to nothing."""
         name = self.predicted_by(counter, instead)
         if name not in self._predicted:
-            x = self.of_free(np.asarray(self.known[name].mean, dtype=float))
+            x = self.of_free(np.asarray(self.uncertain[name].mean, dtype=float))
             added = self._added(x)
             self._predicted[name] = x, x + added if added else x
         return self._predicted[name]
@@ -243,26 +265,26 @@ class AssistedDesign:
         """Predicted values of units in the total, less those that draws have: float64 [units]."""
         beyond = np.zeros(len(units))
         for weight, name in combination:
-            if name in self.known and (replayed := self.known[name].replayed) is not None:
-                beyond += weight * (self.known[name].mean - replayed)[units]
+            if name in self.uncertain and (replayed := self.uncertain[name].replayed) is not None:
+                beyond += weight * (self.uncertain[name].mean - replayed)[units]
         return beyond
 
     def least_error(self, counter: str) -> float:
         """Squared relative error of predictions, at least: as known beforehand, no less than MIN_RELATIVE_ERROR^2."""
-        if counter not in self.known or (spread := self.known[counter].spread) is None:
+        if counter not in self.known or (spread := self.uncertain[counter].spread) is None:
             return constants.MIN_SQUARED_ERROR
-        x = self.known[counter].mean
+        x = self.uncertain[counter].mean
         known = float((spread[self.free] ** 2).sum()) / max(float((x[self.free] ** 2).sum()), 1e-300)
         return max(known, constants.MIN_SQUARED_ERROR)
 
     def expected_error(self, counter: str) -> float:
         """Squared relative error of single predictions that is expected before any draw.
 
-        Model: cycles without the constant launch latency scatter by EXPECTED_NOISE, and so does any other counter.
+        Model: cycles beyond the constant launch latency scatter by EXPECTED_NOISE, and so does any other counter.
         """
         varies = 1.0
         if counter == "cycles" and ACTIVE_CYCLES in self.known:
-            cycles, active = (float(self.known[name].mean.sum()) for name in (counter, ACTIVE_CYCLES))
+            cycles, active = (float(self.uncertain[name].mean.sum()) for name in (counter, ACTIVE_CYCLES))
             varies = active / cycles if cycles else 1.0
         return (constants.EXPECTED_NOISE * varies) ** 2
 

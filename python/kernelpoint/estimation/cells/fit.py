@@ -254,9 +254,7 @@ def _with_expected(spread: Spread, expected: float) -> Spread:
     return replace(spread, K=(spread.nu * spread.K + constants.EXPECTED_DEGREES * expected) / nu, nu=nu)
 
 
-def fit_total(
-    y: Floats, s: CellSample, alpha: float, trust: Trust = FULL_TRUST, lines: NDArray[np.integer] | None = None
-) -> AssistedFit:
+def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust = FULL_TRUST) -> AssistedFit:
     """Generalised regression estimator of a total from one draw a cell (Sarndal, Swensson, Wretman 1992, chapters 6, 7).
 
     Formula: T = X + sum_h N_h (r_h + B_(-h) (xbar_h - x_h)), r = y - x the error of the prediction: difference
@@ -269,16 +267,7 @@ def fit_total(
 
     Args:
         y: float64 [n], results of the draws; alpha: error probability of the quantile by which the spread is chosen.
-        lines: int [groups], groups with one number have one level; None: each has its own.
     """
-    if lines is not None:
-        fit = fit_total(
-            y,
-            replace(s, group=np.asarray(lines, dtype=np.int64)[s.group], count=int(lines.max(initial=-1)) + 1),
-            alpha,
-            trust,
-        )
-        return replace(fit, level=fit.level[lines], seen=fit.seen[lines])
     line = _fit_line(y, s)
     r = y - s.x
     estimate = s.X + float((s.N * (r + line.others * (s.mean_x - s.x))).sum())

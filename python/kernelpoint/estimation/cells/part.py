@@ -101,11 +101,12 @@ class Part:
         if self.whole:
             return self.units
         if self._sampled[0] != self.n:
-            self._sampled = self.n, self._sample()
+            self._sampled = self.n, self.sample_of(self.n)
         return self._sampled[1]
 
-    def _sample(self) -> Ints:
-        leaves = self.cells.leaves(self.n)
+    def sample_of(self, n: int) -> Ints:
+        """The drawn unit of each of n cells."""
+        leaves = self.cells.leaves(n)
         for node, start, end in zip(leaves.node.tolist(), leaves.start.tolist(), leaves.end.tolist(), strict=True):
             if node not in self._drawn:
                 places = self.cells.order[start:end]

@@ -17,10 +17,6 @@ from kernelpoint.estimation.cells.total import Demand, TotalFit
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.unseen import Draws, sentences, unseen_share
 
-# Model: see README.md
-
-# a budget at least, cells of the first pass beyond one for each group, and draws beyond Care.draws
-FIRST_PASS = ((0.05, 0, 0), (0.01, 2, 2), (0.0, 3, 2))
 STEP = 1.08  # from one number of cells that is tried to the next
 
 
@@ -51,7 +47,7 @@ class Parts:
 
     def __init__(self, design: AssistedDesign, targets: Mapping[str, float]) -> None:
         self._groups, self._allowance = design.free_groups, design.care.allowance
-        self._parts, self._shared_lines = design.parts(targets), design.lines
+        self._parts = design.parts(targets)
         self._is_observed = any(one.is_observed for one in design.known.values())
         self.rest, *self._beginning = self._parts
         self._targets = targets
@@ -97,20 +93,29 @@ class Parts:
         return [n, *(part.bounded(max(part.least, round(n * part.cells.total / whole))) for part in self._beginning)]
 
     def first(self, care: Care, budget: ErrorBudget) -> list[int]:
-        """Cells of the first pass: enough for a spread, for `assume`, and for a guard that can be met, in each target."""
-        eps = min(budget.targets.values())
-        more, draws = next((more, draws) for least, more, draws in FIRST_PASS if eps >= least)
-        n = max(max(map(self._large_groups, self._targets)) + more, self.rest.cells.first)
-        least = min(care.draws + draws, sum(self.counts))
-        while sum(numbers := self.cells(n)) < least or not self._allows(numbers, care, 1.0 - budget.confidence):
+        """Cells of the first pass: as many as there are large groups, enough for `assume`, and for a guard that can be met, in
+        each target.
+        """
+        n, alpha = max(self.rest.cells.first, *map(self._large_groups, self._targets)), 1.0 - budget.confidence
+        more = constants.MORE_DRAWS if min(self._targets.values()) < constants.LOOSE else 0
+        least = min(care.draws + more, sum(self.counts))
+        while sum(numbers := self.cells(n)) < least or not self._allows(numbers, care, alpha):
             n = next_number(n)
         return numbers
 
+    def with_second_draws(self) -> int:
+        """The least number of cells of the rest of which SECOND_DRAWS are drawn beside another unit of their group."""
+        n = self.rest.n
+        while n < self.rest.count:
+            groups = self._groups[self.rest.sample_of(n)]
+            if len(groups) - len(np.unique(groups)) >= constants.SECOND_DRAWS:
+                return n
+            n = next_number(n)
+        return n
+
     def _large_groups(self, target: str) -> int:
-        """Groups of the rest whose share of a target is above its error, and one for all others; those of one line are one."""
-        groups = self._groups[self.rest.units]
-        labels = groups if self._shared_lines is None else np.asarray(self._shared_lines)[groups]
-        sums = np.bincount(labels, weights=self._known[target].size[self.rest.units])
+        """Groups of the rest whose share of a target is above its error, and one for all others."""
+        sums = np.bincount(self._groups[self.rest.units], weights=self._known[target].size[self.rest.units])
         alone = int((sums > self._targets[target] * sums.sum()).sum())
         return alone + (alone < int((sums > 0.0).sum()))
 
@@ -198,20 +203,19 @@ class Parts:
         return float((sample.N * (expected - y) ** 2)[moved].sum())
 
     def finds_outliers(
-        self, values: Callable[[Ints], Floats], known: Auxiliary, alpha: float, trust: Trust, eps: float
+        self, values: Callable[[Ints], Floats], known: Auxiliary, alpha: float, trust: Trust, room: float
     ) -> bool:
         """True if draws of the beginning, or of first units, are further off their predictions than those of the rest let
-        expect, and so far that it matters for a relative error of eps; arguments as of `fit`.
+        expect, so far that the total may be off by more than `room`; other arguments as of `fit`.
         """
         if self.whole or self.apart:
             return False
         first, corrected, _ = self._lines(values, known, alpha, trust)
         totals = [float(known.size[part.units].sum()) for part in self._beginning]
-        matters = constants.MATERIAL * eps * float(known.size.sum())
         for part, total in zip(self._beginning, totals, strict=True):
             sample, units = part.cell_sample(self._groups, corrected)
             largest_outlier = first.largest_outlier(values(units), sample, self._allowance)
-            if largest_outlier * (sum(totals) if largest_outlier > constants.COLD else total) > matters:
+            if largest_outlier * (sum(totals) if largest_outlier > constants.COLD else total) > room:
                 return True
         return False
 
@@ -221,7 +225,7 @@ class Parts:
         """The fit of the rest, predictions corrected by it, and its draws."""
         sample, units = self.rest.cell_sample(self._groups, known)
         y = values(units)
-        fit = fit_total(y, sample, alpha, trust, self._shared_lines)
+        fit = fit_total(y, sample, alpha, trust)
         draws = Draws(y, y - fit.corrected(sample.x, sample.group), sample.N, sample.amounts)
         return fit, replace(known, corrected=fit.corrected), draws
 

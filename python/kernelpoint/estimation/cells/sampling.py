@@ -76,7 +76,7 @@ class CellSampling(Sampling):
         found: dict[str, float] = {}
         for name, error in self.budget.targets.items():
             key = self.design.predicted_by(self._counted(name), self.target)
-            found[key] = min(error, found.get(key, 1.0))
+            found[key] = min(self.design.of_uncertain(key, error), found.get(key, 1.0))
         return found
 
     # ---- which units ------------------------------------------------------------------------------------------------
@@ -118,7 +118,8 @@ class CellSampling(Sampling):
 
     def _values(self, combination: Combination, units: Ints) -> Floats:
         """Values that simulated units have in the total, float64 [units]."""
-        return self._results_of(combination, units) + self.design.departure(combination, units)
+        known = sum(weight * self.design.constant(name) for weight, name in combination)
+        return self._results_of(combination, units) - known + self.design.departure(combination, units)
 
     def known(self, counter: str) -> Auxiliary:
         """Auxiliary variables for a counter."""
@@ -183,10 +184,12 @@ class CellSampling(Sampling):
         simulated = self._simulated(combination, self.results.units)
         if self._parts.whole:
             half = 0.0 if states else math.nan
-            value = float(self._values(combination, self.results.units).sum())
+            departs = self.design.departure(combination, self.results.units)
+            value = float((self._results_of(combination, self.results.units) + departs).sum())
             return Estimate(name, value, half, half, 0.0, math.inf, budget.confidence, simulated, half)
         fit = self._fits[name] = self._fit(combination, self._is_of_budget(name))
-        value = fit.estimate + self._simulated(combination, self._certain)
+        known = sum(weight * self.design.constant(counter) for weight, counter in combination) * len(self._free)
+        value = fit.estimate + known + self._simulated(combination, self._certain)
         computed, guard = math.nan, 0.0
         if states:
             computed, guard = fit.half_width(self._alpha(self.looks)), fit.guard(1.0 - budget.confidence)
@@ -197,11 +200,13 @@ class CellSampling(Sampling):
         states = not missing and budget.bound != "none"
         self._fits = {}
         self.set_scales()
-        new = states and any(self._finds_outliers(name, error) for name, error in budget.targets.items())
-        self._parts.apart |= new
-        estimates = {name: self._estimate(name, [(1.0, name)], budget, states) for name in self.counters}
-        ratios = {k: self._ratio(k, estimates, budget, states) for k, v in self.ratios.items() if {*v} <= {*estimates}}
-        stated = {**ratios, **estimates}
+        stated = self._stated(budget, states)
+        new = states and any(self._finds_outliers(name, stated, error) for name, error in budget.targets.items())
+        if new:  # the beginning has an estimate of its own from now on
+            self._parts.apart = True
+            stated = self._stated(budget, states)
+        estimates = {name: stated[name] for name in self.counters}
+        ratios = {name: stated[name] for name in self.ratios if name in stated}
         within = all(name in stated and stated[name].meets(error) for name, error in budget.targets.items())
         met = states and not new and within
         predicted = self.predict(self._free)
@@ -214,18 +219,28 @@ class CellSampling(Sampling):
         self._last = Look(index, estimates, clusters, ratios, met, [], assumptions, warnings, open_unit)
         return self._last
 
-    def _finds_outliers(self, target: str, eps: float) -> bool:
-        """Parts.finds_outliers in the counter of a target."""
+    def _stated(self, budget: ErrorBudget, states: bool) -> dict[str, Estimate]:
+        """Estimates of all counters and ratios."""
+        estimates = {name: self._estimate(name, [(1.0, name)], budget, states) for name in self.counters}
+        parts = {name: pair for name, pair in self.ratios.items() if {*pair} <= {*estimates}}
+        return {name: self._ratio(name, estimates, budget, states) for name in parts} | estimates
+
+    def _finds_outliers(self, target: str, stated: Mapping[str, Estimate], error: float) -> bool:
+        """True if outliers of the beginning may take more than the bound of a target leaves of ROOM of its error, and more than
+        MATERIAL of that error: see Parts.finds_outliers.
+        """
         counter = self._counted(target)
-        if counter not in self.counters:
+        if counter not in self._fits:
             return False
-        values = [(1.0, counter)]
+        found, values = stated[target], [(1.0, counter)]
+        computed = found.computed_half_width / max(abs(found.estimate), 1e-300)
+        left = max(constants.ROOM * error - computed, constants.MATERIAL * error)
         return self._parts.finds_outliers(
             lambda places: self._values(values, self._free[places]),
             self.known(counter),
             self._alpha(self.looks),
             Trust(self.design.least_error(counter), expected=self.design.expected_error(counter)),
-            eps,
+            left * abs(stated[counter].estimate),
         )
 
     def _ratio(self, name: str, estimates: Mapping[str, Estimate], budget: ErrorBudget, states: bool) -> Estimate:
@@ -248,7 +263,7 @@ class CellSampling(Sampling):
 
     def _groups(self, values: Floats) -> list[LookPart]:
         """Units, draws and estimates of each group from `predict`; corrected as a whole, so without bounds of their own."""
-        groups, count = self.design.free_clusters
+        groups, count = self.design.free_groups, self.design.label_count
         has, level, nan = self._has, self.budget.confidence, math.nan
         units, drawn = np.bincount(groups, minlength=count), np.bincount(groups[has], minlength=count)
         sums = [np.bincount(groups, column, count) for column in values.T]
@@ -292,6 +307,8 @@ class CellSampling(Sampling):
         self._left = left
         early = self.looks <= constants.EARLY_PASSES
         most = math.ceil(constants.MAX_GROWTH_FACTOR * n) if early else parts.rest.count
+        if early and (enough := parts.with_second_draws()) > n:  # till then groups' differences count as scatter
+            most = min(most, enough)
         least = n + (not parts.apart) if early else math.ceil(constants.MIN_GROWTH_FACTOR * n)
         parts.set(parts.counts if self.looks >= constants.PASSES - 1 else self._needed(last, least, most))
         return True
@@ -312,7 +329,8 @@ class CellSampling(Sampling):
             half *= fit.error * abs(ratio.estimate) / max(total * ratio.std_error, 1e-300)
         x, size = self.design.prediction(name, name)
         unseen = fit.unseen_counts(1.0 - self.budget.confidence) / scale
-        return Demand(fit, Auxiliary(x, size, self._has, name), half, eps * float(size.sum()), unseen)
+        guard = self.design.of_uncertain(name, eps) * float(size.sum())
+        return Demand(fit, Auxiliary(x, size, self._has, name), half, guard, unseen)
 
     # ---- state, predictions -----------------------------------------------------------------------------------------
 
@@ -374,8 +392,9 @@ class CellSampling(Sampling):
         has = np.flatnonzero(self.design.of_free(self.results.rows) >= 0)
         results = self.results.of(self._free[has])
         for name, fit in self._fits.items():
-            column, told = self.counters.index(name), self._prediction(name)
-            values[inside, column] = fit.corrected(*told, self.design.free_groups, has, results[:, column])[place]
+            column, told, known = self.counters.index(name), self._prediction(name), self.design.constant(name)
+            corrected = fit.corrected(*told, self.design.free_groups, has, results[:, column] - known)
+            values[inside, column] = corrected[place] + known
         return values
 
     def unit_spreads(self, counter: str) -> Spreads | None:
@@ -390,6 +409,7 @@ class CellSampling(Sampling):
         drawn, has = self._parts.sample(), np.flatnonzero(self._has)
         drawn = drawn[self._has[drawn]]
         units, results = self._free[drawn], self._results_of([(1.0, counter)], self._free[has])
+        results = results - self.design.constant(counter)
         predicted = fit.corrected(known.x, known.size, self.design.free_groups, has, results)[drawn]
         residuals[units] = np.nan_to_num(self._values([(1.0, counter)], units) - predicted)
         return weights, residuals, spreads

@@ -62,6 +62,22 @@ class SystematicErrors:
         """The error budget without what the errors take of it."""
         return ErrorBudget.joined([self._left_for_sampling(one) for one in self._budget.each()])
 
+    def beyond_budget(self) -> list[str]:
+        """Sentences on targets whose errors exceed the budget by themselves, so that no sample meets it.
+
+        >>> errors = SystematicErrors(ErrorBudget(0.01), {})
+        >>> errors.by_counter = {"cycles": SystematicError(0.011, 0.004)}
+        >>> errors.beyond_budget()
+        ['the replay error of cycles, 1.1 % +- 0.4 %, exceeds the error budget of 1 % by itself: no sample meets it']
+        """
+        return [
+            f"the replay error of {target}, {100 * bias:.2g} % +- {100 * random:.2g} %, exceeds the error budget of "
+            f"{100 * error:g} % by itself: no sample meets it"
+            for target, error in self._budget.targets.items()
+            for bias, random in [self._part(target)]
+            if bias + random >= error
+        ]
+
     def _left_for_sampling(self, wanted: ErrorBudget) -> ErrorBudget:
         """The budget of one target without the part of these errors."""
         bias, random = self._part(wanted.counter)

@@ -138,7 +138,9 @@ class KernelPoint(Policy):
         """Groups are kernels; launches that are not `predicted` are simulated."""
         kernel = np.where(predicted & (population.kernels >= 0), population.kernels, -1)
         groups = np.unique(kernel, return_inverse=True)[1].ravel() - int((kernel < 0).any())
-        return AssistedDesign(predictions, groups.astype(np.int32), population.u, self.config.assume)
+        source = None if predictions["cycles"].is_observed else population.model_source
+        latency = 0.0 if source is None else float(source.simulator.launch_latency)
+        return AssistedDesign(predictions, groups.astype(np.int32), population.u, self.config.assume, latency)
 
 
 def _by_model(population: Population) -> tuple[dict[str, Prediction], NDArray[np.bool_]]:

@@ -216,7 +216,10 @@ class _Rows:
 
     def long(self, rows: Iterable[tuple[int, list[str]]]) -> None:
         """Add tables of one row a metric, which those of a launch follow each other in."""
-        name, unit, value = (self.place[f"metric {what}"] for what in ("name", "unit", "value"))
+        columns = [f"metric {what}" for what in ("name", "unit", "value")]
+        if missing := [column for column in columns if column not in self.place]:
+            raise ProfileError(f"{self.source}: the header has 'metric name' without {missing[0]!r}")
+        name, unit, value = (self.place[column] for column in columns)
         launches = itertools.groupby(
             rows, key=lambda one: [one[1][place] for place in self.at["process"] + self.at["order"]]
         )
