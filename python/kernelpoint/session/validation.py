@@ -370,7 +370,7 @@ def check_of(
     if ACTIVE_CYCLES in errors:  # both differ by a constant, so the error is that of the others
         active = errors[ACTIVE_CYCLES]
         part = float(of_drawn @ by_name[ACTIVE_CYCLES]) / max(float(of_drawn @ by_name["cycles"]), 1.0)
-        errors["cycles"] = SystematicError(part * active.error, part * active.half_width)
+        errors["cycles"] = Estimate.of(part * active.estimate, part * active.half_width)
     return ReplayCheck(errors, cycles, validations=len(units))
 
 

@@ -66,7 +66,7 @@ class SystematicErrors:
         """Sentences on targets whose errors exceed the budget by themselves, so that no sample meets it.
 
         >>> errors = SystematicErrors(ErrorBudget(0.01), {})
-        >>> errors.by_counter = {"cycles": SystematicError(0.011, 0.004)}
+        >>> errors.set({"cycles": Estimate.of(0.011, 0.004)})
         >>> errors.beyond_budget()
         ['the replay error of cycles, 1.1 % +- 0.4 %, exceeds the error budget of 1 % by itself: no sample meets it']
         """
