@@ -1,6 +1,6 @@
 """Pages and tables that are made from the code; a test holds them against the documents.
 
-python docs/generated.py        writes docs/commands.md and the two tables of docs/configuration.md
+python docs/generated.py        writes docs/commands.md and the tables of keys
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from typing import Any
 from pydantic.fields import FieldInfo
 
 from kernelpoint.cli import COMMANDS, command
-from kernelpoint.config.reference import keys
+from kernelpoint.config.reference import EVERYDAY, keys
 from kernelpoint.policies.registry import POLICIES
 
 DOCS = Path(__file__).parent
-COMMANDS_PAGE, CONFIGURATION_PAGE = DOCS / "commands.md", DOCS / "configuration.md"
+COMMANDS_PAGE, CONFIGURATION_PAGE, EXPERT_PAGE = (
+    DOCS / name for name in ("commands.md", "configuration.md", "expert.md")
+)
 HEAD = """\
 # Commands
 
@@ -57,9 +59,13 @@ def _help(parameter: Any) -> str:
     return f"{text} Default: `{default}`."
 
 
-def keys_table() -> str:
-    """The table of configuration keys."""
-    rows = [f"| `{name}` | {_default(field)} | {field.description} |" for name, field in keys()]
+def keys_table(everyday: bool) -> str:
+    """The table of the keys for every day, or of the others."""
+    rows = [
+        f"| `{name}` | {_default(field)} | {field.description} |"
+        for name, field in keys()
+        if (name in EVERYDAY) is everyday
+    ]
     return "\n".join(["| Key | Default | Meaning |", "|---|---|---|", *rows]) + "\n"
 
 
@@ -87,11 +93,17 @@ def with_table(text: str, table: str) -> str:
 
 
 def configuration_page() -> str:
-    """The page on the configuration as it stands, with its tables made anew."""
-    text = CONFIGURATION_PAGE.read_text(encoding="utf-8")
-    return with_table(with_table(text, keys_table()), parameters_table())
+    """The page on the configuration, its table made from the schema."""
+    return with_table(CONFIGURATION_PAGE.read_text(encoding="utf-8"), keys_table(everyday=True))
+
+
+def expert_page() -> str:
+    """The page for experts, its tables made from the schema and the policies."""
+    text = EXPERT_PAGE.read_text(encoding="utf-8")
+    return with_table(with_table(text, keys_table(everyday=False)), parameters_table())
 
 
 if __name__ == "__main__":
     COMMANDS_PAGE.write_text(commands_page(), encoding="utf-8")
     CONFIGURATION_PAGE.write_text(configuration_page(), encoding="utf-8")
+    EXPERT_PAGE.write_text(expert_page(), encoding="utf-8")

@@ -37,7 +37,7 @@ def extra_of(distribution: str) -> str | None:
         if re.split(r"[\s<>=!~\[(]", name.strip(), maxsplit=1)[0].lower() == distribution:
             found = re.search(r"extra == ['\"](\w+)['\"]", marker)
             extras.append(found[1] if found else "")
-    return min(extras, key=lambda extra: (extra == "dev", extra), default=None)
+    return min(extras, default=None)
 
 
 def missing_package(purpose: str, module: str) -> SetupError | None:

@@ -275,7 +275,7 @@ SWEEP = b"sms: [40, 80]\nl2_kib: {from: 512, to: 4096, steps: 3}\n"
 @EXAMPLES
 @given(kind=st.sampled_from(["configuration", "cluster", "sweep"]), edits=EDITS)
 def test_any_bytes_of_yaml(folder, kind, edits):
-    content = {"configuration": commented_yaml().encode(), "cluster": CLUSTER, "sweep": SWEEP}[kind]
+    content = {"configuration": commented_yaml(expert=True).encode(), "cluster": CLUSTER, "sweep": SWEEP}[kind]
     path = folder / "any.yaml"
     path.write_bytes(edited(content, edits))
     readers = {"configuration": load_config, "cluster": lambda p: read_cluster_file(str(p)),

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -12,8 +13,10 @@ from command_line import run_command
 from generated import (
     COMMANDS_PAGE,
     CONFIGURATION_PAGE,
+    EXPERT_PAGE,
     commands_page,
     configuration_page,
+    expert_page,
     with_table,
 )
 
@@ -21,7 +24,7 @@ from kernelpoint import cli
 from kernelpoint.cli import COMMANDS, FIRST, GROUPS, INTERRUPTED, KEPT, command
 from kernelpoint.cli.doctor import doctor
 from kernelpoint.config import parse_config
-from kernelpoint.config.reference import json_schema
+from kernelpoint.config.reference import EVERYDAY, json_schema, keys
 from kernelpoint.errors import ConfigError
 
 PAGE = COMMANDS_PAGE
@@ -33,6 +36,12 @@ def test_the_page_is_made_from_the_commands():
 
 def test_the_tables_of_keys_and_parameters_are_made_from_the_schema():
     assert CONFIGURATION_PAGE.read_text() == configuration_page(), "python docs/generated.py"
+    assert EXPERT_PAGE.read_text() == expert_page(), "python docs/generated.py"
+    everyday = re.findall(r"^\| `([\w.]+)` \|", CONFIGURATION_PAGE.read_text(), re.MULTILINE)
+    assert (
+        tuple(everyday) == tuple(name for name, _ in keys() if name in EVERYDAY)
+        and len(everyday) == len(EVERYDAY) == 12
+    )
     assert with_table("a\n\n| x |\n| old |\n\nb\n", "| x |\n| new |\n") == "a\n\n| x |\n| new |\n\nb\n"
 
 

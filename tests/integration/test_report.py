@@ -13,6 +13,7 @@ from kernelpoint.journal import load_run
 from kernelpoint.journal.lines import split_lines
 from kernelpoint.report import view
 from kernelpoint.report.view import plan_of
+from kernelpoint.session.verdict import verdict
 
 
 def test_the_summary_is_printed_as_json(bench):
@@ -23,8 +24,17 @@ def test_the_summary_is_printed_as_json(bench):
 
 def test_the_terminal_says_what_the_bound_rests_on_and_leaves_out(bench):
     bench.had("policy: random\nerror_budget: {relative_error: 0.05}")
-    text = run_command("report", bench.journal).stdout
+    text = run_command("report", bench.journal, "--verbose").stdout
     assert "the bound assumes" in text and "not covered by the bound" in text
+
+
+def test_the_terminal_shows_the_verdict_and_five_answers_and_before_files_the_verdict_alone(bench):
+    bench.had("policy: random\nerror_budget: {relative_error: 0.05}")
+    lines = run_command("report", bench.journal).stdout.splitlines()
+    questions = ["Interval", "Cost", "What dominates", "What it could miss", "What next"]
+    assert lines[0] == verdict(bench.report().summary) and [line.partition(":")[0] for line in lines[1:6]] == questions
+    assert len(lines) == 7 and lines[6].startswith("page: ")
+    assert len(run_command("report", bench.journal, "--csv", bench.folder / "l.csv").stdout.splitlines()) == 2
 
 
 def test_the_page_is_self_contained_and_tells_the_error_against_a_full_run(bench):
@@ -59,7 +69,7 @@ def test_a_budget_on_a_ratio_is_reported_in_the_terminal_and_on_the_page(bench):
     summary = bench.report().content()
     assert summary["met"] and summary["estimate"] == summary["ratios"]["l2_miss_rate"]["estimate"]
     page = bench.folder / "report.html"
-    assert "l2_miss_rate" in run_command("report", bench.journal).stdout
+    assert "l2_miss_rate" in run_command("report", bench.journal, "-v").stdout
     assert run_command("report", bench.journal, "-o", page).returncode == 0 and "l2_miss_rate" in page.read_text()
 
 

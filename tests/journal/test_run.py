@@ -60,7 +60,7 @@ def test_a_frame_has_a_row_for_each_launch_and_the_last_decision(tmp_path):
 def test_without_pandas_a_frame_is_refused_with_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     run = load_run(write(tmp_path / "run.kpjournal", *RECORDS))
-    with pytest.raises(SetupError, match=r"pip install '\.\[pandas\]'"):
+    with pytest.raises(SetupError, match=r"pip install '\.\[formats\]'"):
         run.to_frame()
 
 

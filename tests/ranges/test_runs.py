@@ -106,7 +106,7 @@ def journal(traces, tmp_path):
 
 
 def test_a_report_shows_the_ranges(journal):
-    done = run_command("report", str(journal), cwd=journal.parent)
+    done = run_command("report", str(journal), "-v", cwd=journal.parent)
     assert "ranges" in done.stdout
     assert "(whole run)" in done.stdout
     page = journal.with_suffix(".html").read_text()

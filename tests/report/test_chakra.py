@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from workloads import synthesised
 
-pytest.importorskip("google.protobuf", reason="Chakra traces need the extra chakra (protobuf)")
+pytest.importorskip("google.protobuf", reason="Chakra traces need the extra formats (protobuf)")
 
 import kernelpoint as kp
 from kernelpoint.errors import ConfigError, ProfileError

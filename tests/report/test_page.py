@@ -14,6 +14,7 @@ from views import HOSTILE, a_run, a_view
 
 from kernelpoint.estimation import Estimate
 from kernelpoint.journal import EstimateRecord, OpenLaunchRecord
+from kernelpoint.journal.records import FindingRecord
 from kernelpoint.pages import script
 from kernelpoint.pages.page import Chart, Page
 from kernelpoint.pages.tables import Column, Row, Table
@@ -37,6 +38,17 @@ FLAGS = [
 def page(tmp_path_factory) -> str:
     """The page of a small run whose counters are written by hand."""
     return html_page(a_run(tmp_path_factory.mktemp("run") / "run.kpjournal"), a_view())
+
+
+def test_what_the_check_says_of_the_input_stands_on_the_page(tmp_path, no_charts):
+    run = a_run(tmp_path / "run.kpjournal")
+    finding = FindingRecord(
+        "no-grid", f"9 of 10 launches have no grid {HOSTILE}", "", 0.9, None, "trace again", "named", True
+    )
+    end = replace(run.ended(), findings=(finding,))
+    page = html_page(replace(run, records=[*run.records[:-1], end]), a_view())
+    assert "What is wrong with the input" in page and "no-grid" in page and "accepted" in page and HOSTILE not in page
+    assert "What is wrong with the input" not in html_page(run, a_view())
 
 
 @pytest.fixture
@@ -223,7 +235,7 @@ def test_the_launch_that_breaks_the_budget_unseen_stands_beside_the_verdict(no_c
     run = a_run(tmp_path / "run.kpjournal", open_launch=found)
     line = "one launch of gemm<half> that takes 3.25 times the expected cycles breaks the error budget unseen; "
     assert (f"{line}its probability of being sampled was 10 %" in sentences(run)[1]) is said
-    verdict = html_page(run, a_view()).split('<div class="verdict')[1].split("</div>")[0]
+    verdict = html_page(run, a_view()).split('<div class="verdict')[1].split("</dl>")[0]
     assert ("One launch of gemm&lt;half&gt; that takes 3.25 times the expected cycles" in verdict) is said
 
 
@@ -246,7 +258,7 @@ def test_a_row_opens_to_its_own_rows_only_and_closes_with_all_below_it(tmp_path)
 
 def test_a_kernel_has_its_rates_with_half_widths_and_the_full_run_below(page):
     first, *inner = re.search(r"<tbody>(<tr data-key.*?)</tbody>", page, re.DOTALL)[1].split("</tr>")[:-1]
-    assert re.findall(r">([^<>]* ± [^<>]*)<", first) == [
+    assert re.findall(r">([^<>]* ± [^<>]*)<", first.replace("<br>", " ")) == [
         "1,000,000 ± 20,000",
         "4,000 ± 80",
         "3.00 ± 0.06",

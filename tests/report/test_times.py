@@ -83,12 +83,12 @@ def test_csv_has_these_rows(run, tmp_path):
 def test_parquet_without_pyarrow_is_one_message_that_names_the_extra(run, tmp_path):
     if importlib.util.find_spec("pyarrow"):
         pytest.skip("pyarrow is installed")
-    with pytest.raises(SetupError, match=r"pyarrow is not installed.*parquet"):
+    with pytest.raises(SetupError, match=r"pyarrow is not installed.*'\.\[formats\]'"):
         write_times(run, tmp_path / "times.parquet", 1000.0)
 
 
 def test_parquet_has_the_rows_of_the_csv(run, tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet", reason="Parquet needs the extra parquet (pyarrow)")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="Parquet needs the extra formats (pyarrow)")
     write_times(run, tmp_path / "times.parquet", 1000.0)
     table = parquet.read_table(tmp_path / "times.parquet").to_pydict()
     assert table["cycles"] == [row.cycles for row in kernel_times(run, 1000.0)]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "requirements"
-EXTRAS = ("report", "train", "cluster", "chakra", "dev", "docs")
+EXTRAS, GROUPS = ("report", "train", "cluster", "formats"), ("dev", "docs")
 BUILDING = "setuptools\npybind11\n"
 TOOLS = "uv\ncyclonedx-bom\npip-audit\n"
 OF_CUDA = re.compile(r"(nvidia|cuda|triton)\b")
@@ -51,7 +51,8 @@ def write_cpu_build(torch: str, wheels: list[str]) -> None:
 
 def main(wheels: list[str]) -> None:
     extras = [word for extra in EXTRAS for word in ("--extra", extra)]
-    everything = resolved("pyproject.toml", *extras, more=BUILDING)
+    groups = [word for group in GROUPS for word in ("--group", group)]
+    everything = resolved("pyproject.toml", *extras, *groups, more=BUILDING)
     cuda = {name: block for name, block in everything.items() if OF_CUDA.match(name)}
     write("torch", {"torch": everything["torch"]})
     write_cpu_build(everything["torch"], wheels)

@@ -87,9 +87,9 @@ class TracezWriter:
 def _compression(samples: Sequence[bytes]) -> tuple[bytes, Callable[[bytes], bytes]]:
     """A dictionary, empty where the samples are too few to learn from, and what makes a frame of a text."""
     try:
-        import zstandard  # of the extra "tracez"
+        import zstandard  # of the extra "formats"
     except ImportError:
-        raise SetupError("--format tracez needs the package zstandard; pip install '.[tracez]'") from None
+        raise SetupError("--format tracez needs the package zstandard; pip install '.[formats]'") from None
     try:
         trained = zstandard.train_dictionary(DICTIONARY_SIZE, list(samples))
     except (zstandard.ZstdError, ValueError):

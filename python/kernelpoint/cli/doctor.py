@@ -134,7 +134,8 @@ def _distribution(name: str, extra: str = "") -> Finding:
     except importlib.metadata.PackageNotFoundError:
         if extra:
             return Finding(
-                name, f"not installed; running does not need it; pip install 'kernelpoint[{extra}]' brings it"
+                name,
+                f"not installed; running does not need it; pip install '.[{extra}]' in KernelPoint's folder brings it",
             )
         return Finding(name, "missing", f"{name} is not installed: pip install {name}")
 

@@ -19,6 +19,7 @@ def init(
     simulator: Annotated[
         str, typer.Option(help="Show the next steps of this simulator: accelsim, macsim or host.")
     ] = "accelsim",
+    expert: Annotated[bool, typer.Option("--expert", help="Write every key, not those for every day alone.")] = False,
 ) -> None:
     """Write a commented configuration file.
 
@@ -31,7 +32,7 @@ def init(
         )
     try:
         with output.open("x", encoding="utf-8") as file:
-            file.write(commented_yaml())
+            file.write(commented_yaml(expert))
     except FileExistsError:
         raise ConfigError(f"{output} exists; nothing was written. Name another file with -o, or remove it") from None
     lines = [*(line.format(file=output) for line in steps[simulator]), "kernelpoint report run.kpjournal"]

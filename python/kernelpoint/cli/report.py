@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 from dataclasses import asdict
 from pathlib import Path
@@ -56,6 +57,9 @@ def report(
     end: Annotated[
         End, typer.Option(help="chakra: the estimate, or an end of its interval, to see its influence.")
     ] = "estimate",
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print every counter and assumption, and the times of ranges.")
+    ] = False,
     watch: Annotated[
         bool,
         typer.Option(
@@ -96,7 +100,8 @@ def report(
         typer.echo(json.dumps({**loaded.content(), **truth}))
         return
     console = Console(highlight=False)
-    for part in parts(loaded, full):
+    brief = any((csv, ranges, figures)) and not verbose  # files were asked for, the verdict goes with them
+    for part in itertools.islice(parts(loaded, full, verbose), 1 if brief else None):
         console.print(part, soft_wrap=isinstance(part, str))
     with telling("writing", say):
         made = exports(loaded, full, csv, ranges, figures)

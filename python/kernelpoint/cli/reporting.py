@@ -10,6 +10,7 @@ from kernelpoint.errors import ConfigError
 from kernelpoint.journal import Run
 from kernelpoint.pages.tables import Table
 from kernelpoint.planning.forecast import compared
+from kernelpoint.report.answers import answers
 from kernelpoint.report.counters import counter_table
 from kernelpoint.report.figures import draw_figures
 from kernelpoint.report.full_run import compare, sentence
@@ -36,20 +37,26 @@ def only_journal() -> Path:
     return found[0]
 
 
-def parts(run: Run, full: Run | None) -> Iterator[str | Table]:
-    """The verdict, the tables and the assumptions. A finished run also has its cost, beside the cost that its plan forecast."""
+def parts(run: Run, full: Run | None, verbose: bool) -> Iterator[str | Table]:
+    """The verdict and five answers; verbose: also the tables, the assumptions, and the cost beside the forecast one."""
     verdict, *more = sentences(run)
     yield verdict
     if full is not None:
         yield sentence(compare(run, full))
+    if run.summary is None:
+        yield from more
+        return
+    yield from (f"{question}: {answer}" for question, answer in answers(run, view_of(run, full)).items())
+    if not verbose:
+        return
     yield replace(counter_table(run), title=f"{run.path} ({run.policy})")
-    if run.summary is not None and (table := range_table(run)):
+    if table := range_table(run):
         outer = [replace(row, inner=[replace(one, inner=()) for one in row.inner]) for row in table.rows[:MOST_RANGES]]
         yield replace(table, rows=outer, caption="")
     yield from more
-    if (s := run.summary) is not None:
-        expected = compared(plan_of(run)[0].forecast, s.relative_error, s.simulated, s.cycle_speedup, s.further)
-        yield from filter(None, [expected])
+    s = run.summary
+    expected = compared(plan_of(run)[0].forecast, s.relative_error, s.simulated, s.cycle_speedup, s.further)
+    yield from filter(None, [expected])
 
 
 def exports(run: Run, full: Run | None, csv: Path | None, ranges: Path | None, figures: Path | None) -> list[str]:

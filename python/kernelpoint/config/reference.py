@@ -13,6 +13,11 @@ from kernelpoint.config.schema import SHARE_SCHEMA, Config, sections
 
 OF_SECTIONS = "# and of a key in a section also that before the section's name."
 USUAL = ("version", "policy", "error_budget", "error_budget.relative_error", "error_budget.confidence")
+# Keys of the page for users; the others stand on the page for experts.
+EVERYDAY = (
+    "version", "policy", "error_budget.relative_error", "error_budget.confidence", "error_budget.counter", "profile",
+    "ranges", "selection", "journal", "resume", "results_from", "seed",
+)  # fmt: skip
 WIDTH = 100  # columns of the commented file
 
 
@@ -62,14 +67,18 @@ def _plain(part: Any) -> Any:
     return kept
 
 
-def commented_yaml(policy: str = "kernelpoint") -> str:
-    """A configuration file with every key: the most usual are set, the others follow a # with their defaults."""
+def commented_yaml(expert: bool = False) -> str:
+    """A configuration file with the keys for every day, or all keys: the most usual are set, the others follow a # with their
+    defaults.
+    """
     lines = [
         "# KernelPoint's configuration. A key after # has the value shown; remove the # to set it,",
         OF_SECTIONS,
     ]
     section = ""
     for name, field in keys():
+        if not expert and name not in EVERYDAY:
+            continue
         outer, _, key = name.rpartition(".")
         if outer != section:
             section = outer
@@ -77,7 +86,7 @@ def commented_yaml(policy: str = "kernelpoint") -> str:
         indent = "  # " if outer else "# "
         lines += [] if outer else [""]
         lines += textwrap.wrap(str(field.description), WIDTH, initial_indent=indent, subsequent_indent=indent)
-        value = {"version": 1, "policy": policy}.get(name, field.default)
+        value = {"version": 1, "policy": "kernelpoint"}.get(name, field.default)
         lines.append(f"{'' if name in USUAL else '#'}{'  ' if outer else ''}{key}: {_yaml(value)}")
     return "\n".join(lines) + "\n"
 

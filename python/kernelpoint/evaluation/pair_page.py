@@ -17,7 +17,8 @@ from kernelpoint.report.view import view_of
 
 SHOWN = 20  # kernels in the chart; the table has all
 CAPTION = (
-    "Estimated cycles of B less those of A. Orange: the kernel takes more cycles in B. Blue: fewer. No bound on these."
+    "Estimated cycles of B less those of A. Orange: more cycles in B. Blue: fewer. The page of each run has half-widths of its "
+    "kernels; their differences have none, since the errors of both runs are tied by their common launches."
 )
 COUNTERS = (
     Column("counter", str),
@@ -28,6 +29,10 @@ COUNTERS = (
     Column("half-width", ratio),
     Column("from both bounds", ratio),
     Column("tighter", factor),
+)
+NOTE = (
+    "From both bounds: half-width of B / A from the bounds of both runs. Tighter: that over the half-width of B / A, which "
+    "uses the launches that both runs simulated"
 )
 KERNELS = (
     Column("kernel", str),
@@ -55,6 +60,14 @@ def verdict(row: CounterRow, confidence: float) -> tuple[str, str]:
     else:
         meaning = f"B has {'fewer' if value < 1.0 else 'more'} {row.counter}, at {share(confidence)} confidence."
     return f"B / A = {ratio(value)} ± {ratio(width)}", meaning
+
+
+def _colour(row: CounterRow) -> str:
+    """Colour of the verdict, that of the chart's bars: warn (orange) for more in B, cool (blue) for fewer, plain for a tie."""
+    value, width = row.ratio.estimate, row.ratio.half_width
+    if not (is_finite(value) and is_finite(width)) or abs(value - 1.0) <= width:
+        return "plain"
+    return "warn" if value > 1.0 else "cool"
 
 
 def kernel_changes(first: Run, second: Run) -> list[tuple[str, int, float, float, float, float]]:
@@ -93,7 +106,7 @@ def counter_table(result: Comparison, title: str = "Every counter") -> Table:
         )
         for row in result.rows
     ]
-    return Table(COUNTERS, rows, title)
+    return Table(COUNTERS, rows, title, notes=[NOTE])
 
 
 def common(result: Comparison) -> str:
@@ -111,7 +124,7 @@ def pair_page(first: Run, second: Run, result: Comparison) -> str:
     kernels = kernel_changes(first, second)
     blocks = [
         Text([f"A: {first.path}", f"B: {second.path}"]),
-        Verdict(*verdict(main, result.confidence), [f"{common(result)}."]),
+        Verdict(*verdict(main, result.confidence), [f"{common(result)}."], colour=_colour(main)),
         Chart("changes", "Change by kernel", CAPTION, _chart(kernels[:SHOWN]) if kernels else None),
         Table(KERNELS, [Row(row, key=row[0]) for row in kernels], name="kernels") if kernels else None,
         counter_table(result),

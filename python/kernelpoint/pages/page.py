@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -34,8 +34,10 @@ class Verdict(Block):
     Attributes:
         figure: the number.
         claim: its meaning.
+        answers: question -> answer, below.
         lines: sentences below.
-        colour: good, warn or bad.
+        interval: relative half-width and error budget, which a small picture compares.
+        colour: good, warn, bad, cool or plain.
         progress: launches done and launches in all, of work that goes on.
     """
 
@@ -43,6 +45,8 @@ class Verdict(Block):
     figure: str
     claim: str
     lines: Sequence[str] = ()
+    answers: Mapping[str, str] = field(default_factory=dict)
+    interval: tuple[float, float] | None = None
     colour: str = "warn"
     progress: tuple[int, int] | None = None
 
@@ -154,5 +158,5 @@ def _template() -> Template:
     environment = Environment(
         loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
     )
-    environment.globals["wbr"] = Markup("_<wbr>")
+    environment.globals["wbr"], environment.globals["below"] = Markup("_<wbr>"), Markup("<br>± ")
     return environment.get_template("page.html")

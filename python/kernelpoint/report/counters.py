@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 from kernelpoint.journal import EstimateRecord, Run
 from kernelpoint.pages.numbers import error, half_width, is_finite, number
 from kernelpoint.pages.tables import Column, Row, Table
 from kernelpoint.report.full_run import FullRun
 
 WEAK = 0.25  # relative half-width; a counter with a larger one is marked
+NOTE = (
+    "Half-width: as stated, never below the error budget. Computed: as the results show it. Simulated: sum over the simulated "
+    "launches. Price: launches to simulate, about, for the error budget in this counter"
+)
 WEAK_NOTE = "Grey: the half-width is over 25 % of the estimate, or none is stated"
 
 
@@ -48,12 +54,24 @@ def computed(row: EstimateRecord) -> float | None:
     return row.computed_half_width / abs(row.estimate)
 
 
+def price(run: Run, row: EstimateRecord) -> float | None:
+    """Launches to simulate until the half-width of a counter is that of the error budget; None where no bound is stated.
+
+    Model: n (w / b)^2, at most all launches, for n simulated launches, half-width w and budget b: half-widths fall with the
+    root of the sample.
+    """
+    if (s := run.summary) is None or (width := computed(row)) is None:
+        return None
+    return min(float(s.launches), math.ceil(s.simulated * (width / s.relative_error) ** 2))
+
+
 COLUMNS = (
     Column("counter", str),
     Column("estimated total", total),
     Column("half-width", half_width),
     Column("computed", half_width),
     Column("simulated"),
+    Column("price"),
 )
 AGAINST_FULL_RUN = (Column("full run"), Column("error", error))
 
@@ -62,11 +80,18 @@ def counter_table(run: Run, truth: FullRun | None = None) -> Table:
     """Every counter's estimate, beside the full run where there is one; uncertain ones in grey."""
     rows = []
     for name, found in run.estimates().items():
-        cells = [name, known_total(found), found.relative_half_width, computed(found), found.simulated]
+        cells = [
+            name,
+            known_total(found),
+            found.relative_half_width,
+            computed(found),
+            found.simulated,
+            price(run, found),
+        ]
         if truth is not None:
             true = truth.totals.get(name)
             cells += [true, found.estimate / true - 1.0 if true and found.estimate is not None else None]
         rows.append(Row(cells, is_weak(found)))
     columns = COLUMNS if truth is None else COLUMNS + AGAINST_FULL_RUN
-    notes = [WEAK_NOTE] if any(row.weak for row in rows) else []
+    notes = [NOTE, *([WEAK_NOTE] if any(row.weak for row in rows) else [])]
     return Table(columns, rows, "Every counter", notes=notes)

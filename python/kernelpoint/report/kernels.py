@@ -12,10 +12,10 @@ from kernelpoint.report.view import SHARES, Kernel, RunView, Variant
 
 RATES = {"ipc": "IPC", "l1_miss_rate": "L1 miss rate", "l2_miss_rate": "L2 miss rate"}
 NOTE = (
-    "±: half-width of the kernel's estimate, which can be too small where few of its launches were simulated; ?: none is "
-    "stated. Mean: cycles of a launch. Stalls: cycles of waiting warps per warp instruction. CoV: standard deviation over "
-    "mean of the simulated launches. Share of variance: the kernel's part in the uncertainty of the total. A heading sorts "
-    "the table. A triangle opens the kernel's variants and the full run."
+    "±: half-width of the estimate, which can be too small where few of its launches were simulated. ?: none is stated. "
+    "-: not known, or smaller than its half-width. Mean: cycles of a launch. Stalls: cycles of waiting warps per warp "
+    "instruction. CoV: standard deviation over mean of the simulated launches. Share of variance: the kernel's part in the "
+    "uncertainty of the total. A heading sorts the table. A triangle opens the kernel's variants and the full run."
 )
 
 

@@ -9,17 +9,19 @@ from pathlib import Path
 from kernelpoint.errors import ConfigError
 from kernelpoint.files import write_output
 from kernelpoint.journal import Run
-from kernelpoint.pages.numbers import factor, share
+from kernelpoint.pages.numbers import percent
 from kernelpoint.pages.page import Chart, Facts, Page, Text, Verdict
+from kernelpoint.pages.tables import Column, Row, Table
 from kernelpoint.planning.forecast import compared
+from kernelpoint.report.answers import answers
 from kernelpoint.report.charts import charts
 from kernelpoint.report.counters import counter_table
 from kernelpoint.report.full_run import sentence
 from kernelpoint.report.kernels import kernel_table
 from kernelpoint.report.ranges import range_table
-from kernelpoint.report.sentences import sentences
+from kernelpoint.report.sentences import caveats, costs
 from kernelpoint.report.view import RunView, plan_of, view_run
-from kernelpoint.session.verdict import EXACT, NOTHING, TOTAL_ERROR, open_launch, verdict
+from kernelpoint.session.verdict import EXACT, NOTHING, TOTAL_ERROR, verdict
 from kernelpoint.simulators import options_of, simulator
 
 SECTIONS = {
@@ -83,10 +85,11 @@ def html_page(run: Run, view: RunView, note: str = "") -> str:
         _facts(run),
         cycles,
         kernel_table(view),
+        _findings(run),
         *others,
         range_table(run),
         counter_table(run, view.truth),
-        Text(sentences(run)[1:], "Assumptions and sources"),
+        Text([*costs(run), *caveats(run.ended())], "Assumptions, and what the bound does not cover"),
     ]
     title = f"{_workload(run)} on {_simulator(run)}"
     return Page(title, blocks, f"KernelPoint, {run.path.name}").html()
@@ -95,14 +98,31 @@ def html_page(run: Run, view: RunView, note: str = "") -> str:
 def _verdict(run: Run, view: RunView) -> Verdict:
     """The answer to "can I trust this number", first on the page."""
     s = run.ended()
-    passes = "one pass" if s.passes == 1 else f"{s.passes} passes"
-    lines = [f"{s.simulated:,} of {s.launches:,} kernel launches were simulated in {passes}."]
-    told = ([sentence(view.truth)] if view.truth is not None else []) + open_launch(s)
-    lines += [f"{text[0].upper()}{text[1:]}." for text in told]
+    lines = [f"{sentence(view.truth)[0].upper()}{sentence(view.truth)[1:]}."] if view.truth is not None else []
     lines += [f"Degraded: {reason}" for reason in s.degraded[:3]]
-    lines += [f"Not covered: {text}" for text in s.not_covered]
     figure, _, claim = verdict(s).replace("+-", "±").partition("; ")
-    return Verdict(figure, claim, lines, _trust(run, view))
+    has_interval = s.bound_scope not in (EXACT, NOTHING) and s.relative_half_width is not None
+    interval = (s.relative_half_width or 0.0, s.relative_error) if has_interval else None
+    return Verdict(figure, claim, lines, answers(run, view), interval, _trust(run, view))
+
+
+def _findings(run: Run) -> Table | None:
+    """What admission found in the input of the run."""
+    if not (findings := run.ended().findings):
+        return None
+    columns = (
+        Column("finding", str),
+        Column("what", str),
+        Column("launches", percent),
+        Column("time", percent),
+        Column("effect", str),
+        Column("remedy", str),
+    )
+    rows = [
+        Row((one.kind, one.what, one.launches, one.time, "accepted" if one.accepted else one.outcome, one.remedy))
+        for one in findings
+    ]
+    return Table(columns, rows, "What is wrong with the input", "Shares are of the launches and of their time.")
 
 
 def _trust(run: Run, view: RunView) -> str:
@@ -114,12 +134,8 @@ def _trust(run: Run, view: RunView) -> str:
 
 
 def _facts(run: Run) -> Facts:
-    s = run.ended()
     written = datetime.fromtimestamp(run.path.stat().st_mtime)
     values = {
-        "cycle speedup": factor(s.cycle_speedup),
-        "one launch per sequence (no bound)": factor(s.one_per_stream_speedup),
-        "error budget": f"{share(s.relative_error)} at {share(s.confidence)}",
         "policy, seed": f"{run.policy}, {run.setting('seed')}",
         "workload": _workload(run),
         "simulator": _simulator(run),

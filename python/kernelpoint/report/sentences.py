@@ -15,24 +15,30 @@ def sentences(run: Run) -> list[str]:
             f"{so_far['simulated']:,} of {so_far['launches']:,} launches simulated so far",
             "the run has not ended: start it again to resume it",
         ]
-    lines = [verdict(s), *open_launch(s), _counts(s), *_costs(run, s)]
+    lines = [verdict(s), *open_launch(s), _counts(s), *costs(run)]
+    if len(s.processes) > 1:
+        lines += [_of_process(process) for process in s.processes if "cycles" in process.estimates]
+    return lines + caveats(s)
+
+
+def caveats(s: SummaryRecord) -> list[str]:
+    """Lines on what a finished run's bound takes for granted, and on what it leaves out."""
+    lines = []
     if s.bound_scope != EXACT:
         budgets = [share(s.relative_error), *(f"{name} {share(error)}" for name, error in s.further.items())]
         lines.append(
             f"sampling error {'within' if s.met else 'beyond'} the error budget of {', '.join(budgets)} at "
             f"{share(s.confidence)}; bound: {s.bound}"
         )
-    if len(s.processes) > 1:
-        lines += [_of_process(process) for process in s.processes if "cycles" in process.estimates]
     lines += [f"degraded: {reason}" for reason in s.degraded]
     lines += [f"note: {text}" for text in (*unmet_counters(s), *s.warnings)]
     lines += [f"the bound assumes: {text}" for text in s.assumptions]
     return lines + [f"not covered by the bound: {text}" for text in s.not_covered]
 
 
-def _costs(run: Run, s: SummaryRecord) -> list[str]:
-    """Lines on launches simulated beside the sample, and on the speedups."""
-    lines = []
+def costs(run: Run) -> list[str]:
+    """Lines of a finished run on launches simulated beside the sample, and on the speedups."""
+    s, lines = run.ended(), []
     if validations := sum(1 for _ in run.of(ValidationRecord)):
         lines.append(
             f"{validations:,} launches were simulated for validation, to measure the replay error; "

@@ -42,7 +42,7 @@ class Variant:
 
 
 def rates_from(totals: Mapping[str, Estimate]) -> dict[str, Estimate]:
-    """IPC, miss rates (at most 1) and stalls, see `rates_of`; without those that divide by zero.
+    """IPC, miss rates (at most 1) and stalls, without those that divide by zero and those below their half-width.
 
     >>> ipc = rates_from({"instructions": Estimate.exact(90.0), "cycles": Estimate.of(45.0, 0.9)})["ipc"]
     >>> ipc.estimate, ipc.half_width
@@ -50,6 +50,7 @@ def rates_from(totals: Mapping[str, Estimate]) -> dict[str, Estimate]:
     """
     pairs = rates_of(totals).items()
     found = {name: totals[top] / totals[bottom] for name, (top, bottom) in pairs if totals[bottom].estimate}
+    found = {name: rate for name, rate in found.items() if (rate.half_width or 0.0) <= rate.estimate}
     return {
         name: replace(rate, estimate=min(rate.estimate, 1.0)) if name in SHARES else rate
         for name, rate in found.items()
