@@ -55,7 +55,7 @@ def launches(family: Family, settings: int, seed: int, threads: int) -> Iterator
 
 
 def write(folder: Path, settings: int, programs: int, threads: int, seed: int, values: bool = False) -> None:
-    """Writes the launches of every family into a folder of its own, and prints what was written."""
+    """Write the launches of each family into a folder, and print the number of traces and their size for each."""
     for family in FAMILIES.values():
         count = programs if family.name == "program" else settings
         if count == 0:

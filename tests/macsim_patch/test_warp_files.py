@@ -1,4 +1,4 @@
-"""The hook's look at files of warps: what is refused is closed."""
+"""The reader of warp files in MacSim's hook closes each file that it refuses."""
 
 import gzip
 import subprocess

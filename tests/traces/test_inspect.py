@@ -1,4 +1,4 @@
-"""kernelpoint file inspect shows what a trace holds."""
+"""`kernelpoint file inspect` shows the content of a trace."""
 
 import json
 

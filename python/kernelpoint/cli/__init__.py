@@ -39,7 +39,7 @@ FIRST = "demo"  # not in the overview's list, but in its last lines
 
 INTERRUPTED = 130  # exit code of a command that Ctrl-C ended
 NOBODY_READS = 141  # exit code of one whose output nobody reads any more, as in `kernelpoint file status | head -1`
-# Command -> what is kept of it when it is interrupted, and how to go on. Others keep nothing and begin anew.
+# By command: the message that follows an interruption. It says which results are kept and how to go on.
 KEPT = {
     "compare": "With -o, finished runs are in rows.jsonl in that folder; the same command resumes.",
     "file convert": "Traces converted so far are kept; the same command resumes.",

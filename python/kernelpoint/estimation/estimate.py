@@ -1,4 +1,4 @@
-"""A value with its half-width: the one type for totals, ratios, differences, errors and what is lost."""
+"""A value with its half-width, of a total, a ratio, a difference or an error."""
 
 from __future__ import annotations
 

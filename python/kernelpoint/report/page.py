@@ -107,7 +107,7 @@ def _verdict(run: Run, view: RunView) -> Verdict:
 
 
 def _findings(run: Run) -> Table | None:
-    """What admission found in the input of the run."""
+    """Table of the findings of admission about the input of the run; None without findings."""
     if not (findings := run.ended().findings):
         return None
     columns = (

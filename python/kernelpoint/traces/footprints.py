@@ -82,7 +82,7 @@ class Footprints:
         return self._ahead.pop(path)  # the reader keeps it
 
     def _kept(self, keys: Sequence[tuple[str, ...]]) -> list[bytes | None]:
-        """What the cache has, under the key of the content, else of the file."""
+        """The entry of the cache, by the key of the content, else by that of the file."""
         kept: list[bytes | None] = self._cache.get(self._kind, [of_trace[-1] for of_trace in keys])
         missing = [row for row, packed in enumerate(kept) if packed is None and len(keys[row]) > 1]
         for row, packed in zip(missing, self._cache.get(self._kind, [keys[row][0] for row in missing]), strict=True):

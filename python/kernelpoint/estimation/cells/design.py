@@ -153,7 +153,7 @@ class AssistedDesign:
 
     @cached_property
     def uncertain(self) -> dict[str, Prediction]:
-        """Predictions by counter, without what is known of every unit: the launch latency of cycles."""
+        """Predictions by counter. Those of cycles are without the launch latency, which is known."""
         if not self.latency or "cycles" not in self.known:
             return self.known
         cycles = self.known["cycles"]

@@ -118,8 +118,8 @@ class CellSampling(Sampling):
 
     def _values(self, combination: Combination, units: Ints) -> Floats:
         """Values that simulated units have in the total, float64 [units]."""
-        known = sum(weight * self.design.constant(name) for weight, name in combination)
-        return self._results_of(combination, units) - known + self.design.departure(combination, units)
+        constant = sum(weight * self.design.constant(name) for weight, name in combination)
+        return self._results_of(combination, units) - constant + self.design.departure(combination, units)
 
     def known(self, counter: str) -> Auxiliary:
         """Auxiliary variables for a counter."""
@@ -188,8 +188,8 @@ class CellSampling(Sampling):
             value = float((self._results_of(combination, self.results.units) + departs).sum())
             return Estimate(name, value, half, half, 0.0, math.inf, budget.confidence, simulated, half)
         fit = self._fits[name] = self._fit(combination, self._is_of_budget(name))
-        known = sum(weight * self.design.constant(counter) for weight, counter in combination) * len(self._free)
-        value = fit.estimate + known + self._simulated(combination, self._certain)
+        constant = sum(weight * self.design.constant(counter) for weight, counter in combination) * len(self._free)
+        value = fit.estimate + constant + self._simulated(combination, self._certain)
         computed, guard = math.nan, 0.0
         if states:
             computed, guard = fit.half_width(self._alpha(self.looks)), fit.guard(1.0 - budget.confidence)

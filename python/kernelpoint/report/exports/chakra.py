@@ -66,7 +66,7 @@ class Chakra(Export):
     """An execution trace of MLCommons, for ASTRA-sim."""
 
     def write(self, run: Run, path: Path, options: Options) -> str:
-        """See Export."""
+        """Write the file; returns a sentence on its content."""
         made = write_chakra(run, system_times(run, options.clock, options.end), path, options.like)
         return f"{made.nodes:,} nodes, {made.filled:,} of {made.kernels:,} kernels with times of the run"
 

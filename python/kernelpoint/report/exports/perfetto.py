@@ -33,7 +33,7 @@ class Perfetto(Export):
     """A timeline for the Perfetto viewer."""
 
     def write(self, run: Run, path: Path, options: Options) -> str:
-        """See Export."""
+        """Write the file; returns a sentence on its content."""
         return f"{write_trace(run, path):,} launches; open it in the Perfetto viewer"
 
 

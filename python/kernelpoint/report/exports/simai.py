@@ -16,7 +16,7 @@ class Simai(Export):
     """Times of modules, for SimAI."""
 
     def write(self, run: Run, path: Path, options: Options) -> str:
-        """See Export."""
+        """Write the file; returns a sentence on its content."""
         return f"{write_simai(run, path, options.clock):,} modules"
 
 

@@ -59,7 +59,7 @@ class Times(Export):
     """A table of kernel times, CSV or .parquet."""
 
     def write(self, run: Run, path: Path, options: Options) -> str:
-        """See Export."""
+        """Write the file; returns a sentence on its content."""
         return f"{write_times(run, path, options.clock):,} kernels and shapes"
 
 
