@@ -249,9 +249,10 @@ class Engine:
                 near, allowed = did_you_mean(target, self.counters), ", ".join(self.counters)
                 raise ConfigError(f"error_budget.counter: {target!r} is not reported{near}; allowed: {allowed}")
 
-    def predict(self, units: Iterable[int]) -> Floats:
-        """See Sampling."""
-        return self.sampling.predict(np.asarray(list(units) if not isinstance(units, np.ndarray) else units, np.int64))
+    def predict(self, units: Iterable[int], counters: Sequence[str] | None = None) -> Floats:
+        """Result or prediction of units in some counters, by default all: `Sampling.predict`."""
+        places = np.asarray(list(units) if not isinstance(units, np.ndarray) else units, np.int64)
+        return self.sampling.predict(places, counters)
 
     def expansions(self, units: Ints) -> Floats:
         """See Sampling."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,19 +116,24 @@ class Sampling(ABC):
     def look(self, missing: int, budget: ErrorBudget) -> Look:
         """An interim analysis; `missing` drawn units have no result."""
 
-    def predict(self, units: Ints) -> Floats:
+    def predict(self, units: Ints, counters: Sequence[str] | None = None) -> Floats:
         """float64 [units, counters]: own result where simulated, else the prediction; they add up to the estimate. nan before
         the first look, and for take-all units without a result.
+
+        Args:
+            counters: by default all. One at a time costs the memory of one column.
         """
+        names = self.counters if counters is None else counters
+        columns = [self.counters.index(name) for name in names]
         simulated = self.results.rows[units] >= 0
         if simulated.all():  # no prediction is asked for, and one may cost a pass over all units
-            return self.results.of(units)
-        values = self._predict(units)
-        values[simulated] = self.results.of(units[simulated])
+            return self.results.of(units)[:, columns]
+        values = self._predict(units, names)
+        values[simulated] = self.results.of(units[simulated])[:, columns]
         return values
 
     @abstractmethod
-    def _predict(self, units: Ints) -> Floats:
+    def _predict(self, units: Ints, counters: Sequence[str]) -> Floats:
         """float64 [units, counters]: predictions, whatever is simulated."""
 
     @abstractmethod

@@ -214,12 +214,14 @@ class Sample:
 
     # ---- what it says -----------------------------------------------------------------------------------------------
 
-    def estimates(self) -> np.ndarray:
-        """float64 [N, counters]: of each launch the value that its trace determines, else its result, else its
-        prediction."""
-        rows = self._values(np.arange(len(self.has_result)))
+    def estimates(self, counters: Sequence[str] | None = None) -> np.ndarray:
+        """float64 [N, counters]: of each launch the value that its trace determines, else its result, else its prediction; by
+        default of all counters."""
+        names = self.engine.counters if counters is None else tuple(counters)
+        rows = self._values(np.arange(len(self.has_result)), names)
         for name, values in self._exact().items():
-            rows[:, self.engine.counters.index(name)] = values
+            if name in names:
+                rows[:, names.index(name)] = values
         return rows
 
     def statement(self) -> Look | None:
@@ -238,12 +240,12 @@ class Sample:
         )
         return stated(self.look, basis)
 
-    def _values(self, units: np.ndarray) -> np.ndarray:
+    def _values(self, units: np.ndarray, counters: Sequence[str]) -> np.ndarray:
         """float64 [units, counters]: result or prediction, of a unit without a result the middle of its possible
         range."""
-        rows = self.engine.predict(units)
+        rows = self.engine.predict(units, counters)
         for unit, values in self.engine.nonresponse().items():
-            rows[units == unit] = [values[name].estimate for name in self.engine.counters]
+            rows[units == unit] = [values[name].estimate for name in counters]
         return rows
 
     def _exact(self) -> dict[str, np.ndarray]:
@@ -255,7 +257,7 @@ class Sample:
         if streams is None or "cycles" not in self.engine.counters:
             return None
         _, first = np.unique(streams, return_index=True)
-        return float(self._values(first)[:, self.engine.counters.index("cycles")].sum())
+        return float(self._values(first, ["cycles"]).sum())
 
     @property
     def strata(self) -> np.ndarray:

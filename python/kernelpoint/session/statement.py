@@ -335,13 +335,12 @@ def _parts(
     tree: Tree, look: Look, sample: Sample, known: Mapping[str, dict[int, Estimate]]
 ) -> list[tuple[int, int, dict[str, EstimateRecord]]]:
     """Launches, simulated launches, and the estimates of the counters of `known`, of each part of a run."""
-    values, results = sample.estimates(), sample.has_result
-    columns = {name: column for column, name in enumerate(sample.engine.counters)}
-    found = {
-        name: _of_counter(tree, look.estimates[name], values[:, columns[name]], sample, own)
-        for name, own in known.items()
-        if name in columns and name in look.estimates and np.isfinite(values[:, columns[name]]).all()
-    }
+    results, found = sample.has_result, {}
+    for name, own in known.items():
+        if name in sample.engine.counters and name in look.estimates:
+            values = sample.estimates([name])[:, 0]
+            if np.isfinite(values).all():
+                found[name] = _of_counter(tree, look.estimates[name], values, sample, own)
     launches, simulated = (tree.sums(count)[: tree.count].astype(int) for count in (np.ones(len(results)), results))
     return [
         (int(launches[k]), int(simulated[k]), {name: parts[k] for name, parts in found.items()})
@@ -370,7 +369,7 @@ def launches_records(frame: SamplingFrame, sample: Sample) -> Iterator[LaunchesR
     """Estimates of every launch, in blocks of one process each; none where every launch was simulated."""
     if "cycles" not in sample.engine.counters or sample.has_result.all():
         return
-    cycles, strata = sample.estimates()[:, sample.engine.counters.index("cycles")], sample.strata
+    cycles, strata = sample.estimates(["cycles"])[:, 0], sample.strata
     known, offsets = _kernels_of(frame.plan), frame.population.offsets.tolist()
     kernels = np.full(len(cycles), -1) if known is None else known[1]
     for process, (begin, end) in enumerate(pairwise(offsets)):

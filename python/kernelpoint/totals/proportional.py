@@ -53,7 +53,7 @@ def with_proportional(look: Look, engine: Engine, plan: Plan, stay: Iterable[str
             estimates[name] = old.moved(old.estimate, math.inf)
             continue
         of_cycles, z = event == "cycles", two_sided(1.0 - old.confidence, math.inf)
-        x = engine.predict(range(len(groups)))[:, engine.counters.index(event)] if of_cycles else predictions[event]
+        x = engine.predict(np.arange(len(groups)), [event])[:, 0] if of_cycles else predictions[event]
         values, others = results[drawn, column], float(results[~drawn, column].sum())
         total, half = proportional_total(values, x[at], groups[at], x[free], groups[free], old.confidence)
         total += others

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -209,12 +209,11 @@ class CellSampling(Sampling):
         ratios = {name: stated[name] for name in self.ratios if name in stated}
         within = all(name in stated and stated[name].meets(error) for name, error in budget.targets.items())
         met = states and not new and within
-        predicted = self.predict(self._free)
-        clusters = self._groups(predicted) if estimates else []
+        clusters = self._groups() if estimates else []
         assumptions = self._assumptions() if states else []
         warnings = [f"{missing} sampled units have no result: no bound is stated"] if missing else []
         whole = not states or self._parts.whole
-        open_unit = None if whole else self._open_unit(predicted, estimates[self.target].estimate)
+        open_unit = None if whole else self._open_unit(estimates[self.target].estimate)
         index = self.looks if states else 0
         self._last = Look(index, estimates, clusters, ratios, met, [], assumptions, warnings, open_unit)
         return self._last
@@ -261,13 +260,16 @@ class CellSampling(Sampling):
         part = relative(half, R, eps)
         return replace(found, estimate=R, half_width=half, relative_half_width=part, simulated=simulated)
 
-    def _groups(self, values: Floats) -> list[LookPart]:
+    def _groups(self) -> list[LookPart]:
         """Units, draws and estimates of each group from `predict`; corrected as a whole, so without bounds of their own."""
         groups, count = self.design.free_groups, self.design.label_count
         has, level, nan = self._has, self.budget.confidence, math.nan
         units, drawn = np.bincount(groups, minlength=count), np.bincount(groups[has], minlength=count)
-        sums = [np.bincount(groups, column, count) for column in values.T]
-        simulated = [np.bincount(groups[has], column[has], count) for column in values.T]
+        sums, simulated = [], []
+        for name in self.counters:
+            column = self.predict(self._free, [name])[:, 0]
+            sums.append(np.bincount(groups, column, count))
+            simulated.append(np.bincount(groups[has], column[has], count))
         return [
             LookPart(
                 g,
@@ -286,9 +288,9 @@ class CellSampling(Sampling):
         fit = self._fits.get(self.target)
         return [] if fit is None else self._parts.assumptions(fit, 1.0 - self.budget.confidence, self.target)
 
-    def _open_unit(self, predicted: Floats, total: float) -> OpenUnit | None:
+    def _open_unit(self, total: float) -> OpenUnit | None:
         """The unit without a result of which most is expected, by `predict` of all free units; see breaking."""
-        expected = np.where(self.results.rows[self._free] < 0, predicted[:, self.counters.index(self.target)], 0.0)
+        expected = np.where(self.results.rows[self._free] < 0, self.predict(self._free, [self.target])[:, 0], 0.0)
         place = int(np.argmax(expected))
         unit, eps = int(self._free[place]), self.budget.relative_error
         return breaking(unit, float(expected[place]), total, eps, self._parts.probability(place))
@@ -382,19 +384,22 @@ class CellSampling(Sampling):
         self._parts.set(cells or ())
         self._parts.apart = bool(apart)
 
-    def _predict(self, units: Ints) -> Floats:
+    def _predict(self, units: Ints, counters: Sequence[str]) -> Floats:
         """Corrected: x + level of the group + slope x, and what these leave of the estimate in proportion to the size. So
         over all units, predictions add up to the estimated total.
         """
-        values = np.full((len(units), len(self.counters)), np.nan)
+        values = np.full((len(units), len(counters)), np.nan)
         inside = slice(None) if units is self._free else np.flatnonzero(np.asarray(self.design.groups)[units] >= 0)
         place = slice(None) if units is self._free else np.searchsorted(self._free, units[inside])
         has = np.flatnonzero(self.design.of_free(self.results.rows) >= 0)
         results = self.results.of(self._free[has])
-        for name, fit in self._fits.items():
-            column, told, known = self.counters.index(name), self._prediction(name), self.design.constant(name)
-            corrected = fit.corrected(*told, self.design.free_groups, has, results[:, column] - known)
-            values[inside, column] = corrected[place] + known
+        for column, name in enumerate(counters):
+            if name in self._fits:
+                of_draws, known = results[:, self.counters.index(name)], self.design.constant(name)
+                corrected = self._fits[name].corrected(
+                    *self._prediction(name), self.design.free_groups, has, of_draws - known
+                )
+                values[inside, column] = corrected[place] + known
         return values
 
     def unit_spreads(self, counter: str) -> Spreads | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -169,7 +170,7 @@ class TwoPhaseSampling(CellSampling):
         units = units[np.asarray(design.strata)[units] >= 0]
         h = np.asarray(design.strata)[units]
         m = np.bincount(h, minlength=len(N))
-        size = np.abs(self.predict(units)[:, self.counters.index(name)])
+        size = np.abs(self.predict(units, [name])[:, 0])
         total = N * np.bincount(h, weights=size, minlength=len(N)) / np.maximum(m, 1)
         if design.covariate_totals is not None and not design.slow_excess:
             total = borrowed_totals(total, design.covariate_totals, first.clusters)
@@ -179,17 +180,17 @@ class TwoPhaseSampling(CellSampling):
             outlier_effects(sample, total, np.full(len(N), design.allowance), 1.0 - self.budget.confidence, one, 1)[0]
         )
 
-    def _predict(self, units: Ints) -> Floats:
-        """See CellSampling; a unit of a part that is drawn whole has the result of its donor."""
-        values = super()._predict(units)
+    def _predict(self, units: Ints, counters: Sequence[str]) -> Floats:
+        """As of CellSampling; a unit of a part that is drawn whole has the result of its donor."""
+        values = super()._predict(units, counters)
         lacking = np.flatnonzero(np.isnan(values).any(axis=1))
         donor = self._donor[units[lacking]]
         known = self.results.rows[donor] >= 0
-        values[lacking[known]] = self.results.of(donor[known])
+        values[lacking[known]] = self.results.of(donor[known])[:, [self.counters.index(name) for name in counters]]
         return values
 
-    def _groups(self, values: Floats) -> list[LookPart]:
-        found = super()._groups(values)
+    def _groups(self) -> list[LookPart]:
+        found = super()._groups()
         known = self.results.rows[self._free] >= 0
         counts = np.bincount(self.design.free_groups[known], minlength=len(found))
         return [replace(group, simulated=int(n)) for group, n in zip(found, counts, strict=True)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -237,15 +237,18 @@ class StrataSampling(Sampling):
             raise JournalError("the sizes of a pass in the journal do not fit this design")
         self.sizes, self._kinds = sizes, cast("tuple[Kind, ...]", kinds)
 
-    def _predict(self, units: Ints) -> Floats:
+    def _predict(self, units: Ints, counters: Sequence[str]) -> Floats:
         """The prediction of each unit's stratum."""
-        values = np.full((len(units), len(self.counters)), np.nan)
+        values = np.full((len(units), len(counters)), np.nan)
         h = np.asarray(self.design.strata)[units]
         known = h >= 0
-        for index, fit in enumerate([] if self._last is None else self._last.fits):
-            values[known, index] = fit.intercept[h[known]]
+        if (last := self._last) is None:
+            return values
+        for column, name in enumerate(counters):
+            fit = last.fits[self.counters.index(name)]
+            values[known, column] = fit.intercept[h[known]]
             if self.design.x is not None:
-                values[known, index] += fit.slope[h[known]] * self.design.x[units[known]]
+                values[known, column] += fit.slope[h[known]] * self.design.x[units[known]]
         return values
 
     def unit_spreads(self, counter: str) -> Spreads | None:
