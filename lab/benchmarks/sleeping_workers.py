@@ -22,7 +22,7 @@ from kernelpoint.coordinator import simulations
 from kernelpoint.coordinator.engine import open_engine
 from kernelpoint.coordinator.task import Work
 from kernelpoint.randomness import generator
-from kernelpoint.session.worker_protocol import Planned, Step
+from kernelpoint.session.orders import Order, Planned
 
 HOST = {"simulator": "sleeps", "version": "1", "config_hash": "none"}
 SLEEPER = """
@@ -66,7 +66,7 @@ def main() -> None:
         engine = open_engine(options.workers, None, 0, print)
         made = simulations.Simulations(engine, work, {}, print)
         begun, processor = time.monotonic(), time.process_time()
-        steps = [Step(0, launch, 1) for launch in range(options.launches)]
+        steps = [Order(0, launch, 1) for launch in range(options.launches)]
         made.expect([Planned((step,), float(cost)) for step, cost in zip(steps, seconds, strict=True)])
         for step in steps:
             made.outcome(step)

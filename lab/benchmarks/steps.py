@@ -32,7 +32,7 @@ import numpy as np
 from kernelpoint import api
 from kernelpoint.config import parse_config
 from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, stratify
-from kernelpoint.journal import JournalWriter
+from kernelpoint.journal import DecisionRecord, JournalWriter
 from kernelpoint.planning.frame import SamplingFrame, hash_design
 from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.planning import Planning
@@ -40,7 +40,7 @@ from kernelpoint.policies.labels import context
 from kernelpoint.policies.methods.kernelpoint import MADE_FOR_PROFILES
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.randomness import generator
-from kernelpoint.session.sampled_launches import Ledger
+from kernelpoint.session.orders import OK, Orders
 from kernelpoint.session.session import Session
 from kernelpoint.session.setup import Setup, budget_of
 from kernelpoint.traces import launch_paths, read_trace_list
@@ -185,10 +185,10 @@ def walk(options: argparse.Namespace, folder: Path) -> None:
         settings: dict[str, Any] = {"spreads": (1.5, 0.05), "x": x, "design_error": MADE_FOR_PROFILES}
         design = steps("strata, sizes", lambda: stratify(labels, budget, **settings).design(u))
         engine = steps("engine", lambda: Engine(design, budget))
-    ledger, look = Ledger(population.offsets), None
+    orders, look = Orders(population.offsets), None
     while look is None or (not look.met and steps("  growth", engine.grow)):
         wanted = steps(f"pass {engine.looks}: wanted", engine.wanted)
-        steps(f"  walk {len(wanted)} launches", lambda wanted=wanted: walked(ledger, wanted))
+        steps(f"  walk {len(wanted)} launches", lambda wanted=wanted: walked(orders, wanted))
         y = x[wanted] * random.lognormal(0.0, 0.05, len(wanted))
         steps("  results", lambda w=wanted, v=y: engine.record_many(w, ("cycles",), v[:, None]))
         look = steps("  look", engine.look)
@@ -198,14 +198,14 @@ def walk(options: argparse.Namespace, folder: Path) -> None:
     print(f"met +-{width:.2f} %; resident at most {most_held() / 2**30:.2f} GiB")
 
 
-def walked(ledger: Ledger, wanted: np.ndarray) -> None:
-    """One pass through the ledger, launch by launch, as a session does."""
-    ledger.begin_pass(wanted)
-    index = -1
-    while (found := ledger.next_after(0, index)) is not None:
-        ledger.start(found)
-        ledger.complete(found)
-        index = found
+def walked(orders: Orders, wanted: np.ndarray) -> None:
+    """One pass over ordered launches, one after the other, as a session walks them."""
+    orders.begin(wanted)
+    launch = -1
+    while (following := orders.next(0, launch))[0] == OK:
+        launch = following[1]
+        orders.start(DecisionRecord(0, launch, 0, "simulate"))
+        orders.end(launch)
 
 
 def decisions(options: argparse.Namespace, folder: Path) -> None:

@@ -22,8 +22,7 @@ from kernelpoint.errors import HostError, shown
 from kernelpoint.journal import SummaryRecord
 from kernelpoint.progress import Log
 from kernelpoint.session.boundary import open_run, own_command
-from kernelpoint.session.orders import BEFORE_FIRST, EXECUTE, OK, SIMULATE
-from kernelpoint.session.replays import REPLAYED
+from kernelpoint.session.orders import BEFORE_FIRST, EXECUTE, OK, REPLAYED, SIMULATE
 from kernelpoint.session.session import Session
 from kernelpoint.workload import Descriptions
 from kernelpoint.workload.host_info import HostInfo

@@ -14,8 +14,8 @@ from kernelpoint.coordinator.coordinator import coordinate
 from kernelpoint.coordinator.simulations import Simulations
 from kernelpoint.coordinator.task import Batch, Report, Work
 from kernelpoint.session.boundary import open_run
+from kernelpoint.session.orders import Chain, Order, Outcome
 from kernelpoint.session.session import Session
-from kernelpoint.session.worker_protocol import Chain, Step, StepResult
 from kernelpoint.workload.host_info import HostInfo
 
 WORK = Work("run", ("simulator",), "/", "/", {}, "version")
@@ -27,7 +27,7 @@ class Gpu:
 
     folder: Path
     launches: int = 200
-    simulated: list[Step] = field(default_factory=list)
+    simulated: list[Order] = field(default_factory=list)
 
     def open(self, yaml: str) -> Session:
         config = self.folder / "kernelpoint.yaml"
@@ -42,10 +42,10 @@ class Gpu:
         )
         return open_run(load_config(config), host, lambda line: None)
 
-    def simulate(self, step: Step) -> StepResult:
+    def simulate(self, step: Order) -> Outcome:
         self.simulated.append(step)
         cycles = 5000 + 37 * step.launch % 400 - (100 if step.state == 0 else 0)
-        return StepResult((("cycles", float(cycles)), ("instructions", 640.0), ("reads", step.launch / 3)))
+        return Outcome({"cycles": float(cycles), "instructions": 640.0, "reads": step.launch / 3})
 
     def alone(self, yaml: str) -> bytes:
         """The journal of a run in one process."""
@@ -56,10 +56,7 @@ class Gpu:
                 continue
             after = found[1]
             answer = session.on_launch(0, after)
-            (_, cycles), (_, instructions), (name, reads) = self.simulate(
-                Step(0, after, answer.state, answer.interval)
-            ).counters
-            session.on_complete(0, after, False, int(cycles), int(instructions), (name,), (reads,))
+            session.take(0, after, self.simulate(Order(0, after, answer.state, answer.interval)))
         return self.end(session)
 
     def spread(self, yaml: str, engine: FakeEngine, known=None) -> bytes:
@@ -103,7 +100,7 @@ class FakeEngine:
 
     def next_report(self, seconds: float | None = None) -> tuple[int, Report] | None:
         handle = self._random.choice(sorted(self._waiting))
-        outcomes: dict[Chain, tuple[StepResult, ...]] = {}
+        outcomes: dict[Chain, tuple[Outcome, ...]] = {}
         for chain in self._waiting.pop(handle).chains:
             if self._random.randrange(1000) < self.killed:
                 return handle, Report(outcomes, "was ended by SIGKILL", was_killed=True, node="here")

@@ -15,7 +15,8 @@ from kernelpoint.coordinator.handshake import check
 from kernelpoint.coordinator.simulations import MOST, Simulations, batches
 from kernelpoint.coordinator.task import OutcomeFile, Report, prepare_folder, read_all
 from kernelpoint.errors import ConfigError, SessionError
-from kernelpoint.session.worker_protocol import Hello, Planned, Step, StepResult
+from kernelpoint.session.orders import Order, Outcome, Planned
+from kernelpoint.session.worker_protocol import Hello
 
 RANDOM = "policy: random\nerror_budget: {relative_error: 0.002}"
 FURTHER = (
@@ -46,7 +47,7 @@ def test_every_launch_is_simulated_once_where_nobody_dies(gpu):
 
 def test_the_first_draws_do_not_wait_for_validations(gpu):
     session = gpu.open(RANDOM)
-    handed_out = {step for plan in session.pending_chains() for step in plan.chain}
+    handed_out = {step for plan in session.planned() for step in plan.chain}
     gpu.end(session)
     journal = gpu.spread(RANDOM, FakeEngine(gpu)).decode().splitlines()
     first = [json.loads(line) for line in journal if '"result"' in line and '"pass_index":0' in line]
@@ -129,7 +130,7 @@ def test_outcomes_of_a_coordinator_that_died_are_not_simulated_again(gpu):
 
 @given(st.lists(st.floats(0.0, 1e6), max_size=300), st.integers(1, 50))
 def test_batches_hold_every_chain_once_and_the_most_expensive_first(costs, workers):
-    planned = [Planned((Step(0, i, 1),), cost) for i, cost in enumerate(costs)]
+    planned = [Planned((Order(0, i, 1),), cost) for i, cost in enumerate(costs)]
     made = batches(planned, workers)
     order = [chain[0].launch for batch in made for chain in batch.chains]
     assert sorted(order) == list(range(len(costs)))
@@ -139,7 +140,7 @@ def test_batches_hold_every_chain_once_and_the_most_expensive_first(costs, worke
 
 @given(st.lists(st.floats(0.1, 1e6), min_size=1, max_size=300), st.integers(1, 50))
 def test_no_worker_waits_longer_for_the_last_one_than_a_batch_may_cost(costs, workers):
-    made = batches([Planned((Step(0, i, 1),), cost) for i, cost in enumerate(costs)], workers)
+    made = batches([Planned((Order(0, i, 1),), cost) for i, cost in enumerate(costs)], workers)
     loads = [0.0] * workers
     for batch in made:  # the free worker takes the next batch
         loads[loads.index(min(loads))] += sum(costs[chain[0].launch] for chain in batch.chains)
@@ -147,14 +148,14 @@ def test_no_worker_waits_longer_for_the_last_one_than_a_batch_may_cost(costs, wo
     assert max(loads) <= total / workers + max(longest, total / (4 * workers)) * 1.0001
 
 
-CHAIN = (Step(0, 3, 1), Step(0, 4, 0))
-OUTCOMES = (StepResult((("cycles", 0.1),)), StepResult((("cycles", 7.0),), True, ((1, 2, 3, 4, 5),)))
+CHAIN = (Order(0, 3, 1), Order(0, 4, 0))
+OUTCOMES = (Outcome({"cycles": 0.1}), Outcome({"cycles": 7.0}, stopped=True, points=((1, 2, 3, 4, 5),)))
 
 
 @given(st.data())
 def test_outcomes_on_disk_survive_a_kill_at_any_byte(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("outcomes")
-    other = (Step(0, 9, 1),)
+    other = (Order(0, 9, 1),)
     file = OutcomeFile(folder, "batch")
     file.add(CHAIN, OUTCOMES)
     whole = (folder / "batch.jsonl").stat().st_size
@@ -174,7 +175,7 @@ def test_outcomes_on_disk_survive_a_kill_at_any_byte(tmp_path_factory, data):
 
 def test_a_flipped_bit_of_the_outcomes_gives_the_outcomes_or_none(tmp_path):
     file = OutcomeFile(tmp_path, "batch")
-    whole = {CHAIN: OUTCOMES, (Step(0, 9, 1),): OUTCOMES[:1]}
+    whole = {CHAIN: OUTCOMES, (Order(0, 9, 1),): OUTCOMES[:1]}
     for chain, outcomes in whole.items():
         file.add(chain, outcomes)
     file.close()
@@ -192,7 +193,7 @@ def test_a_flipped_bit_of_the_outcomes_gives_the_outcomes_or_none(tmp_path):
 
 def test_failed_launches_are_not_kept_on_disk(tmp_path):
     file = OutcomeFile(tmp_path, "batch")
-    file.add(CHAIN, (OUTCOMES[0], StepResult(reason="no trace")))
+    file.add(CHAIN, (OUTCOMES[0], Outcome(reason="no trace")))
     file.close()
     assert read_all(tmp_path) == {}
 
@@ -239,7 +240,7 @@ def test_a_batch_that_takes_three_times_its_forecast_is_told_once_although_every
     monkeypatch.setattr("kernelpoint.coordinator.simulations.LEAST_OVERDUE", 0.05)
     engine = Slow(gpu, workers=1)
     simulations = Simulations(engine, WORK, {}, engine.said.append)
-    steps = [Step(0, launch, 1) for launch in (3, 7)]
+    steps = [Order(0, launch, 1) for launch in (3, 7)]
     simulations.seconds, simulations._done_cost = 0.001, 1.0
     simulations.expect([Planned((step,), 1.0) for step in steps])
     for step in steps:

@@ -18,7 +18,7 @@ from kernelpoint.coordinator.simulator import Simulator, SimulatorEnded
 from kernelpoint.coordinator.task import Batch, OutcomeFile, Work, end_simulators, folder_of, simulate
 from kernelpoint.errors import ConfigError, HostError, SessionError
 from kernelpoint.journal import ResumeRecord, load_run, read_records
-from kernelpoint.session.worker_protocol import Step
+from kernelpoint.session.orders import Order
 
 pytest.importorskip("distributed", reason="kernelpoint[cluster] is not installed")
 if not program().exists():
@@ -155,7 +155,7 @@ def test_a_stopped_simulator_is_told_and_goes_on(bench, monkeypatch):
     try:
         os.kill(simulator.pid, signal.SIGSTOP)
         threading.Timer(2.0, os.kill, (simulator.pid, signal.SIGCONT)).start()
-        (outcome,) = simulator.simulate((Step(0, 0, 1),))
+        (outcome,) = simulator.simulate((Order(0, 0, 1),))
     finally:
         simulator.end()
     assert dict(outcome.counters)["cycles"] > 0
@@ -256,7 +256,7 @@ def work_of(bench, hello):
     return make
 
 
-BATCH = Batch(((Step(0, 5, 1),), (Step(0, 7, 1),)))
+BATCH = Batch(((Order(0, 5, 1),), (Order(0, 7, 1),)))
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_a_machine_that_is_not_fit_for_the_run_says_why(work_of, changes, refusa
 
 def test_a_disk_that_takes_no_more_is_named(bench, work_of):
     work, limits = work_of(), resource.getrlimit(resource.RLIMIT_FSIZE)
-    simulate(work, Batch(((Step(0, 9, 1),),)))  # its simulator was started without the limit
+    simulate(work, Batch(((Order(0, 9, 1),),)))  # its simulator was started without the limit
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
     try:
         report = simulate(work, BATCH)

@@ -9,7 +9,7 @@ from kernelpoint.cli import status as cli_status
 from kernelpoint.cli.status import is_locked, status, status_of
 from kernelpoint.coordinator.task import prepare_folder
 from kernelpoint.journal import load_run
-from kernelpoint.session.worker_protocol import Step
+from kernelpoint.session.orders import Order
 
 YAML = "policy: random\nerror_budget: {relative_error: 0.002}\nreplay: {validation: 0}"
 
@@ -21,8 +21,7 @@ def begin(gpu, results):
     for _ in range(results):
         _, after = session.next(0, after)
         session.on_launch(0, after)
-        (_, cycles), (_, instructions), (name, reads) = gpu.simulate(Step(0, after, 1)).counters
-        session.on_complete(0, after, False, int(cycles), int(instructions), (name,), (reads,))
+        session.take(0, after, gpu.simulate(Order(0, after, 1)))
     return session
 
 

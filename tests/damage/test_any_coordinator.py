@@ -19,7 +19,7 @@ from kernelpoint.coordinator.task import Report
 from kernelpoint.errors import KernelPointError
 from kernelpoint.journal import ResultRecord, read_records
 from kernelpoint.journal.text import plain
-from kernelpoint.session.worker_protocol import StepResult
+from kernelpoint.session.orders import Outcome
 
 SAME = ("launches", "simulated", "estimate", "half_width", "counters", "bound_scope", "replay_errors")
 
@@ -45,7 +45,7 @@ class AnyWorkers(FakeEngine):
         if fate == "whole":
             return handle, Report(done)
         if fate == "lie":
-            lie = StepResult((("cycles", math.nan), ("instructions", 1.0), ("reads", 1.0)))
+            lie = Outcome({"cycles": math.nan, "instructions": 1.0, "reads": 1.0})
             return handle, Report({chain: (lie,) * len(chain) for chain in chains})
         half = dict(list(done.items())[: len(chains) // 2])
         return handle, Report(half, "was ended by SIGKILL", was_killed=True, node="here")

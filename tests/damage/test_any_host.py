@@ -22,7 +22,7 @@ from workloads import one_trace
 
 from kernelpoint.errors import HostError
 from kernelpoint.journal import AbortRecord, LeftOutRecord, ResultRecord, ValidationRecord, read_records
-from kernelpoint.session.replays import KEPT
+from kernelpoint.session.orders import KEPT
 
 OK, DONE, PENDING = 0, 1, 2
 SIMULATE = 0

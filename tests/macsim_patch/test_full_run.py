@@ -5,7 +5,7 @@ import pytest
 from kernelpoint.config import parse_config
 from kernelpoint.journal import load_run
 from kernelpoint.session.boundary import open_run
-from kernelpoint.session.replays import KEPT, REPLAYED
+from kernelpoint.session.orders import KEPT, REPLAYED
 from kernelpoint.session.validation import check_without_validation
 from kernelpoint.workload.host_info import HostInfo
 

@@ -11,7 +11,7 @@ from workloads import one_trace
 
 from kernelpoint.journal.text import plain
 from kernelpoint.session import boundary
-from kernelpoint.session.replays import REPLAYED
+from kernelpoint.session.orders import REPLAYED
 from kernelpoint.session.session import Session
 
 

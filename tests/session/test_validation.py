@@ -12,8 +12,7 @@ from kernelpoint.errors import HostError
 from kernelpoint.estimation.nonsampling.replay_error import EXPECTED_SPREAD
 from kernelpoint.journal import FurtherValidationsRecord, ResultRecord, ValidationRecord, load_run
 from kernelpoint.planning.validation_launches import depth, successive
-from kernelpoint.session.orders import DONE
-from kernelpoint.session.replays import KEPT, REPLAYED
+from kernelpoint.session.orders import DONE, KEPT, REPLAYED
 from kernelpoint.session.verdict import verdict
 
 LAUNCHES = 200

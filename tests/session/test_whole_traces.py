@@ -9,10 +9,10 @@ from simulated_host import SimulatedHost
 from trace_writer import cta, small_trace
 
 from kernelpoint.config import load_config
-from kernelpoint.session.orders import SIMULATE, SKIP
+from kernelpoint.session.orders import SIMULATE, SKIP, Order
 from kernelpoint.session.trace_checks import TraceIntegrity
 from kernelpoint.session.worker import WorkerSession
-from kernelpoint.session.worker_protocol import Step, encode_chain
+from kernelpoint.session.worker_protocol import encode_chain
 from kernelpoint.workload.host_info import HostInfo
 
 LAUNCHES = 60
@@ -131,7 +131,7 @@ def test_a_worker_does_not_simulate_it_and_tells_the_coordinator(simulator, monk
     worker = WorkerSession(config, info, print, f"{chains},{out}")
     with os.fdopen(into, "w") as to_worker, os.fdopen(answers) as from_worker:
         json.loads(from_worker.readline())  # who it is
-        to_worker.write(f"{encode_chain((Step(0, 3, 1),))}\n\n")
+        to_worker.write(f"{encode_chain((Order(0, 3, 1),))}\n\n")
         to_worker.flush()
         assert worker.next(0, -1) == (0, 3)
         assert worker.on_launch(0, 3, str(simulator.path(3))).action == SKIP

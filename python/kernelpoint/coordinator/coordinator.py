@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -10,10 +9,18 @@ from typing import TYPE_CHECKING
 from kernelpoint import _native
 from kernelpoint.errors import HostError, TraceError
 from kernelpoint.fast_model import Configuration
-from kernelpoint.session.orders import BEFORE_FIRST, DONE, PENDING, SIMULATE
-from kernelpoint.session.replays import REPLAYED
+from kernelpoint.session.orders import (
+    BEFORE_FIRST,
+    DONE,
+    PENDING,
+    REPLAYED,
+    SIMULATE,
+    Order,
+    Outcome,
+    Planned,
+    counters_of,
+)
 from kernelpoint.session.session import Session
-from kernelpoint.session.worker_protocol import Planned, Step, StepResult
 from kernelpoint.workload.host_info import HostInfo
 
 if TYPE_CHECKING:
@@ -33,10 +40,10 @@ def coordinate(session: Session, simulations: Simulations | InProcess) -> None:
     after = BEFORE_FIRST
     while (launch := _next(session, after)) is not None:
         if launch <= after or not simulations.knows(launch):
-            simulations.expect(session.pending_chains())
+            simulations.expect(session.planned())
         answer = session.on_launch(0, launch, simulations.path(launch))
         if answer.action == SIMULATE:
-            hand_over(session, launch, simulations.outcome(Step(0, launch, answer.state, answer.interval)))
+            hand_over(session, launch, simulations.outcome(Order(0, launch, answer.state, answer.interval)))
         after = launch
 
 
@@ -49,22 +56,12 @@ def _next(session: Session, after: int) -> int | None:
     raise HostError("the session waits for a launch in flight, but there is none")
 
 
-def hand_over(session: Session, launch: int, outcome: StepResult) -> None:
+def hand_over(session: Session, launch: int, outcome: Outcome) -> None:
     """Tell the session the outcome of the launch that it decided to simulate."""
-    if outcome.reason is not None:
-        session.on_abort(0, launch, outcome.reason)
-        return
     for point in outcome.points:
         session.on_progress(0, launch, *point)
-    (_, cycles), (_, instructions), *others = outcome.counters
-    if not (math.isfinite(cycles) and math.isfinite(instructions)):
-        raise HostError(
-            f"launch {launch}: a worker says {cycles} cycles, {instructions} instructions; allowed: finite numbers"
-        )
     session.saved.took(outcome.processor_seconds)
-    names = tuple(name for name, _ in others)
-    values = tuple(value for _, value in others)
-    session.on_complete(0, launch, outcome.stopped, int(cycles), int(instructions), names, values)
+    session.take(0, launch, outcome)
 
 
 class InProcess:
@@ -118,7 +115,7 @@ class InProcess:
         """Trace of a launch."""
         return self._walk.path(launch)
 
-    def outcome(self, step: Step) -> StepResult:
+    def outcome(self, step: Order) -> Outcome:
         """Simulate a launch now."""
         touches = None
         if step.state == REPLAYED:
@@ -131,6 +128,6 @@ class InProcess:
         try:
             cycles, instructions, values, stopped = self._walk.simulate(step.launch, touches, step.interval, stops)
         except TraceError as error:
-            return StepResult(reason=str(error))
-        counters = zip(self.host.counters or (), map(float, (cycles, instructions, *values)), strict=True)
-        return StepResult(tuple(counters), stopped, processor_seconds=time.process_time() - begun)
+            return Outcome(reason=str(error))
+        counters = counters_of(step.launch, cycles, instructions, _native.fast_model.COUNTERS, values)
+        return Outcome(counters, stopped=stopped, processor_seconds=time.process_time() - begun)

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kernelpoint.coordinator.task import Batch, ChainOutcomes, Report, Work
 from kernelpoint.errors import HostError, SessionError
 from kernelpoint.progress import Log, WorkProgress, duration
-from kernelpoint.session.orders import ENDED_SIMULATOR
-from kernelpoint.session.replays import KEPT
-from kernelpoint.session.worker_protocol import Chain, Planned, Step, StepResult
+from kernelpoint.session.orders import ENDED_SIMULATOR, KEPT, Chain, Order, Outcome, Planned
 
 if TYPE_CHECKING:
     from kernelpoint.coordinator.engine import Engine
@@ -44,8 +42,8 @@ class Simulations:
     def __init__(self, engine: Engine, work: Work, known: ChainOutcomes, say: Log) -> None:
         self._engine, self._work, self._say = engine, work, say
         self._known = dict(known)
-        self._outcomes: dict[Chain, tuple[StepResult, ...]] = {}
-        self._chain_of: dict[Step, Chain] = {}
+        self._outcomes: dict[Chain, tuple[Outcome, ...]] = {}
+        self._chain_of: dict[Order, Chain] = {}
         self._launches: set[tuple[int, int]] = set()
         self._batches: dict[Any, Batch] = {}  # begun and not back, in this order
         self._running: dict[Any, float] = {}  # since when, of those that have a worker
@@ -87,7 +85,7 @@ class Simulations:
         """Nothing: all launches of such a run are known before it begins."""
         return None
 
-    def outcome(self, step: Step) -> StepResult:
+    def outcome(self, step: Order) -> Outcome:
         """Result of a launch; waits for it.
 
         Raises:
@@ -205,7 +203,7 @@ class Simulations:
         attempts[report.was_killed] += 1
         if attempts[False] >= ATTEMPTS or attempts[True] >= ATTEMPTS_KILLED:
             self._say("\n  ".join([f"{what}, {sum(attempts)} times; its output ended:", *report.tail]))
-            self._outcomes[chain] = tuple(StepResult(reason=_why(attempts, report)) for _ in chain)
+            self._outcomes[chain] = tuple(Outcome(reason=_why(attempts, report)) for _ in chain)
             del self._attempts[chain], self._costs[chain]
         else:
             self._say(f"{what}; it is simulated again")
@@ -226,8 +224,8 @@ def batches(planned: Sequence[Planned], workers: int) -> list[Batch]:
     Polychronopoulos and Kuck 1987): the last ones are single cheap launches, so no worker keeps the others waiting longer
     than the longest launch does. As simulators stay warm between batches, small ones cost a message each and no start.
 
-    >>> from kernelpoint.session.worker_protocol import Step
-    >>> work = [Planned((Step(0, i, 1),), cost) for i, cost in enumerate([1.0, 9.0, 1.0, 1.0])]
+    >>> from kernelpoint.session.orders import Order
+    >>> work = [Planned((Order(0, i, 1),), cost) for i, cost in enumerate([1.0, 9.0, 1.0, 1.0])]
     >>> [[chain[0].launch for chain in batch.chains] for batch in batches(work, 1)]
     [[1], [0], [2], [3]]
     """

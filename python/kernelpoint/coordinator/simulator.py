@@ -16,12 +16,11 @@ from collections.abc import Mapping, Sequence
 
 from kernelpoint.files import above_streams
 from kernelpoint.progress import Log, silent
+from kernelpoint.session.orders import Chain, Outcome
 from kernelpoint.session.worker_protocol import (
     SECONDS_BETWEEN_BEATS,
     WORKER_PIPES_ENV,
-    Chain,
     Hello,
-    StepResult,
     decode_outcomes,
     encode_chain,
 )
@@ -124,7 +123,7 @@ class Simulator:
         """Number of the simulator's own process, which a wrapper script may have started."""
         return self.hello.pid
 
-    def simulate(self, chain: Chain) -> tuple[StepResult, ...]:
+    def simulate(self, chain: Chain) -> tuple[Outcome, ...]:
         """Simulate a chain of launches.
 
         Raises:

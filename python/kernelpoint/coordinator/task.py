@@ -24,9 +24,10 @@ from kernelpoint.coordinator.simulator import Simulator, SimulatorEnded
 from kernelpoint.errors import JournalError
 from kernelpoint.files import open_regular, open_to_append
 from kernelpoint.journal.lines import seal, unseal
-from kernelpoint.session.worker_protocol import Chain, Hello, StepResult, decode_outcomes, encode_outcomes
+from kernelpoint.session.orders import Chain, Outcome
+from kernelpoint.session.worker_protocol import Hello, decode_outcomes, encode_outcomes
 
-ChainOutcomes = dict[Chain, tuple[StepResult, ...]]
+ChainOutcomes = dict[Chain, tuple[Outcome, ...]]
 LINES = "kernelpoint"  # topic of Dask's events
 COMPARED = ("simulator", "version", "config_hash")  # of the host: what all machines have in common
 
@@ -230,7 +231,7 @@ def read_all(folder: Path) -> ChainOutcomes:
     return {chain: outcomes for path in sorted(folder.glob("*.jsonl")) for chain, outcomes in read(path)}
 
 
-def read(path: Path) -> Iterator[tuple[Chain, tuple[StepResult, ...]]]:
+def read(path: Path) -> Iterator[tuple[Chain, tuple[Outcome, ...]]]:
     """Complete outcomes in the file of a batch; none if there is no file."""
     data = b""
     with contextlib.suppress(OSError), open_regular(path) as file:
@@ -265,7 +266,7 @@ class OutcomeFile:
             if self._file.read(1) != b"\n":  # torn
                 self._file.write(b"\n")
 
-    def add(self, chain: Chain, outcomes: Sequence[StepResult]) -> None:
+    def add(self, chain: Chain, outcomes: Sequence[Outcome]) -> None:
         """Append the outcome of a chain; OSError if that fails."""
         if any(outcome.reason is not None for outcome in outcomes):
             return

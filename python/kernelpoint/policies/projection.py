@@ -13,6 +13,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelpoint.journal import ProjectionRecord
+
 INTERVAL = 200  # cycles between two points
 WINDOW = 3000  # cycles
 THRESHOLD = 0.25  # of the coefficient of variation
@@ -88,3 +90,60 @@ class PrincipalKernelProjection:
         cycles = max(self._points[-2] + left / self._ipc, counters["cycles"])
         scaled = {name: value * scale for name, value in counters.items()}
         return {**scaled, "cycles": cycles, "instructions": whole}
+
+
+class Projections:
+    """Launches in flight that are followed, stopped and projected.
+
+    Args:
+        is_on: False where the policy simulates launches whole; nothing is followed then.
+
+    Attributes:
+        interval: cycles between the progress calls of a launch; 0: none.
+        count: results that are projections; saved_cycles: cycles of these that were not simulated.
+    """
+
+    def __init__(self, is_on: bool) -> None:
+        self._followed: dict[int, PrincipalKernelProjection | None] = {}  # None: simulated to its end
+        self._is_on = is_on
+        self.interval = INTERVAL if is_on else 0
+        self.count = 0
+        self.saved_cycles = 0.0
+
+    def stops(self, unit: int, *point: int) -> bool:
+        """Take a point (cycles, instructions, issued, completed, total) of a launch; True if it is to be stopped now."""
+        launch = self._followed.setdefault(unit, PrincipalKernelProjection()) if self._is_on else None
+        try:
+            return launch is not None and launch.stops(*point)
+        except Exception:
+            self._followed[unit] = None
+            raise
+
+    def is_stopped(self, unit: int) -> bool:
+        """True if this launch was to be stopped."""
+        launch = self._followed.get(unit)
+        return launch is not None and launch.is_stopped
+
+    def forget(self, unit: int) -> None:
+        """A launch is no longer in flight."""
+        self._followed.pop(unit, None)
+
+    def project(self, unit: int, counters: Mapping[str, float]) -> tuple[dict[str, float], ProjectionRecord]:
+        """The counters of a launch that was stopped, projected, and the journal's record of that."""
+        launch = self._followed[unit]
+        assert launch is not None, "it was stopped"
+        return launch.project(counters), ProjectionRecord(launch.issued, launch.total, counters["cycles"])
+
+    def take(self, counters: Mapping[str, float], projection: ProjectionRecord | None) -> None:
+        """A result is counted."""
+        if projection is not None:
+            self.count += 1
+            self.saved_cycles += counters["cycles"] - projection.simulated_cycles
+
+    def warnings(self) -> list[str]:
+        """Warnings about the projections, for the summary."""
+        if not self._is_on:
+            return []
+        if not self.count:
+            return ["policy.project had no effect: no simulated launch was stopped"]
+        return [f"{self.count} simulated launches are projections, whose error is not known: no bound"]

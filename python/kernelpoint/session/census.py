@@ -5,6 +5,8 @@ At its end every launch is known, so the plan is made as if the list had been th
 
 from __future__ import annotations
 
+import numpy as np
+
 from kernelpoint.errors import HostError
 from kernelpoint.estimation import Design
 from kernelpoint.journal import DecisionRecord, PopulationRecord
@@ -12,7 +14,17 @@ from kernelpoint.planning.frame import SamplingFrame, strata_record
 from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.planning import Planning, origin_of
 from kernelpoint.progress import Log
-from kernelpoint.session.orders import DONE, END_OF_LIST, OK, PENDING, SKIP, Answer, Orders
+from kernelpoint.session.orders import (
+    DONE,
+    END_OF_LIST,
+    OK,
+    PENDING,
+    SKIP,
+    Answer,
+    Orders,
+    OutcomeRecord,
+    not_in_flight,
+)
 from kernelpoint.session.setup import Setup
 from kernelpoint.workload import Population
 
@@ -20,58 +32,68 @@ FARTHEST = 1 << 20  # launches that may be asked about ahead of all others; ever
 
 
 class Census(Orders):
-    """See Orders for the methods.
+    """Launches that are taken as they come. None is simulated.
 
     Args:
         setup: of a run without a frame.
     """
 
     def __init__(self, setup: Setup) -> None:
+        super().__init__(np.zeros(1, dtype=np.int64))
         self._setup = setup
-        self._told = setup.host.launch_counts  # 0 where the host does not know
-        self._paths: list[dict[int, str]] = [{} for _ in self._told]  # of each process, by launch index
-        self._reach = [0] * len(self._told)  # one more than the highest index
+        self._counts = setup.host.launch_counts  # 0 where the host does not know
+        self._paths: list[dict[int, str]] = [{} for _ in self._counts]  # of each process, by launch index
+        self._reach = [0] * len(self._counts)  # one more than the highest index
         self._ended: set[int] = set()
 
     def next(self, process: int, after: int) -> tuple[int, int]:
         """The first launch after `after` that was not asked about."""
         self._check(process, max(after, 0))
-        count, index = self._told[process], self._unknown(process, after + 1)
-        if after != END_OF_LIST and (not count or index < count):
-            return OK, index
-        if (index := self._unknown(process, 0)) < (count or self._reach[process]):
-            return OK, index
+        count, launch = self._counts[process], self._first_unseen(process, after + 1)
+        if after != END_OF_LIST and (not count or launch < count):
+            return OK, launch
+        if (launch := self._first_unseen(process, 0)) < (count or self._reach[process]):
+            return OK, launch
         self._ended.add(process)
-        return (DONE if len(self._ended) == len(self._told) else PENDING), -1
+        return (DONE if len(self._ended) == len(self._counts) else PENDING), -1
 
-    def _unknown(self, process: int, index: int) -> int:
-        """The first launch from an index on that was not asked about."""
-        while index in self._paths[process]:
-            index += 1
-        return index
+    def _first_unseen(self, process: int, launch: int) -> int:
+        """The first launch from this one on that was not asked about."""
+        while launch in self._paths[process]:
+            launch += 1
+        return launch
 
-    def decision(self, process: int, index: int, trace_path: str | None) -> DecisionRecord | None:
+    def decision(self, process: int, launch: int, trace_path: str | None = None) -> DecisionRecord | None:
         """Every launch is skipped, and its trace taken down."""
-        self._check(process, index)
-        if index in self._paths[process]:
+        self._check(process, launch)
+        if launch in self._paths[process]:
             return None
-        return DecisionRecord(process, index, 0, "skip", trace=trace_path or "")
+        return DecisionRecord(process, launch, 0, "skip", trace=trace_path or "")
 
-    def answer(self, process: int, index: int) -> Answer:
+    def start(self, decision: DecisionRecord) -> None:
+        """A launch is known from now on."""
+        process, launch = decision.process, decision.launch
+        self._check(process, launch)
+        self._paths[process][launch] = decision.trace or ""
+        self._reach[process] = max(self._reach[process], launch + 1)
+
+    def answer(self, process: int, launch: int) -> Answer:
         """Skip: the census simulates nothing."""
         return Answer(SKIP, 0)
 
-    def recall(self, record: DecisionRecord) -> None:
-        """The launch is known from now on."""
-        self._check(record.process, record.launch)
-        self._paths[record.process][record.launch] = record.trace or ""
-        self._reach[record.process] = max(self._reach[record.process], record.launch + 1)
+    def require_in_flight(self, process: int, launch: int) -> int:
+        """HostError: no launch is in flight."""
+        raise not_in_flight(process, launch)
+
+    def take(self, record: OutcomeRecord) -> str:
+        """HostError: no launch has an outcome."""
+        raise not_in_flight(record.process, record.launch)
 
     # ---- the end ----------------------------------------------------------------------------------------------------
 
     def population(self) -> Population:
         """The launches, now that it is known which there are; those never asked about have no trace."""
-        counts = tuple(told or reach for told, reach in zip(self._told, self._reach, strict=True))
+        counts = tuple(count or reach for count, reach in zip(self._counts, self._reach, strict=True))
         paths = (self._paths[process].get(i, "") for process, count in enumerate(counts) for i in range(count))
         return Population(counts=counts, seed=self._setup.config.seed, paths=tuple(paths))
 
@@ -87,7 +109,7 @@ class Census(Orders):
         origin = origin_of(self._setup.config, self._setup.policy, population, frozenset())
         return SamplingFrame.of(population, Plan(Design.take_all(population.u), origin), None)
 
-    def record(self, frame: SamplingFrame, path: str | None) -> PopulationRecord:
+    def population_record(self, frame: SamplingFrame, path: str | None) -> PopulationRecord:
         """The end of the census, as it stands in the journal; path: of its plan."""
         known = self._setup.record().hashes
         strata = strata_record(frame.design)
@@ -99,9 +121,9 @@ class Census(Orders):
 
     def _check(self, process: int, index: int) -> None:
         """HostError where there is no such launch, or it lies far after all that were asked about."""
-        if not 0 <= process < len(self._told):
-            raise HostError(f"process: got {process}; allowed: 0 to {len(self._told) - 1}")
-        count, known = self._told[process], self._reach[process]
+        if not 0 <= process < len(self._counts):
+            raise HostError(f"process: got {process}; allowed: 0 to {len(self._counts) - 1}")
+        count, known = self._counts[process], self._reach[process]
         if index < 0 or (count and index >= count):
             raise HostError(
                 f"launch index of process {process}: got {index}; the list has {count or 'at least 0'} launches"

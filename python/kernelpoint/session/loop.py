@@ -1,20 +1,19 @@
 """A run from its first launch to its last estimate. Read this file first.
 
-A run is one generator. It yields orders, launches that it waits for, and goes on when each of them has its outcome. The
-simulator takes launches from the present orders and returns outcomes, through session.py. So do the workers of a
-coordinator, and kernelpoint.simulate. An outcome is a record of the journal.
+A run is one generator. It orders launches, yields while the simulator has some left, and goes on when each has its outcome.
+Decisions and outcomes are records: `accept` writes one to the journal and does what it says. The simulator brings them by way
+of session.py. So do the workers of a coordinator, and kernelpoint.simulate.
 
-A run that goes on after a kill is the same generator. It receives the outcomes of the journal before new ones. Where the
-journal holds a step of the loop (recorder.recalled), the loop takes that step as it was and does not write it again.
+A run that goes on after a kill is the same generator. It takes the records of the journal first (`_outcomes`), and steps of
+its own as the journal has them (`_recalled`), and writes neither again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from typing import TypeVar, cast
 
-import numpy as np
-
-from kernelpoint.errors import JournalError, PlanError, SessionError
+from kernelpoint.errors import HostError, JournalError, PlanError, SessionError
 from kernelpoint.journal import (
     AbortRecord,
     DecisionRecord,
@@ -27,19 +26,26 @@ from kernelpoint.journal import (
     PopulationRecord,
     RangeRecord,
     Record,
+    ResultRecord,
     ResumeRecord,
     SummaryRecord,
+    ValidationRecord,
 )
 from kernelpoint.planning.frame import SamplingFrame
 from kernelpoint.planning.range_targets import widths
 from kernelpoint.session.census import Census
-from kernelpoint.session.orders import Orders, Outcome
+from kernelpoint.session.orders import Orders
 from kernelpoint.session.recorder import Recorder, describe
 from kernelpoint.session.sample import Sample
-from kernelpoint.session.sampled_launches import MAX_ATTEMPTS, SampledLaunches
+from kernelpoint.session.sampled_launches import SampledLaunches
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.statement import launches_records, look_record, range_records, summarise, without_bounds
 from kernelpoint.session.validation import ReplayCheck, Validation, check_without_validation, needs_validation
+
+# Steps of the loop in the journal. All other records are decisions, outcomes, and incidents in between.
+STEPS = (PassRecord, LookRecord, FurtherValidationsRecord, PopulationRecord)
+LoopStep = TypeVar("LoopStep", PassRecord, LookRecord, FurtherValidationsRecord, PopulationRecord)
+Steps = Generator[None, None, None]
 
 
 class Loop:
@@ -77,9 +83,9 @@ class Loop:
         self.sample = Sample(self._setup, frame)
         self.orders = self.sampled = SampledLaunches(self._setup, frame, self.sample)
         if needs_validation(self._setup):
-            self.validation = Validation(self._setup, frame, self.sample.engine, self.sampled.first_chains)
+            self.validation = Validation(self._setup, frame, self.sample.engine, self.sampled.planned_first)
 
-    def run(self) -> Generator[Orders, Outcome | None, None]:
+    def run(self) -> Steps:
         """The whole run."""
         if self.census is not None:
             yield from self._take_census(self.census)
@@ -96,32 +102,109 @@ class Loop:
                 self.is_done = True
                 return
 
-    def _outcomes(self, orders: Orders) -> Generator[Orders, Outcome | None, None]:
-        """Take the outcomes of ordered launches until None comes: the simulator asks for a launch, and none is left."""
+    # ---- orders and outcomes ----------------------------------------------------------------------------------------
+
+    def _outcomes(self, orders: Orders) -> Steps:
+        """Wait for the outcomes of ordered launches: until the simulator asks for a launch, and none is left."""
         self.orders = orders
-        while (outcome := (yield orders)) is not None:
-            if failure := orders.take(outcome):
-                self._recorder.degrade(failure)
-            elif orders is self.sampled and not isinstance(outcome, AbortRecord):
-                self._recorder.progress.completed(self.sample.results, self.sampled.ledger.open_count)
+        if not self._next_is_step():
+            yield
+
+    def accept(self, record: Record) -> None:
+        """A decision or an outcome of now: write it to the journal, and do what it says."""
+        self._recorder.write(record)
+        self.take(record)
+
+    def take(self, record: Record) -> None:
+        """Do what a record of the journal says that is no step of the loop."""
+        match record:
+            case DecisionRecord():
+                self.orders.start(record)
+            case ResultRecord() | ValidationRecord() | AbortRecord():
+                if failure := self.orders.take(record):
+                    self._recorder.degrade(failure)
+                elif self.orders is self.sampled and not isinstance(record, AbortRecord):
+                    self._recorder.progress.completed(self.sample.results, self.sampled.open_count)
+            case LeftOutRecord():
+                self.sample.leave_out(self.sampled.give_up(record.launches))
+            case DegradedRecord():
+                self._recorder.degraded.append(record.reason)
+                if record.everything:
+                    self.sample.simulate_everything()
+            case ResumeRecord() if self._recorder.is_replaying:
+                self.orders.forget_in_flight()
+            case ResumeRecord():
+                self._go_on(record)
+
+    def end_of_journal(self) -> None:
+        """The loop has ended, or waits for the simulator: take what the journal has behind its last step.
+
+        Raises:
+            JournalError: it has another step.
+        """
+        if self._next_is_step():
+            raise self._recorder.misplaced()
+
+    def _next_is_step(self) -> bool:
+        """Take the records of the journal up to the next step of the loop; False where this process continues."""
+        while (record := self._recorder.head) is not None and not isinstance(record, STEPS):
+            try:
+                self.take(self._recorder.pop())
+            except HostError as error:
+                raise self._recorder.damaged(error) from None
+        return record is not None
+
+    def _recalled(self, step: type[LoopStep]) -> LoopStep | None:
+        """The step that the journal contains at this place; None if there is none, or another."""
+        if self._next_is_step() and isinstance(self._recorder.head, step):
+            return cast(LoopStep, self._recorder.pop())
+        return None
+
+    def _go_on(self, record: ResumeRecord) -> None:
+        """The journal ends here. A launch that the process before ended in, and whose trace cannot be read, is left out."""
+        self._recorder.progress.say(
+            f"resumed from {self._recorder.path}: {record.results:,} launches have their results"
+        )
+        self._recorder.defer(record)  # a run that was complete leaves its journal as it is
+        in_flight = set(self.orders.in_flight)
+        self.orders.forget_in_flight()
+        if not isinstance(self.orders, SampledLaunches):
+            return
+        ended = sorted(in_flight & self.frame.plan.broken.keys())
+        if ended and self._leave_out(ended):
+            self._recorder.degrade(
+                f"{self._places(ended)} left out: the simulator ended in it, and its trace cannot be read"
+            )
+        if (fatal := self.sampled.lost()) and self._leave_out(fatal):
+            self._recorder.degrade(
+                f"{self._places(fatal)} left out: the simulator ended in it, or in two that are alike"
+            )
+        if self.sampled.open_count:
+            self._say_pass_begins()
+
+    def _places(self, units: list[int]) -> str:
+        """Begin of the sentence that units are left out; of many, their number."""
+        if len(units) > 5:
+            return f"{len(units)} launches are"
+        return "launch " + ", ".join(str(self.sampled.place(unit)[1]) for unit in units) + " is"
 
     # ---- before the sample ------------------------------------------------------------------------------------------
 
-    def _take_census(self, census: Census) -> Generator[Orders, Outcome | None, None]:
+    def _take_census(self, census: Census) -> Steps:
         """Find the launches, if they are not known beforehand; then plan."""
-        if self._recorder.recalled(PassRecord) is None:
+        if self._recalled(PassRecord) is None:
             self._recorder.write(PassRecord(0))
         self._recorder.progress.say(
             "pass 0: launches are not known beforehand, so the first pass only reads their traces"
         )
         yield from self._outcomes(census)
-        told = self._recorder.recalled(PopulationRecord)
+        recorded = self._recalled(PopulationRecord)
         frame = self._frame_of(census)
-        if told is None:
-            self._recorder.write(census.record(frame, self._saved_plan(frame)))
-        elif told.hashes.get("design") != frame.hashes["design"]:
+        if recorded is None:
+            self._recorder.write(census.population_record(frame, self._saved_plan(frame)))
+        elif recorded.hashes.get("design") != frame.hashes["design"]:
             raise JournalError(
-                f"{self._recorder.path}: hashes.design: the journal has {told.hashes.get('design')}, this run "
+                f"{self._recorder.path}: hashes.design: the journal has {recorded.hashes.get('design')}, this run "
                 f"{frame.hashes['design']}: the traces have changed"
             )
         self._prepare(frame)
@@ -146,17 +229,17 @@ class Loop:
             return None
         return path
 
-    def _validate(self, validation: Validation) -> Generator[Orders, Outcome | None, None]:
+    def _validate(self, validation: Validation) -> Steps:
         """Simulate validation launches, to estimate the error of replay."""
         further = "further " if self.sample.results else ""
         self._recorder.progress.say(
-            f"{validation.open_count:,} {further}launches for validation, to measure the replay error"
+            f"{validation.remaining:,} {further}launches for validation, to measure the replay error"
         )
         yield from self._outcomes(validation)
 
     def _needs_more(self, validation: Validation) -> bool:
         """True if the sample shows that more validation launches are needed before it is looked at."""
-        further = self._recorder.recalled(FurtherValidationsRecord)
+        further = self._recalled(FurtherValidationsRecord)
         if further is None and not self._recorder.is_replaying:
             further = validation.further(self.sample, self.sampled.pass_index)
         if further is None:
@@ -166,10 +249,10 @@ class Loop:
         return True
 
     def _report_unreadable_traces(self) -> None:
-        if self._recorder.awaits(PassRecord):  # it was done
+        if self._next_is_step():  # it was done
             return
         for unit, why in sorted(self.frame.plan.broken.items()):
-            process, launch = self.sampled.ledger.place(unit)
+            process, launch = self.sampled.place(unit)
             self._recorder.degrade(
                 f"launch {launch} of process {process} is simulated because its trace cannot be read: {why}"
             )
@@ -177,32 +260,35 @@ class Loop:
     # ---- passes -----------------------------------------------------------------------------------------------------
 
     def _begin_pass(self) -> None:
-        """Orders the launches that the sample lacks."""
+        """Order the launches that the sample lacks."""
         sampled, sample = self.sampled, self.sample
-        if (told := self._recorder.recalled(PassRecord)) is not None:
-            sampled.begin(told.pass_index, self.sample.open_pass(told.state or {}))
-            return
-        self._recorder.write(PassRecord(sampled.pass_index, len(sample.wanted()), sample.pass_state()))
-        sampled.begin(sampled.pass_index, self.sample.open_pass())
-        self._say_pass_begins()
+        if (recorded := self._recalled(PassRecord)) is not None:
+            sampled.pass_index = recorded.pass_index
+            sampled.begin(sample.open_pass(recorded.state or {}))
+        elif self._recorder.is_replaying:
+            raise self._recorder.misplaced()
+        else:
+            self._recorder.write(PassRecord(sampled.pass_index, len(sample.wanted()), sample.pass_state()))
+            sampled.begin(sample.open_pass())
+            self._say_pass_begins()
 
     def _say_pass_begins(self) -> None:
-        count = self.sampled.ledger.open_count
+        count = self.sampled.open_count
         self._recorder.progress.pass_begins(self.sampled.pass_index, count, self.frame.population.size)
 
     def _end_pass(self) -> bool:
         """Interim analysis: estimate, and draw more where the error budget is not met. True if another pass follows."""
         # A run that goes on follows its journal: its passes were drawn for the error budget of then.
-        told = self._recorder.recalled(LookRecord)
-        if told is None and self._recorder.is_replaying:
+        recorded = self._recalled(LookRecord)
+        if recorded is None and self._recorder.is_replaying:
             return self._next_pass()  # without an estimate, as launches were missing
-        if told is None and not self._can_lack_lost():
+        if recorded is None and not self._can_lack_lost():
             return False
         try:
-            if told is not None or self.sample.is_complete:
+            if recorded is not None or self.sample.is_complete:
                 self._look()
-            goes_on = self._recorder.awaits(PassRecord) or self._grow()
-        except SessionError:
+            goes_on = self._next_is_step() or self._grow()
+        except (SessionError, JournalError):
             raise
         except Exception as error:  # noqa: BLE001 - the failure rule: whatever goes wrong in a policy must not skip launches
             goes_on = self._simulate_everything(error)
@@ -232,27 +318,13 @@ class Loop:
 
     def _can_lack_lost(self) -> bool:
         """Leave out launches that failed as often as is allowed; False where the run has to end for them."""
-        lost = self._lost()
+        lost = self.sampled.lost()
         return not lost or (self.sample.results > 0 and self._leave_out(lost))
-
-    def _lost(self) -> list[int]:
-        """Launches that failed for good. Model: where two of a kernel and shape ended the simulator, all of them would."""
-        ledger = self.sampled.ledger
-        lost = set(ledger.lost())
-        shapes = self.frame.plan.kernels_and_shapes() if lost & ledger.fatal else None
-        if shapes is not None:
-            kinds, times = np.unique(shapes[sorted(ledger.fatal)], return_counts=True)
-            alike = np.flatnonzero(np.isin(shapes, kinds[(times >= MAX_ATTEMPTS) & (kinds >= 0)]))
-            lost |= {unit for unit in alike.tolist() if not self.sample.has_result[unit]} - self.sample.left_out
-        return sorted(lost)
 
     def _leave_out(self, units: list[int]) -> bool:
         """Go on without launches that failed for good; False where the run has to end for them."""
         if can_go_on := self.sample.can_lack(units):
-            places = [self.sampled.ledger.place(unit) for unit in units]
-            record = LeftOutRecord(self.sampled.pass_index, places)
-            self._recorder.write(record)
-            self.recall(record)
+            self.accept(LeftOutRecord(self.sampled.pass_index, [self.sampled.place(unit) for unit in units]))
         return can_go_on
 
     def _simulate_everything(self, error: Exception) -> bool:
@@ -268,50 +340,11 @@ class Loop:
         self.sample.simulate_everything()
         return True
 
-    # ---- a run that goes on -----------------------------------------------------------------------------------------
-
-    def recall(self, record: Record) -> None:
-        """Repeat a step that a record of the journal reports."""
-        if isinstance(record, DecisionRecord):
-            self.orders.recall(record)
-        elif isinstance(record, DegradedRecord):
-            self._recorder.degraded.append(record.reason)
-            if record.everything:
-                self.sample.simulate_everything()
-        elif isinstance(record, LeftOutRecord):
-            self.sample.leave_out(self.sampled.ledger.give_up(record.launches))
-        elif isinstance(record, ResumeRecord):
-            self.orders.forget_in_flight()
-
-    def go_on(self) -> None:
-        """The journal ends here. A launch that the process before ended in, and whose trace cannot be read, is left out."""
-        if not isinstance(self.orders, SampledLaunches):
-            self.orders.forget_in_flight()
-            return
-        ended = sorted(self.sampled.ledger.in_flight & self.frame.plan.broken.keys())
-        self.orders.forget_in_flight()
-        if ended and self._leave_out(ended):
-            self._recorder.degrade(
-                f"{self._places(ended)} left out: the simulator ended in it, and its trace cannot be read"
-            )
-        if (fatal := self._lost()) and self._leave_out(fatal):
-            self._recorder.degrade(
-                f"{self._places(fatal)} left out: the simulator ended in it, or in two that are alike"
-            )
-        if self.sampled.ledger.open_count:
-            self._say_pass_begins()
-
-    def _places(self, units: list[int]) -> str:
-        """Begin of the sentence that units are left out; of many, their number."""
-        if len(units) > 5:
-            return f"{len(units)} launches are"
-        return "launch " + ", ".join(str(self.sampled.ledger.place(unit)[1]) for unit in units) + " is"
-
     # ---- the end ----------------------------------------------------------------------------------------------------
 
     def summary(self) -> SummaryRecord:
         """Statement of the run at its end; no estimate where it ends earlier."""
-        if self.census is not None and self.orders is self.census:
+        if self.orders is self.census:
             self._prepare(self.census.frame_without_plan())
         look = self.sample.statement() if self.is_done else None
         return summarise(self._setup, self.sampled, self._replay_check(), look, self._recorder.degraded)
@@ -329,11 +362,9 @@ class Loop:
         """Estimates of every launch, before a summary that states one."""
         return launches_records(self.frame, self.sample) if summary.estimate is not None else iter(())
 
-    def kernel_name(self, process: int, index: int) -> str | None:
+    def kernel_name(self, process: int, launch: int) -> str | None:
         """The kernel name of a launch, where its trace was read."""
-        if self.census is not None and self.orders is self.census:
-            return None
-        return self.frame.plan.name_of_unit(self.sampled.ledger.unit(process, index))
+        return None if self.orders is self.census else self.frame.plan.name_of_unit(self.sampled.unit(process, launch))
 
     def _replay_check(self) -> ReplayCheck:
         """Replay error of the sample's results, measured by validation launches where the run makes some."""

@@ -1,25 +1,108 @@
-"""Orders out, outcomes in: the contract between the loop and launches that it waits for."""
+"""Orders out, outcomes in: the launches that a run waits for, and what a simulator answers."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
+
+import numpy as np
 
 from kernelpoint.errors import HostError
 from kernelpoint.journal import AbortRecord, DecisionRecord, ResultRecord, ValidationRecord
-from kernelpoint.ratios import ACTIVE_CYCLES, check_counter, check_names
-from kernelpoint.session.worker_protocol import Planned
+from kernelpoint.ratios import check_counter, check_names
 
 OK, DONE, PENDING = 0, 1, 2
 SIMULATE, SKIP, EXECUTE = 0, 1, 2
+KEPT, REPLAYED = 0, 1  # kp_state
 BEFORE_FIRST, END_OF_LIST = -1, -2
 
 # Begin of the reason of an abort after which the simulator's process ended: another attempt would end the next one.
 ENDED_SIMULATOR = "the simulator ended in it"
 
-# Outcome of a launch: a record of the journal.
-Outcome = ResultRecord | ValidationRecord | AbortRecord
+
+class Order(NamedTuple):
+    """One launch to be simulated: its initial state (kp_state), and cycles between its progress calls (0: none)."""
+
+    process: int
+    launch: int
+    state: int
+    interval: int = 0
+
+
+Chain = tuple[Order, ...]  # simulated one after the other in one simulator; the first begins with replayed state
+
+
+class Planned(NamedTuple):
+    """A chain that a run will ask for, and its expected cost, in any unit.
+
+    >>> alone = Planned((Order(process=0, launch=3, state=1),), cost=900.0)
+    >>> [order.launch for order in alone.chain]
+    [3]
+    """
+
+    chain: Chain
+    cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a simulator answers to an order.
+
+    Attributes:
+        counters: by name, cycles and instructions first; empty of a launch that could not be simulated.
+        reason: why it could not be simulated, where that is known.
+        stopped: the launch was stopped inside; points: its progress calls then.
+        seconds: wall time; processor_seconds: of the simulator, state restored before not included.
+    """
+
+    counters: dict[str, float] = field(default_factory=dict)
+    reason: str | None = None
+    stopped: bool = False
+    points: tuple[tuple[int, ...], ...] = ()
+    seconds: float = 0.0
+    processor_seconds: float = 0.0
+
+
+def counters_of(
+    launch: int, cycles: float, instructions: float, names: Sequence[str] = (), values: Sequence[float] = ()
+) -> dict[str, float]:
+    """Counters of a launch by name, from the fields of kp_result.
+
+    Raises:
+        HostError: a name stands twice.
+
+    >>> counters_of(0, 900, 50, ("reads",), (3.0,))
+    {'cycles': 900.0, 'instructions': 50.0, 'reads': 3.0}
+    """
+    given = ("cycles", "instructions", *names)
+    counters = dict(zip(given, map(float, (cycles, instructions, *values)), strict=True))
+    if len(counters) != len(given):
+        raise HostError(f"counters of launch {launch}: got {given}; allowed: each name once")
+    return counters
+
+
+def check_counters(launch: int, counters: dict[str, float], known: Sequence[str] | None, wanted: str) -> None:
+    """Refuse counters that differ from the `known` ones (of earlier results, or of the host's description), lack a part of the
+    `wanted` one, or are no amounts.
+
+    Raises:
+        HostError: names the launch, what came, and what is allowed.
+
+    >>> check_counters(0, {"cycles": -1.0}, None, "cycles")
+    Traceback (most recent call last):
+    ...
+    kernelpoint.errors.HostError: counters of launch 0: got (-1.0,); allowed: finite numbers from 0
+    """
+    names, values = tuple(counters), tuple(counters.values())
+    if not known:
+        check_names(names)
+    elif names != tuple(known):
+        raise HostError(f"counters of launch {launch}: got {names}; allowed: {tuple(known)}")
+    check_counter(wanted, names)
+    if not all(math.isfinite(value) and value >= 0 for value in values):
+        raise HostError(f"counters of launch {launch}: got {values}; allowed: finite numbers from 0")
 
 
 class Answer(NamedTuple):
@@ -38,125 +121,155 @@ class Answer(NamedTuple):
     latency: int = 0
 
 
-class HostResult(NamedTuple):
-    """One launch simulated; see kp_result in kernelpoint/abi.h.
-
-    Attributes:
-        stopped: inside.
-        names, values: of the host's further counters.
-
-    >>> HostResult(False, 900, 50, ("reads",), (3.0,)).counters
-    {'cycles': 900.0, 'instructions': 50.0, 'reads': 3.0}
-    """
-
-    stopped: bool
-    cycles: int
-    instructions: int
-    names: tuple[str, ...] = ()
-    values: tuple[float, ...] = ()
-
-    @property
-    def amounts(self) -> tuple[tuple[str, float], ...]:
-        """Name and value of every counter, cycles and instructions first."""
-        own = (("cycles", float(self.cycles)), ("instructions", float(self.instructions)))
-        return (*own, *zip(self.names, self.values, strict=True))
-
-    def with_active_cycles(self, latency: int) -> HostResult:
-        """Add the counter `active_cycles`, cycles without the constant launch latency, if the simulator has one.
-
-        >>> HostResult(False, 5900, 50).with_active_cycles(5000).counters
-        {'cycles': 5900.0, 'instructions': 50.0, 'active_cycles': 900.0}
-        """
-        if not latency:
-            return self
-        active = float(max(self.cycles - latency, 0))
-        return self._replace(names=(*self.names, ACTIVE_CYCLES), values=(*self.values, active))
-
-    @property
-    def counters(self) -> dict[str, float]:
-        """The same by name, of a result that was checked."""
-        return dict(self.amounts)
-
-    def check(self, index: int, known: Sequence[str] | None, wanted: str) -> None:
-        """Refuse counters that are named twice, differ from the `known` ones (of earlier results, or of the host's
-        description), lack a part of the `wanted` one, or are no amounts.
-
-        Args:
-            index: of the launch, for the message.
-
-        Raises:
-            HostError: names the counter and the allowed ones.
-
-        >>> HostResult(False, 900, 50, ("cycles",), (2.0,)).check(0, (), "cycles")
-        Traceback (most recent call last):
-        ...
-        kernelpoint.errors.HostError: counters of launch 0: got ('cycles', 'instructions', 'cycles'); allowed: each name once
-        """
-        names, values = zip(*self.amounts, strict=True)
-        if len(set(names)) != len(names):
-            raise HostError(f"counters of launch {index}: got {names}; allowed: each name once")
-        if not known:
-            check_names(self.names)
-        if known and names != tuple(known):
-            raise HostError(f"counters of launch {index}: got {names}; allowed: {tuple(known)}")
-        check_counter(wanted, names)
-        if not all(math.isfinite(v) and v >= 0 for v in values):
-            raise HostError(f"counters of launch {index}: got {values}; allowed: finite numbers from 0")
+OutcomeRecord = ResultRecord | ValidationRecord | AbortRecord
 
 
 class Orders:
-    """Launches that the run waits for. As it stands here nothing of them is ever simulated.
+    """Launches that the run waits for. They are walked in program order; each is in flight once, and has one outcome.
 
-    Orders write nothing. `decision`, `complete`, `copy` and `abort` give a record, refuse what is impossible, and change
-    nothing: the session writes the record to the journal first. `recall` then does what a decision says, and `take` what an
-    outcome says, in the process that wrote the record as in one that goes on with the journal.
+    Orders write nothing. `decision`, `record` and `copy` give a record for the journal, refuse what is impossible, and change
+    nothing. `start` then does what a decision says, and `take` what an outcome says, in the process that wrote the record as
+    in one that goes on with the journal.
+
+    Args:
+        offsets: int64 [processes + 1], first unit of each process.
+        executes: the simulator comes to all launches in program order, also to those that are in flight.
+
+    Attributes:
+        in_flight: units that the simulator was asked for and has not answered; open_count: units without an outcome.
+
+    >>> orders = Orders(np.array([0, 5]))
+    >>> orders.begin([1, 4])
+    >>> orders.next(0, after=1), orders.next(0, after=4), orders.open_count
+    ((0, 4), (0, 1), 2)
     """
+
+    pass_index = 0
+
+    def __init__(self, offsets: np.ndarray, executes: bool = False) -> None:
+        self._offsets, self._executes = offsets, executes
+        self._is_open = np.zeros(int(offsets[-1]), dtype=bool)
+        self._queue = np.empty(0, dtype=np.int64)
+        self.open_count = 0
+        self.in_flight: set[int] = set()
+
+    # ---- the walk ---------------------------------------------------------------------------------------------------
+
+    def begin(self, units: Iterable[int]) -> None:
+        """Order these units (ascending) in the place of those before; none may be in flight."""
+        self._is_open[self._queue] = False
+        self._queue = np.array(units, dtype=np.int64)
+        self._is_open[self._queue] = True
+        self.open_count = len(self._queue)
 
     def next(self, process: int, after: int) -> tuple[int, int]:
         """The next launch to ask about after `after`: (OK, launch index); (PENDING, -1) while others are in flight; (DONE, -1)
         where every launch has its outcome.
         """
-        raise NotImplementedError
+        self.unit(process, max(after, 0))
+        if after != END_OF_LIST and (launch := self._first_after(process, after, self._executes)) is not None:
+            return OK, launch
+        if (launch := self._first_after(process, BEFORE_FIRST)) is not None:
+            return OK, launch
+        return (PENDING if self.open_count else DONE), -1
 
-    def decision(self, process: int, index: int, trace_path: str | None) -> DecisionRecord | None:
+    def _first_after(self, process: int, launch: int, also_in_flight: bool = False) -> int | None:
+        """The first open launch of a process after one."""
+        base, end = int(self._offsets[process]), int(self._offsets[process + 1])
+        for position in range(int(np.searchsorted(self._queue, base + launch, side="right")), len(self._queue)):
+            unit = int(self._queue[position])
+            if unit >= end:
+                return None
+            if self._is_open[unit] and (also_in_flight or unit not in self.in_flight):
+                return unit - base
+        return None
+
+    def waiting(self) -> np.ndarray:
+        """int64: open units that are not in flight, ascending."""
+        return np.setdiff1d(self._queue[self._is_open[self._queue]], np.array(sorted(self.in_flight), dtype=np.int64))
+
+    def unit(self, process: int, launch: int) -> int:
+        """The unit of a launch; HostError where the host names one that the list does not have."""
+        if not 0 <= process < len(self._offsets) - 1:
+            raise HostError(f"process: got {process}; allowed: 0 to {len(self._offsets) - 2}")
+        unit = int(self._offsets[process]) + launch
+        if not self._offsets[process] <= unit < self._offsets[process + 1]:
+            count = int(self._offsets[process + 1] - self._offsets[process])
+            raise HostError(f"launch index of process {process}: got {launch}; the list has {count} launches")
+        return unit
+
+    def place(self, unit: int) -> tuple[int, int]:
+        """Process and launch index of a unit."""
+        process = int(np.searchsorted(self._offsets, unit, side="right")) - 1
+        return process, unit - int(self._offsets[process])
+
+    # ---- one launch -------------------------------------------------------------------------------------------------
+
+    def decision(self, process: int, launch: int, trace_path: str | None = None) -> DecisionRecord | None:
         """The decision on a launch; None where it is made already, or needs no record."""
         return None
 
-    def recall(self, record: DecisionRecord) -> None:
-        """Take a decision."""
+    def start(self, decision: DecisionRecord) -> None:
+        """A launch is in flight from now on, unless it is skipped."""
+        if decision.action != "skip":
+            self.in_flight.add(self.unit(decision.process, decision.launch))
 
-    def answer(self, process: int, index: int) -> Answer:
-        """The answer to a simulator that asks about a launch that is decided; asked twice, the same."""
+    def answer(self, process: int, launch: int) -> Answer:
+        """Simulate a launch in flight, skip any other; asked twice, the same."""
+        unit = self.unit(process, launch)
+        if unit not in self.in_flight:
+            return Answer(SKIP, self.pass_index)
+        order = self.order(unit)
+        return Answer(SIMULATE, self.pass_index, order.interval, order.state)
+
+    def order(self, unit: int) -> Order:
+        """How an open unit is to be simulated."""
+        return Order(*self.place(unit), REPLAYED)
+
+    def require_in_flight(self, process: int, launch: int) -> int:
+        """The unit of a launch in flight; HostError for any other."""
+        if (unit := self.unit(process, launch)) not in self.in_flight:
+            raise not_in_flight(process, launch)
+        return unit
+
+    def stops(self, process: int, launch: int, point: Sequence[int]) -> bool:
+        """True if a launch in flight is to be stopped, given (cycles, instructions, issued, completed, total CTAs)."""
+        self.require_in_flight(process, launch)
+        return False
+
+    def record(self, process: int, launch: int, outcome: Outcome) -> OutcomeRecord:
+        """The record of what became of a launch in flight."""
         raise NotImplementedError
 
-    def pending_chains(self) -> list[Planned]:
-        """Launches that `next` will name, as far as they are known, in its order: they can be simulated beforehand."""
-        return []
-
-    def stops(self, process: int, index: int, point: Sequence[int]) -> bool:
-        """True if a launch in flight is to be stopped, given (cycles, instructions, issued, completed, total CTAs)."""
-        raise not_in_flight(process, index)
-
-    def complete(self, process: int, index: int, result: HostResult) -> Outcome:
-        """Outcome of a launch in flight that was simulated."""
-        raise not_in_flight(process, index)
-
-    def copy(self, process: int, index: int) -> Outcome | None:
-        """Outcome of the next launch without simulating it: that of an equal one, or of an earlier run; None: simulate it."""
+    def copy(self, process: int, launch: int) -> OutcomeRecord | None:
+        """The record of a result that is known without simulating: of an equal launch, or of an earlier run; else None."""
         return None
 
-    def abort(self, process: int, index: int, reason: str | None) -> Outcome:
-        """Outcome of a launch in flight that could not be simulated."""
-        raise not_in_flight(process, index)
-
-    def take(self, outcome: Outcome) -> str:
+    def take(self, record: OutcomeRecord) -> str:
         """Take the outcome of a launch; a failure to be stated, or empty."""
-        raise not_in_flight(outcome.process, outcome.launch)
+        raise NotImplementedError
+
+    def end(self, unit: int) -> None:
+        """A unit in flight has its outcome."""
+        if unit not in self.in_flight:
+            raise not_in_flight(*self.place(unit))
+        self.in_flight.remove(unit)
+        self.leave_out(unit)
+
+    def leave_out(self, unit: int) -> None:
+        """Nothing more is expected of a unit."""
+        self.open_count -= int(self._is_open[unit])
+        self._is_open[unit] = False
 
     def forget_in_flight(self) -> None:
         """The process that simulated the launches in flight is gone."""
+        self.in_flight.clear()
+
+    def planned(self) -> list[Planned]:
+        """Launches that `next` will name, as far as they are known, in its order: they can be simulated beforehand."""
+        return []
 
 
-def not_in_flight(process: int, index: int) -> HostError:
+def not_in_flight(process: int, launch: int) -> HostError:
     """The error of an outcome that nobody asked for."""
-    return HostError(f"launch {index} of process {process} is not in flight: each launch is counted once")
+    return HostError(f"launch {launch} of process {process} is not in flight: each launch is counted once")

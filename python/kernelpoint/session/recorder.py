@@ -4,37 +4,21 @@ from __future__ import annotations
 
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from math import nan
 from pathlib import Path
-from typing import TypeVar, cast
 
-from kernelpoint.errors import SessionError
+from kernelpoint.errors import JournalError, SessionError
 from kernelpoint.estimation import ErrorBudget, Look
-from kernelpoint.journal import (
-    AbortRecord,
-    DegradedRecord,
-    FurtherValidationsRecord,
-    JournalWriter,
-    LookRecord,
-    PassRecord,
-    PopulationRecord,
-    Record,
-    ResultRecord,
-    ValidationRecord,
-)
+from kernelpoint.journal import DegradedRecord, JournalWriter, Record
 from kernelpoint.progress import Log, WorkProgress
 from kernelpoint.session.verdict import EXACT, width_text
 
-# Records of a journal: outcomes of launches, and steps of the loop. All others are incidents in between.
-OUTCOMES = (ResultRecord, ValidationRecord, AbortRecord)
-STEPS = (PassRecord, LookRecord, FurtherValidationsRecord, PopulationRecord)
-LoopStep = TypeVar("LoopStep", PassRecord, LookRecord, FurtherValidationsRecord, PopulationRecord)
-
 
 class Recorder:
-    """Writes the records of a run and keeps its failures. While it repeats the journal of an earlier process, it writes
-    and prints nothing.
+    """The one place that writes the journal of a run, and the records that it had when the run went on with it.
+
+    While records of an earlier process are left, nothing is written and nothing printed.
 
     Args:
         journal: open for writing.
@@ -44,11 +28,7 @@ class Recorder:
     Attributes:
         degraded: the failures so far, one sentence each.
         progress: lines for the user.
-        recall: takes each record of the journal that is neither an outcome nor a step, and the last one of all.
-        line: of the journal, that was taken last.
     """
-
-    recall: Callable[[Record], None]
 
     def __init__(self, journal: JournalWriter, log: Log, stops_at_errors: bool) -> None:
         self.degraded: list[str] = []
@@ -56,7 +36,7 @@ class Recorder:
         self._journal = journal
         self._stops_at_errors = stops_at_errors
         self._past: deque[Record] = deque()
-        self.line = 1
+        self._line = 1  # of the journal, that was taken last
         self._deferred: Record | None = None
         self._closed = ""
 
@@ -78,28 +58,25 @@ class Recorder:
         return bool(self._past)
 
     @property
-    def head(self) -> Record:
-        """The record that comes next."""
-        return self._past[0]
+    def head(self) -> Record | None:
+        """The record that comes next; None where this process continues."""
+        return self._past[0] if self._past else None
 
     def pop(self) -> Record:
         """Take the record that comes next."""
-        self.line += 1
+        self._line += 1
         record = self._past.popleft()
         self.progress.is_muted = bool(self._past)
         return record
 
-    def recalled(self, step: type[LoopStep]) -> LoopStep | None:
-        """The step that the journal contains at this place; None if there is none, or another."""
-        if not self.awaits(step):
-            return None
-        return cast(LoopStep, self.pop())
+    def misplaced(self) -> JournalError:
+        """The error of a next record that cannot be where it is."""
+        kind = self._past[0].type
+        return JournalError(f"{self.path}:{self._line + 1}: a record {kind!r} where none can be")
 
-    def awaits(self, step: type[LoopStep]) -> bool:
-        """True if this step comes next in the journal."""
-        while self._past and not isinstance(self.head, OUTCOMES + STEPS):
-            self.recall(self.pop())
-        return bool(self._past) and isinstance(self.head, step)
+    def damaged(self, error: Exception) -> JournalError:
+        """The error of the record that was taken last."""
+        return JournalError(f"{self.path}:{self._line}: {error}")
 
     # ---- output -----------------------------------------------------------------------------------------------------
 

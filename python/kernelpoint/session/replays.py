@@ -18,7 +18,6 @@ from kernelpoint.traces.replay import Replay, Replayed, StateInfo
 from kernelpoint.workload import fingerprint
 from kernelpoint.workload.host_info import HostInfo
 
-KEPT, REPLAYED = 0, 1  # kp_state
 MEMORY = 256 << 20  # bytes of packed footprints that are kept, shared by the processes
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from dataclasses import replace
 
 import numpy as np
 
-from kernelpoint.errors import HostError, JournalError, SessionError
+from kernelpoint.errors import HostError, SessionError
 from kernelpoint.estimation import AssistedDesign
 from kernelpoint.journal import JournalWriter, RangeRecord, Record, ResultRecord, ResumeRecord, SummaryRecord
 from kernelpoint.journal.text import text_of
 from kernelpoint.planning.forecast import compared
 from kernelpoint.progress import Log
+from kernelpoint.ratios import ACTIVE_CYCLES
 from kernelpoint.session.abi_summary import Summary
 from kernelpoint.session.earlier_run import check_same_run
 from kernelpoint.session.loop import Loop
@@ -24,18 +25,18 @@ from kernelpoint.session.orders import (
     SIMULATE,
     SKIP,
     Answer,
-    HostResult,
     Orders,
     Outcome,
+    Planned,
+    counters_of,
 )
-from kernelpoint.session.recorder import OUTCOMES, STEPS, Recorder, describe
+from kernelpoint.session.recorder import Recorder, describe
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import Setup, latency_of
 from kernelpoint.session.statement import sentence
 from kernelpoint.session.time_saved import TimeSaved
 from kernelpoint.session.trace_checks import TraceIntegrity
 from kernelpoint.session.verdict import open_launch, unmet_counters
-from kernelpoint.session.worker_protocol import Planned
 from kernelpoint.traces.replay import Replayed
 
 
@@ -56,7 +57,6 @@ class Session:
     def __init__(self, setup: Setup, journal: JournalWriter, log: Log) -> None:
         self.setup, self.journal = setup, journal
         self.recorder = Recorder(journal, log, setup.config.on_error == "abort")
-        self.recorder.recall = self._recall
         self.loop = Loop(setup, self.recorder)
         self._run = self.loop.run()
         self.replays = Replays(setup.host, log, setup.config.replay.state == "empty", setup.frame)
@@ -75,7 +75,7 @@ class Session:
         self._decide(process, launch, trace_path)
         answer = orders.answer(process, launch)
         if answer.action == SIMULATE and (problem := self._whole_traces.problem(trace_path)):
-            self._take(orders.abort(process, launch, problem))
+            self.loop.accept(orders.record(process, launch, Outcome(reason=problem)))
             answer = Answer(SKIP, answer.pass_index)
         if answer.action == SKIP:
             return answer._replace(action=EXECUTE) if self.setup.host.executes else answer
@@ -94,11 +94,11 @@ class Session:
 
         A simulator that runs the others functionally is told each launch, and goes back to the first only.
         """
-        status, found = self._next(process, after)
+        status, launch = self._next(process, after)
         if status != OK or not self.setup.host.executes:
-            return status, found
+            return status, launch
         behind = 0 if after == END_OF_LIST else after + 1
-        return OK, behind if behind <= found else 0
+        return OK, behind if behind <= launch else 0
 
     def _next(self, process: int, after: int) -> tuple[int, int]:
         self.recorder.require_open()
@@ -106,12 +106,12 @@ class Session:
             return DONE, -1
         launch = self._launch(process, after)
         while not self.loop.is_done:
-            status, found = self.loop.orders.next(process, launch)
-            if status == OK and self._take_copy(process, found):
-                launch = found
+            status, following = self.loop.orders.next(process, launch)
+            if status == OK and self._take_copy(process, following):
+                launch = following
                 continue
             if status != DONE:
-                return status, self._place(found)
+                return status, self._place(following)
             self._advance()  # every launch that was ordered has its outcome
             launch = END_OF_LIST
         return DONE, -1
@@ -121,21 +121,20 @@ class Session:
         copy = self.loop.orders.copy(process, launch)
         if copy is not None:
             self._decide(process, launch)
-            self._take(copy)
+            self.loop.accept(copy)
         return copy is not None
 
     def _decide(self, process: int, launch: int, trace_path: str | None = None) -> None:
-        """Write the decision on a launch, and do what it says; nothing where it is made already."""
+        """Take the decision on a launch; nothing where it is made already."""
         if (decision := self.loop.orders.decision(process, launch, trace_path)) is not None:
-            self.recorder.write(decision)
-            self.loop.orders.recall(decision)
+            self.loop.accept(decision)
 
-    def pending_chains(self) -> list[Planned]:
+    def planned(self) -> list[Planned]:
         """Known launches that `next` will name; a coordinator has them simulated beforehand."""
         self.recorder.require_open()
         return [
-            Planned(tuple(step._replace(launch=self._place(step.launch)) for step in chain), cost)
-            for chain, cost in self.loop.orders.pending_chains()
+            Planned(tuple(order._replace(launch=self._place(order.launch)) for order in chain), cost)
+            for chain, cost in self.loop.orders.planned()
         ]
 
     def on_progress(self, process: int, index: int, *point: int) -> int:
@@ -147,16 +146,34 @@ class Session:
             self.recorder.degrade(f"launch {launch} of process {process} is simulated to its end: {describe(error)}")
             return 0
 
-    def on_complete(self, process: int, index: int, *result: Any) -> None:
-        """Take the result of a launch in flight, the fields of HostResult, into the journal and the sample."""
-        told = HostResult(*result).with_active_cycles(self.setup.host.launch_latency)
+    def on_complete(
+        self,
+        process: int,
+        index: int,
+        stopped: bool,
+        cycles: float,
+        instructions: float,
+        names: Sequence[str] = (),
+        values: Sequence[float] = (),
+    ) -> None:
+        """Take the result of a launch in flight, the fields of kp_result."""
         launch = self._launch(process, index)
-        self.saved.end((process, launch), float(told.cycles))
-        self._take(self._orders().complete(process, launch, told))
+        self._orders().require_in_flight(process, launch)
+        self.take(process, index, Outcome(counters_of(launch, cycles, instructions, names, values), stopped=stopped))
 
     def on_abort(self, process: int, index: int, reason: str | None = None) -> None:
         """A launch in flight could not be simulated: once more in the next pass, then never."""
-        self._take(self._orders().abort(process, self._launch(process, index), reason))
+        self.take(process, index, Outcome(reason=reason))
+
+    def take(self, process: int, index: int, outcome: Outcome) -> None:
+        """Take the outcome of a launch in flight into the journal and the sample."""
+        orders, launch = self._orders(), self._launch(process, index)
+        if counters := outcome.counters:
+            self.saved.end((process, launch), counters["cycles"])
+            if latency := self.setup.host.launch_latency:
+                active = max(counters["cycles"] - latency, 0.0)
+                outcome = replace(outcome, counters={**counters, ACTIVE_CYCLES: active})
+        self.loop.accept(orders.record(process, launch, outcome))
 
     def finish(self) -> Summary:
         """End the run, even inside a pass; it then states no estimate."""
@@ -205,7 +222,7 @@ class Session:
         if self.summary is None:
             raise HostError("kp_launch_estimate was called before kp_finish")
         sample = self.loop.sample
-        unit = self.loop.sampled.ledger.unit(process, self._launch(process, index))
+        unit = self.loop.sampled.unit(process, self._launch(process, index))
         if self._estimates is None:  # once for all: a host asks for every launch in turn
             self._estimates = sample.estimates()
         row = self._estimates[unit]
@@ -236,45 +253,13 @@ class Session:
         before = [number for number, one in enumerate(records) if not isinstance(one, RangeRecord | SummaryRecord)]
         self._stated = records[before[-1] + 1 :]
         self.recorder.replay([*records[1:], ResumeRecord(results)])
+        self._advance()
+        self.loop.end_of_journal()
+
+    def _advance(self) -> None:
+        """Have the loop go on to its next orders."""
         try:
-            self._advance()
-            while self.recorder.is_replaying:
-                self._replay_next()
-        except HostError as error:
-            raise JournalError(f"{self.journal.path}:{self.recorder.line}: {error}") from None
-
-    def _replay_next(self) -> None:
-        """Give the loop the next record of the journal."""
-        record = self.recorder.head
-        if isinstance(record, OUTCOMES):
-            self.recorder.pop()
-            self._advance(record)
-        elif not isinstance(record, STEPS):
-            self._recall(self.recorder.pop())
-        else:
-            self._advance()  # the loop takes this step
-            if self.recorder.is_replaying and self.recorder.head is record:
-                place = f"{self.journal.path}:{self.recorder.line + 1}"
-                raise JournalError(f"{place}: a record {record.type!r} where none can be")
-
-    def _recall(self, record: Record) -> None:
-        """A record of the journal that is neither an outcome nor a step; the last of all says that this process goes on."""
-        if self.recorder.is_replaying:
-            self.loop.recall(record)
-            return
-        results = cast(ResumeRecord, record).results
-        self.recorder.progress.say(f"resumed from {self.journal.path}: {results:,} launches have their results")
-        self.recorder.defer(record)  # a run that was complete leaves its journal as it is
-        self.loop.go_on()
-
-    def _take(self, outcome: Outcome) -> None:
-        self.recorder.write(outcome)
-        self._advance(outcome)
-
-    def _advance(self, outcome: Outcome | None = None) -> None:
-        """Give the loop an outcome, or have it go on to its next orders."""
-        try:
-            self._run.send(outcome)
+            next(self._run)
         except StopIteration:
             if not self.loop.is_done:
                 raise SessionError("the run cannot go on: it failed in an earlier call") from None

@@ -25,7 +25,6 @@ from kernelpoint.progress import Log
 from kernelpoint.ranges import Ranges, ranges_for
 from kernelpoint.ratios import ACTIVE_CYCLES, RATIOS, check_counter
 from kernelpoint.session.earlier_run import EarlierResults, read_earlier
-from kernelpoint.session.projections import check_projections
 from kernelpoint.session.trace_checks import check_architectures
 from kernelpoint.simulators import simulators
 from kernelpoint.workload import population_for
@@ -86,7 +85,9 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
         PolicyError: the policy lacks an input.
     """
     policy = load_policy(config.policy)
-    check_projections(config, policy, host)
+    if policy.projects(config) and (not host.can_stop or host.concurrent):
+        why = "lets kernel launches overlap" if host.concurrent else "cannot stop a launch inside"
+        raise ConfigError(f"policy.project: got True, but this host {why}; allowed: False")
     budget = budget_of(config, policy, host)
     if config.replay.state == "empty" and not host.can_replay:
         raise ConfigError(

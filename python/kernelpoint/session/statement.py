@@ -142,7 +142,7 @@ def _settings(setup: Setup) -> dict[str, Any]:
 
 def _books(sampled: SampledLaunches) -> dict[str, Any]:
     """Counts of launches, as fields of the summary."""
-    sample, ledger = sampled.sample, sampled.ledger
+    sample = sampled.sample
     launches, simulated = len(sample.has_result), sample.results - sampled.copies
     return {
         "launches": launches,
@@ -151,8 +151,8 @@ def _books(sampled: SampledLaunches) -> dict[str, Any]:
         "copied": sampled.copies or None,
         "passes": sampled.pass_index + 1,
         "projected": sampled.projections.count,
-        "lost": sorted({*ledger.lost(), *sample.left_out}),
-        "never_completed": sorted(ledger.in_flight),
+        "lost": sorted({*sampled.failed(), *sample.left_out}),
+        "never_completed": sorted(sampled.in_flight),
         "restarts": list(sampled.restarts),
     }
 
@@ -210,9 +210,7 @@ def _open_launch(plan: Plan, sampled: SampledLaunches, look: Look | None) -> Ope
     """The launch that breaks the error budget first, with its kernel's name."""
     if look is None or (found := look.open_unit) is None:
         return None
-    return OpenLaunchRecord(
-        *sampled.ledger.place(found.unit), plan.name_of_unit(found.unit), found.times, found.probability
-    )
+    return OpenLaunchRecord(*sampled.place(found.unit), plan.name_of_unit(found.unit), found.times, found.probability)
 
 
 def _part(part: LookPart) -> PartRecord:

@@ -9,7 +9,7 @@ the pass that showed it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -39,23 +39,21 @@ from kernelpoint.planning.validation_launches import (
 )
 from kernelpoint.ratios import ACTIVE_CYCLES, RATIOS
 from kernelpoint.session.orders import (
-    DONE,
-    END_OF_LIST,
-    OK,
-    PENDING,
+    KEPT,
+    REPLAYED,
     SIMULATE,
-    SKIP,
     Answer,
-    HostResult,
+    Order,
     Orders,
     Outcome,
+    OutcomeRecord,
+    Planned,
+    check_counters,
     not_in_flight,
 )
-from kernelpoint.session.replays import KEPT, REPLAYED
 from kernelpoint.session.sample import Sample
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.verdict import OF_MEAN
-from kernelpoint.session.worker_protocol import Planned, Step
 from kernelpoint.simulators import simulator_of
 
 OF_TRAJECTORIES = (
@@ -122,7 +120,7 @@ class ChainStep(NamedTuple):
 
 
 class Validation(Orders):
-    """Validation launches as orders; see Orders for the methods.
+    """Validation launches, ordered one after the other.
 
     Args:
         setup: of a run that `needs_validation`; frame: its launches; engine: of the sample, before its first pass.
@@ -133,6 +131,7 @@ class Validation(Orders):
     """
 
     def __init__(self, setup: Setup, frame: SamplingFrame, engine: Engine, then: Callable[[], list[Planned]]) -> None:
+        super().__init__(frame.population.offsets, setup.host.executes)
         self._setup, self._frame, self._then = setup, frame, then
         replay, budget = setup.config.replay, setup.budget
         first = first_number(replay, frame.design, budget.targets, budget.confidence)
@@ -142,11 +141,11 @@ class Validation(Orders):
         self.chains = choose(setup.config.seed, frame.design, engine, most, least)
         self.count = min(first, len(self.chains))
         self._extensions = self._position = 0
-        self._in_flight = False
         self._failed: set[int] = set()
         self._copied: set[int] = set()  # positions of results of an earlier run
         self._results: dict[int, dict[str, float]] = {}  # by position in the steps
         self._steps = self._first_steps()
+        self._order_next()
 
     def _first_steps(self) -> list[ChainStep]:
         """The launches of the first `count` chains in their order; the first of each begins with replayed state."""
@@ -157,105 +156,90 @@ class Validation(Orders):
         ]
 
     @property
-    def open_count(self) -> int:
+    def remaining(self) -> int:
         """Launches still to be simulated."""
         return len(self._steps) - self._position
 
-    def next(self, process: int, after: int) -> tuple[int, int]:
-        """One launch after the other."""
-        if (step := self._step()) is None:
-            return DONE, -1
-        is_to_be_named = self._setup.host.executes and after != END_OF_LIST and after < step.launch  # decided ahead
-        return (PENDING, -1) if self._in_flight and not is_to_be_named else (OK, step.launch)
+    def _order_next(self) -> None:
+        """Order the next launch, unless its chain has failed."""
+        while self.remaining and self._steps[self._position].chain in self._failed:
+            self._position += 1
+        self.begin([self._steps[self._position].launch] if self.remaining else [])
 
-    def pending_chains(self) -> list[Planned]:
+    def order(self, unit: int) -> Order:
+        """How the next launch is simulated: after the one before it in its chain, or from replayed state."""
+        return Order(0, unit, self._steps[self._position].state)
+
+    def answer(self, process: int, launch: int) -> Answer:
+        """Simulate the next launch, skip any other. No decision on it is in the journal."""
+        if self._is_open[unit := self.unit(process, launch)]:
+            self.in_flight.add(unit)
+        answer = super().answer(process, launch)
+        return answer._replace(uncounted=int(answer.action == SIMULATE))
+
+    def planned(self) -> list[Planned]:
         """Chains that have not begun; then the first sample, which no validation launch changes."""
-        chains: dict[int, list[int]] = {}
+        chains: dict[int, list[Order]] = {}
         for step in self._steps[self._position :]:
             if tuple(self.chains[step.chain].launches) in self._setup.earlier.of_chain:
                 continue
             if step.chain not in self._failed and (step.state == REPLAYED or step.chain in chains):
-                chains.setdefault(step.chain, []).append(step.launch)  # else its chain has begun already
-        own = [self._planned(launches) for launches in chains.values()]
-        steps = {step for plan in own for step in plan.chain}
-        return own + [plan for plan in self._then() if steps.isdisjoint(plan.chain)]
+                chains.setdefault(step.chain, []).append(
+                    Order(0, step.launch, step.state)
+                )  # else its chain has begun already
+        ordered = {order for chain in chains.values() for order in chain}
+        costs = [self._frame.expected_costs(np.array([order.launch for order in chain])) for chain in chains.values()]
+        mine = [Planned(tuple(chain), float(cost.sum())) for chain, cost in zip(chains.values(), costs, strict=True)]
+        return mine + [plan for plan in self._then() if ordered.isdisjoint(plan.chain)]
 
-    def _planned(self, launches: list[int]) -> Planned:
-        steps = [Step(0, launch, KEPT if i else REPLAYED) for i, launch in enumerate(launches)]
-        return Planned(tuple(steps), float(self._frame.expected_costs(np.array(launches)).sum()))
-
-    def answer(self, process: int, index: int) -> Answer:
-        """Simulate the next launch, skip any other."""
-        if not 0 <= index < self._frame.population.size or process != 0:
-            raise HostError(f"launch {index} of process {process}: the list has {self._frame.population.size} launches")
-        step = self._step()
-        if step is None or step.launch != index:
-            return Answer(SKIP, 0)
-        self._in_flight = True
-        return Answer(SIMULATE, 0, 0, step.state, 1)
-
-    def stops(self, process: int, index: int, point: Sequence[int]) -> bool:
-        """False: a validation launch is simulated whole."""
-        self._running(process, index)
-        return False
-
-    def complete(self, process: int, index: int, result: HostResult) -> Outcome:
-        """The result of the launch, from real or replayed state."""
-        step = self._running(process, index)
-        if result.stopped:
-            raise HostError(f"launch {index} was stopped inside although the answer was to continue")
+    def record(self, process: int, launch: int, outcome: Outcome) -> OutcomeRecord:
+        """The result of the launch, from real or replayed state; without one, its chain is given up."""
+        self.require_in_flight(process, launch)
+        if not outcome.counters:
+            return AbortRecord(process, launch, 0, outcome.reason)
+        if outcome.stopped:
+            raise HostError(f"launch {launch} was stopped inside although the answer was to continue")
         known = tuple(next(iter(self._results.values()), ())) or self._setup.host.counters
-        result.check(index, known, self._setup.budget.counter)
-        return self._record(step, result.counters)
+        check_counters(launch, outcome.counters, known, self._setup.budget.counter)
+        return self._result(outcome.counters)
 
-    def copy(self, process: int, index: int) -> Outcome | None:
+    def copy(self, process: int, launch: int) -> ValidationRecord | None:
         """The result of an earlier run that has simulated the whole chain."""
-        step = self._step()
-        known = None if step is None else self._setup.earlier.of_chain.get(tuple(self.chains[step.chain].launches))
-        return None if step is None or known is None else self._record(step, known[step.launch], copied=True)
+        step = self._steps[self._position]
+        results = self._setup.earlier.of_chain.get(tuple(self.chains[step.chain].launches))
+        return None if results is None else self._result(results[step.launch], copied=True)
 
-    def _record(self, step: ChainStep, counters: dict[str, float], copied: bool | None = None) -> ValidationRecord:
+    def _result(self, counters: dict[str, float], copied: bool | None = None) -> ValidationRecord:
+        step = self._steps[self._position]
         return ValidationRecord(0, step.launch, step.chain, "replayed" if step.state else "kept", counters, copied)
 
-    def abort(self, process: int, index: int, reason: str | None) -> Outcome:
-        """The launch could not be simulated: its chain is given up."""
-        self._running(process, index)
-        return AbortRecord(process, index, 0, reason)
-
-    def take(self, outcome: Outcome) -> str:
+    def take(self, record: OutcomeRecord) -> str:
         """Keep a result, or leave a failed chain out; go on to the next launch."""
-        step = self._step()
-        if isinstance(outcome, ValidationRecord):
-            if step is None or (step.launch, step.chain) != (outcome.launch, outcome.validation):
+        step = self._steps[self._position] if self.remaining else None
+        if isinstance(record, ValidationRecord):
+            if step is None or (step.launch, step.chain) != (record.launch, record.validation):
                 raise HostError(
-                    f"a result of launch {outcome.launch} in validation {outcome.validation} that the run does not have"
+                    f"a result of launch {record.launch} in validation {record.validation} that the run does not have"
                 )
-            self._results[self._position] = outcome.counters
-            if outcome.copied:
+            self._results[self._position] = record.counters
+            if record.copied:
                 self._copied.add(self._position)
-        elif step is not None:
+        elif step is None:
+            raise not_in_flight(record.process, record.launch)
+        else:
             self._failed.add(step.chain)
-        self._in_flight = False
+        self.in_flight.clear()
         self._position += 1
-        while (step := self._step()) is not None and step.chain in self._failed:
-            self._position += 1
+        self._order_next()
         return ""
 
     def forget_in_flight(self) -> None:
         """The state of the launch before is gone with its process, so its chain begins again."""
-        self._in_flight = False
-        while (step := self._step()) is not None and step.state == KEPT:
+        super().forget_in_flight()
+        while self.remaining and self._steps[self._position].state == KEPT:
             self._position -= 1
             self._results.pop(self._position, None)
-
-    def _step(self) -> ChainStep | None:
-        return self._steps[self._position] if self._position < len(self._steps) else None
-
-    def _running(self, process: int, index: int) -> ChainStep:
-        step = self._step()
-        if step is None or step.launch != index or not self._in_flight:
-            raise not_in_flight(process, index)
-        return step
+        self._order_next()
 
     # ---- the error of replay ----------------------------------------------------------------------------------------
 
@@ -313,6 +297,7 @@ class Validation(Orders):
         self._extensions += 1
         self.count = min(record.validations, len(self.chains))
         self._steps = self._first_steps()
+        self._order_next()
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import select
 import signal
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from queue import SimpleQueue
 from typing import Any
 
@@ -19,22 +19,27 @@ import numpy as np
 from kernelpoint import __version__
 from kernelpoint.config import Config
 from kernelpoint.errors import SessionError
+from kernelpoint.policies.projection import Projections
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.progress import Log
 from kernelpoint.session.abi_summary import NO_BOUND, Summary
-from kernelpoint.session.orders import DONE, ENDED_SIMULATOR, OK, SIMULATE, SKIP, Answer, HostResult, not_in_flight
-from kernelpoint.session.projections import Projections
+from kernelpoint.session.orders import (
+    DONE,
+    ENDED_SIMULATOR,
+    OK,
+    SIMULATE,
+    SKIP,
+    Answer,
+    Chain,
+    Order,
+    Outcome,
+    counters_of,
+    not_in_flight,
+)
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import latency_of
 from kernelpoint.session.trace_checks import TraceIntegrity
-from kernelpoint.session.worker_protocol import (
-    SECONDS_BETWEEN_BEATS,
-    Chain,
-    Step,
-    StepResult,
-    decode_chain,
-    encode_outcomes,
-)
+from kernelpoint.session.worker_protocol import SECONDS_BETWEEN_BEATS, decode_chain, encode_outcomes
 from kernelpoint.traces.replay import Replayed
 from kernelpoint.workload.host_info import HostInfo
 
@@ -61,7 +66,7 @@ class WorkerSession:
         self._projections = Projections(load_policy(config.policy).projects(config))
         self._latency = latency_of(config)
         self._chain: Chain = ()
-        self._outcomes: list[StepResult] = []
+        self._outcomes: list[Outcome] = []
         self._points: list[tuple[int, ...]] = []
         self._begun = self._processor_begun = 0.0
         self._simulated: set[tuple[int, int]] = set()
@@ -76,26 +81,24 @@ class WorkerSession:
 
     def next(self, process: int, after: int) -> tuple[int, int]:
         """The next launch of this chain, or of the next one after waiting for it; DONE if no chain will come."""
-        if (step := self._step()) is None:
+        if (order := self._order()) is None:
             chain = self._chains.get()
             if chain is None:
                 return DONE, -1
             self._chain, self._outcomes = chain, []
-            step = chain[0]
-        return OK, step.launch
+            order = chain[0]
+        return OK, order.launch
 
     def on_launch(self, process: int, index: int, trace_path: str | None = None) -> Answer:
         """Simulate the next launch of the chain, skip every other one."""
-        step = self._step()
-        if step is None or (step.process, step.launch) != (process, index):
+        order = self._order()
+        if order is None or (order.process, order.launch) != (process, index):
             return Answer(SKIP, 0)
         self._begun, self._processor_begun, self._points = time.monotonic(), time.process_time(), []
         if problem := self._whole_traces.problem(trace_path):
             self.on_abort(process, index, problem)
             return Answer(SKIP, 0)
-        if step.interval:
-            self._projections.follow(index)
-        return Answer(SIMULATE, 0, step.interval, step.state, latency=self._latency)
+        return Answer(SIMULATE, 0, order.interval, order.state, latency=self._latency)
 
     def replay_before(self, process: int, index: int) -> Replayed:
         """The touches of the launches before one (kp_replay_before)."""
@@ -109,20 +112,30 @@ class WorkerSession:
         self._points.append(point)
         return int(self._projections.stops(index, *point))
 
-    def on_complete(self, process: int, index: int, *result: Any) -> None:
-        """Take the result of the launch in flight, the fields of HostResult."""
+    def on_complete(
+        self,
+        process: int,
+        index: int,
+        stopped: bool,
+        cycles: float,
+        instructions: float,
+        names: Sequence[str] = (),
+        values: Sequence[float] = (),
+    ) -> None:
+        """Take the result of the launch in flight, the fields of kp_result."""
         self._in_flight(process, index)
-        told, processor = HostResult(*result), time.process_time() - self._processor_begun
+        processor = time.process_time() - self._processor_begun
+        counters = counters_of(index, cycles, instructions, names, values)
         self._simulated.add((process, index))
-        points = tuple(self._points) if told.stopped else ()
-        self._end_step(index, StepResult(told.amounts, told.stopped, points, None, self._seconds(), processor))
+        points = tuple(self._points) if stopped else ()
+        self._end_order(index, Outcome(counters, None, stopped, points, self._seconds(), processor))
 
     def on_abort(self, process: int, index: int, reason: str | None = None) -> None:
         """Take that the launch in flight could not be simulated."""
         self._in_flight(process, index)
         if (reason or "").startswith(ENDED_SIMULATOR):
             return  # the coordinator sees the process end, and has the launch simulated once more
-        self._end_step(index, StepResult(reason=reason or "no reason given", seconds=self._seconds()))
+        self._end_order(index, Outcome(reason=reason or "no reason given", seconds=self._seconds()))
 
     def finish(self) -> Summary:
         """Counts of this simulator; it states no estimate."""
@@ -142,21 +155,21 @@ class WorkerSession:
 
     # ---- small parts ------------------------------------------------------------------------------------------------
 
-    def _step(self) -> Step | None:
+    def _order(self) -> Order | None:
         return self._chain[len(self._outcomes)] if len(self._outcomes) < len(self._chain) else None
 
     def _in_flight(self, process: int, index: int) -> None:
-        step = self._step()
-        if step is None or (step.process, step.launch) != (process, index):
+        order = self._order()
+        if order is None or (order.process, order.launch) != (process, index):
             raise not_in_flight(process, index)
 
     def _seconds(self) -> float:
         return time.monotonic() - self._begun
 
-    def _end_step(self, index: int, outcome: StepResult) -> None:
+    def _end_order(self, index: int, outcome: Outcome) -> None:
         self._projections.forget(index)
         self._outcomes.append(outcome)
-        if self._step() is None:
+        if self._order() is None:
             self._say(encode_outcomes(self._chain, self._outcomes))
 
     def _say(self, line: str) -> None:
