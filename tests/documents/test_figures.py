@@ -26,7 +26,7 @@ def largest(cells):
 
 
 def test_the_table_of_the_readme_is_that_of_the_runs_in_accelsim():
-    shown = tables(section("README.md"))[0]
+    shown = tables(section("README.md"))[1]
     assert len(shown) == 3
     for row, full, (name, runs) in zip(shown, LISTS, at_one_per_cent().items(), strict=True):
         assert row["Workload"] == name
@@ -37,6 +37,19 @@ def test_the_table_of_the_readme_is_that_of_the_runs_in_accelsim():
         assert numbers(row["Speedup in cycles"]) == [min(numbers(run["Cycle speedup"])[0] for run in runs)]
         assert numbers(row["Error"]) == [largest(run["Error"] for run in runs)]
         assert numbers(row["Error beyond latency"]) == [largest(run["Beyond latency"] for run in runs)]
+
+
+def test_the_comparison_of_the_readme_and_of_the_tutorial_is_that_of_the_evidence():
+    measured = {row["Method"]: row for row in tables(section("docs/evidence/methods.md", "Where a promise fails"))[0]}
+    for page in ("README.md", "docs/tutorials/comparing.md"):
+        shown = tables(section(page))[0]
+        assert len(shown) == 3
+        for row in shown:
+            row = {name: row[name].replace(" in the run", "").replace(" from the profile", "") for name in row}
+            of = measured[row["Method"]]
+            assert (row["Its bound"], row["Right"], row["Mean error"]) == (of["Bound"], of["Right"], of["Mean error"])
+            assert row["Largest"] == of["Largest"] and numbers(row["Simulated"])[0] == numbers(of["Simulated"])[0]
+            assert row["Speedup in cycles"] == of["Cycle speedup"]
 
 
 def test_every_bound_in_accelsim_was_right_as_the_readme_says():

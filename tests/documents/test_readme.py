@@ -1,5 +1,6 @@
 """The commands of the README, run in order in an empty folder; those that stand inside its sentences, one by one."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -8,9 +9,11 @@ from pathlib import Path
 import pytest
 import slurm
 from documented import run
+from pages import section, tables
 from profiler_files import WRITERS, Kernel
 
 from kernelpoint.journal import load_run
+from kernelpoint.pages.numbers import factor, percent
 from kernelpoint.traces import launch_paths, read_header
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,7 +38,7 @@ def test_every_command_of_the_readme_works_in_order(folder):
     """Both simulators are miniatures with their names, patched, built and run as the README says."""
     (yaml,) = (block for block in blocks() if block.startswith("version: 1"))
     lines = [line for line in commands() if not line.startswith(ELSEWHERE)]
-    assert len(lines) >= 11
+    assert len(lines) >= 8
     # Files of a reader: traces of either simulator, and its files of options.
     run("kernelpoint lab synth iterative-solver -o . --set rows=256 --launches 8", folder)
     run("kernelpoint lab synth iterative-solver -o traced --set rows=256 --launches 8 --format macsim", folder)
@@ -44,7 +47,7 @@ def test_every_command_of_the_readme_works_in_order(folder):
         (folder / name).touch()
     (folder / "kernelpoint.yaml").write_text(yaml)
     for line in lines:
-        line = line.replace("--launches 3000", "--launches 100")
+        line = line.replace("--launches 3000", "--launches 100").replace("--seeds 20", "--seeds 1")
         if "kernel_sampling" in line:  # each run has a journal of its own
             (folder / "run.kpjournal").unlink(missing_ok=True)
         run(line, folder)
@@ -53,8 +56,23 @@ def test_every_command_of_the_readme_works_in_order(folder):
     assert (folder / "run.kpjournal").exists()
 
 
-def test_the_readme_fits_120_lines():
-    assert len(README.splitlines()) <= 120
+def test_the_readme_fits_90_lines():
+    assert len(README.splitlines()) <= 90
+
+
+@pytest.mark.slow
+def test_the_comparison_prints_the_table_of_the_readme(folder):
+    synthesise, compare_methods = (line for line in commands() if re.match("kernelpoint (lab synth|compare)", line))
+    run(f"{synthesise}\n{compare_methods}", folder)
+    lines = {
+        line["policy"]: line for line in json.loads((folder / "compare/comparison.json").read_text())["per_workload"]
+    }
+    for row in tables(section("README.md"))[0]:
+        line = lines[row["Method"].strip("`")]
+        right = "-" if line["held"] is None else f"{20 * line['held']:.0f} of 20"
+        shown = [percent(line["error_mean"]), percent(line["error_max"]), factor(line["speedups"][0])]
+        assert [row["Right"], row["Mean error"], row["Largest"], row["Speedup in cycles"]] == [right, *shown]
+        assert row["Simulated"].split()[0] == f"{line['simulated']:.0f}"
 
 
 def inside_sentences(beginning: str) -> str:

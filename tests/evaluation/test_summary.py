@@ -70,7 +70,7 @@ def test_a_policy_that_ran_on_some_workloads_is_in_no_average_beside_one_that_ra
 
 @pytest.mark.parametrize(
     ("changes", "mark"),
-    [({}, "best"), ({"error": 0.06}, "broken"), ({"held": False}, "broken"), ({"simulated_total": 200.0}, "")],
+    [({}, "best"), ({"error": 0.06, "held": False}, "broken"), ({"simulated_total": 200.0}, "")],
 )
 def test_the_best_and_the_broken_are_marked_on_the_page(changes, mark):
     rival = replace(GOOD, policy="rival", simulated_total=150.0)
@@ -87,6 +87,11 @@ def test_a_policy_without_a_bound_is_never_the_best_and_says_why_where_it_is_fas
     slower = per_workload([replace(unbounded, simulated_total=3 * GOOD.simulated_total), rival])
     assert [mark_of(line, slower) for line in slower] == ["", "best"]
     assert mark_of(lines[0], lines[:1]) == "faster, no bound"
+
+
+def test_a_policy_that_promises_nothing_breaks_no_promise():
+    (line,) = per_workload([replace(GOOD, bound="none", held=None, half_width=math.nan, error=0.06)])
+    assert mark_of(line, [line]) == ""
 
 
 def test_a_policy_that_simulates_everything_is_never_the_best():
