@@ -16,7 +16,7 @@ from kernelpoint.coordinator.simulations import MOST, Simulations, batches
 from kernelpoint.coordinator.task import OutcomeFile, Report, prepare_folder, read_all
 from kernelpoint.errors import ConfigError, SessionError
 from kernelpoint.session.orders import Order, Outcome, Planned
-from kernelpoint.session.worker_protocol import Hello
+from kernelpoint.session.worker import Hello
 
 RANDOM = "policy: random\nerror_budget: {relative_error: 0.002}"
 FURTHER = (

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
+from kernelpoint.session.boundary import JOURNAL_ENV, TIME_ENV
 from kernelpoint.session.time_saved import TimeSaved
-from kernelpoint.session.worker_protocol import JOURNAL_ENV, TIME_ENV
 
 
 def summary_of(host, step=1.0, **info):

@@ -8,12 +8,10 @@ import pytest
 from simulated_host import SimulatedHost
 from trace_writer import cta, small_trace
 
+from kernelpoint.admission.simulable import TraceIntegrity
 from kernelpoint.config import load_config
 from kernelpoint.session.orders import SIMULATE, SKIP, Order
-from kernelpoint.session.trace_checks import TraceIntegrity
-from kernelpoint.session.worker import WorkerSession
-from kernelpoint.session.worker_protocol import encode_chain
-from kernelpoint.workload.host_info import HostInfo
+from kernelpoint.session.worker import WorkerSession, encode_chain
 
 LAUNCHES = 60
 WHOLE = small_trace(cta(["0000 ffffffff 0 MOV 0 0", "0010 ffffffff 0 EXIT 0 0"]))
@@ -114,8 +112,8 @@ def test_a_simulator_that_handles_damage_is_told_to_simulate(simulator):
 
 def test_a_trace_is_read_once_and_again_when_it_has_changed(simulator, monkeypatch):
     reads = []
-    monkeypatch.setattr("kernelpoint.session.trace_checks.scan_trace", reads.append)
-    traces = TraceIntegrity(HostInfo("accelsim", needs_whole_traces=True))
+    monkeypatch.setattr("kernelpoint.admission.simulable.scan_trace", reads.append)
+    traces = TraceIntegrity(are_needed=True)
     simulator.path(0).write_text(WHOLE)
     assert [traces.problem(str(simulator.path(0))) for _ in range(3)] == [""] * 3 and len(reads) == 1
     simulator.path(0).write_text(WHOLE + "\n")

@@ -13,14 +13,13 @@ import pytest
 from trace_writer import cta, small_trace, write
 
 from kernelpoint import _native
+from kernelpoint.admission.simulable import TraceIntegrity
 from kernelpoint.encoder.embed import round_embeddings
 from kernelpoint.errors import PlanError
-from kernelpoint.session.trace_checks import TraceIntegrity
 from kernelpoint.traces import ArtefactCache, scan_launches, scan_trace
 from kernelpoint.traces.footprints import Footprints
 from kernelpoint.traces.scan import RECORD
 from kernelpoint.workload import fingerprint
-from kernelpoint.workload.host_info import HostInfo
 
 CONTENT, SCAN = f"content {_native.CONTENT_VERSION}", f"scan {_native.STREAM_HASH_VERSION} {RECORD.itemsize}"
 EXIT = "0020 ffffffff 0 EXIT 0 0"
@@ -350,7 +349,7 @@ def test_footprints_plans_and_predictions_of_the_old_content_are_not_found(trace
 
 
 def test_a_trace_that_was_read_whole_is_read_again(trace):
-    whole = TraceIntegrity(HostInfo("accelsim", needs_whole_traces=True))
+    whole = TraceIntegrity(are_needed=True)
     assert whole.problem(str(trace)) == ""
     status = trace.stat()
     trace.write_text("x" * status.st_size)

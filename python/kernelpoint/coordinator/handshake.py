@@ -11,7 +11,7 @@ from kernelpoint.config import Config
 from kernelpoint.coordinator.simulator import Simulator, SimulatorEnded
 from kernelpoint.errors import ConfigError, HostError
 from kernelpoint.progress import Log
-from kernelpoint.session.worker_protocol import Hello
+from kernelpoint.session.worker import Hello
 from kernelpoint.workload.host_info import HostInfo
 
 OPTION = "kernel_sampling"

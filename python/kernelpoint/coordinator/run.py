@@ -19,10 +19,10 @@ from kernelpoint.coordinator.handshake import ask, check, host_of, with_option
 from kernelpoint.coordinator.simulations import Simulations
 from kernelpoint.coordinator.task import COMPARED, Work, prepare_folder, read_all, remove_folder
 from kernelpoint.progress import Log
-from kernelpoint.session.boundary import open_run
+from kernelpoint.session.boundary import JOURNAL_ENV, TIME_ENV, open_run
 from kernelpoint.session.session import Session
 from kernelpoint.session.time_saved import TimeSaved
-from kernelpoint.session.worker_protocol import JOURNAL_ENV, TIME_ENV, Hello
+from kernelpoint.session.worker import Hello
 
 if TYPE_CHECKING:
     from kernelpoint.coordinator.engine import Engine

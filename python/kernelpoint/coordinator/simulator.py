@@ -1,4 +1,4 @@
-"""A simulator that works for a coordinator: its process, and the two pipes to it (session/worker_protocol.py)."""
+"""A simulator that works for a coordinator: its process, and the two pipes to it (session/worker.py)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from collections.abc import Mapping, Sequence
 
 from kernelpoint.files import above_streams
 from kernelpoint.progress import Log, silent
+from kernelpoint.session.boundary import WORKER_PIPES_ENV
 from kernelpoint.session.orders import Chain, Outcome
-from kernelpoint.session.worker_protocol import (
+from kernelpoint.session.worker import (
     SECONDS_BETWEEN_BEATS,
-    WORKER_PIPES_ENV,
     Hello,
     decode_outcomes,
     encode_chain,

@@ -25,7 +25,7 @@ from kernelpoint.errors import JournalError
 from kernelpoint.files import open_regular, open_to_append
 from kernelpoint.journal.lines import seal, unseal
 from kernelpoint.session.orders import Chain, Outcome
-from kernelpoint.session.worker_protocol import Hello, decode_outcomes, encode_outcomes
+from kernelpoint.session.worker import Hello, decode_outcomes, encode_outcomes
 
 ChainOutcomes = dict[Chain, tuple[Outcome, ...]]
 LINES = "kernelpoint"  # topic of Dask's events

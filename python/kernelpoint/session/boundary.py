@@ -16,17 +16,20 @@ from kernelpoint.progress import Log, silent
 try:
     from kernelpoint.config import Config, load_config
     from kernelpoint.journal import JournalWriter, RunRecord
+    from kernelpoint.planning.full_run import frame_in_full
     from kernelpoint.pool import Pool
-    from kernelpoint.session.full_run import in_full
     from kernelpoint.session.session import Session
     from kernelpoint.session.setup import may_run_in_full, prepare
-    from kernelpoint.session.worker_protocol import JOURNAL_ENV, TIME_ENV, WORKER_PIPES_ENV
     from kernelpoint.workload.host_info import HostInfo
 except ModuleNotFoundError as error:  # the simulator runs in a Python of its own
     raise SetupError(
         f"the simulator runs in {sys.executable}, which lacks KernelPoint's package {error.name}; "
         f"`{sys.executable} -m pip install kernelpoint`"
     ) from error
+
+WORKER_PIPES_ENV = "KERNELPOINT_WORKER"  # two file descriptors: chains come from the first, answers go to the second
+JOURNAL_ENV = "KERNELPOINT_JOURNAL"  # a journal to go on with instead of the configuration's `journal:`
+TIME_ENV = "KERNELPOINT_TIME"  # beside that journal: processor seconds of a full run, and those spent, "720.5 18"
 
 if TYPE_CHECKING:
     from kernelpoint.session.worker import WorkerSession
@@ -85,8 +88,9 @@ def open_run(
         begun_with = first.plan if isinstance(first, RunRecord) else None
         setup = replace(prepare(config, host, log, begun_with, pool), command=tuple(command))
         hashes = first.hashes if isinstance(first, RunRecord) else None
-        if pool is None and may_run_in_full(config, setup.policy) and (full := in_full(setup, hashes, log)):
-            setup = replace(setup, frame=full, estimate="mean", is_full_run=True)
+        if pool is None and setup.frame is not None and may_run_in_full(config, setup.policy):
+            full = frame_in_full(setup.frame, host, setup.budget, setup.estimate, hashes, log)
+            setup = setup if full is None else replace(setup, frame=full, estimate="mean", is_full_run=True)
         session = Session(setup, journal, log)
         session.saved.begun = begun
         if journal.records:

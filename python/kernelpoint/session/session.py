@@ -7,15 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 
+from kernelpoint.admission.simulable import TraceIntegrity
 from kernelpoint.errors import HostError, SessionError
 from kernelpoint.estimation import AssistedDesign
 from kernelpoint.journal import JournalWriter, RangeRecord, Record, ResultRecord, ResumeRecord, SummaryRecord
+from kernelpoint.journal.earlier import check_same_run
 from kernelpoint.journal.text import text_of
 from kernelpoint.planning.forecast import compared
 from kernelpoint.progress import Log
 from kernelpoint.ratios import ACTIVE_CYCLES
 from kernelpoint.session.abi_summary import Summary
-from kernelpoint.session.earlier_run import check_same_run
 from kernelpoint.session.loop import Loop
 from kernelpoint.session.orders import (
     DONE,
@@ -35,7 +36,6 @@ from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import Setup, latency_of
 from kernelpoint.session.statement import sentence
 from kernelpoint.session.time_saved import TimeSaved
-from kernelpoint.session.trace_checks import TraceIntegrity
 from kernelpoint.session.verdict import open_launch, unmet_counters
 from kernelpoint.traces.replay import Replayed
 
@@ -60,7 +60,7 @@ class Session:
         self.loop = Loop(setup, self.recorder)
         self._run = self.loop.run()
         self.replays = Replays(setup.host, log, setup.config.replay.state == "empty", setup.frame)
-        self._whole_traces = TraceIntegrity(setup.host)
+        self._whole_traces = TraceIntegrity(setup.host.needs_whole_traces)
         self.summary: SummaryRecord | None = None
         self._stated: Sequence[Record] = ()  # ranges and summary at the end of the journal that is resumed
         self._estimates: np.ndarray | None = None

@@ -8,13 +8,15 @@ from typing import Any
 
 from kernelpoint import __version__
 from kernelpoint.admission import Finding, Listed, admit, check_kinds, findings_of, kinds, withdrawing
+from kernelpoint.admission.simulable import check_architectures
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import ErrorBudget, Method
 from kernelpoint.fast_model.configuration import architecture_of
 from kernelpoint.journal import HostRecord, RunRecord
+from kernelpoint.journal.earlier import EarlierResults, read_earlier
 from kernelpoint.planning.frame import SamplingFrame, strata_record
-from kernelpoint.planning.full_plan import full_plan
+from kernelpoint.planning.full_run import full_plan
 from kernelpoint.planning.planning import plan_for
 from kernelpoint.planning.range_targets import check_range_targets
 from kernelpoint.planning.selecting import selected
@@ -24,8 +26,6 @@ from kernelpoint.pool import Pool
 from kernelpoint.progress import Log
 from kernelpoint.ranges import Ranges, ranges_for
 from kernelpoint.ratios import ACTIVE_CYCLES, RATIOS, check_counter
-from kernelpoint.session.earlier_run import EarlierResults, read_earlier
-from kernelpoint.session.trace_checks import check_architectures
 from kernelpoint.simulators import simulators
 from kernelpoint.workload import population_for
 from kernelpoint.workload.host_info import HostInfo
@@ -151,7 +151,7 @@ def _frame(
         population, drawn = selected(config, policy, host, log)
     else:
         population, drawn = population_for(config, host, log, pool), None
-    check_architectures(host, population.paths)
+    check_architectures(host.simulator, host.architectures, population.paths)
     if drawn is None and pool is None and begun_with is None and may_run_in_full(config, policy):
         drawn = full_plan(config, policy, host, population, log)
     if drawn is not None:

@@ -1,4 +1,9 @@
-"""Session of a simulator that works for a coordinator: it decides nothing and opens no journal (see worker_protocol.py)."""
+"""A simulator that works for a coordinator: its messages, one JSON object a line over two pipes, and its session.
+
+It is started with WORKER_PIPES_ENV in its environment, decides nothing and opens no journal. It says who it is (Hello). Then it
+simulates the chains of launches that it is sent, and answers each with one outcome an order. It ends when the pipe ends, or its
+parent. Empty lines between the answers say that its process runs.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +16,14 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
 
 from kernelpoint import __version__
+from kernelpoint.admission.simulable import TraceIntegrity
 from kernelpoint.config import Config
 from kernelpoint.errors import SessionError
 from kernelpoint.policies.projection import Projections
@@ -38,12 +45,72 @@ from kernelpoint.session.orders import (
 )
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import latency_of
-from kernelpoint.session.trace_checks import TraceIntegrity
-from kernelpoint.session.worker_protocol import SECONDS_BETWEEN_BEATS, decode_chain, encode_outcomes
 from kernelpoint.traces.replay import Replayed
+from kernelpoint.typed import loads, reader
 from kernelpoint.workload.host_info import HostInfo
 
+SECONDS_BETWEEN_BEATS = 5.0
 PR_SET_PDEATHSIG = 1  # of prctl(2): the signal that a process gets when the thread that started it ends
+
+
+# ---- messages ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Hello:
+    """A simulator's description of itself: the fields of HostInfo, the KernelPoint in it, the process, seconds since its start
+    of the interpreter.
+    """
+
+    kernelpoint: str
+    pid: int
+    host: dict[str, Any]
+
+
+def encode_chain(chain: Chain) -> str:
+    """A chain as one line.
+
+    >>> encode_chain((Order(0, 7, 1),))
+    '[[0,7,1,0]]'
+    """
+    return json.dumps(chain, separators=(",", ":"))
+
+
+def decode_chain(steps: Sequence[Sequence[int]]) -> Chain:
+    """The chain from its JSON.
+
+    >>> decode_chain([[0, 7, 1, 0]])
+    (Order(process=0, launch=7, state=1, interval=0),)
+    """
+    return tuple(Order(*map(int, step)) for step in steps)
+
+
+def encode_outcomes(chain: Chain, outcomes: Sequence[Outcome]) -> str:
+    """A chain and its outcomes as one line; numbers keep every bit."""
+    return json.dumps({"chain": chain, "outcomes": [asdict(outcome) for outcome in outcomes]}, separators=(",", ":"))
+
+
+def decode_outcomes(line: str | bytes) -> tuple[Chain, tuple[Outcome, ...]]:
+    """A chain and its outcomes, from a line.
+
+    Raises:
+        ValueError: the line is none that encode_outcomes made.
+
+    >>> chain = (Order(0, 7, 1),)
+    >>> decode_outcomes(encode_outcomes(chain, [Outcome({"cycles": 0.1})]))[1][0].counters
+    {'cycles': 0.1}
+    """
+    found = reader(_Answer)(loads(line))
+    return found.chain, found.outcomes
+
+
+@dataclass(frozen=True)
+class _Answer:
+    chain: Chain
+    outcomes: tuple[Outcome, ...]
+
+
+# ---- the session ------------------------------------------------------------------------------------------------------
 
 
 class WorkerSession:
@@ -62,7 +129,7 @@ class WorkerSession:
         chains, self._answers = map(int, descriptors.split(","))
         self._host, self._confidence = host, config.error_budget.confidence
         self._replays = Replays(host, log, config.replay.state == "empty")
-        self._whole_traces = TraceIntegrity(host)
+        self._whole_traces = TraceIntegrity(host.needs_whole_traces)
         self._projections = Projections(load_policy(config.policy).projects(config))
         self._latency = latency_of(config)
         self._chain: Chain = ()

@@ -1,34 +1,32 @@
-"""Refusal of traces that a simulator cannot simulate: of an architecture that it does not know, or damaged."""
+"""Which traces a simulator can simulate: of an architecture that it knows, and whole."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
 from kernelpoint.errors import TraceError
 from kernelpoint.traces import read_header, scan_trace
-from kernelpoint.workload.host_info import HostInfo
 
 LOOKED_AT = (
     2000  # Model: headers read of a longer list, evenly spread; a program's code is of one architecture, or of few
 )
 
 
-def check_architectures(host: HostInfo, paths: Sequence[str]) -> None:
+def check_architectures(simulator: str, known: Collection[int], paths: Sequence[str]) -> None:
     """Refuse a list with code that the simulator does not know: it may end at it with exit code 0 and no result.
 
-    Nothing is refused if the host names no architectures, nor for an unreadable trace, which has a message of its
-    own.
+    Nothing is refused if the simulator names no architectures, nor for an unreadable trace, which has a message of its own.
 
     Args:
+        simulator: its name; known: architectures that it knows (70 for sm_70).
         paths: traces of the launches; empty text for a launch that was not traced.
 
     Raises:
         TraceError: names the trace, its architecture, and those that the simulator knows.
     """
-    known = host.architectures
     if not known:
         return
     distinct = [path for path in dict.fromkeys(paths) if path]
@@ -40,7 +38,7 @@ def check_architectures(host: HostInfo, paths: Sequence[str]) -> None:
             continue
         if version not in known:
             raise TraceError(
-                f"{path}: its code is for sm_{version}; this {host.simulator} knows "
+                f"{path}: its code is for sm_{version}; this {simulator} knows "
                 f"{', '.join(f'sm_{v}' for v in sorted(known))}, and would end at it without a result: trace on a GPU that it "
                 "knows, or use a version of the simulator that knows this one"
             )
@@ -52,15 +50,18 @@ class TraceIntegrity:
     Reading takes 1 to 2 ns a byte, simulating a thousand times as long. A simulator that handles damage by itself needs none
     of it (kp_host_info.flags).
 
+    Args:
+        are_needed: False for such a simulator.
+
     Example:
-        >>> TraceIntegrity(HostInfo("mine", needs_whole_traces=True)).problem("no-such.traceg")
+        >>> TraceIntegrity(are_needed=True).problem("no-such.traceg")
         'no-such.traceg: cannot be opened: No such file or directory'
-        >>> TraceIntegrity(HostInfo("kernelpoint-host")).problem("no-such.traceg")
+        >>> TraceIntegrity(are_needed=False).problem("no-such.traceg")
         ''
     """
 
-    def __init__(self, host: HostInfo) -> None:
-        self._are_needed = host.needs_whole_traces
+    def __init__(self, are_needed: bool) -> None:
+        self._are_needed = are_needed
         self._whole: dict[str, tuple[int, ...]] = {}  # size, inode and times of what was read
 
     def problem(self, path: str | None) -> str:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kernelpoint.errors import ConfigError, JournalError
-from kernelpoint.journal import Record, ResultRecord, RunRecord, ValidationRecord, load_run
+from kernelpoint.journal.records import Record, ResultRecord, RunRecord, ValidationRecord
+from kernelpoint.journal.run import load_run
 from kernelpoint.journal.text import plain
 from kernelpoint.simulators import options_of
 

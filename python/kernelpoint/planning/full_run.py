@@ -1,0 +1,102 @@
+"""Runs in which every launch is simulated although a sample was asked for, because that is cheaper, and exact.
+
+Each launch then begins with the state that the one before it left, and nothing is estimated: the total is that of the full run
+to the last cycle. Only for simulators with a model of their cores: there a plan costs most, and so does the error of replay.
+The question is asked twice: before a plan is made, and of the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from kernelpoint.config import Config
+from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, Method
+from kernelpoint.fast_model.predictions import OF_TOTAL
+from kernelpoint.planning.forecast import CHEAP_SHARE
+from kernelpoint.planning.forecasting import ranged, rehearse
+from kernelpoint.planning.frame import SamplingFrame, hash_design
+from kernelpoint.planning.plan import Plan
+from kernelpoint.planning.planning import Planning
+from kernelpoint.policies.contract import Policy
+from kernelpoint.progress import Log
+from kernelpoint.simulators import simulator
+from kernelpoint.traces import scan_launches
+from kernelpoint.workload import Population
+from kernelpoint.workload.host_info import HostInfo
+
+# Model: processor time that a plan and the least sample take, in seconds
+LEAST_SECONDS = 5.0
+LEAST_SHARE = 0.3  # of all predicted cycles in the first pass; below that a sample pays, whatever follows
+
+
+def full_plan(config: Config, policy: type[Policy], host: HostInfo, population: Population, log: Log) -> Plan | None:
+    """A plan that simulates every launch, where the list takes less than LEAST_SECONDS; else None.
+
+    The time is that of the simulator's costs for the instructions of the traces. A policy that the user chose is used as it is.
+    """
+    one = simulator(host.simulator)
+    if config.policy.name != "kernelpoint" or config.plan is not None or not population.has_traces:
+        return None
+    if one.cores is None or one.costs is None:
+        return None
+    scan = scan_launches(population.paths, log=log)
+    instructions = np.asarray(getattr(scan, one.costs.instructions), dtype=float)
+    seconds = one.costs.seconds(len(instructions), float(instructions.sum()), is_full_run=True)
+    if scan.errors or seconds >= LEAST_SECONDS:
+        return None
+    log(
+        f"kernelpoint: a full run takes about {seconds:.2g} s of processor time, which a plan and a sample would take as well: "
+        "every launch is simulated"
+    )
+    return Plan(Design.take_all(population.u), Planning.of(config, policy, population).origin)
+
+
+def frame_in_full(
+    frame: SamplingFrame,
+    host: HostInfo,
+    budget: ErrorBudget,
+    estimate: Method,
+    begun_with: Mapping[str, str | None] | None,
+    log: Log,
+) -> SamplingFrame | None:
+    """The frame of a full run over the launches of a sampled run, where its sample would cost about as much; else None.
+
+    Args:
+        frame, host, budget, estimate: of the sampled run.
+        begun_with: hashes of the journal that the run goes on with, if any: the run stays what it began as.
+    """
+    if simulator(host.simulator).cores is None or frame.population.listed is not None:
+        return None
+    design = Design.take_all(frame.design.u)
+    hashes = {**frame.hashes, "design": hash_design(design)}
+    if begun_with is not None:
+        is_whole = begun_with.get("design") == hashes["design"]
+    else:
+        is_whole = hashes["design"] == frame.hashes["design"] or _costs_as_much(frame, budget, estimate, log)
+    return replace(frame, plan=replace(frame.plan, design=design), hashes=hashes) if is_whole else None
+
+
+def _costs_as_much(frame: SamplingFrame, budget: ErrorBudget, estimate: Method, log: Log) -> bool:
+    """True if the sample is expected to cost CHEAP_SHARE of a full run, by two rehearsals of it (forecasting.py)."""
+    design = frame.design
+    if frame.plan.broken or not isinstance(design, AssistedDesign) or OF_TOTAL not in design.computed:
+        return False
+    work = np.asarray(design.computed["cycles"], dtype=float)
+    first = Engine(design, budget).wanted()
+    if len(first) == frame.population.size:
+        return True
+    if work[first].sum() < LEAST_SHARE * work.sum() or budget.counter != "cycles":
+        return False
+    drawn = rehearse(design, budget, estimate, np.maximum(work, 1.0), frame.population.seed)
+    costs = [float(work[units].sum() / work.sum()) for units in drawn]
+    share = min(1.0, float(np.mean(ranged(costs[0], max(costs)))))
+    if share < CHEAP_SHARE:
+        return False
+    log(
+        f"kernelpoint: an error budget of {100 * budget.relative_error:g} % would take about {100 * share:.0f} % of the "
+        "cycles of a full run: every launch is simulated"
+    )
+    return True
