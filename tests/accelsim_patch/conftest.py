@@ -87,7 +87,13 @@ class Simulator:
             arguments += ["-kernel_sampling", str(script_path)]
         environment = {**os.environ, "KERNELPOINT_PLUGIN": plugin or str(self.plugin), "ASAN_OPTIONS": "detect_leaks=0"}
         done = subprocess.run(
-            arguments, cwd=list_path.parent, env=environment, capture_output=True, text=True, timeout=60
+            arguments,
+            cwd=list_path.parent,
+            env=environment,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=60,
         )
         log = Path(f"{script_path}.log")
         return Run(done.returncode, done.stdout, done.stderr, log.read_text().splitlines() if log.exists() else [])

@@ -1,6 +1,6 @@
 """Every write, sync, rename, truncation and opening fails in turn; the power fails at each; then the run is started again.
 
-STRIDE=1 python -m pytest tests/damage/test_failing_io.py -s     every operation, and prints the tables
+STRIDE=1 python -m pytest tests/damage/test_failing_io.py     every operation
 """
 
 import json
@@ -23,23 +23,29 @@ RUNS = {"sample": 7, "left out": 13, "validation": 37, "selection": 23, "workers
 SIMULATORS = 90  # the same of a run whose simulators are processes under Dask
 
 
-def outcomes(layer, tmp_path, what: str, stride: int, run: str = "sample") -> dict[str, int]:
-    done = subprocess.run(
-        [sys.executable, HERE / "run_with_failing_io.py", what, STRIDE or str(stride), run],
-        capture_output=True, text=True, timeout=1200,
-        env={**os.environ, "LD_PRELOAD": str(layer), "TMPDIR": str(tmp_path), "KERNELPOINT_CACHE": str(tmp_path / "cache")},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
-    found = json.loads(done.stdout.splitlines()[-1])
-    print(run, what, found)
-    return found
+@pytest.fixture
+def outcomes(layer, tmp_path, record_property):
+    """Function that lets operations of a run fail, and returns how often each outcome came."""
+
+    def count(what: str, stride: int, run: str = "sample") -> dict[str, int]:
+        done = subprocess.run(
+            [sys.executable, HERE / "run_with_failing_io.py", what, STRIDE or str(stride), run],
+            capture_output=True, text=True, timeout=1200,
+            env={**os.environ, "LD_PRELOAD": str(layer), "TMPDIR": str(tmp_path), "KERNELPOINT_CACHE": str(tmp_path / "cache")},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr[-3000:]
+        numbers = json.loads(done.stdout.splitlines()[-1])
+        record_property("tried", sum(number for outcome, number in numbers.items() if outcome != "operations"))
+        return numbers
+
+    return count
 
 
 @pytest.mark.parametrize("run", [*RUNS, pytest.param("simulators", marks=pytest.mark.slow)])
-def test_a_run_whose_file_operations_fail_says_so_and_is_resumed_to_the_same_result(layer, tmp_path, run):
+def test_a_run_whose_file_operations_fail_says_so_and_is_resumed_to_the_same_result(outcomes, run):
     if run == "simulators":
         pytest.importorskip("distributed", reason="kernelpoint[cluster] is not installed")
-    found = outcomes(layer, tmp_path, "journal", RUNS.get(run, SIMULATORS), run)
+    found = outcomes("journal", RUNS.get(run, SIMULATORS), run)
     operations = found.pop("operations")
     assert operations > 40
     assert set(found) <= {"stopped, then the full result", "completed, then the full result"}, found
@@ -48,18 +54,18 @@ def test_a_run_whose_file_operations_fail_says_so_and_is_resumed_to_the_same_res
 
 
 @pytest.mark.parametrize("run", RUNS)  # the outcomes of simulators lie in folders
-def test_a_run_that_loses_power_is_resumed_to_the_same_result(layer, tmp_path, run):
-    found = outcomes(layer, tmp_path, "power", RUNS[run], run)
+def test_a_run_that_loses_power_is_resumed_to_the_same_result(outcomes, run):
+    found = outcomes("power", RUNS[run], run)
     assert found.pop("operations") > 40
     assert all(outcome.endswith(" left, then the full result") for outcome in found), found
     assert len(found) >= 2
 
 
-def test_a_plan_that_could_not_be_written_is_the_old_or_the_new_one(layer, tmp_path):
-    found = outcomes(layer, tmp_path, "plan", 1)
+def test_a_plan_that_could_not_be_written_is_the_old_or_the_new_one(outcomes):
+    found = outcomes("plan", 1)
     assert set(found) <= {"refused, old plan found", "refused, new plan found", "saved, new plan found"}, found
     assert found["refused, old plan found"] > 0
 
 
-def test_a_cache_whose_file_operations_fail_gives_what_was_put_there_or_nothing(layer, tmp_path):
-    assert set(outcomes(layer, tmp_path, "cache", 5)) <= {"all found later", "some made anew"}
+def test_a_cache_whose_file_operations_fail_gives_what_was_put_there_or_nothing(outcomes):
+    assert set(outcomes("cache", 5)) <= {"all found later", "some made anew"}

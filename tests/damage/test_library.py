@@ -59,22 +59,29 @@ def place(tmp_path_factory, traces):
     os.chdir(before)
 
 
-def attack(tries):
-    """Each call works, or is refused in one message; how many were refused."""
-    refused = 0
-    for call in tries:
-        try:
-            with in_time():
-                call()
-        except KernelPointError as error:
-            refused += 1
-            text = str(error)
-            assert text.strip() and not any(word in text for word in PYTHONS_WORDS), text[:500]
-            assert len(text) < 7000, text[:500]
-    return refused
+@pytest.fixture
+def attack(record_property):
+    """Function that makes calls, of which each works or is refused in one message; it returns how many were refused."""
+
+    def refused_of(tries):
+        tried = refused = 0
+        for call in tries:
+            tried += 1
+            try:
+                with in_time():
+                    call()
+            except KernelPointError as error:
+                refused += 1
+                text = str(error)
+                assert text.strip() and not any(word in text for word in PYTHONS_WORDS), text[:500]
+                assert len(text) < 7000, text[:500]
+        record_property("tried", tried)
+        return refused
+
+    return refused_of
 
 
-def test_any_path(place, traces):
+def test_any_path(place, traces, attack):
     plan = kp.Plan.from_traces(traces, policy="random")
     run = {"policy": "random"}
     outputs = [lambda v: plan.save(v), lambda v: kp.simulate(traces, v, **run)]
@@ -102,7 +109,7 @@ def test_any_path(place, traces):
     assert attack(lambda call=call, v=v: call(v) for call in tries for v in paths) > 0.8 * len(tries) * len(paths)
 
 
-def test_a_device_or_a_fifo_in_the_place_of_an_output_stays_what_it_is(tmp_path, traces):
+def test_a_device_or_a_fifo_in_the_place_of_an_output_stays_what_it_is(tmp_path, traces, attack):
     plan = kp.Plan.from_traces(traces, policy="random")
     places = [tmp_path / "fifo", tmp_path / "device"]
     os.mkfifo(places[0])
@@ -115,7 +122,7 @@ def test_a_device_or_a_fifo_in_the_place_of_an_output_stays_what_it_is(tmp_path,
     assert [place.stat().st_mode for place in places] == before
 
 
-def test_any_name(place, traces):
+def test_any_name(place, traces, attack):
     truth = {"truth": "run.kpjournal"}
     run, plan = kp.Run.load("run.kpjournal"), kp.Plan.from_traces(traces, policy="gcl")
     tries = [
@@ -139,7 +146,7 @@ def test_any_name(place, traces):
     assert attack(lambda call=call, v=v: call(v) for call in tries for v in texts) > 0.8 * len(tries) * len(texts)
 
 
-def test_any_number(place, traces):
+def test_any_number(place, traces, attack):
     truth = {"truth": "run.kpjournal"}
     run, plan = kp.Run.load("run.kpjournal"), kp.Plan.from_traces(traces, policy="gcl")
     tries = [
@@ -165,7 +172,7 @@ def test_any_number(place, traces):
     assert attack(lambda call=call, v=v: call(v) for call in tries for v in NUMBERS) > 0.8 * len(tries) * len(NUMBERS)
 
 
-def test_any_encoder(place):
+def test_any_encoder(place, attack):
     pytest.importorskip("torch_geometric")
     tries = [lambda v: kp.TraceEncoder(num_bases=v), lambda v: kp.TraceEncoder(dropout=v)]
     assert attack(lambda call=call, v=v: call(v) for call in tries for v in NUMBERS) == 2 * len(NUMBERS) - 1

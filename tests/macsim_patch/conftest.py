@@ -137,7 +137,9 @@ class Simulator:
         if limit is not None:
             command = ["sh", "-c", f'ulimit -n {limit}; exec "$0" "$@"', *command]
         environment = {**os.environ, "KERNELPOINT_PLUGIN": str(self.plugin), "ASAN_OPTIONS": "detect_leaks=0"}
-        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, errors="replace", timeout=60
+        )
         log = folder / "script.txt.log"
         lines = log.read_text().splitlines() if log.exists() else []
         return Run(done.returncode, done.stdout, done.stderr, lines, folder)

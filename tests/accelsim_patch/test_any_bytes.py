@@ -1,0 +1,28 @@
+"""The hook in the miniature simulator, under sanitisers, on lists and traces whose bytes were changed."""
+
+import random
+
+import pytest
+from changed_bytes import TRIES, changed
+
+
+@pytest.mark.parametrize("file", ["kernelslist.g", "kernel-2.traceg"])
+def test_whatever_a_list_or_a_trace_holds_the_hook_ends_the_run_or_refuses_it(
+    simulator, workload, record_property, file
+):
+    path, chance = workload.parent / file, random.Random(11)
+    whole = path.read_bytes()
+    refused = 0
+    for _ in range(TRIES):
+        path.write_bytes(changed(whole, chance))
+        run = simulator.run(workload, "pass 0 1 3\npass 2 4")
+        text = run.out + run.err
+        assert run.code >= 0 and "Sanitizer" not in text and "runtime error" not in text, (
+            path.read_bytes(),
+            text[-3000:],
+        )
+        assert run.code == 0 or run.err.strip(), path.read_bytes()
+        refused += run.code != 0
+        assert not list(workload.parent.parent.rglob("X")), path.read_bytes()
+    record_property("tried", TRIES)
+    assert refused < TRIES
