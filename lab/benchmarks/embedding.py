@@ -30,7 +30,6 @@ import torch
 
 from kernelpoint.config import parse_config
 from kernelpoint.encoder import embed_streams
-from kernelpoint.encoder.checkpoint import write_checkpoint
 from kernelpoint.estimation import Engine, ErrorBudget, passes
 from kernelpoint.fast_model import predict
 from kernelpoint.fast_model.configuration import configuration_of_host
@@ -40,6 +39,7 @@ from kernelpoint.randomness import generator
 from kernelpoint.traces import ScanTable, launch_paths, scan_launches
 from kernelpoint.workload import Population, fingerprint
 from kernelpoint_lab.training.model import TraceEncoder
+from kernelpoint_lab.training.writing import write_checkpoint
 
 DRAWS = (20, 60, 200)
 WORK = 4  # columns of work

@@ -8,10 +8,11 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from kernelpoint.encoder import checkpoint, checkpoint_hash, read_checkpoint
-from kernelpoint.encoder.checkpoint import checkpoint_path, write_checkpoint
+from kernelpoint.encoder.checkpoint import checkpoint_path
 from kernelpoint.errors import PlanError
 from kernelpoint.graphs import SCHEMA, schema_hash
 from kernelpoint_lab.training.encode import load_encoder
+from kernelpoint_lab.training.writing import save_whole, write_checkpoint
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def test_a_checkpoint_of_another_schema_is_refused_by_name(saved, monkeypatch):
 
 def test_a_checkpoint_of_the_first_schema_is_refused_with_what_to_do(tmp_path):
     old = {"graph_schema": "0123456789abcdef", "encoder_version": "1", "settings": "{}", "card": "{}"}
-    checkpoint.save_whole(tmp_path / "old.safetensors", {"x": np.zeros(1, np.float32)}, old)
+    save_whole(tmp_path / "old.safetensors", {"x": np.zeros(1, np.float32)}, old)
     message = rf"graph schema 1 \(0123456789abcdef\).* has {SCHEMA.version} .*train again with `kernelpoint lab train`"
     with pytest.raises(PlanError, match=message):
         read_checkpoint(tmp_path / "old.safetensors")

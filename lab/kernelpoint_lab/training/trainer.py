@@ -12,7 +12,7 @@ from dataclasses import asdict
 import numpy as np
 import torch
 
-from kernelpoint.encoder.checkpoint import read_sealed, save_whole, write_checkpoint
+from kernelpoint.encoder.checkpoint import read_sealed
 from kernelpoint.errors import ConfigError, PlanError
 from kernelpoint.graphs import TraceGraph, schema_hash
 from kernelpoint.randomness import generator
@@ -22,6 +22,7 @@ from kernelpoint_lab.training.log import EpochRecord
 from kernelpoint_lab.training.loss import alignment, info_nce, uniformity
 from kernelpoint_lab.training.model import ProjectionHead, TraceEncoder
 from kernelpoint_lab.training.views import random_view
+from kernelpoint_lab.training.writing import save_whole, write_checkpoint
 
 
 def rate_factor(step: int, steps: int) -> float:

@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import load_file, save
+from safetensors.numpy import load_file
 
 from kernelpoint.errors import PlanError, shown
-from kernelpoint.files import read_regular, replacing
+from kernelpoint.files import read_regular
 from kernelpoint.graphs.schema import SCHEMA, schema_hash
 
 TOKEN_WIDTH = 32
@@ -52,7 +52,7 @@ def tensor_shapes(num_bases: int) -> dict[str, tuple[int, ...]]:
 ENCODER_VERSION = 3  # raised when the same weights would give other embeddings
 BUILTIN = "builtin"
 MOST_BYTES = 1 << 30
-_ZEROS = b"0" * 32
+UNSEALED = b"0" * 32
 _SEAL = re.compile(rb'"checksum":"([0-9a-f]{32})"')
 
 
@@ -108,7 +108,7 @@ def read_checkpoint(name: str | PathLike[str] = BUILTIN) -> Checkpoint:
         path, "graph schema", found and _schema_name(metadata.get("graph_schema_version", "1"), found), _own_schema()
     )
     _check(path, "encoder version", metadata.get("encoder_version"), str(ENCODER_VERSION))
-    _check(path, "checksum", metadata.get("checksum"), _checksum(data))
+    _check(path, "checksum", metadata.get("checksum"), checksum(data))
     try:
         settings, card = json.loads(metadata["settings"]), json.loads(metadata["card"])
     except (LookupError, ValueError):
@@ -137,7 +137,7 @@ def read_sealed(path: str | PathLike[str]) -> bytes:
     except OSError as error:
         raise PlanError(f"{path}: not a safetensors checkpoint ({error.strerror})") from None
     found = _SEAL.search(_header(data))
-    if found is not None and found[1].decode() != _checksum(data):
+    if found is not None and found[1].decode() != checksum(data):
         raise PlanError(
             f"{path}: its checksum is wrong: it was damaged or changed after it was written; take another copy"
         )
@@ -148,7 +148,7 @@ def _header(data: bytes) -> bytes:
     return data[8 : 8 + int.from_bytes(data[:8], "little")]
 
 
-def _checksum(data: bytes) -> str:
+def checksum(data: bytes) -> str:
     """Checksum of a file's bytes; a checksum that the file names is read as zeros."""
     found = _SEAL.search(_header(data))
     digest = hashlib.blake2b(digest_size=16)
@@ -156,7 +156,7 @@ def _checksum(data: bytes) -> str:
         digest.update(data)
     else:
         begin, end = (8 + place for place in found.span(1))
-        for part in (data[:begin], _ZEROS, data[end:]):
+        for part in (data[:begin], UNSEALED, data[end:]):
             digest.update(part)
     return digest.hexdigest()
 
@@ -194,27 +194,3 @@ def _check(path: Path, what: str, found: str | None, needed: str) -> None:
             f"{path}: made for {what} {found}, this version of KernelPoint has {needed}; "
             "train again with `kernelpoint lab train` or use the builtin checkpoint"
         )
-
-
-def write_checkpoint(
-    path: str | PathLike[str], weights: dict[str, np.ndarray], settings: dict[str, Any], card: dict[str, Any]
-) -> None:
-    """Writes an encoder's weights, whole or not at all."""
-    metadata = {
-        "graph_schema": schema_hash(),
-        "graph_schema_version": str(SCHEMA.version),
-        "encoder_version": str(ENCODER_VERSION),
-        "settings": json.dumps(settings, sort_keys=True),
-        "card": json.dumps(card, sort_keys=True),
-    }
-    save_whole(path, weights, metadata)
-
-
-def save_whole(path: str | PathLike[str], tensors: dict[str, np.ndarray], metadata: dict[str, str]) -> None:
-    """Write a safetensors file with its checksum, whole or not at all."""
-    sealed = {**metadata, "checksum": _ZEROS.decode()}
-    content = save({k: np.ascontiguousarray(v) for k, v in tensors.items()}, metadata=sealed)
-    begin = content.index(b'"checksum":"' + _ZEROS) + len(b'"checksum":"')
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    with replacing(Path(path)) as file:
-        file.write(content[:begin] + _checksum(content).encode() + content[begin + len(_ZEROS) :])
