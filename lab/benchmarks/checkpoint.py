@@ -1,6 +1,6 @@
 """Makes the shipped encoder from nothing: writes synthesised traces, and trains GCL-Sampler's network on them.
 
-    python lab/benchmarks/checkpoint.py FOLDER -o builtin.safetensors [--settings 48] [--programs 600] [--epochs 8] [--seed 0]
+    python lab/benchmarks/checkpoint.py FOLDER -o builtin.safetensors [--settings 48] [--programs 600] [--epochs 24] [--seed 0]
 
 The traces are those of training_data.py at seed 11, in FOLDER; those of an earlier call are taken as they are. The families
 HELD_OUT are left out. No recorded trace is used, so every recorded list judges the encoder.
@@ -26,7 +26,7 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--settings", type=int, default=48, help="launches of each family")
     parser.add_argument("--programs", type=int, default=600, help="random warp programs")
-    parser.add_argument("--epochs", type=int, default=8)
+    parser.add_argument("--epochs", type=int, default=24)
     parser.add_argument("--seed", type=int, default=0, help="of training")
     options = parser.parse_args()
     if not (options.folder / "program").is_dir():

@@ -33,6 +33,24 @@ def test_the_builtin_checkpoint_saw_no_test_stream_in_training():
     assert card["data"]["shared_streams"] == 0
 
 
+def test_the_card_names_the_lists_trained_on_and_those_held_out():
+    card = read_checkpoint().card
+    assert {"program", "gemm", "attention"} <= set(card["lists"])
+    assert card["excluded"] == ["reduction", "layer_norm", "pooling", "histogram"]
+    page = (checkpoint_path("builtin").parent / "README.md").read_text()
+    assert all(f"`{family}`" in page for family in card["excluded"])
+    assert f"| batch, epochs, data | not known | 48, {card['config']['epochs']}, below |" in page
+
+
+def test_the_page_of_the_checkpoint_names_files_that_exist():
+    folder = checkpoint_path("builtin").parent
+    root = folder.parents[2]
+    page = (folder / "README.md").read_text()
+    names = re.findall(r"[\w./]+\.(?:py|csv|h|md)\b|builtin\.safetensors", page)
+    assert {"builtin.log.csv", "lab/benchmarks/checkpoint.py", "plugin/native/graph/schema.h"} <= set(names)
+    assert [name for name in names if not ((folder / name).exists() or (root / name).exists())] == []
+
+
 def test_every_byte_counts_in_the_hash(saved):
     before = checkpoint_hash(saved)
     weights = load_file(saved)

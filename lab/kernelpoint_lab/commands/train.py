@@ -66,7 +66,7 @@ def train_encoder(
     console.print("  ".join(f"{name} {count:,}" for name, count in data.counts().items()))
     trainer = Trainer(data.graphs, config)
     records = _run(trainer, output, resume, console)
-    trainer.save_encoder(output, _card(data, records))
+    trainer.save_encoder(output, _card(data, records, lists, excluded))
     console.print(f"{output}: {output.stat().st_size / 1e6:.2f} MB, loss {records[-1].loss:.3f}")
 
 
@@ -93,5 +93,10 @@ def _run(trainer: Trainer, output: Path, resume: bool, console: Console) -> list
     return records
 
 
-def _card(data: TrainingData, records: list[EpochRecord]) -> dict[str, object]:
-    return {"kernelpoint": __version__, "data": data.counts(), "result": asdict(records[-1])}
+def _card(data: TrainingData, records: list[EpochRecord], lists: list[str], excluded: list[str]) -> dict[str, object]:
+    """What the encoder was trained on: such lists are no judges of it. Of each list the name of its folder."""
+    names = {"lists": lists, "excluded": excluded}
+    folders = {
+        key: [(one if one.is_dir() else one.parent).name for one in map(Path, value)] for key, value in names.items()
+    }
+    return {"kernelpoint": __version__, **folders, "data": data.counts(), "result": asdict(records[-1])}
