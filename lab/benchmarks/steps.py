@@ -6,10 +6,11 @@
     python lab/benchmarks/steps.py decisions                    a decision with its journal record; writing an equal line
     python lab/benchmarks/steps.py open TRACES                  a fresh process that opens a run, by what is already known
     python lab/benchmarks/steps.py select --launches N          the list and the census of N launches read; a selection drawn
+    python lab/benchmarks/steps.py program LIST --launches N    plan and sampled run of a list that repeats those of LIST
     python lab/benchmarks/steps.py replay LIST --launches N     walks back from launches of a list that repeats those of LIST
 
-Memory is the most that a process held until the end of a step, less what it held before the first. `open`, `scan` and `select`
-run each step in a process of its own; memory is then its peak.
+Memory is the most that a process held until the end of a step, less what it held before the first. `open`, `scan`,
+`select` and `program` run each step in a process of its own; memory is then its peak.
 """
 
 from __future__ import annotations
@@ -65,6 +66,10 @@ import sys
 from kernelpoint.session import boundary
 session = boundary.open({config!r}, {{"simulator": "benchmark", "list_paths": [{list!r}]}}, lambda line: None)
 print("torch imported:", "torch" in sys.modules)
+"""
+PROGRAM = """
+import kernelpoint as kp
+print(kp.simulate({list!r}, {journal!r}, gpu="rtx").ended().simulated, "launches simulated")
 """
 CENSUS = "from pathlib import Path\nfrom kernelpoint.selection import Selection, read_census\n"
 COMMAND = """
@@ -155,6 +160,14 @@ def plan(options: argparse.Namespace, folder: Path) -> None:
     size = output.stat().st_size / len(made.design.labels)
     print(f"{len(engine.drawn()):,} launches drawn first; the plan's file: {size:.1f} bytes a launch")
     steps("plan, read", lambda: Plan.load(output, population.u))
+
+
+def program(options: argparse.Namespace, folder: Path) -> None:
+    """A sampled run in the embedded host: nothing cached, and with the plan of the first."""
+    trace_list = repeated(Path(options.source), options.launches, folder)
+    for name in ("planned and run", "run, plan cached"):
+        code = PROGRAM.format(list=str(trace_list), journal=str(folder / f"{name}.kpjournal"))
+        apart(name, code, KERNELPOINT_CACHE=str(folder / "cache"))
 
 
 def repeated(trace_list: Path, launches: int, folder: Path) -> Path:
@@ -336,6 +349,7 @@ def main() -> None:
     command("decisions", decisions, False, launches=20_000)
     command("open", openings, True)
     command("select", select, False, launches=1_000_000)
+    command("program", program, True, launches=1_000_000)
     command("replay", replay, True, launches=1_000_000)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -48,10 +48,10 @@ fast_model::GpuConfig configuration(const Arguments& arguments) {
 
 int simulate(const Arguments& arguments) {
     const fast_model::GpuConfig config = configuration(arguments);
-    const kernelpoint::TraceList list = kernelpoint::read_trace_list(arguments.trace);
+    const kernelpoint::Launches list = kernelpoint::read_trace_list(arguments.trace);
     std::unique_ptr<SamplingHook> hook;
     if (!arguments.kernel_sampling.empty()) {
-        hook = std::make_unique<SamplingHook>(arguments.kernel_sampling, arguments.trace, list.launches, config);
+        hook = std::make_unique<SamplingHook>(arguments.kernel_sampling, arguments.trace, list.contents.size(), config);
     }
     Results results(arguments.results);
     catch_signals();

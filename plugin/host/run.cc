@@ -41,8 +41,8 @@ std::string Progress::left(uint64_t launch_index, Time now) const {
     return text;
 }
 
-Run::Run(const fast_model::GpuConfig& config, const TraceList& list, Results& results)
-    : walk_(config, list), results_(results), progress_(list.launches) {}
+Run::Run(const fast_model::GpuConfig& config, const Launches& list, Results& results)
+    : walk_(config, list), results_(results), progress_(list.contents.size()) {}
 
 void Run::all() {
     progress_.begin_full_run();

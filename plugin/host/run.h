@@ -34,7 +34,7 @@ private:
 
 class Run {
 public:
-    Run(const fast_model::GpuConfig& config, const TraceList& list, Results& results);
+    Run(const fast_model::GpuConfig& config, const Launches& list, Results& results);
 
     // Simulates every launch. Throws TraceError, Interrupted.
     void all();

@@ -32,7 +32,7 @@ def test_the_estimate_is_of_the_mean_though_draws_belong_to_one_course(budget):
     x = design(3).means["cycles"]
     course = x * (1.03 + generator(3, "course").normal(0.0, 0.1, N))
     values = 1.2 * course + generator(3, "simulator").normal(0.0, 20.0, N)
-    engine = Engine(design(3, replayed=course), ErrorBudget(budget))
+    engine = Engine(design(3, of_draws=course), ErrorBudget(budget))
     while True:
         simulate(engine, values)
         if (look := engine.look()).met or not engine.grow():
@@ -47,7 +47,7 @@ def test_the_estimate_is_of_the_mean_though_draws_belong_to_one_course(budget):
 def test_draws_that_agree_by_chance_are_not_believed_beyond_what_is_known_to_scatter():
     x = design(1).means["cycles"]
     errors = []
-    for known in ({}, {"spread": 0.1 * x}, {"spread": 0.2 * x}):
+    for known in ({}, {"deviations": 0.1 * x}, {"deviations": 0.2 * x}):
         engine = Engine(design(1, **known), ErrorBudget(BUDGET))
         simulate(engine, x)
         errors.append(engine.look().estimates["cycles"].std_error)

@@ -14,8 +14,8 @@ from workloads import synthesised
 from kernelpoint import _native
 from kernelpoint.fast_model import shipped
 from kernelpoint.fast_model.configuration import SHIPPED, configuration_of
+from kernelpoint.repeated import Texts, first_of_each
 from kernelpoint.traces import launch_paths, read_trace_list, scan_launches
-from kernelpoint.traces.contents import contents_of_paths, first_of_each
 
 NO_COPIES = np.zeros((0, 3), dtype=np.uint64)
 KIB = 1 << 10
@@ -48,9 +48,12 @@ def gpu(tmp_path_factory):
 
 def run(paths, copies, configuration, contents=None, **effort):
     """Launches of one file are of one content, unless `contents` tells equal files."""
-    numbers = contents_of_paths(paths) if contents is None else contents
+    numbers = Texts.of(paths).numbers if contents is None else contents
     distinct = [paths[first] for first in first_of_each(numbers).tolist()]
-    return _native.fast_model.run(numbers, distinct, copies, configuration, lambda done, share: None, **effort)
+    kinds, columns, *rest = _native.fast_model.run(
+        numbers, distinct, copies, configuration, lambda done, share: None, **effort
+    )
+    return {name: values[kinds] for name, values in columns.items()}, *rest
 
 
 def equal_contents(paths):
@@ -58,7 +61,7 @@ def equal_contents(paths):
     known = [
         f"{high} {low}" if path else "" for path, (high, low, _) in zip(paths, _native.contents(paths), strict=True)
     ]
-    return contents_of_paths(known)
+    return Texts.of(known).numbers
 
 
 def simulated_one_by_one(folder, paths, copies, gpu):

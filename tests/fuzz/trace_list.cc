@@ -9,14 +9,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         fuzz::put_file(std::string("/memory/") + name, "");
     fuzz::put_file("/memory/kernelslist.g", std::string(reinterpret_cast<const char*>(data), size));
     try {
-        const kernelpoint::TraceList list = kernelpoint::read_trace_list("/memory/kernelslist.g");
-        size_t launches = 0;
-        for (const auto& command : list.commands) {
-            if (command.kind != kernelpoint::TraceList::Kind::launch) continue;
-            ++launches;
-            fuzz::require(command.path.get().compare(0, 8, "/memory/") == 0);
-        }
-        fuzz::require(launches == list.launches && launches > 0);
+        const kernelpoint::Launches list = kernelpoint::read_trace_list("/memory/kernelslist.g");
+        fuzz::require(!list.contents.empty() && list.numbers.size() == list.paths.size());
+        for (const uint32_t content : list.contents)
+            fuzz::require(list.paths.at(content).compare(0, 8, "/memory/") == 0);
+        for (size_t copy = 0; copy < list.copies.size(); ++copy)
+            fuzz::require(list.launches_before(copy) <= list.contents.size());
     } catch (const kernelpoint::TraceError& error) {
         fuzz::require(error.file == "/memory/kernelslist.g");
     }

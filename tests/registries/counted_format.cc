@@ -47,9 +47,9 @@ public:
 
     bool is_list_name(const std::string& path) const override { return ends_with(path, ".counts"); }
     Match match_list(std::string_view first_line) const override { return match(first_line == "counted launches"); }
-    TraceList read_list(Lines& lines) const override {
+    Launches read_list(Lines& lines) const override {
         const std::string folder = folder_of(lines.path());
-        TraceList list;
+        Launches list;
         for (lines.consume_text(); lines.peek() != nullptr; lines.consume_text())
             add(list, folder + std::string(lines.text()));
         return list;
@@ -60,8 +60,8 @@ public:
             if (ends_with(name, ".counted")) return Match::certain;
         return Match::none;
     }
-    TraceList read_folder(const std::string& folder, const FolderEntries& entries) const override {
-        TraceList list;
+    Launches read_folder(const std::string& folder, const FolderEntries& entries) const override {
+        Launches list;
         for (const std::string& name : entries)
             if (ends_with(name, ".counted")) add(list, folder + "/" + name);
         return list;
@@ -69,10 +69,7 @@ public:
 
 private:
     static Match match(bool is_ours) { return is_ours ? Match::certain : Match::none; }
-    static void add(TraceList& list, std::string path) {
-        list.commands.push_back({TraceList::Kind::launch, std::move(path)});
-        ++list.launches;
-    }
+    static void add(Launches& list, std::string path) { list.contents.push_back(list.add_path(std::move(path))); }
 };
 
 const RegisteredTraceFormat<CountedFormat> registered;

@@ -10,10 +10,12 @@ int main(int, char** arguments) {
     using namespace kernelpoint;
     for (const TraceFormat* format : implementations<TraceFormat>()) std::printf("%s\n", format->name());
     try {
-        for (const TraceList::Command& command : read_trace_list(arguments[1]).commands) {
-            const TraceFormat& format = format_of_launch(command.path);
-            const Scan scan = scan_trace(command.path);
-            std::printf("%s %s %llu %llu\n", format.name(), format.launch_name(command.path).c_str(),
+        const Launches list = read_trace_list(arguments[1]);
+        for (uint64_t launch = 0; launch < list.contents.size(); ++launch) {
+            const std::string& path = list.path(launch);
+            const TraceFormat& format = format_of_launch(path);
+            const Scan scan = scan_trace(path);
+            std::printf("%s %s %llu %llu\n", format.name(), format.launch_name(path).c_str(),
                         static_cast<unsigned long long>(scan.work.ctas),
                         static_cast<unsigned long long>(scan.work.instructions));
         }

@@ -32,7 +32,7 @@ LAYERS = [
     {"config", "randomness", "ratios", "registry", "_native"},
     {"archive", "typed"},
     {"files", "extras", "arguments"},
-    {"errors", "names", "pool", "progress"},
+    {"errors", "names", "pool", "progress", "repeated"},
     {"terminal"},
 ]
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}

@@ -2,6 +2,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
@@ -22,13 +23,22 @@ using fast_model::LaunchResult;
 using fast_model::ListResult;
 using Touches = py::array_t<kp_touch, py::array::c_style>;  // of the launches before, as a replay gives them
 
-// Each column as numpy has it: nan where a launch was not simulated.
-py::dict columns_of(const ListResult& result) {
+// Which row of the columns each launch has, and each column as numpy has it; where a launch was not simulated, the last
+// row is nan.
+py::tuple columns_of(const ListResult& result) {
+    const size_t rows = result.numbers.size();
+    py::array_t<int32_t> kinds(static_cast<py::ssize_t>(result.of_launch.size()));
+    int32_t* kind = kinds.mutable_data();
+    bool has_unknown = false;
+    for (const uint32_t number : result.of_launch) {
+        has_unknown |= number == fast_model::kNoNumbers;
+        *kind++ = static_cast<int32_t>(std::min<size_t>(number, rows));
+    }
     const auto column = [&](const auto& value) {
-        py::array_t<double> values(static_cast<py::ssize_t>(result.of_launch.size()));
+        py::array_t<double> values(static_cast<py::ssize_t>(rows + has_unknown));
         double* out = values.mutable_data();
-        for (const uint32_t number : result.of_launch)
-            *out++ = number == fast_model::kNoNumbers ? NAN : static_cast<double>(value(result.numbers[number]));
+        for (const ListResult::Numbers& numbers : result.numbers) *out++ = static_cast<double>(value(numbers));
+        if (has_unknown) *out = NAN;
         return values;
     };
     using Numbers = ListResult::Numbers;
@@ -37,7 +47,7 @@ py::dict columns_of(const ListResult& result) {
     columns["instructions"] = column([](const Numbers& n) { return n.instructions; });
     for (const fast_model::CounterField& field : fast_model::kCounterFields)
         columns[field.name] = column([&](const Numbers& n) { return n.counters.*field.value; });
-    return columns;
+    return py::make_tuple(kinds, columns);
 }
 
 template <typename Number>
@@ -60,7 +70,8 @@ py::tuple run(const Numbers<int32_t>& contents, const std::vector<std::string>& 
         const auto report = [&](uint64_t done, double share) { tell(progress, done, share); };
         result = fast_model::run_list(configuration.config, launches, effort, report);
     }
-    return py::make_tuple(columns_of(result), result.failures, result.simulated);
+    const py::tuple columns = columns_of(result);
+    return py::make_tuple(columns[0], columns[1], result.failures, result.simulated);
 }
 
 py::dict values_of(const Derived& derived) {
@@ -150,7 +161,7 @@ private:
         });
     }
 
-    const TraceList list_;
+    const Launches list_;
     fast_model::Walk walk_;
     const std::string hash_;
 };
@@ -166,8 +177,9 @@ void register_run(py::module_& part) {
         "run", &run, py::arg("contents"), py::arg("paths"), py::arg("copies"), py::arg("configuration"),
         py::arg("progress"), py::arg("memory_bytes") = fast_model::Effort{}.memory_bytes, py::arg("bytes") = py::none(),
         py::arg("streams") = py::none(),
-        "Simulate launches in order: (counter -> float64 [launches], nan where a launch has no result, [(launch "
-        "index, reason of a failure), ...], how many launches had to be simulated). `contents`: of each launch, -1 "
+        "Simulate launches in order: (int32 [launches], counter -> float64 [rows], [(launch index, reason of a "
+        "failure), ...], how many launches had to be simulated); the first says which row each launch has, the last "
+        "row is nan where any launch has no result. `contents`: of each launch, -1 "
         "where it was not traced; `paths`: a trace of each content. `progress` is called with the launches that are "
         "done and a share of the work, about ten times a second; what it raises ends the run. The result does not "
         "depend on `memory_bytes` for outcomes that may come again, nor on `bytes` of the text of each content. "

@@ -2,7 +2,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include <unordered_map>
+#include <algorithm>
 
 #include "native/bindings/bindings.h"
 #include "native/trace/format.h"
@@ -118,32 +118,22 @@ void bind_formats(py::module_& module) {
         py::arg("path"));
 }
 
-// (the trace of every launch, the tracer's number of each, rows (position among the commands, address, bytes) of the
-// copies)
+// (the distinct traces, the trace of every launch, the tracer's number of each trace, rows (position among the commands,
+// address, bytes) of the copies)
 py::tuple list_commands(const std::string& path) {
-    TraceList list;
+    Launches list;
     {
         py::gil_scoped_release unlocked;
         const PythonSignals signals;
         list = read_trace_list(path);
     }
-    py::list paths;
-    std::unordered_map<std::string_view, py::object> known;  // launches of one trace share its text
-    std::vector<uint64_t> copies;
-    std::vector<int64_t> numbers;
-    for (size_t i = 0; i < list.commands.size(); ++i) {
-        const TraceList::Command& command = list.commands[i];
-        if (command.kind == TraceList::Kind::launch) {
-            const auto [text, added] = known.try_emplace(command.path.get());
-            if (added) text->second = py::cast(std::string(command.path.get()));
-            paths.append(text->second);
-            numbers.push_back(command.number);
-        } else {
-            copies.insert(copies.end(), {i, command.address, command.bytes});
-        }
-    }
-    py::array_t<uint64_t> rows({static_cast<py::ssize_t>(copies.size() / 3), py::ssize_t{3}}, copies.data());
-    return py::make_tuple(paths, to_array(numbers), rows);
+    py::array_t<int32_t> contents(static_cast<py::ssize_t>(list.contents.size()));
+    std::copy(list.contents.begin(), list.contents.end(), contents.mutable_data());
+    py::array_t<uint64_t> copies({static_cast<py::ssize_t>(list.copies.size()), py::ssize_t{3}});
+    uint64_t* out = copies.mutable_data();
+    for (const Launches::Copy& copy : list.copies)
+        for (const uint64_t number : {copy.command, copy.address, copy.bytes}) *out++ = number;
+    return py::make_tuple(py::tuple(py::cast(list.paths)), contents, to_array(list.numbers), copies);
 }
 
 }  // namespace

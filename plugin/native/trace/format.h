@@ -42,11 +42,11 @@ public:
     virtual bool is_list_name(const std::string& path) const = 0;
     virtual Match match_list(std::string_view first_line) const = 0;
     // `lines` stands at the first line. The launches' paths are made from the folder of the list. Throws TraceError.
-    virtual TraceList read_list(Lines& lines) const = 0;
+    virtual Launches read_list(Lines& lines) const = 0;
 
     // A folder that stands for a list.
     virtual Match match_folder(const FolderEntries& entries) const = 0;
-    virtual TraceList read_folder(const std::string& folder, const FolderEntries& entries) const = 0;
+    virtual Launches read_folder(const std::string& folder, const FolderEntries& entries) const = 0;
 };
 
 // The format for which `match(format)` is surest; null where it is `none` for all.

@@ -1,8 +1,9 @@
-// The launches of a program by what they run.
+// The launches of a program by what they run, and the copies among them.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace kernelpoint {
@@ -19,7 +20,20 @@ struct Launches {
 
     std::vector<uint32_t> contents;  // of each launch, in program order; kNoContent where it was not traced
     std::vector<std::string> paths;  // a trace of each content
+    std::vector<int64_t> numbers;    // of each path of a list: N of kernel-N or Kernel<N>, the tracer's; -1 without one
     std::vector<Copy> copies;        // in program order
+
+    const std::string& path(uint64_t launch) const { return paths[contents[launch]]; }
+
+    // A trace that launches may run; its content.
+    uint32_t add_path(std::string path, int64_t number = -1) {
+        paths.push_back(std::move(path));
+        numbers.push_back(number);
+        return static_cast<uint32_t>(paths.size() - 1);
+    }
+    void add_copy(uint64_t address, uint64_t bytes) { copies.push_back({contents.size() + copies.size(), address, bytes}); }
+    // How many launches come before a copy.
+    uint64_t launches_before(size_t copy) const { return copies[copy].command - copy; }
 
     // Calls `launch` with the index of each launch and `copy` with each copy, in program order.
     template <typename OnLaunch, typename OnCopy>

@@ -13,7 +13,7 @@ namespace kernelpoint {
 
 namespace {
 
-TraceList read_list_file(const std::string& path) {
+Launches read_list_file(const std::string& path) {
     Lines lines(path);
     const std::string first(lines.text());
     const TraceFormat* format = surest_format([&](const TraceFormat& f) { return f.match_list(first); });
@@ -36,7 +36,7 @@ FolderEntries entries_of(const std::string& path) {
     throw TraceError(folder, 0, "expected " + known + " in this folder, found none of them");
 }
 
-TraceList read_folder(const std::string& path) {
+Launches read_folder(const std::string& path) {
     const FolderEntries entries = entries_of(path);
     const TraceFormat* format = surest_format([&](const TraceFormat& f) { return f.match_folder(entries); });
     if (format == nullptr) fail_without_traces(path);
@@ -45,7 +45,7 @@ TraceList read_folder(const std::string& path) {
 
 }  // namespace
 
-TraceList read_trace_list(const std::string& path) {
+Launches read_trace_list(const std::string& path) {
     if (!is_folder(path)) return read_list_file(path);
     std::string folder = path;
     while (folder.size() > 1 && folder.back() == '/') folder.pop_back();

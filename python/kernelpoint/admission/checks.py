@@ -14,7 +14,8 @@ import numpy as np
 
 from kernelpoint.admission.content import Listed
 from kernelpoint.admission.findings import LARGE, Effect, Finding
-from kernelpoint.profiles import Matching, Profile, distinct_rows
+from kernelpoint.profiles import Matching, Profile
+from kernelpoint.repeated import distinct_rows
 from kernelpoint.simulators import simulators
 
 NAMED, WITHDRAWS, REFUSES, EXCEEDS = Effect

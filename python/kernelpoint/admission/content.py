@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from kernelpoint.files import read_regular
+from kernelpoint.repeated import Texts
 from kernelpoint.traces import ScanTable, launch_paths
 
 # Number and context in the path of a trace; the second form has no context.
@@ -39,7 +40,7 @@ class Listed:
     """
 
     lists: tuple[str, ...]
-    paths: tuple[str, ...]
+    paths: Texts
     scan: ScanTable | None = None
     versions: Mapping[int, int] = field(default_factory=dict)
     architecture: int = 0
@@ -54,16 +55,9 @@ class Listed:
     def contexts(self) -> dict[str, int]:
         """CUDA contexts in the names of traces, with their launches; empty text where a name has none."""
         contexts: Counter[str] = Counter()
-        for (_, context), count in zip(self._named, self.launches.values(), strict=True):
+        for (_, context), count in zip(self._named, self.paths.counts.tolist(), strict=True):
             contexts[context] += count
         return dict(sorted(contexts.items()))
-
-    @cached_property
-    def launches(self) -> dict[str, int]:
-        """The launches of each trace; those that were not traced have none."""
-        counts = Counter(self.paths)
-        counts.pop("", None)
-        return dict(counts)
 
     @cached_property
     def numbers(self) -> np.ndarray:
@@ -73,7 +67,7 @@ class Listed:
     @cached_property
     def _named(self) -> list[tuple[int, str]]:
         """Number, or -1, and context in the name of each trace; a name is looked at once."""
-        return [*map(_name_of, self.launches)]
+        return [*map(_name_of, self.paths.distinct)]
 
     @cached_property
     def architectures(self) -> Mapping[int, int]:
@@ -83,7 +77,7 @@ class Listed:
     @cached_property
     def beside(self) -> dict[str, int]:
         """CUDA contexts of traces that lie beside a list and that it does not name, with their numbers."""
-        names = {path.rpartition("/")[2] for path in self.launches}
+        names = {path.rpartition("/")[2] for path in self.paths.distinct}
         others: list[str] = []
         for folder in self.folders:
             with suppress(OSError):
@@ -125,7 +119,7 @@ def listed_by(path: str, scan: ScanTable | None = None, architecture: int = 0) -
     >>> listed_by("traces/kernelslist.g").size
     6
     """
-    return Listed((path,), tuple(launch_paths(path)), scan, architecture=architecture)
+    return Listed((path,), launch_paths(path), scan, architecture=architecture)
 
 
 def _name_of(path: str) -> tuple[int, str]:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from kernelpoint.errors import TraceError
+from kernelpoint.repeated import Texts
 from kernelpoint.traces import read_header, scan_trace
 
 LOOKED_AT = (
@@ -29,7 +30,7 @@ def check_architectures(simulator: str, known: Collection[int], paths: Sequence[
     """
     if not known:
         return
-    distinct = [path for path in dict.fromkeys(paths) if path]
+    distinct = Texts.of(paths).distinct
     places = np.unique(np.linspace(0, max(len(distinct) - 1, 0), LOOKED_AT).astype(int))
     for path in (distinct[place] for place in places.tolist() if distinct):
         try:

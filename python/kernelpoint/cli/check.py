@@ -16,6 +16,7 @@ from kernelpoint.errors import KernelPointError, ProfileError, TraceError
 from kernelpoint.fast_model.configuration import architecture_of, stated_by
 from kernelpoint.profiles import Profile, read_profile
 from kernelpoint.profiles.format import beginning_of
+from kernelpoint.repeated import Texts
 from kernelpoint.traces import ArtefactCache, is_list_name, scan_launches
 
 NAMED, REFUSED = 1, 2  # exit codes
@@ -85,7 +86,7 @@ def _content(path: Path, architecture: int) -> tuple[str, int, list[Finding]]:
                 raise
     if profile is not None:
         return "profile", profile.size, findings_of(profile)
-    return _of_list(Listed((), (str(path),)), architecture)
+    return _of_list(Listed((), Texts.of([str(path)])), architecture)
 
 
 def _is_trace(path: Path) -> bool:

@@ -64,7 +64,7 @@ def expand(
         return
     found = admitted_profile(profile, accept or (), console.print, device, "")
     program = _of_one_process(found, process, alike, console)
-    launches = launches_of_traces(tuple(launch_paths(str(traces))))
+    launches = launches_of_traces(launch_paths(str(traces)))
     repeated = repetition(program, launches)
     admit(repeated.findings(program.source), accept or (), console.print, "")
     traced = repeated.traced[repeated.traced >= 0]

@@ -73,7 +73,7 @@ def list_record(path: Path) -> dict[str, Any]:
     numbers = np.unique(launches.numbers[launches.numbers >= 0])
     record: dict[str, Any] = {
         "launches": len(table),
-        "traces": len(set(launches.paths)),
+        "traces": len(launches.paths.distinct),
         "streams": len(table.streams),
         "kernels": len(table.kernel_names),
         "instructions": int(table.instructions.sum()),

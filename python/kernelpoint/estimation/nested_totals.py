@@ -121,21 +121,27 @@ class Tree:
         >>> tree.largest_squares(np.array([1.0, 2.0, 4.0]), np.array([0, 1, 1])).tolist()
         [17.0, 5.0, 16.0, 0.0, 0.0, 0.0]
         """
+        strata_count = int(strata.max(initial=-1)) + 2  # from -1
+
+        def largest(pairs: NDArray[np.int64], of: Floats) -> tuple[NDArray[np.int64], Floats]:
+            """Distinct pairs of part and stratum, as one number each, and the largest value of each."""
+            distinct, which = np.unique(pairs, return_inverse=True)
+            most = np.zeros(len(distinct))
+            np.maximum.at(most, which, of)
+            return distinct, most
+
         units = np.flatnonzero(values > 0.0)
-        part, stratum, values = np.asarray(self.of_unit)[units], strata[units], values[units]
+        innermost = np.asarray(self.of_unit, dtype=np.int64)[units] * strata_count + strata[units] + 1
+        pairs, values = largest(innermost, values[units])  # few, whatever the number of units
+        part, stratum = np.divmod(pairs, strata_count)
         found = [(part + self.count, stratum, values)]
         while len(part):
             found.append((part, stratum, values))
             inside = np.flatnonzero(part > 0)
             part, stratum, values = self.parents[part[inside]], stratum[inside], values[inside]
         parts, stratum, values = map(np.concatenate, zip(*found, strict=True))
-        strata_count = int(stratum.max(initial=-1)) + 2  # from -1
-        pairs, which = np.unique(
-            parts * strata_count + stratum + 1, return_inverse=True
-        )  # one number a pair: a fast sort
-        largest = np.zeros(len(pairs))
-        np.maximum.at(largest, which, values)
-        sums = np.bincount(pairs // strata_count, weights=largest**2, minlength=2 * self.count).astype(np.float64)
+        pairs, values = largest(parts * strata_count + stratum, values)
+        sums = np.bincount(pairs // strata_count, weights=values**2, minlength=2 * self.count).astype(np.float64)
         sums[self.count :][self.leaf] = 0.0
         return sums
 

@@ -16,6 +16,7 @@ from kernelpoint.fast_model.configuration import configuration_of_host
 from kernelpoint.journal import load_run
 from kernelpoint.profiles import Profile
 from kernelpoint.progress import Log
+from kernelpoint.repeated import NO_TEXTS, Texts
 from kernelpoint.traces import launch_paths, read_trace_list
 from kernelpoint.workload import aligned, fingerprint, named
 
@@ -45,7 +46,7 @@ class Workload:
     counter: str
     profile: Profile
     from_truth: bool
-    paths: tuple[str, ...] = ()
+    paths: Texts = NO_TEXTS
     latency: float = 0.0
     notes: tuple[str, ...] = field(default=())
     informed: bool = False
@@ -90,7 +91,7 @@ def load_workload(request: Request, communication: bool, log: Log) -> Workload:
         raise ProfileError(
             f"{truth.source}: every launch needs a time or cycles of at least 0, and their sum has to be above 0"
         )
-    paths: tuple[str, ...] = ()
+    paths: Texts = NO_TEXTS
     if request.traces is not None:
         paths, more = _traces_of(truth, request.traces)
         notes += more
@@ -119,7 +120,7 @@ def _takes_predictions(request: Request) -> bool:
     return request.traces is not None and request.fast_model != "off" and request.profile in (None, MODEL)
 
 
-def _predicted(request: Request, paths: tuple[str, ...], log: Log) -> Profile:
+def _predicted(request: Request, paths: Texts, log: Log) -> Profile:
     """Predictions of the fast model for the launches at `paths`."""
     listed = read_trace_list(str(request.traces)).paths
     gpu = configuration_for(request.fast_model, *_simulated_gpu(request), listed, log)
@@ -154,26 +155,26 @@ def _simulated_gpu(request: Request) -> tuple[str, str, str]:
     return (host.simulator, host.configuration, identity) if host else ("the truth", "", identity)
 
 
-def _traces_of(truth: Profile, traces: str) -> tuple[tuple[str, ...], list[str]]:
+def _traces_of(truth: Profile, traces: str) -> tuple[Texts, list[str]]:
     """The trace of every launch of the truth, by file name where the truth has them, by position otherwise."""
     listed = launch_paths(traces)
     if not truth.traces:
         if truth.size != len(listed):
             raise ProfileError(f"{truth.source}: {truth.size} launches, but {traces} lists {len(listed)}")
-        return tuple(listed), []
+        return listed, []
     if truth.size == len(listed) and all(
         Path(a).name == Path(b).name for a, b in zip(truth.traces, listed, strict=True)
     ):
-        return tuple(listed), []
-    by_name = {Path(path).name: path for path in listed}
+        return listed, []
+    by_name = {Path(path).name: path for path in listed.distinct}
     missing = [name for name in truth.traces if Path(name).name not in by_name]
     if missing:
         raise ProfileError(f"{truth.source}: launch {missing[0]} is not in {traces} ({len(missing)} such launches)")
     note = f"{truth.size:,} of the {len(listed):,} launches of the list have results; the others are left out"
-    return tuple(by_name[Path(name).name] for name in truth.traces), [note]
+    return Texts.of([by_name[Path(name).name] for name in truth.traces]), [note]
 
 
-def _other_profile(request: Request, truth: Profile, paths: tuple[str, ...], communication: bool, log: Log) -> Profile:
+def _other_profile(request: Request, truth: Profile, paths: Texts, communication: bool, log: Log) -> Profile:
     """A profile of another run, its rows brought into the order of the truth."""
     path = str(request.profile)
     if path.startswith(HOST):

@@ -12,16 +12,16 @@ from kernelpoint.fast_model.configuration import Configuration
 from kernelpoint.fast_model.predictions import Predictions
 from kernelpoint.pool import Pool
 from kernelpoint.progress import Log, WorkProgress
+from kernelpoint.repeated import Repeated, Texts, first_of_each
 from kernelpoint.simulators import CoreModel, Simulator, simulator
 from kernelpoint.traces.cache import ArtefactCache, key_of, opened
-from kernelpoint.traces.contents import first_of_each
 from kernelpoint.traces.passing import passing
 from kernelpoint.traces.scan_launches import scan_launches
 from kernelpoint.traces.scan_table import ScanTable
 
 Progress = Callable[[int, int, float], None]
 MODEL_VERSION: str = _native.fast_model.MODEL_VERSION
-PREDICTIONS, STATES = "predictions 2", "states of cores"  # kinds of artefacts
+PREDICTIONS, STATES = "predictions 3", "states of cores"  # kinds of artefacts
 
 
 def predict(
@@ -80,7 +80,8 @@ def _copies_key(copies: np.ndarray) -> str:
     return key_of(array.dtype.str, array.shape, array.tobytes().hex())
 
 
-Results = tuple[Mapping[str, np.ndarray], Mapping[int, str]]  # counters of each launch; reasons of failures by launch
+KINDS = "of launches"  # array of kept predictions beside those of counters
+Results = tuple[Repeated, Mapping[int, str]]  # counters of each launch; reasons of failures by launch
 
 
 def _made(
@@ -96,8 +97,9 @@ def _made(
     pool: Pool | None,
 ) -> Results:
     """Counters of every launch, and the reason for each launch without counters; kept unless another try may read more."""
-    traced = [path for path in paths if path]
     if scan is None:
+        traced = Texts.of(paths)
+        traced = traced if traced.is_whole else traced.take(traced.numbers >= 0)
         scan = scan_launches(traced, cache, WorkProgress("reading", "traces", log), log, pool=pool)
     counters, failures = _simulate(
         paths, copies, configuration, progress or WorkProgress("fast model", "launches", log), scan
@@ -107,11 +109,11 @@ def _made(
         model = simulator(configuration.simulator).cores
         assert model is not None, "the C++ part of this simulator says that there is one"
         of_cores, bytes_ = model.predict(paths, configuration, log)
-        counters |= of_cores
+        counters = counters.with_columns(of_cores)
         states[_states_key(model, fingerprint, *configuration.cores)] = bytes_
     if not passing(failures.values()):
         about = {"failures": {str(launch): why for launch, why in failures.items()}}
-        cache.put(PREDICTIONS, {key: archived(about, counters)})
+        cache.put(PREDICTIONS, {key: archived(about, {**counters.of_kind, KINDS: np.asarray(counters.kinds)})})
         cache.put(STATES, states)
     return counters, failures
 
@@ -142,23 +144,24 @@ def _states_key(model: CoreModel, fingerprint: str, *cores: Sequence[int]) -> st
 
 
 def _decoded(value: bytes) -> Results:
-    about, counters = from_archived(value)
+    about, arrays = from_archived(value)
+    counters = Repeated(arrays.pop(KINDS), arrays)
     counters["cycles"]
     return counters, {int(launch): str(reason) for launch, reason in about["failures"].items()}
 
 
 def _simulate(
     paths: Sequence[str], copies: np.ndarray, configuration: Configuration, shown: Progress, scan: ScanTable
-) -> tuple[dict[str, np.ndarray], dict[int, str]]:
+) -> tuple[Repeated, dict[int, str]]:
     def advance(done: int, share: float) -> None:
         shown(done, len(paths), share)
 
     contents = np.full(len(paths), -1, dtype=np.int32)
-    contents[np.fromiter(map(bool, paths), dtype=bool, count=len(paths))] = scan.record_ids
+    contents[Texts.of(paths).numbers >= 0] = scan.record_ids
     first = first_of_each(scan.record_ids)
     streams = scan.stream_ids[first].astype(np.int64)
     unread = len(scan.streams) + np.arange(len(first))  # each of a stream of its own
-    counters, failures, _ = _native.fast_model.run(
+    kinds, counters, failures, _ = _native.fast_model.run(
         contents,
         [scan.paths[launch] for launch in first.tolist()],
         copies,
@@ -168,11 +171,11 @@ def _simulate(
         streams=np.where(streams < 0, unread, streams),
     )
     shown(len(paths), len(paths), 1.0)
-    return counters, dict(failures)
+    return Repeated(kinds, counters), dict(failures)
 
 
 def _tell_missing(found: Predictions, paths: Sequence[str], log: Log) -> None:
-    untraced = sum(not path for path in paths)
+    untraced = int((Texts.of(paths).numbers < 0).sum())
     if untraced:
         log(
             f"kernelpoint: the fast model predicts nothing for {untraced:,} of {len(paths):,} launches, which were not traced"

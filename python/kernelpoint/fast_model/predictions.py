@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from kernelpoint.profiles.profile import UNKNOWN, Profile
+from kernelpoint.repeated import Repeated
 from kernelpoint.simulators import options_of
 from kernelpoint.simulators import simulator as load_simulator
 
@@ -49,19 +50,20 @@ class Predictions:
     """Counters of every launch, as the model simulated them in program order.
 
     Attributes:
-        counters: the model's counters, by name: float64 [N], nan for launches that were not predicted.
+        counters: the model's counters, by name, nan for launches that were not predicted.
         configuration: name of the simulated GPU in the model's terms.
         config_hash: identifies that GPU and the model: equal hashes, equal predictions.
         model_version: of the model.
         failures: reason for each launch that has a trace and no prediction, by unit.
 
     Example:
-        >>> predictions = Predictions({"cycles": np.array([900.0, np.nan])}, "v100", "c0ffee", "1", {1: "cannot be opened"})
+        >>> cycles = Repeated(None, {"cycles": np.array([900.0, np.nan])})
+        >>> predictions = Predictions(cycles, "v100", "c0ffee", "1", {1: "cannot be opened"})
         >>> predictions.predicted.tolist()
         [True, False]
     """
 
-    counters: Mapping[str, np.ndarray] = field(repr=False)
+    counters: Repeated = field(repr=False)
     configuration: str
     config_hash: str
     model_version: str
@@ -75,19 +77,21 @@ class Predictions:
     @property
     def size(self) -> int:
         """Number of launches."""
-        return len(self.counters["cycles"])
+        return self.counters.size
 
     def part(self, first: int, last: int) -> Predictions:
         """Units `first` to `last - 1`, numbered from 0."""
         failures = {unit - first: reason for unit, reason in self.failures.items() if first <= unit < last}
-        return replace(self, counters={k: x[first:last] for k, x in self.counters.items()}, failures=failures)
+        return replace(self, counters=self.counters.take(np.arange(first, last)), failures=failures)
 
     @classmethod
     def joined(cls, parts: Sequence[Predictions]) -> Predictions:
         """Predictions of one model, one after another; nothing is copied where there is one part."""
         if len(parts) == 1:
             return parts[0]
-        counters = {name: np.concatenate([p.counters[name] for p in parts]) for name in parts[0].counters}
+        counters = Repeated(
+            None, {name: np.concatenate([p.counters[name] for p in parts]) for name in parts[0].counters}
+        )
         failures: dict[int, str] = {}
         begin = 0
         for part in parts:
@@ -111,5 +115,5 @@ class Predictions:
             stream=unknown,
             start=zero,
             duration=np.broadcast_to(np.float64(np.nan), n),
-            counters=dict(self.counters),
+            counters=self.counters,
         )

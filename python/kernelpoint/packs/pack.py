@@ -68,7 +68,7 @@ def write_pack(run: Run, path: Path) -> Packed:
         record.launch for record in run.of(ValidationRecord)
     }
     whole = {paths[unit] for unit in units}
-    files = {name: _file(name, list_path.parent, name in whole) for name in dict.fromkeys(paths)}
+    files = {name: _file(name, list_path.parent, name in whole) for name in paths.distinct}
     footprints = list(kept_footprints([path for path, file in files.items() if not file.whole]))
     description = _description(run, list_path, files, footprints)
     with replacing(path) as file:

@@ -16,11 +16,11 @@ from kernelpoint.errors import ConfigError, PlanError, shown
 from kernelpoint.estimation import AssistedDesign, Design, Prediction, TwoPhaseDesign
 from kernelpoint.planning.forecast import Forecast
 
-FORMAT_VERSION = 9
+FORMAT_VERSION = 10
 _STRATA_PARTS = tuple(f.name for f in fields(Design) if f.name != "u")
-_ASSISTED_PARTS = ("groups", "assume", "latency")
+_ASSISTED_PARTS = ("groups", "assume", "latency", "kinds")
 _LAUNCH_PARTS = ("contents", "kernel_ids", "stream_ids", "stream_map", "stream_counts")
-_PREDICTION_PARTS = tuple(f.name for f in fields(Prediction))
+_PREDICTION_PARTS = tuple(f.name for f in fields(Prediction) if f.name != "kinds")
 
 
 @dataclass(frozen=True)
@@ -171,12 +171,13 @@ class Plan:
         names_of = list(map(str, about["predictions"]))
         parts = _given(arrays, _ASSISTED_PARTS if names_of else _STRATA_PARTS, "design")
         known = [_given(arrays, _PREDICTION_PARTS, f"prediction_{index}") for index in range(len(names_of))]
+        kinds = parts.pop("kinds", None)
         broken = {int(unit): str(why) for unit, why in about["broken"].items()}
         hashes, names = list(map(str, about["stream_hashes"])), list(map(str, about["kernel_names"]))
         streams: dict[str, Any] = {name: arrays.get(name) for name in _LAUNCH_PARTS}
         _check_arrays(parts, streams, len(u), len(hashes), len(names))
-        _check_predictions(known, len(u))
-        predictions = {name: Prediction(**one) for name, one in zip(names_of, known, strict=True)}
+        _check_predictions(known, kinds, len(u))
+        predictions = {name: Prediction(**one, kinds=kinds) for name, one in zip(names_of, known, strict=True)}
         if not all(0 <= unit < len(u) for unit in broken):
             raise ValueError("launches are named that it does not have")
         return cls(
@@ -246,8 +247,15 @@ def _check_arrays(
             raise ValueError(f"{name} go from {ids.min()} to {ids.max()}; allowed: -1 to {most - 1}")
 
 
-def _check_predictions(known: list[dict[str, Any]], units: int) -> None:
-    """ValueError where predictions are not one number for each unit."""
+def _check_predictions(known: list[dict[str, Any]], kinds: object, units: int) -> None:
+    """ValueError where predictions are not one number for each kind of unit, or units have no kind."""
+    count = units
+    if kinds is not None:
+        if not isinstance(kinds, np.ndarray) or kinds.dtype.kind not in "iu" or kinds.shape != (units,):
+            raise ValueError(f"the kinds of units are {shown(kinds)}; expected {units} whole numbers")
+        count = len(next((one["values"] for one in known), ()))
+        if units and not 0 <= kinds.min() <= kinds.max() < count:
+            raise ValueError(f"kinds go from {kinds.min()} to {kinds.max()}; allowed: 0 to {count - 1}")
     for name, values in (part for one in known for part in one.items() if part[0] != "is_observed"):
-        if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or values.shape != (units,):
-            raise ValueError(f"a prediction's {name} is {shown(values)}; expected {units} numbers")
+        if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or values.shape != (count,):
+            raise ValueError(f"a prediction's {name} is {shown(values)}; expected {count} numbers")

@@ -17,6 +17,7 @@ from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import Profile
 from kernelpoint.progress import Log
 from kernelpoint.randomness import generator
+from kernelpoint.repeated import Texts
 from kernelpoint.selection import Census, Selection, listed_launches, write_output
 from kernelpoint.selection.listed import check_drawn
 from kernelpoint.workload import (
@@ -79,13 +80,13 @@ def selected(config: Config, policy: type[Policy], host: HostInfo, log: Log) -> 
     check_origin(config.selection, selection.origin, Planning.of(config, policy, population).origin, log)
     listed, traces = listed_launches(selection, path)
     check_drawn(selection, drawn, listed, path)
-    paths = np.full(population.size, "", dtype=object)
-    paths[listed] = traces
+    of_launch = np.full(population.size, -1, dtype=np.int32)
+    of_launch[listed] = traces.numbers
     log(
         f"kernelpoint: {len(listed):,} of {population.size:,} launches are traced: replay and the fast model see only these, "
         "so data that the others leave in caches is missing"
     )
-    population = replace(population, paths=tuple(paths), listed=listed)
+    population = replace(population, paths=Texts(traces.distinct, of_launch), listed=listed)
     plan = Plan(selection.design, selection.origin, known_counts=_counts(selection.census.launches))
     return population, _with_model(plan, config, policy, population, host, log)
 
@@ -95,7 +96,7 @@ def _with_model(
 ) -> Plan:
     """The plan with the fast model's predictions of the traced launches, where the policy uses them."""
     assert population.listed is not None
-    paths = tuple(population.paths[launch] for launch in population.listed.tolist())
+    paths = population.paths.take(population.listed)
     traced = Population(counts=(len(paths),), seed=config.seed, paths=paths)
     traced = with_model_source(traced, config.fast_model, host, log)
     if Need.MODEL not in policy.inputs(Available(traces=True, model=True)) or config.fast_model == "off":

@@ -11,6 +11,7 @@ from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import Profile
 from kernelpoint.profiles.builder import ProfileBuilder
+from kernelpoint.repeated import Texts
 from kernelpoint.traces import LaunchShape, ScanTable
 from kernelpoint.traces.scan import COUNTS, RECORD
 from kernelpoint.workload import Available, Need, Population
@@ -46,7 +47,7 @@ def synthetic_scan(count: int) -> ScanTable:
         shapes=tuple(LaunchShape(KERNELS[s % 3], (1 + int(s), 1, 1), (128, 1, 1), 0, 32) for s in present),
         kernel_names=KERNELS,
         errors={},
-        paths=tuple(f"kernel-{i}.traceg" for i in range(count)),
+        paths=Texts.of([f"kernel-{i}.traceg" for i in range(count)]),
     )
 
 

@@ -27,5 +27,4 @@ from kernelpoint.profiles.matching import match as match
 from kernelpoint.profiles.profile import Launches as Launches
 from kernelpoint.profiles.profile import Profile as Profile
 from kernelpoint.profiles.profile import Remark as Remark
-from kernelpoint.profiles.profile import distinct_rows as distinct_rows
 from kernelpoint.profiles.read import read_profile as read_profile

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelpoint.profiles.names import base_key, full_key
-from kernelpoint.profiles.profile import Launches, Profile, distinct_rows
+from kernelpoint.profiles.profile import Launches, Profile
+from kernelpoint.repeated import distinct_rows
 
 MOST_EDITS = 2000  # launches missing on either side up to which the order is matched; it costs their square
 

@@ -12,30 +12,12 @@ import numpy as np
 
 from kernelpoint.errors import ProfileError
 from kernelpoint.profiles.communication import communication
+from kernelpoint.repeated import Repeated, Texts, distinct_rows
 
 UNKNOWN = -1
 
 # Counters that hold executed warp instructions, then those that hold instructions of threads; the first one there is taken.
 INSTRUCTIONS = ("warp_instructions", "smsp__inst_executed.sum", "instructions", "smsp__thread_inst_executed.sum")
-
-
-def distinct_rows(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first of each distinct row of int64 [N, k], in no order, and int64 [N], which of them each row equals.
-
-    >>> first, which = distinct_rows(np.array([[2, 1], [7, 7], [2, 1]]))
-    >>> sorted(first.tolist()), (which == which[0]).tolist()
-    ([0, 1], [True, False, True])
-    """
-    with np.errstate(over="ignore"):
-        key = np.zeros(len(columns), dtype=np.uint64)
-        for column in columns.T:
-            key = (key ^ column.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
-            key ^= key >> np.uint64(29)
-    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    inverse = inverse.ravel()
-    if not np.array_equal(columns[first[inverse]], columns):  # two rows of one key
-        _, first, inverse = np.unique(columns, axis=0, return_index=True, return_inverse=True)
-    return first, inverse.ravel()
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,9 +51,8 @@ class Launches:
         """int64 [N]: equal for launches of one key; of equal name, grid and block where there are no keys."""
         if self.keys is not None:
             return self.keys
-        names = np.unique(np.array(self.names, dtype=object).astype(str), return_inverse=True)[1].reshape(-1, 1)
-        rows = np.concatenate([names, self.grid, self.block], axis=1)
-        return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        rows = np.concatenate([Texts.of(self.names).numbers[:, None], self.grid, self.block], axis=1)
+        return distinct_rows(rows)[1].astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -150,7 +131,8 @@ class Profile:
     @property
     def launches(self) -> Launches:
         """Name, grid and block of each launch."""
-        return Launches([self.names[number] for number in self.name_ids], self.grid, self.block)
+        named = Texts.of([*self.names, ""])
+        return Launches(Texts(named.distinct, named.numbers[self.name_ids]), self.grid, self.block)
 
     @property
     def has_times(self) -> bool:
@@ -213,7 +195,7 @@ class Profile:
             stream=pick(self.stream, UNKNOWN),
             start=pick(self.start, 0),
             duration=pick(self.duration, math.nan),
-            counters={name: pick(values, math.nan) for name, values in self.counters.items()},
+            counters=self._counters_of(rows),
             traces=tuple(self.traces[row] if row >= 0 else "" for row in rows) if self.traces else (),
             left_out=self.left_out,
             keys=None if self.keys is None else pick(self.keys, UNKNOWN),
@@ -222,6 +204,11 @@ class Profile:
             processes=None if self.processes is None else pick(self.processes, UNKNOWN),
             graph_nodes=None if self.graph_nodes is None else pick(self.graph_nodes, UNKNOWN),
         )
+
+    def _counters_of(self, rows: np.ndarray) -> Mapping[str, np.ndarray]:
+        columns = self.counters if isinstance(self.counters, Repeated) else Repeated(None, self.counters)
+        found = columns.take(np.maximum(rows, 0)).where(rows >= 0, math.nan)
+        return found if isinstance(self.counters, Repeated) else dict(found)
 
     @cached_property
     def communication(self) -> np.ndarray:

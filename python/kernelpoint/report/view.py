@@ -15,8 +15,8 @@ from kernelpoint.planning.plan import Plan
 from kernelpoint.profiles.names import base_key, readable
 from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.ratios import RATIOS, rates_of
+from kernelpoint.repeated import first_of_each
 from kernelpoint.report.full_run import FullRun, compare
-from kernelpoint.traces.contents import first_of_each
 
 OTHERS = "other kernels"
 UNNAMED = "(name not known)"

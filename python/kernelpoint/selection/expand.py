@@ -62,13 +62,15 @@ def write_repeated(source: Path, launches: np.ndarray, output: Path) -> Path:
 def _entries(listed: TraceList, tracer: Tracer, folder: Path, links: Path | None) -> Sequence[str]:
     """The line of each launch of the source; with a folder for links, a link to its trace there."""
     if links is None:
-        return [os.path.relpath(path, folder) for path in listed.paths]
+        lines = [os.path.relpath(path, folder) for path in listed.paths.distinct]
+        return [lines[file] for file in listed.paths.numbers.tolist()]
     links.mkdir(parents=True, exist_ok=True)
-    lines: dict[str, str] = {}
-    for path in dict.fromkeys(listed.paths):
-        target, lines[path] = tracer.list_entry(Path(path))
+    lines = []
+    for path in listed.paths.distinct:
+        target, line = tracer.list_entry(Path(path))
+        lines.append(line)
         link(target, links / target.name)
     for name in tracer.beside_list:
         if (folder / name).is_file():
             link(folder / name, links / name)
-    return [lines[path] for path in listed.paths]
+    return [lines[file] for file in listed.paths.numbers.tolist()]

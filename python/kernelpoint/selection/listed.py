@@ -6,13 +6,14 @@ import numpy as np
 
 from kernelpoint.errors import TraceError
 from kernelpoint.profiles.names import base_key, full_key
+from kernelpoint.repeated import Texts, first_of_each
 from kernelpoint.selection.selection import Selection
 from kernelpoint.traces import read_header, read_trace_list
 
 SHOWN = 3  # launches that a message names
 
 
-def listed_launches(selection: Selection, path: str) -> tuple[np.ndarray, tuple[str, ...]]:
+def listed_launches(selection: Selection, path: str) -> tuple[np.ndarray, Texts]:
     """Launches of the census in the order of a trace list, int64 [n], and their traces.
 
     A trace belongs to the launch that its number names (N of `kernel-N`, `Kernel<N>`); name, grid and block must
@@ -33,7 +34,7 @@ def listed_launches(selection: Selection, path: str) -> tuple[np.ndarray, tuple[
     >>> census = read_census(Path("times.csv"), "accelsim", lambda line: None)
     >>> design = Design(np.zeros(1, int), np.ones(1, int), np.full(1, 0.5))
     >>> listed_launches(Selection(census, design, {}, np.ones(1, bool), 1.0), "drawn")
-    (array([0]), ('drawn/kernel-1.traceg',))
+    (array([0]), Texts(['drawn/kernel-1.traceg']))
     """
     listed = read_trace_list(path)
     census = selection.census
@@ -60,7 +61,7 @@ def listed_launches(selection: Selection, path: str) -> tuple[np.ndarray, tuple[
     return launches, listed.paths
 
 
-def _repeated(selection: Selection, path: str) -> tuple[np.ndarray, tuple[str, ...]]:
+def _repeated(selection: Selection, path: str) -> tuple[np.ndarray, Texts]:
     """As listed_launches, for a program with graphs: the list names the trace of a node as often as it ran."""
     listed, numbers = read_trace_list(path), selection.census.numbers
     launches = np.flatnonzero(np.isin(numbers, listed.numbers))
@@ -69,8 +70,8 @@ def _repeated(selection: Selection, path: str) -> tuple[np.ndarray, tuple[str, .
             f"{path}: {len(listed.paths):,} launches; the program runs these traces {len(launches):,} times, in its own order: "
             "write its list with `kernelpoint file expand LIST --selection FILE`"
         )
-    for trace, launch in dict(zip(listed.paths, launches.tolist(), strict=True)).items():
-        _check(selection, launch, trace)
+    for trace, place in zip(listed.paths.distinct, first_of_each(listed.paths.numbers).tolist(), strict=True):
+        _check(selection, int(launches[place]), trace)
     return launches, listed.paths
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelpoint.admission import Effect, Finding, in_graphs
-from kernelpoint.profiles import Launches, Profile, distinct_rows, kinds_of, match
+from kernelpoint.profiles import Launches, Profile, kinds_of, match
 from kernelpoint.profiles.profile import UNKNOWN
+from kernelpoint.repeated import distinct_rows
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from kernelpoint.planning.frame import SamplingFrame, strata_record
 from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.planning import Planning, origin_of
 from kernelpoint.progress import Log
+from kernelpoint.repeated import Texts
 from kernelpoint.session.orders import (
     DONE,
     END_OF_LIST,
@@ -95,7 +96,7 @@ class Census(Orders):
         """The launches, now that it is known which there are; those never asked about have no trace."""
         counts = tuple(count or reach for count, reach in zip(self._counts, self._reach, strict=True))
         paths = (self._paths[process].get(i, "") for process, count in enumerate(counts) for i in range(count))
-        return Population(counts=counts, seed=self._setup.config.seed, paths=tuple(paths))
+        return Population(counts=counts, seed=self._setup.config.seed, paths=Texts.of(list(paths)))
 
     def frame(self, log: Log) -> SamplingFrame:
         """The launches and their plan, which may fail in any way that a policy can."""

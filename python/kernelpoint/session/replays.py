@@ -80,7 +80,9 @@ class Replays:
         first, last = frame.population.offsets[process : process + 2].tolist()
         paths, copies = frame.population.paths[first:last], frame.population.copies[process]
         contents = frame.plan.contents
-        return TraceList(paths, np.full(len(paths), -1), copies), None if contents is None else contents[first:last]
+        return TraceList(paths, np.full(len(paths.distinct), -1), copies), None if contents is None else contents[
+            first:last
+        ]
 
     def _trained(self, paths: Sequence[str], state: StateInfo) -> bytes:
         """States of the cores that were recorded with the list's predictions."""

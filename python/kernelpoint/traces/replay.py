@@ -9,8 +9,8 @@ import numpy as np
 
 from kernelpoint import _native
 from kernelpoint.progress import Log
+from kernelpoint.repeated import first_of_each
 from kernelpoint.traces.cache import ArtefactCache
-from kernelpoint.traces.contents import contents_of_paths, first_of_each
 from kernelpoint.traces.footprints import Footprints
 from kernelpoint.traces.trace_list import TraceList
 
@@ -80,7 +80,7 @@ class Replay:
         contents: np.ndarray | None = None,
         list_path: str | None = None,
     ) -> None:
-        numbers = contents_of_paths(launches.paths) if contents is None else contents
+        numbers = launches.paths.numbers if contents is None else contents
         paths = [launches.paths[first] for first in first_of_each(numbers).tolist()]
         residency = (*state.residency, state.keeps_l1)
         self._footprints = Footprints(residency, ArtefactCache(folder, log), paths, list_path)

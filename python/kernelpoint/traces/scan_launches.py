@@ -15,6 +15,7 @@ import numpy as np
 from kernelpoint import _native
 from kernelpoint.pool import Pool, pieces_of
 from kernelpoint.progress import Log, Progress
+from kernelpoint.repeated import Texts
 from kernelpoint.traces.cache import ArtefactCache, key_of, opened
 from kernelpoint.traces.scan import COUNTS, DEFECTS, RECORD, LaunchShape, shape_from_native
 from kernelpoint.traces.scan_table import ScanTable
@@ -56,9 +57,9 @@ def scan_launches(
         >>> table.errors
         {0: 'missing.traceg: cannot be opened: No such file or directory'}
     """
-    files = list(dict.fromkeys(paths))
+    paths = Texts.of(paths)
     with opened(cache, log) as own:
-        reading = _Reading(files, own, threads or _usable_threads(), pool)
+        reading = _Reading(list(paths.distinct), own, threads or _usable_threads(), pool)
         reading.read(progress or (lambda done, total: None))
     reading.tell(log)
     return reading.table(paths)
@@ -207,7 +208,7 @@ class _Reading:
         if self._store_data:
             log(f"the STORE_DATA fields of {self._store_data:,} instructions were left out: nothing here uses them")
 
-    def table(self, paths: Sequence[str]) -> ScanTable:
+    def table(self, paths: Texts) -> ScanTable:
         """The table of launches of these files."""
         keys = _content_keys(self.contents)
         record_of_file, distinct = _intern(keys)
@@ -220,8 +221,7 @@ class _Reading:
         kernel_ids = np.where(shape_ids >= 0, np.append(kernel_of_shape, -1)[shape_ids], -1).astype(np.int32)
         contents = np.zeros((len(distinct), 3), dtype=np.uint64)
         contents[record_of_file] = self.contents
-        row = {path: number for number, path in enumerate(self.files)}
-        file_of_launch = np.fromiter((row[path] for path in paths), dtype=np.int32, count=len(paths))
+        file_of_launch = paths.numbers
         record_ids = record_of_file[file_of_launch]
         values = records["values"]
         failed = {row: self._error(keys[row], path) for row, path in enumerate(self.files) if keys[row] in self._errors}
@@ -238,7 +238,7 @@ class _Reading:
             errors={i: failed[file] for i, file in enumerate(file_of_launch.tolist()) if file in failed}
             if failed
             else {},
-            paths=paths if isinstance(paths, tuple) else tuple(paths),
+            paths=paths,
             values=values[record_ids] if any(values.tobytes()) else values[:0],
         )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from kernelpoint.traces.contents import first_of_each
+from kernelpoint.repeated import Texts, first_of_each
 from kernelpoint.traces.scan import COUNTS, DEFECTS, LaunchShape
 
 
@@ -48,7 +48,7 @@ class ScanTable:
     shapes: tuple[LaunchShape, ...]
     kernel_names: tuple[str, ...]
     errors: dict[int, str]
-    paths: tuple[str, ...] = field(repr=False)
+    paths: Texts = field(repr=False)
     values: np.ndarray = field(default_factory=lambda: np.zeros(0, "V16"), repr=False)
 
     def __len__(self) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelpoint import _native
+from kernelpoint.repeated import Texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,8 +17,8 @@ class TraceList:
 
     Attributes:
         paths: trace of every launch, in program order; row i is launch index i. A trace may occur repeatedly.
-        numbers: int64 [N], the tracer's number of each launch: N of ``kernel-N`` or ``Kernel<N>``; -1 where there is none.
-            They have gaps where the tracer left launches out.
+        number_of: int64 [files], the tracer's number of each distinct trace: N of ``kernel-N`` or ``Kernel<N>``; -1 where
+            there is none. They have gaps where the tracer left launches out.
         copies: uint64 [copies, 3], copies from host to device: position among the list's commands, address, bytes.
 
     Example:
@@ -26,9 +27,14 @@ class TraceList:
         (6, [1, 1, 1, 1, 1, 1])
     """
 
-    paths: tuple[str, ...]
-    numbers: np.ndarray
+    paths: Texts
+    number_of: np.ndarray
     copies: np.ndarray
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """int64 [N]: the tracer's number of each launch."""
+        return np.append(self.number_of, -1)[self.paths.numbers]
 
 
 def read_trace_list(path: str | os.PathLike[str]) -> TraceList:
@@ -53,8 +59,8 @@ def read_trace_list(path: str | os.PathLike[str]) -> TraceList:
         >>> commands.numbers.tolist()
         [1, 1]
     """
-    paths, numbers, copies = _native.read_trace_list(os.fspath(path))
-    return TraceList(tuple(paths), numbers, copies)
+    files, of_launch, number_of, copies = _native.read_trace_list(os.fspath(path))
+    return TraceList(Texts(files, of_launch), number_of, copies)
 
 
 def trace_formats() -> tuple[str, ...]:
@@ -75,11 +81,10 @@ def is_list_name(path: str | os.PathLike[str]) -> bool:
     return _native.is_list_name(os.fspath(path))
 
 
-def launch_paths(path: str | os.PathLike[str]) -> list[str]:
+def launch_paths(path: str | os.PathLike[str]) -> Texts:
     """The trace file of every launch of a trace list, in program order; raises as :func:`read_trace_list`.
 
-    >>> launch_paths("traces/kernelslist.g")[:2]
+    >>> list(launch_paths("traces/kernelslist.g")[:2])
     ['traces/kernel-1.traceg', 'traces/kernel-1.traceg']
     """
-    paths: list[str] = _native.read_trace_list(os.fspath(path))[0]
-    return paths
+    return read_trace_list(path).paths

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -137,7 +137,7 @@ class ModelSource:
 
     setting: str
     simulator: HostInfo
-    paths: tuple[str, ...]
+    paths: Sequence[str]
     log: Log
 
     @cached_property

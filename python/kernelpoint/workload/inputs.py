@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kernelpoint.errors import ConfigError, HostError, PolicyError, ProfileError, TraceError
 from kernelpoint.pool import Pool
 from kernelpoint.progress import Log, Progress, WorkProgress
+from kernelpoint.repeated import Texts
 from kernelpoint.workload.described import Descriptions
 from kernelpoint.workload.host_info import HostInfo
 from kernelpoint.workload.population import Population, aligned
@@ -139,7 +140,7 @@ def complete(
 
     >>> from kernelpoint.config import EncoderConfig
     >>> from kernelpoint.traces import launch_paths
-    >>> population = Population(counts=(6,), seed=0, paths=tuple(launch_paths("traces/kernelslist.g")))
+    >>> population = Population(counts=(6,), seed=0, paths=launch_paths("traces/kernelslist.g"))
     >>> population = complete(population, frozenset({Need.TRACES}), EncoderConfig(), print)
     >>> population.scan.stream_ids.tolist()
     [0, 0, 0, 0, 0, 0]
@@ -260,7 +261,7 @@ def population_of(host: HostInfo, seed: int) -> Population:
     return Population(
         counts=tuple(_count(host, process, found) for process, found in enumerate(lists)),
         seed=seed,
-        paths=tuple(path for found in lists if found is not None for path in found.paths),
+        paths=Texts.joined([found.paths for found in lists if found is not None]),
         copies=tuple(found.copies for found in lists if found is not None) if None not in lists else (),
     )
 

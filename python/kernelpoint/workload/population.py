@@ -16,6 +16,7 @@ from kernelpoint.pool import Pool
 from kernelpoint.profiles import Launches, ProfileBuilder
 from kernelpoint.progress import Log
 from kernelpoint.randomness import permanent_random_numbers
+from kernelpoint.repeated import NO_TEXTS, Texts
 from kernelpoint.workload.described import Descriptions
 from kernelpoint.workload.host_info import ModelSource
 
@@ -54,17 +55,15 @@ def fingerprint(counts: Sequence[int], paths: Sequence[str]) -> Fingerprint:
     if paths:
         from kernelpoint import _native  # which a run without lists does not need
 
-        numbers: dict[str, int] = {}
-        rows = (numbers.setdefault(path, len(numbers)) for path in paths)
-        file_of_launch = np.fromiter(rows, dtype="<i4", count=len(paths))
-        distinct = list(numbers)
+        traces = Texts.of(paths)
+        distinct = list(traces.distinct)
         states = _native.stat_many(distinct)
         lines = [
             f"{_native.launch_name(path)}\0{size}\0{time}\n".encode()
             for path, size, time in zip(distinct, states[:, 0].tolist(), states[:, 1].tolist(), strict=True)
         ]
         digest.update(b"".join(lines))
-        digest.update(file_of_launch.tobytes())
+        digest.update(np.ascontiguousarray(traces.numbers, dtype="<i4").tobytes())
         versions = states[:, 2]
     launches = digest.hexdigest()
     digest.update(versions.tobytes())
@@ -104,7 +103,7 @@ class Population:
     counts: tuple[int, ...]
     seed: int
     scan: ScanTable | None = None
-    paths: tuple[str, ...] = field(default=(), repr=False)
+    paths: Texts = field(default=NO_TEXTS, repr=False)
     copies: tuple[np.ndarray, ...] = field(default=(), repr=False, compare=False)
     listed: np.ndarray | None = None
     embeddings: np.ndarray | None = None
@@ -120,6 +119,9 @@ class Population:
     pool: Pool | None = field(default=None, repr=False, compare=False)
     _fingerprints: dict[tuple[Any, ...], Fingerprint] = field(default_factory=dict, repr=False, compare=False)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "paths", Texts.of(self.paths))
+
     @cached_property
     def offsets(self) -> np.ndarray:
         """int64 [processes + 1]: first unit of each process, then the population size."""
@@ -133,9 +135,9 @@ class Population:
     @property
     def fingerprint(self) -> Fingerprint:
         """Identity of the launches, by the files as they were when this was first asked."""
-        key = self.counts, self.paths
+        key = self.counts, id(self.paths)
         if key not in self._fingerprints:
-            self._fingerprints[key] = fingerprint(*key)
+            self._fingerprints[key] = fingerprint(self.counts, self.paths)
         return self._fingerprints[key]
 
     @property
@@ -294,35 +296,39 @@ class Population:
 
 def _of_scan(scan: ScanTable) -> Launches:
     """Names and shapes of scanned launches; those that cannot be read have neither."""
-    names = np.array([*scan.kernel_names, ""], dtype=object)
     grid, block = (
         np.array([*(getattr(shape, part) for shape in scan.shapes), (0, 0, 0)], dtype=np.int64)
         for part in ("grid", "block")
     )
-    return Launches(names[scan.kernel_ids].tolist(), grid[scan.shape_ids], block[scan.shape_ids], scan.paths)
+    names = Texts(scan.kernel_names, scan.kernel_ids)
+    return Launches(names, grid[scan.shape_ids], block[scan.shape_ids], scan.paths)
 
 
-def launches_of_traces(paths: tuple[str, ...]) -> Launches:
+def launches_of_traces(paths: Sequence[str]) -> Launches:
     """Names and shapes of launches, from the headers of their traces; unreadable ones match nothing.
 
     >>> launches_of_traces(("traces/kernel-1.traceg",)).names
-    ['axpy_f32']
+    Texts(['axpy_f32'])
     """
     from kernelpoint.traces import read_header  # needs the native reader, which a run without lists does not
 
-    shapes: dict[str, tuple[str, tuple[int, int, int], tuple[int, int, int]]] = {}
-    for path in paths:
-        if path not in shapes:
-            try:
-                shape = read_header(path).shape
-                shapes[path] = shape.kernel_name, shape.grid, shape.block
-            except TraceError:
-                shapes[path] = f"unreadable {path}", (0, 0, 0), (0, 0, 0)
-    rows = [shapes[path] for path in paths]
-    return Launches([r[0] for r in rows], np.array([r[1] for r in rows]), np.array([r[2] for r in rows]), paths)
+    traces = Texts.of(paths)
+    names, sizes = [], [(0, 0, 0, 0, 0, 0)]
+    for path in traces.distinct:
+        try:
+            shape = read_header(path).shape
+            names.append(shape.kernel_name)
+            sizes.append((*shape.grid, *shape.block))
+        except TraceError:
+            names.append(f"unreadable {path}")
+            sizes.append((0, 0, 0, 0, 0, 0))
+    of_launch = np.array(sizes, dtype=np.int64)[traces.numbers + 1]
+    named = Texts.of([*names, ""])
+    names_of_launch = Texts(named.distinct, named.numbers[traces.numbers])
+    return Launches(names_of_launch, of_launch[:, :3], of_launch[:, 3:], traces)
 
 
-def aligned(profile: Profile, paths: tuple[str, ...], log: Log, accepted: Collection[str] = ()) -> Profile:
+def aligned(profile: Profile, paths: Sequence[str], log: Log, accepted: Collection[str] = ()) -> Profile:
     """A profile whose row i belongs to the trace `paths[i]`; `log` gets the rows and launches without a counterpart.
 
     A profile without names and shapes (a journal, the output of some simulators) is matched by position and gets them
@@ -344,7 +350,7 @@ def aligned(profile: Profile, paths: tuple[str, ...], log: Log, accepted: Collec
     return profile.take(admitted_rows(profile, launches, accepted, lambda line: log(f"kernelpoint: {line}")))
 
 
-def named(profile: Profile, paths: tuple[str, ...]) -> Profile:
+def named(profile: Profile, paths: Sequence[str]) -> Profile:
     """A profile whose row i belongs to `paths[i]`, with names and shapes from the headers of the traces where it has none.
 
     >>> from kernelpoint.traces import launch_paths

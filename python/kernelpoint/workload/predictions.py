@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelpoint.progress import Log
+from kernelpoint.repeated import Repeated
 from kernelpoint.workload.host_info import HostInfo, ModelSource
 from kernelpoint.workload.population import Population, named
 
@@ -64,13 +65,15 @@ def predicted(population: Population, log: Log) -> Population:
         f"({found.configuration}, {found.config_hash}, model {found.model_version})"
     )
     profile, latency = found.profile(), int(configuration.values["launch_latency"])
-    counters = in_terms_of(told.simulator, profile.counters, told.configuration, latency)
+    counters = Repeated(
+        found.counters.kinds, in_terms_of(told.simulator, found.counters.of_kind, told.configuration, latency)
+    )
     unread = (*population.unread, *passing(found.failures.values()))
     return replace(population, model=replace(profile, counters=counters), unread=unread)
 
 
-def usable(model: Profile, known: np.ndarray) -> dict[str, np.ndarray]:
-    """Predictions that can serve as covariates, float64 [N] by counter, 0 where not `known`.
+def usable(model: Profile, known: np.ndarray) -> Repeated:
+    """Predictions that can serve as covariates, by counter, 0 where not `known`.
 
     Args:
         model: the fast model's counters.
@@ -78,16 +81,16 @@ def usable(model: Profile, known: np.ndarray) -> dict[str, np.ndarray]:
 
     >>> from kernelpoint.workload import Population
     >>> from kernelpoint.fast_model import Predictions
-    >>> found = Predictions({"cycles": np.array([7.0, np.nan]), "l2_misses": np.array([2.0, np.nan])}, "v100", "", "")
-    >>> usable(found.profile(), np.array([True, False]))["l2_misses"].tolist()
+    >>> counters = Repeated(None, {"cycles": np.array([7.0, np.nan]), "l2_misses": np.array([2.0, np.nan])})
+    >>> usable(Predictions(counters, "v100", "", "").profile(), np.array([True, False]))["l2_misses"].tolist()
     [2.0, 0.0]
     """
-    every = bool(known.all())  # then nothing is copied
-    return {
-        name: np.asarray(values, dtype=float) if every else np.where(known, values, 0.0)
-        for name, values in model.counters.items()
-        if bool(np.isfinite(values[known]).all() and (values[known] >= 0.0).all())
-    }
+    columns = model.counters if isinstance(model.counters, Repeated) else Repeated(None, model.counters)
+    columns = columns.where(known, 0.0)
+    values = {name: np.asarray(column, dtype=float) for name, column in columns.of_kind.items()}
+    present = slice(None) if columns.kinds is None else np.unique(columns.kinds)
+    kept = {name: v for name, v in values.items() if np.isfinite(v[present]).all() and (v[present] >= 0.0).all()}
+    return Repeated(columns.kinds, kept)
 
 
 def model_profile(population: Population) -> Profile | None:

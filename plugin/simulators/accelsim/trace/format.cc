@@ -19,16 +19,16 @@ namespace {
 constexpr const char* kListName = "kernelslist.g";  // what the tracer's post-processing calls its list
 
 // "MemcpyHtoD,0x<address>,<bytes>"
-TraceList::Command read_copy(Lines& lines) {
+void read_copy(Lines& lines, Launches& list) {
     std::string text(lines.text());
     const auto commas = std::count(text.begin(), text.end(), ',');
     std::replace(text.begin(), text.end(), ',', ' ');
     text += '\n';
-    TraceList::Command command{TraceList::Kind::memcpy, {}};
+    uint64_t address = 0, bytes = 0;
     const char* p = text.c_str() + std::strlen("MemcpyHtoD");
-    if (commas != 2 || !parse_address(p, command.address) || !parse_decimal(p, command.bytes) || *p != '\n')
+    if (commas != 2 || !parse_address(p, address) || !parse_decimal(p, bytes) || *p != '\n')
         lines.fail_expected("'MemcpyHtoD,0x<address>,<bytes>'");
-    return command;
+    list.add_copy(address, bytes);
 }
 
 struct NumberedFile {
@@ -84,39 +84,42 @@ std::string trace_on(std::string_view text, const std::string& folder) {
     return name;
 }
 
-// The launch that a line names, which is checked where it is named first; without a path where the line names none.
-TraceList::Command read_launch(Lines& lines, const std::string& folder) {
+using Contents = std::unordered_map<std::string, uint32_t>;  // by line, and by trace
+
+// The content of the launch that a line names, which is checked where it is named first; kNoContent where the line names
+// none.
+uint32_t read_launch(Lines& lines, const std::string& folder, Launches& list, Contents& known) {
     const std::string name = trace_on(lines.text(), folder);
-    if (name.empty()) return {TraceList::Kind::launch, {}};
+    if (name.empty()) return kNoContent;
     std::string trace = folder + name;
     lines.require_name(name);
     if (name[0] == '/')
         lines.fail("the trace " + name + " lies outside the list's folder; put it, or a link to it, beside the list");
     if (is_unprocessed(file_name(name))) lines.fail("the trace " + trace + " " + post_process);
+    if (const auto same = known.find(trace); same != known.end()) return same->second;
     if (!is_file(trace)) lines.fail("the trace " + trace + " does not exist");
     NumberedFile file;
     const int64_t number = parse_trace_name(file_name(name), file) ? static_cast<int64_t>(file.number) : -1;
-    return {TraceList::Kind::launch, SharedText(std::move(trace)), 0, 0, number};
+    return known.emplace(trace, list.add_path(trace, number)).first->second;
 }
 
 // Launches and copies; lines of other commands are ignored.
-TraceList read_kernelslist(Lines& lines) {
+Launches read_kernelslist(Lines& lines) {
     const std::string folder = folder_of(lines.path());
-    TraceList list;
-    std::unordered_map<std::string, TraceList::Command> known;  // by line: launches of one trace share its text
+    Launches list;
+    Contents known;
     for (; lines.peek() != nullptr; lines.consume_text()) {
         const std::string text(lines.text());
         if (starts_with(text, "MemcpyHtoD")) {
-            list.commands.push_back(read_copy(lines));
+            read_copy(lines, list);
             continue;
         }
-        auto found = known.find(text);
-        if (found == known.end()) found = known.emplace(text, read_launch(lines, folder)).first;
-        if (found->second.path.empty()) continue;
-        list.commands.push_back(found->second);
-        ++list.launches;
+        const auto before = known.find(text);
+        const uint32_t content = before == known.end() ? read_launch(lines, folder, list, known) : before->second;
+        if (before == known.end()) known.emplace(text, content);
+        if (content != kNoContent) list.contents.push_back(content);
     }
-    if (list.launches == 0)
+    if (list.contents.empty())
         throw TraceError(lines.path(), 0,
                          "expected at least one line that names a kernel's trace (kernel-N.traceg), found none");
     return list;
@@ -145,7 +148,7 @@ Match match_traces(const FolderEntries& entries) {
 }
 
 // A folder's list, or else its traces by N.
-TraceList list_traces(const std::string& folder, const FolderEntries& entries) {
+Launches list_traces(const std::string& folder, const FolderEntries& entries) {
     std::set<std::string> lists;
     for (const std::string& name : entries)
         if (name == kListName || (starts_with(name, "kernelslist_ctx_") && ends_with(name, ".g"))) lists.insert(name);
@@ -171,16 +174,15 @@ TraceList list_traces(const std::string& folder, const FolderEntries& entries) {
     if (files.empty()) throw TraceError(folder, 0, "the trace " + unprocessed + " " + post_process);
     if (contexts.size() > 1) fail_of_contexts(folder, contexts);
     std::sort(files.begin(), files.end());
-    TraceList list;
+    Launches list;
     for (size_t i = 0; i < files.size(); ++i) {
         if (i > 0 && files[i].stem == files[i - 1].stem)
             throw TraceError(
                 folder, 0,
                 "expected one file for each launch, found both " + files[i - 1].name + " and " + files[i].name);
-        list.commands.push_back(
-            {TraceList::Kind::launch, folder + "/" + files[i].name, 0, 0, static_cast<int64_t>(files[i].number)});
+        list.contents.push_back(
+            list.add_path(folder + "/" + files[i].name, static_cast<int64_t>(files[i].number)));
     }
-    list.launches = files.size();
     return list;
 }
 
@@ -198,10 +200,10 @@ public:
 
     bool is_list_name(const std::string& path) const override { return ends_with(path, ".g"); }
     Match match_list(std::string_view) const override { return Match::possible; }
-    TraceList read_list(Lines& lines) const override { return read_kernelslist(lines); }
+    Launches read_list(Lines& lines) const override { return read_kernelslist(lines); }
 
     Match match_folder(const FolderEntries& entries) const override { return match_traces(entries); }
-    TraceList read_folder(const std::string& folder, const FolderEntries& entries) const override {
+    Launches read_folder(const std::string& folder, const FolderEntries& entries) const override {
         return list_traces(folder, entries);
     }
 };

@@ -29,14 +29,14 @@ std::string launch_in(const std::string& line) {
 
 // Lines 'nvbit', '14', '-1', then a launch's trace.txt a line. Throws TraceError.
 // Model: as MacSim does, of a launch's path only the last two components count, and they lie beside the list.
-TraceList read_launches(Lines& lines) {
+Launches read_launches(Lines& lines) {
     const std::string folder = folder_of(lines.path());
     for (const char* expected : {"nvbit", "14", "-1"}) {
         if (lines.text() != expected) lines.fail_expected(std::string("'") + expected + "'");
         lines.consume_text();
     }
-    TraceList list;
-    std::unordered_map<std::string, SharedText> known;
+    Launches list;
+    std::unordered_map<std::string, uint32_t> known;  // contents by trace
     for (; lines.peek() != nullptr; lines.consume_text()) {
         const std::string line(lines.text());
         if (line.empty()) continue;
@@ -44,16 +44,16 @@ TraceList read_launches(Lines& lines) {
         if (launch.empty()) lines.fail_expected("'./Kernel<N>/trace.txt'");
         lines.require_name(launch);
         std::string trace = folder + launch;
-        const auto [shared, added] = known.try_emplace(trace);
-        if (added && !is_file(trace)) lines.fail("the trace " + trace + " does not exist");
-        uint64_t number = 0;
-        const bool is_numbered = launch_number(trace, number);
-        if (added) shared->second = std::move(trace);
-        list.commands.push_back(
-            {TraceList::Kind::launch, shared->second, 0, 0, is_numbered ? static_cast<int64_t>(number) : -1});
-        ++list.launches;
+        const auto [content, added] = known.try_emplace(trace, static_cast<uint32_t>(list.paths.size()));
+        if (added) {
+            if (!is_file(trace)) lines.fail("the trace " + trace + " does not exist");
+            uint64_t number = 0;
+            const bool is_numbered = launch_number(trace, number);
+            list.add_path(std::move(trace), is_numbered ? static_cast<int64_t>(number) : -1);
+        }
+        list.contents.push_back(content->second);
     }
-    if (list.launches == 0)
+    if (list.contents.empty())
         throw TraceError(lines.path(), 0, "expected at least one line that names a launch (./Kernel<N>/trace.txt)");
     return list;
 }
@@ -89,12 +89,12 @@ public:
     Match match_list(std::string_view first_line) const override {
         return first_line == "nvbit" ? Match::certain : Match::none;
     }
-    TraceList read_list(Lines& lines) const override { return read_launches(lines); }
+    Launches read_list(Lines& lines) const override { return read_launches(lines); }
 
     Match match_folder(const FolderEntries& entries) const override {
         return std::find(entries.begin(), entries.end(), list_name) != entries.end() ? Match::certain : Match::none;
     }
-    TraceList read_folder(const std::string& folder, const FolderEntries&) const override {
+    Launches read_folder(const std::string& folder, const FolderEntries&) const override {
         Lines lines(folder + "/" + list_name);
         return read_launches(lines);
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +18,7 @@ from kernelpoint.estimation.cells.part import Part
 from kernelpoint.estimation.cells.tree import Cells
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.numbering import rank_in
+from kernelpoint.repeated import Column, Repeated
 
 Combination = Sequence[tuple[float, str]]  # weights of counters: one counter, or a linearised ratio
 
@@ -57,28 +58,39 @@ CARE: dict[Assume, Care] = {
 
 @dataclass(frozen=True)
 class Prediction:
-    """Expected values of one counter, float64 [N] each.
+    """Expected values of one counter, float64 [K] each, of kinds of units.
 
     Attributes:
-        mean: value in the total, 0 or more.
-        replayed: value that a draw has, where that is another one.
-        spread: standard deviation of values about their prediction, if it is known beforehand.
+        values: in the total, 0 or more.
+        of_draws: those that a draw has, where these are other ones.
+        deviations: standard deviations of values about their prediction, if they are known beforehand.
         is_observed: True if values were observed elsewhere, launch by launch (times), so that they are off alone, and in any
             unit; False if a model computes them, which is off for whole kernels.
+        kinds: int [N], the kind of each unit; None: every unit is one of its own.
 
-    >>> Prediction(np.ones(3), spread=np.full(3, 0.1)).of(np.array([1])).spread.tolist()
-    [0.1]
+    >>> Prediction(np.array([4.0, 9.0]), kinds=np.array([1, 0, 1])).mean.tolist()
+    [9.0, 4.0, 9.0]
     """
 
-    mean: Floats
-    replayed: Floats | None = None
-    spread: Floats | None = None
+    values: Floats
+    of_draws: Floats | None = None
+    deviations: Floats | None = None
     is_observed: bool = False
+    kinds: NDArray[np.integer] | None = None
+
+    @property
+    def size(self) -> int:
+        """The number of units N."""
+        return len(self.values if self.kinds is None else self.kinds)
+
+    @property
+    def mean(self) -> Floats:
+        """The value of each unit, float64 [N]."""
+        return self.values if self.kinds is None else self.values[self.kinds]
 
     def of(self, units: NDArray[np.integer]) -> Prediction:
         """The predictions of some units."""
-        parts = {part.name: getattr(self, part.name) for part in fields(self)}
-        return replace(self, **{name: one[units] for name, one in parts.items() if isinstance(one, np.ndarray)})
+        return replace(self, kinds=units if self.kinds is None else self.kinds[units])
 
 
 @dataclass(frozen=True)
@@ -110,19 +122,20 @@ class AssistedDesign:
     def __post_init__(self) -> None:
         if not self.predictions:
             raise ConfigError("design.predictions: there are none; give those of one counter or more")
-        given = {"predictions of " + name: one.mean for name, one in self.known.items()}
-        for name, one in self.known.items():
-            more = {f"predictions of {name} as replayed": one.replayed, f"spread of {name}": one.spread}
-            given |= {key: values for key, values in more.items() if values is not None}
-        for name, values in {"u": self.u, **given}.items():
-            if len(values) != len(self.groups):
-                raise ConfigError(f"design.{name} has length {len(values)}; {len(self.groups)} units need as many")
+        sizes = {"u": len(self.u)} | {f"predictions of {name}": one.size for name, one in self.known.items()}
+        for name, size in sizes.items():
+            if size != len(self.groups):
+                raise ConfigError(f"design.{name} has length {size}; {len(self.groups)} units need as many")
         if len(self.u) and not (self.u.min() >= 0.0 and self.u.max() < 1.0):
             raise ConfigError("design.u must lie in [0, 1)")
-        for name, values in given.items():
-            told = values[self.free]
-            if not np.isfinite(told).all() or bool((told < 0.0).any()):
-                raise ConfigError(f"design.{name} must be finite and not negative")
+        kinds = next(iter(self.known.values())).kinds
+        present = self.free if kinds is None else np.unique(kinds[self.free])
+        for name, one in self.known.items():
+            if one.kinds is not kinds:
+                raise ConfigError("design.predictions: each counter has the same kinds of units")
+            for what, values in (("", one.values), (" of draws", one.of_draws), (" as deviations", one.deviations)):
+                if values is not None and not ((values[present] >= 0.0) & (values[present] < math.inf)).all():
+                    raise ConfigError(f"design.predictions of {name}{what} must be finite and not negative")
         check_assume(self.assume)
         if not 0.0 <= self.latency < math.inf:
             raise ConfigError(f"design.latency: {self.latency} is not allowed; give a number of cycles, 0 or more")
@@ -157,13 +170,13 @@ class AssistedDesign:
         if not self.latency or "cycles" not in self.known:
             return self.known
         cycles = self.known["cycles"]
-        mean = (
-            self.known[ACTIVE_CYCLES].mean
+        values = (
+            self.known[ACTIVE_CYCLES].values
             if ACTIVE_CYCLES in self.known
-            else np.maximum(cycles.mean - self.latency, 0.0)
+            else np.maximum(cycles.values - self.latency, 0.0)
         )
-        replayed = None if cycles.replayed is None else np.maximum(cycles.replayed - cycles.mean + mean, 0.0)
-        return {**self.known, "cycles": Prediction(mean, replayed, cycles.spread)}
+        of_draws = None if cycles.of_draws is None else np.maximum(cycles.of_draws - cycles.values + values, 0.0)
+        return {**self.known, "cycles": Prediction(values, of_draws, cycles.deviations, kinds=cycles.kinds)}
 
     def constant(self, counter: str) -> float:
         """The part of a counter that every unit has: the launch latency of cycles, else 0."""
@@ -182,14 +195,19 @@ class AssistedDesign:
         return error * (x + constant) / x if x > 0.0 else error
 
     @property
-    def means(self) -> dict[str, Floats]:
-        """The mean of each prediction by counter, float64 [N]."""
-        return {name: one.mean for name, one in self.known.items()}
+    def kinds(self) -> NDArray[np.integer] | None:
+        """int [N], units of one kind have equal predictions; None: every unit is one of its own."""
+        return next(iter(self.known.values())).kinds
 
     @property
-    def computed(self) -> dict[str, Floats]:
+    def means(self) -> Repeated:
+        """The mean of each prediction by counter, float64 [N]."""
+        return Repeated(self.kinds, {name: one.values for name, one in self.known.items()})
+
+    @property
+    def computed(self) -> Repeated:
         """The mean of each prediction that a model computes, by counter, float64 [N]."""
-        return {name: one.mean for name, one in self.known.items() if not one.is_observed}
+        return Repeated(self.kinds, {name: one.values for name, one in self.known.items() if not one.is_observed})
 
     @property
     def labels(self) -> NDArray[np.integer]:
@@ -232,9 +250,14 @@ class AssistedDesign:
         return {}
 
     @cached_property
-    def _predicted(self) -> dict[str, tuple[Floats, Floats]]:
+    def _predicted(self) -> dict[str, tuple[Column, Column]]:
         """Results of `prediction`, by counter."""
         return {}
+
+    @cached_property
+    def _free_kinds(self) -> NDArray[np.integer] | None:
+        """Kinds of the free units, int [free]."""
+        return None if self.kinds is None else self.of_free(self.kinds)
 
     def of_free(self, values: NDArray[Any]) -> NDArray[Any]:
         """Values of the free units, [free]: not copied where all are free."""
@@ -244,14 +267,15 @@ class AssistedDesign:
         """The counter whose prediction serves for a counter: its own, else that of `instead`, else the first."""
         return next(name for name in (counter, instead, *self.predictions) if name in self.predictions)
 
-    def prediction(self, counter: str, instead: str) -> tuple[Floats, Floats]:
-        """Prediction x of a counter and size, float64 [free]; size = x, plus MIN_SIZE_SHARE of the mean x where
+    def prediction(self, counter: str, instead: str) -> tuple[Column, Column]:
+        """Prediction x of a counter and size, of the free units; size = x, plus MIN_SIZE_SHARE of the mean x where
         some x are next to nothing."""
         name = self.predicted_by(counter, instead)
         if name not in self._predicted:
-            x = self.of_free(np.asarray(self.uncertain[name].mean, dtype=float))
-            added = self._added(x)
-            self._predicted[name] = x, x + added if added else x
+            values = np.asarray(self.uncertain[name].values, dtype=float)
+            x = Column(self._free_kinds, self.of_free(values) if self.kinds is None else values)
+            added = self._added(x[:])
+            self._predicted[name] = x, Column(x.kinds, x.of_kind + added) if added else x
         return self._predicted[name]
 
     def _added(self, x: Floats) -> float:
@@ -265,16 +289,17 @@ class AssistedDesign:
         """Predicted values of units in the total, less those that draws have: float64 [units]."""
         beyond = np.zeros(len(units))
         for weight, name in combination:
-            if name in self.uncertain and (replayed := self.uncertain[name].replayed) is not None:
-                beyond += weight * (self.uncertain[name].mean - replayed)[units]
+            if name in self.uncertain and (one := self.uncertain[name]).of_draws is not None:
+                at = units if one.kinds is None else one.kinds[units]
+                beyond += weight * (one.values[at] - one.of_draws[at])
         return beyond
 
     def least_error(self, counter: str) -> float:
         """Squared relative error of predictions, at least: as known beforehand, no less than MIN_RELATIVE_ERROR^2."""
-        if counter not in self.known or (spread := self.uncertain[counter].spread) is None:
+        if counter not in self.known or (one := self.uncertain[counter]).deviations is None:
             return constants.MIN_SQUARED_ERROR
-        x = self.uncertain[counter].mean
-        known = float((spread[self.free] ** 2).sum()) / max(float((x[self.free] ** 2).sum()), 1e-300)
+        at = self.free if one.kinds is None else one.kinds[self.free]
+        known = float((one.deviations[at] ** 2).sum()) / max(float((one.values[at] ** 2).sum()), 1e-300)
         return max(known, constants.MIN_SQUARED_ERROR)
 
     def expected_error(self, counter: str) -> float:
@@ -330,11 +355,11 @@ class AssistedDesign:
         """
         name, *others = targets
         if not others:
-            x, _ = self.prediction(name, name)
+            x = self.prediction(name, name)[0][:]
             return x, self._added(x)
         squares = np.zeros(len(self.free))
         for name, error in targets.items():
-            size = self.prediction(name, name)[1]
+            size = self.prediction(name, name)[1][:]
             squares += (size / (error * float(size.sum()))) ** 2
         return np.sqrt(squares), 0.0
 

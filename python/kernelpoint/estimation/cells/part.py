@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from kernelpoint.estimation.cells.sample import CellSample
 from kernelpoint.estimation.cells.tree import Cells, Correction
 from kernelpoint.estimation.moments import Floats, Ints
+from kernelpoint.repeated import Column
 
 MAX_CELLS = 50_000  # cells; a sample that needs more takes every unit
 
@@ -20,8 +21,8 @@ class Auxiliary:
     """Auxiliary variables of the units of `AssistedDesign.free`.
 
     Attributes:
-        x, size: float64 [free], prediction and size, as of AssistedDesign.prediction; has: bool [free], units with results, of
-            no use where nothing is estimated.
+        x, size: prediction and size of each free unit, as of AssistedDesign.prediction.
+        has: bool [free], units with results, of no use where nothing is estimated.
         name: under which means over cells are kept, "" where they serve once.
         corrected: values of predictions x and groups that stand for x, None for x itself.
 
@@ -30,8 +31,8 @@ class Auxiliary:
     9.0
     """
 
-    x: Floats
-    size: Floats
+    x: Column | Floats
+    size: Column | Floats
     has: NDArray[np.bool_]
     name: str = ""
     corrected: Correction | None = None
@@ -156,6 +157,6 @@ class Part:
             return leaves.mean, leaves.square
         return self._means(n, known.size, known.name)
 
-    def _means(self, n: int, values: Floats, name: str, of: Correction | None = None) -> tuple[Floats, Floats]:
+    def _means(self, n: int, values: Column | Floats, name: str, of: Correction | None = None) -> tuple[Floats, Floats]:
         """Means of values (float64 [free]) and of their squares over n cells; name, of: see Cells.means."""
         return self.cells.means(n, lambda places: values[self.units[places]], name, of)

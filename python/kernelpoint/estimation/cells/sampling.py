@@ -25,6 +25,7 @@ from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.nested_totals import Spreads
 from kernelpoint.estimation.sampling import Frame, Ratios, Sampling
 from kernelpoint.estimation.unseen import OpenUnit, breaking
+from kernelpoint.repeated import Column
 
 Values = Callable[[Ints], Floats]  # of units
 
@@ -126,11 +127,11 @@ class CellSampling(Sampling):
         scale, name = self._scales.get(counter, 1.0), self.design.predicted_by(counter, self.target)
         return Auxiliary(*self._prediction(counter), self._has, name if scale == 1.0 else "")
 
-    def _prediction(self, counter: str) -> tuple[Floats, Floats]:
-        """Prediction and size of a counter, float64 [free]; of one that has none of its own, in proportion to another's."""
+    def _prediction(self, counter: str) -> tuple[Column, Column]:
+        """Prediction and size of a counter, of the free units; of one that has none of its own, in proportion to another's."""
         x, size = self.design.prediction(counter, self.target)
         scale = self._scales.get(counter, 1.0)
-        return (x, size) if scale == 1.0 else (scale * x, (scale or 1.0) * size)  # errors are relative to some size
+        return (x, size) if scale == 1.0 else (x * scale, size * (scale or 1.0))  # errors are relative to some size
 
     def set_scales(self) -> None:
         """Ratio of every counter to the one whose predictions serve for it, of all draws, each for the units of its cell: the
@@ -165,8 +166,8 @@ class CellSampling(Sampling):
             known = self.known(combination[0][1])
         else:
             pairs = [(weight, self._prediction(name)) for weight, name in combination]
-            x = sum((weight * told for weight, (told, _) in pairs), np.zeros(len(self._free)))
-            size = sum((abs(weight) * sizes for weight, (_, sizes) in pairs), np.zeros(len(self._free)))
+            x = sum((weight * told[:] for weight, (told, _) in pairs), np.zeros(len(self._free)))
+            size = sum((abs(weight) * sizes[:] for weight, (_, sizes) in pairs), np.zeros(len(self._free)))
             known = Auxiliary(x, size, self._has)
         return self.fit(partial(self._values, combination), known, self._alpha(self.looks), trust)
 

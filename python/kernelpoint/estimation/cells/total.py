@@ -15,6 +15,7 @@ from kernelpoint.estimation.cells.part import Auxiliary, Part
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.quantiles import quantile, satterthwaite
 from kernelpoint.estimation.unseen import Draws
+from kernelpoint.repeated import Column
 
 
 @dataclass(frozen=True)
@@ -48,12 +49,14 @@ class TotalFit:
         """The total."""
         return sum(fit.estimate for fit in self.fits) + self.exact
 
-    def corrected(self, x: Floats, size: Floats, groups: NDArray[np.integer], units: Ints, results: Floats) -> Floats:
+    def corrected(
+        self, x: Column | Floats, size: Column | Floats, groups: NDArray[np.integer], units: Ints, results: Floats
+    ) -> Floats:
         """float64 [free]: predictions of units without a result, which with the results add up to the estimate; nan of parts
         that are drawn whole.
 
         Args:
-            x, size: float64 [free], predictions and sizes; groups: int [free]; units: int64 [known], places with a
+            x, size: of the free units, predictions and sizes; groups: int [free]; units: int64 [known], places with a
                 result; results: float64 [known].
         """
         m, row = np.full(len(x), np.nan), np.full(len(x), -1, np.int32)

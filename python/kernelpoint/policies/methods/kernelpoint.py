@@ -151,10 +151,14 @@ def _by_model(population: Population) -> tuple[dict[str, Prediction], NDArray[np
     assert model is not None
     known = (model.counters["cycles"] > 0.0) & (population.kernels >= 0)
     means = usable(model, known)
-    replayed, spread = (means.pop(name, None) for name in (REPLAYED, SPREAD))
-    return {
-        name: Prediction(mean, *((replayed, spread) if name == "cycles" else ())) for name, mean in means.items()
-    }, known
+    predictions = {
+        name: Prediction(values, kinds=means.kinds)
+        for name, values in means.of_kind.items()
+        if name not in (REPLAYED, SPREAD)
+    }
+    of_draws, deviations = (means.of_kind.get(name) for name in (REPLAYED, SPREAD))
+    predictions["cycles"] = replace(predictions["cycles"], of_draws=of_draws, deviations=deviations)
+    return predictions, known
 
 
 def _by_times(population: Population) -> tuple[dict[str, Prediction], NDArray[np.bool_]]:
@@ -170,9 +174,9 @@ def _by_times(population: Population) -> tuple[dict[str, Prediction], NDArray[np
         told = known & timed
         times = np.where(told, times, np.median(times[told] / work[told]) * work)
     means = usable(replace(profile, counters={**profile.counters, "cycles": times}), known)
-    if "cycles" not in profile.counters:
-        means = {"cycles": means["cycles"]}  # a profiler's counters have other names and units than a simulator's
-    return {name: Prediction(mean, is_observed=True) for name, mean in means.items()}, known
+    # A profiler's counters have other names and units than a simulator's
+    names = means if "cycles" in profile.counters else ("cycles",)
+    return {name: Prediction(means[name], is_observed=True) for name in names}, known
 
 
 def _levels(population: Population) -> tuple[list[np.ndarray], np.ndarray, np.ndarray, tuple[float, ...]]:

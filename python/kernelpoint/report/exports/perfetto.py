@@ -16,6 +16,7 @@ from typing import Any
 from kernelpoint.errors import TraceError
 from kernelpoint.files import open_output
 from kernelpoint.journal import Run
+from kernelpoint.repeated import NO_TEXTS
 from kernelpoint.report.export import Export, Options
 from kernelpoint.report.launches import ESTIMATED, PROJECTED, SIMULATED, launches
 from kernelpoint.traces import launch_paths, read_header
@@ -61,9 +62,9 @@ def _streams(run: Run) -> list[list[int]]:
     for name, count in zip(run.header.host.lists if run.header.host else [], run.launches, strict=False):
         try:
             paths = launch_paths(name or "")
-            known |= {path: read_header(path).stream_id for path in set(paths) - set(known)}
+            known |= {path: read_header(path).stream_id for path in set(paths.distinct) - set(known)}
         except (OSError, TraceError):
-            paths = []
+            paths = NO_TEXTS
         found.append([known[path] for path in paths] if len(paths) == count else [])
     return found
 

@@ -15,6 +15,7 @@ from kernelpoint.journal import Run
 from kernelpoint.pages.tables import write_csv
 from kernelpoint.progress import silent
 from kernelpoint.ranges import read_ranges
+from kernelpoint.repeated import NO_TEXTS, Texts
 from kernelpoint.report.export import Export, Options
 from kernelpoint.report.launches import launches
 from kernelpoint.report.system_times import clock_of
@@ -143,14 +144,12 @@ def _keys(run: Run) -> Iterator[Key]:
         yield of_range, name, *shape
 
 
-def _traces(run: Run) -> tuple[str, ...]:
+def _traces(run: Run) -> Texts:
     """The trace of every launch; none where a list is not on disk."""
     try:
-        return tuple(
-            path for one in (run.header.host.lists if run.header.host else []) for path in launch_paths(one or "")
-        )
+        return Texts.joined([launch_paths(one or "") for one in (run.header.host.lists if run.header.host else [])])
     except (OSError, TraceError):
-        return ()
+        return NO_TEXTS
 
 
 def _text(extents: np.ndarray) -> str:

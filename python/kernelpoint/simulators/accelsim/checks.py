@@ -86,7 +86,8 @@ def names_not_read(listed: Listed) -> Case | None:
 )
 def container(listed: Listed) -> Case | None:
     """Traces in containers that the simulator does not open."""
-    count = sum(n for path, n in listed.launches.items() if path.endswith((".gz", ".zst")))
+    pairs = zip(listed.paths.distinct, listed.paths.counts.tolist(), strict=True)
+    count = sum(launches for path, launches in pairs if path.endswith((".gz", ".zst")))
     if not count or not listed.lists:
         return None
     return Case(f"{of_all(count, listed.size)} traces are .gz or .zst", 0.0, None, listed.lists[0])
