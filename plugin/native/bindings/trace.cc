@@ -118,8 +118,8 @@ void bind_formats(py::module_& module) {
         py::arg("path"));
 }
 
-// (the distinct traces, the trace of every launch, the tracer's number of each trace, rows (position among the commands,
-// address, bytes) of the copies)
+// (the distinct traces, the trace of every launch, the tracer's number of each trace, rows (position among the
+// commands, address, bytes) of the copies)
 py::tuple list_commands(const std::string& path) {
     Launches list;
     {

@@ -86,8 +86,8 @@ std::string trace_on(std::string_view text, const std::string& folder) {
 
 using Contents = std::unordered_map<std::string, uint32_t>;  // by line, and by trace
 
-// The content of the launch that a line names, which is checked where it is named first; kNoContent where the line names
-// none.
+// The content of the launch that a line names, which is checked where it is named first; kNoContent where the line
+// names none.
 uint32_t read_launch(Lines& lines, const std::string& folder, Launches& list, Contents& known) {
     const std::string name = trace_on(lines.text(), folder);
     if (name.empty()) return kNoContent;
@@ -180,8 +180,7 @@ Launches list_traces(const std::string& folder, const FolderEntries& entries) {
             throw TraceError(
                 folder, 0,
                 "expected one file for each launch, found both " + files[i - 1].name + " and " + files[i].name);
-        list.contents.push_back(
-            list.add_path(folder + "/" + files[i].name, static_cast<int64_t>(files[i].number)));
+        list.contents.push_back(list.add_path(folder + "/" + files[i].name, static_cast<int64_t>(files[i].number)));
     }
     return list;
 }
