@@ -18,7 +18,8 @@ from setuptools.command.build_py import build_py
 ROOT = Path(__file__).resolve().parent
 PATCHES = [path.parent.name for path in ROOT.glob("*_patch/patch.yaml")]
 BESIDE = {"plugin/include": "include", **{name: f"patches/{name.removesuffix('_patch')}" for name in PATCHES}}
-CXXFLAGS = ["-std=c++17", "-O3", "-g0", "-fvisibility=hidden", "-Wall", "-Wextra"]  # Python's own flags hold -g: 40 MB
+# -MMD lists the files that a compiler read beside its object. Python's own flags hold -g: 40 MB.
+CXXFLAGS = ["-std=c++17", "-O3", "-g0", "-fvisibility=hidden", "-Wall", "-Wextra", "-MMD"]
 STRIPPED = "-Wl,-s"  # names of our own functions, which nothing looks up
 
 
@@ -140,14 +141,12 @@ class BuildTargets(build_ext):
     def _compile(self, extensions: list[Target]) -> dict[str, str]:
         """Compiles every unit once, whatever the number of targets that link it; objects by unit."""
         units = {unit: (parts, ext) for ext in extensions for unit, parts in self._units(ext).items()}
-        newest_header = max(p.stat().st_mtime for p in [*(ROOT / "plugin").rglob("*.h*"), ROOT / "setup.py"])
 
         def one(unit: str) -> str:
             parts, ext = units[unit]
             write_unit(Path(unit), parts)
             result = self.compiler.object_filenames([unit], output_dir=self.build_temp)[0]
-            newest = max(newest_header, *((ROOT / "plugin" / part).stat().st_mtime for part in parts))
-            if not (Path(result).exists() and Path(result).stat().st_mtime > newest):
+            if not is_current(Path(result)):
                 python_include = [sysconfig.get_path("include")] if ext.kind == "module" else []
                 self.compiler.compile(
                     [unit],
@@ -169,6 +168,15 @@ def write_unit(path: Path, sources: list[str]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists() or path.read_text() != text:
         path.write_text(text)
+
+
+def is_current(compiled: Path) -> bool:
+    """True if an object is newer than this file and than every file of ours that its compiler read."""
+    try:
+        read = compiled.with_suffix(".d").read_text().replace("\\\n", "").partition(": ")[2].split()
+        return all(Path(name).stat().st_mtime < compiled.stat().st_mtime for name in [ROOT / "setup.py", *read])
+    except OSError:
+        return False
 
 
 class BuildPackage(build_py):
