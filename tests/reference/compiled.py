@@ -77,8 +77,10 @@ def _object(source: Path, flags: Sequence[str]) -> Path:
     """The object file of a source, compiled if it is not there yet."""
     language = ["-x", "c"] if source.suffix == ".c" else ["-x", "c++", "-std=c++17"]
     options = [*language, *INCLUDES, *flags]
-    key = hashlib.blake2b(_headers() + _text(source) + " ".join(options).encode(), digest_size=12).hexdigest()
-    path = OBJECTS / f"{source.stem}-{key}.o"
+    key = hashlib.blake2b(_compiler() + " ".join(options).encode(), digest_size=12)
+    for path in sorted(read_by(source)):
+        key.update(f"{path.name}\0".encode() + path.read_bytes())
+    path = OBJECTS / f"{source.stem}-{key.hexdigest()}.o"
     with locked(path):
         if not path.exists():
             unfinished = path.with_suffix(".unfinished")
@@ -89,15 +91,20 @@ def _object(source: Path, flags: Sequence[str]) -> Path:
     return path
 
 
-def _text(source: Path) -> bytes:
-    """Of a source, and of the sources that a unit includes."""
-    included = re.findall(rb'^#include "(.*\.cc)"$', source.read_bytes(), re.MULTILINE)
-    return b"".join(path.read_bytes() for path in [source, *(PLUGIN / name.decode() for name in included)])
+@cache
+def read_by(source: Path) -> frozenset[Path]:
+    """A source and every file of ours that it includes, by way of others too."""
+    names = re.findall(r'^\s*#\s*include\s+["<]([^">]+)[">]', source.read_text(), re.MULTILINE)
+    places = (source.parent, *(Path(option.removeprefix("-I")) for option in INCLUDES))
+    found = {place / name for name in names for place in places if (place / name).is_file()}
+    return frozenset({source}.union(*(read_by(path.resolve()) for path in found)))
 
 
 def built_once(name: str, checkout: Path, how: Sequence[str], build: Callable[[], Path]) -> Path:
     """The program that `build()` makes of a checkout, built once for the same files and the same words `how`."""
-    digest = hashlib.blake2b(_headers() + " ".join(how).encode(), digest_size=12)
+    digest = hashlib.blake2b(_compiler() + " ".join(how).encode(), digest_size=12)
+    for header in sorted([*PLUGIN.rglob("*.h"), *PLUGIN.rglob("*.hpp")]):
+        digest.update(header.name.encode() + header.read_bytes())
     for file in sorted(path for path in checkout.rglob("*") if path.is_file()):
         digest.update(f"{file.relative_to(checkout)}\0".encode() + file.read_bytes())
     path = OBJECTS / f"{name}-{digest.hexdigest()}"
@@ -124,9 +131,6 @@ def locked(path: Path) -> Iterator[None]:
 
 
 @cache
-def _headers() -> bytes:
-    """A digest of the compiler's version and of every header that a source may read."""
-    digest = hashlib.blake2b(subprocess.run([COMPILER, "--version"], capture_output=True).stdout)
-    for path in sorted([*PLUGIN.rglob("*.h"), *PLUGIN.rglob("*.hpp"), *(ROOT / "tests").rglob("*.h")]):
-        digest.update(path.name.encode() + path.read_bytes())
-    return digest.digest()
+def _compiler() -> bytes:
+    """Its version."""
+    return subprocess.run([COMPILER, "--version"], capture_output=True).stdout

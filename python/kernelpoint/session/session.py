@@ -157,9 +157,7 @@ class Session:
         values: Sequence[float] = (),
     ) -> None:
         """Take the result of a launch in flight, the fields of kp_result."""
-        launch = self._launch(process, index)
-        self._orders().require_in_flight(process, launch)
-        self.take(process, index, Outcome(counters_of(launch, cycles, instructions, names, values), stopped=stopped))
+        self.take(process, index, Outcome(counters_of(index, cycles, instructions, names, values), stopped=stopped))
 
     def on_abort(self, process: int, index: int, reason: str | None = None) -> None:
         """A launch in flight could not be simulated: once more in the next pass, then never."""
