@@ -8,6 +8,7 @@ from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[1]
 SKIPPED = {".venv", "build", "out", "docs", "tests"}
+BLOCK, OPTION = re.compile(r"<pre>.*?</pre>", re.DOTALL), re.compile(r"(?<= )(--?[a-z][\w-]*)(?![^<]*>)")
 LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
 
 
@@ -37,3 +38,12 @@ def on_page_markdown(markdown, page, config, files):
         return f"[{text}]({posixpath.relpath(aim, posixpath.dirname(here) or '.')}{sign}{anchor})"
 
     return LINK.sub(replaced, markdown)
+
+
+def on_post_page(output, page, config):
+    """Mend what the theme leaves open to readers by keyboard or voice; options of commands do not break at their hyphens."""
+    output = output.replace('<input class="md-option"', '<input tabindex="-1" class="md-option"')
+    output = output.replace('role="dialog">', 'role="dialog" aria-label="Search">').replace(
+        "<table>", '<table tabindex="0">'
+    )
+    return BLOCK.sub(lambda block: OPTION.sub(r'<span class="option">\1</span>', block.group()), output)
