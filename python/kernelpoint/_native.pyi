@@ -41,6 +41,7 @@ class Defects:
     missing_barriers: int
     repeated_ctas: int
     after_exit: int
+    missing_exits: int
 
 class Scan:
     header: LaunchHeader

@@ -57,6 +57,8 @@ DAMAGED = {
     "empty-warps": small_trace(ctas(WARP, []), GRID),
     "missing-barriers": small_trace(ctas(WARP, LACKS), GRID),
     "repeated-ctas": small_trace(ctas(WARP, WARP, indices=("1,0,0", "1,0,0")), GRID),
+    "missing-exits": small_trace(ctas(WARP, WARP[:-1]), GRID),
+    "idle-lanes": small_trace(ctas(*[[line.replace("ffffffff", "00000000") for line in WARP]] * 2), GRID),
 }
 
 
@@ -231,6 +233,25 @@ def test_kernel_names_that_are_no_text_or_control_a_terminal_are_refused(tmp_pat
     (tmp_path / "kernel-1.traceg").write_bytes(data)
     with pytest.raises(TraceError, match="printable text in UTF-8"):
         scan_trace(tmp_path / "kernel-1.traceg")
+
+
+@pytest.mark.parametrize("first", [b"", b"MemcpyHtoD,0x7f3000200000,64\n"])
+def test_a_list_with_a_byte_order_mark_is_refused_because_the_simulator_passes_over_its_first_line(tmp_path, first):
+    folder = folder_of(tmp_path, [sound()] * 200)
+    lines = b"".join(b"kernel-%d.traceg\n" % n for n in range(1, 201))
+    (folder / "kernelslist.g").write_bytes(b"\xef\xbb\xbf" + first + lines)
+    assert found(folder)["byte-order-mark"].outcome is Effect.REFUSES
+
+
+def test_a_list_in_another_order_than_the_tracers_is_named_unless_it_repeats_traces(tmp_path):
+    folder = folder_of(tmp_path, [sound()] * 3, "kernel-2.traceg\nkernel-3.traceg\nkernel-1.traceg\n")
+    assert found(folder)["unordered"].place.endswith("kernel-3.traceg")
+    (folder / "kernelslist.g").write_text("kernel-1.traceg\nkernel-2.traceg\nkernel-3.traceg\n" * 2)
+    assert found(folder) == {}
+
+
+def test_traces_of_a_tracer_that_writes_no_exit_are_sound(tmp_path):
+    assert found(folder_of(tmp_path, [small_trace(ctas(WARP[:-1], WARP[:-1]), GRID)] * 3)) == {}
 
 
 def test_a_list_that_ends_with_a_copy_is_named(tmp_path):

@@ -211,6 +211,48 @@ def test_the_output_of_a_simulator_that_was_killed_or_reached_a_limit_is_refused
     assert admitted_profile(path, ["limit-reached"], lambda line: None).size == 5
 
 
+def test_the_outputs_of_two_runs_in_one_file_are_refused(tmp_path):
+    whole = "".join(OUTPUT.format(n=n) for n in range(1, 6)) + EXIT
+    (tmp_path / "out.txt").write_text(whole + whole)
+    with pytest.raises(AdmissionError, match="several-runs: 5 launches have a second result"):
+        admitted_profile(tmp_path / "out.txt", (), print)
+
+
+HEADER = "idx,name,grid,block,regs,smem,stream,ts_us,dur_us\n"
+ROWS = HEADER + "0,gemm,64x1x1,128x1x1,32,0,7,0,5.5\n"
+
+
+def test_errors_that_the_profiler_prints_before_or_between_its_rows_refuse_the_file(tmp_path):
+    error = "==ERROR== The application returned an error code (11).\n"
+    for text in (error + ROWS, ROWS + error):
+        (tmp_path / "times.csv").write_text(text)
+        with pytest.raises(AdmissionError, match=r"profiler-errors: .*: 1 .the first: .*error code"):
+            admitted_profile(tmp_path / "times.csv", (), print)
+    (tmp_path / "times.csv").write_text("==PROF== Connected to process 11\n" + ROWS)
+    assert findings_of(read_profile(tmp_path / "times.csv")) == []
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+def test_tables_that_a_shell_of_windows_wrote_are_read(tmp_path, encoding):
+    (tmp_path / "times.csv").write_bytes(ROWS.encode(encoding))
+    assert read_profile(tmp_path / "times.csv").duration.tolist() == [5500.0]
+
+
+@pytest.mark.parametrize(
+    ("content", "advice"),
+    [
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d\nsize 9\n", "git lfs pull"),
+        (b"<!DOCTYPE html><title>Sign in</title>", "a page of the web"),
+        (b"\x7fQDSTRM\x00" + bytes(range(256)), "nsys export"),
+        (b"NVR\x00" + bytes(range(256)), "ncu --import"),
+    ],
+)
+def test_files_that_are_given_in_the_place_of_a_profile_are_refused_with_what_to_do(tmp_path, content, advice):
+    (tmp_path / "profile").write_bytes(content)
+    with pytest.raises(ProfileError, match=advice):
+        read_profile(tmp_path / "profile")
+
+
 def test_a_refusal_has_a_line_for_each_finding_and_says_how_to_go_on():
     rows = changed(changed(sound(), lambda i: i % 4 == 0, duration=0.0), lambda i: i % 4 == 1, duration=-1.0)
     with pytest.raises(AdmissionError) as caught:

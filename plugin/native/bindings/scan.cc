@@ -35,7 +35,8 @@ void bind_scan(py::module_& module) {
         .def_readonly("empty_warps", &Defects::empty_warps)
         .def_readonly("missing_barriers", &Defects::missing_barriers)
         .def_readonly("repeated_ctas", &Defects::repeated_ctas)
-        .def_readonly("after_exit", &Defects::after_exit);
+        .def_readonly("after_exit", &Defects::after_exit)
+        .def_readonly("missing_exits", &Defects::missing_exits);
     py::class_<Scan>(module, "Scan")
         .def_readonly("header", &Scan::header)
         .def_readonly("work", &Scan::work)

@@ -110,6 +110,7 @@ void Scanner::add(const Cta& cta, const std::vector<Opcode>& opcodes) {
         work.unread_instructions += warp.unread;
         defects.empty_warps += warp.instruction_count == 0 ? 1 : 0;
         uint32_t exited = 0;  // lanes
+        bool exits = false;
         const Instruction* first = cta.instructions.data() + warp.first_instruction;
         for (const Instruction* i = first; i != first + warp.instruction_count; ++i) {
             OpcodeFacts& facts = facts_[i->opcode];
@@ -123,9 +124,11 @@ void Scanner::add(const Cta& cta, const std::vector<Opcode>& opcodes) {
             ++facts.count;
             defects.after_exit += (i->active_mask & exited) != 0 ? 1 : 0;
             if (facts.is_exit) exited |= i->active_mask;
+            exits |= facts.is_exit;
             has_barriers |= facts.is_barrier;
             if (i->address_count > 0) add_access(*i, cta.addresses.data() + i->first_address);
         }
+        defects.missing_exits += warp.instruction_count > 0 && !exits ? 1 : 0;
     }
     if (has_barriers) check_barriers(cta);
 }

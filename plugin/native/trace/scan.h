@@ -49,6 +49,7 @@ struct Defects {
     uint64_t missing_barriers = 0;  // warps that run code behind a barrier which others of their CTA met more often
     uint64_t repeated_ctas = 0;     // as many others are missing
     uint64_t after_exit = 0;        // instructions of lanes that have exited
+    uint64_t missing_exits = 0;     // warps that execute something, but no EXIT
 };
 
 struct Scan {

@@ -156,6 +156,29 @@ def limit_reached(profile: Profile) -> Case | None:
     return found and Case(what, 1.0, None, f"{profile.source}: {found.place}")
 
 
+@check(Profile, "several-runs", REFUSES, "results of a launch stand there more than once: give the output of one run")
+def several_runs(profile: Profile) -> Case | None:
+    """The output of several runs in one file."""
+    found = _remarked(profile, "several-runs")
+    return found and Case(
+        f"{found.launches:,} launches have a second result", 1.0, None, f"{profile.source}: {found.place}"
+    )
+
+
+@check(
+    Profile,
+    "profiler-errors",
+    REFUSES,
+    "the profiled program or the profiler failed, so launches may be missing: record again",
+)
+def profiler_errors(profile: Profile) -> Case | None:
+    """Lines in which a profiler says that something failed."""
+    found = _remarked(profile, "profiler-errors")
+    return found and Case(
+        f"errors that the profiler reports: {found.launches:,}", 1.0, None, f"{profile.source}: {found.place}"
+    )
+
+
 @check(Profile, "negative-durations", REFUSES, "the clock of the profiler went back: record again")
 def negative_durations(profile: Profile) -> Case | None:
     """Launches that end before they start."""
@@ -440,6 +463,28 @@ def missing_barriers(listed: Listed) -> Case | None:
     return _defect(listed, "missing_barriers", "have warps that lack barriers of their CTA")
 
 
+@check(
+    Listed,
+    "missing-exits",
+    WITHDRAWS,
+    "every warp ends with EXIT, so the tracer lost the rest of them: trace these launches again",
+)
+def missing_exits(listed: Listed) -> Case | None:
+    """Warps that end without EXIT, unless no warp of the list has one: some converters leave them out."""
+    if listed.scan is None or (listed.scan.defects("missing_exits") >= listed.scan.warps).all():
+        return None
+    return _defect(listed, "missing_exits", "have warps that end without EXIT")
+
+
+@check(Listed, "idle-lanes", WITHDRAWS, "the tracer lost the masks of active lanes: trace these launches again")
+def idle_lanes(listed: Listed) -> Case | None:
+    """Launches none of whose instructions has an active lane."""
+    if listed.scan is None:
+        return None
+    mask = (listed.scan.instructions > 0) & (listed.scan.thread_instructions == 0)
+    return of_traces(listed, mask, "have no active lane in any instruction")
+
+
 @check(Listed, "mixed-code", NAMED, "these are traces of several GPUs: were two tracer runs joined?")
 def mixed_code(listed: Listed) -> Case | None:
     """Code of several architectures in one list."""
@@ -472,6 +517,17 @@ def not_in_list(listed: Listed) -> Case | None:
     count = 0 if listed.is_selection or not listed.lists else listed.beside.get(context, 0)
     what = f"{count:,} traces lie beside the list that it does not name"
     return Case(what, count / (count + listed.size), None, listed.lists[0]) if count else None
+
+
+@check(Listed, "unordered", NAMED, "a program runs in the order of the tracer's numbers: was the list sorted by name?")
+def unordered(listed: Listed) -> Case | None:
+    """A list that names each trace once, and not in the order of the tracer's numbers."""
+    numbers = np.array([number for number, _ in listed.named if number >= 0])
+    back = np.flatnonzero(np.diff(numbers) < 0)
+    if not len(back) or not listed.lists or len(listed.paths.distinct) < listed.size or len(listed.contexts) > 1:
+        return None
+    what = f"{len(back):,} launches stand before one with a lower number"
+    return Case(what, len(back) / listed.size, None, listed.paths[int(back[0])])
 
 
 @check(

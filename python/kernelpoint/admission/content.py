@@ -55,17 +55,17 @@ class Listed:
     def contexts(self) -> dict[str, int]:
         """CUDA contexts in the names of traces, with their launches; empty text where a name has none."""
         contexts: Counter[str] = Counter()
-        for (_, context), count in zip(self._named, self.paths.counts.tolist(), strict=True):
+        for (_, context), count in zip(self.named, self.paths.counts.tolist(), strict=True):
             contexts[context] += count
         return dict(sorted(contexts.items()))
 
     @cached_property
     def numbers(self) -> np.ndarray:
         """int64 [..]: the tracer's numbers in the names of traces, ascending."""
-        return np.unique(np.array([number for number, _ in self._named if number >= 0], dtype=np.int64))
+        return np.unique(np.array([number for number, _ in self.named if number >= 0], dtype=np.int64))
 
     @cached_property
-    def _named(self) -> list[tuple[int, str]]:
+    def named(self) -> list[tuple[int, str]]:
         """Number, or -1, and context in the name of each trace; a name is looked at once."""
         return [*map(_name_of, self.paths.distinct)]
 

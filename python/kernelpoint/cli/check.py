@@ -12,9 +12,9 @@ import typer
 
 from kernelpoint.admission import Effect, Finding, Listed, check_kinds, findings_of, kinds, listed_by, withdrawing
 from kernelpoint.cli.console import Console
-from kernelpoint.errors import KernelPointError, ProfileError, TraceError
+from kernelpoint.errors import KernelPointError, TraceError
 from kernelpoint.fast_model.configuration import architecture_of, stated_by
-from kernelpoint.profiles import Profile, read_profile
+from kernelpoint.profiles import read_profile
 from kernelpoint.profiles.format import beginning_of
 from kernelpoint.repeated import Texts
 from kernelpoint.traces import ArtefactCache, is_list_name, scan_launches
@@ -77,14 +77,8 @@ def _content(path: Path, architecture: int) -> tuple[str, int, list[Finding]]:
     """The kind of an input, its launches and the findings in it."""
     if path.is_dir() or is_list_name(path):
         return _of_list(listed_by(str(path)), architecture)
-    profile: Profile | None = None
     if not _is_trace(path):
-        try:
-            profile = read_profile(path)
-        except ProfileError as error:
-            if "no known profile" not in str(error):
-                raise
-    if profile is not None:
+        profile = read_profile(path)
         return "profile", profile.size, findings_of(profile)
     return _of_list(Listed((), Texts.of([str(path)])), architecture)
 

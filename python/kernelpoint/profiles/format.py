@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -34,7 +35,7 @@ class Beginning:
     @cached_property
     def text(self) -> str:
         """The bytes as text, without byte order mark and blanks before it."""
-        return self.raw.decode("utf-8", errors="replace").lstrip("\ufeff \r\n\t")
+        return self.raw.decode(encoding_of(self.raw), errors="replace").lstrip("\ufeff \r\n\t")
 
     @cached_property
     def first_line(self) -> str:
@@ -109,8 +110,20 @@ def open_decompressed(path: Path) -> BinaryIO:
 @contextmanager
 def open_text(path: Path) -> Iterator[TextIO]:
     """A file as text, line ends as they are; decompressed if it is gzip or xz."""
-    with open_decompressed(path) as raw, io.TextIOWrapper(raw, encoding="utf-8", errors="replace", newline="") as text:
-        yield text
+    with open_decompressed(path) as raw:
+        encoding = encoding_of(raw.read(2))
+        raw.seek(0)
+        with io.TextIOWrapper(raw, encoding=encoding, errors="replace", newline="") as text:
+            yield text
+
+
+def encoding_of(beginning: bytes) -> str:
+    """UTF-16 where bytes begin with its mark, as a shell of Windows writes what a tool prints; else UTF-8.
+
+    >>> encoding_of("Name".encode("utf-16")), encoding_of(b"Name")
+    ('utf-16', 'utf-8')
+    """
+    return "utf-16" if beginning[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8"
 
 
 @contextmanager

@@ -13,6 +13,15 @@ from kernelpoint.simulators import simulators
 FORMATS: Registry[ProfileFormat] = Registry(
     "profile format", ProfileFormat, "kernelpoint.profiles.formats", "kernelpoint.profiles"
 )
+# Beginnings of files that are given in the place of a profile -> what to do.
+FOREIGN = {
+    b"version https://git-lfs": "this is a pointer of Git LFS, not the file: fetch it with `git lfs pull`",
+    b"QDSTRM": "a report of Nsight Systems: export it with `nsys export --type sqlite FILE`",
+    b"\x7fQDSTRM": "a report of Nsight Systems: export it with `nsys export --type sqlite FILE`",
+    b"NVR\x00": "a report of Nsight Compute: export it with `ncu --import FILE --csv --page raw`",
+    b"<!DOCTYPE html": "a page of the web, not the file: was a login asked for?",
+    b"PK\x03\x04": "a zip archive: unpack it",
+}
 
 
 def read_profile(path: str | Path, device: int | None = None) -> Profile:
@@ -42,5 +51,8 @@ def read_profile(path: str | Path, device: int | None = None) -> Profile:
         found = max(formats, key=lambda kind: kind.certainty(beginning))
         if found.certainty(beginning) > NOT_THIS:
             return found().read(path, device)
+    for start, what in FOREIGN.items():
+        if beginning.raw.startswith(start):
+            raise ProfileError(f"{path}: {what}")
     allowed = ", ".join(kind.description for kind in formats)
     raise ProfileError(f"{path}: no known profile (it begins {beginning.first_line[:60]!r}); allowed: {allowed}")

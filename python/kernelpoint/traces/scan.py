@@ -36,7 +36,15 @@ COUNTS = (
     "unread_instructions",
 )
 # Names of the defects of a trace, in the order of a record; see Defects.
-DEFECTS = ("zero_addresses", "missing_warps", "empty_warps", "missing_barriers", "repeated_ctas", "after_exit")
+DEFECTS = (
+    "zero_addresses",
+    "missing_warps",
+    "empty_warps",
+    "missing_barriers",
+    "repeated_ctas",
+    "after_exit",
+    "missing_exits",
+)
 # One trace: stream hash, hash of operand values, counts, instructions by unit, defects, architecture of its code.
 RECORD = np.dtype(
     [
@@ -147,6 +155,7 @@ class Defects:
         missing_barriers: warps that run code behind a barrier which other warps of their CTA met more often.
         repeated_ctas: as many others are missing.
         after_exit: instructions of lanes that have exited.
+        missing_exits: warps that execute something, but no EXIT.
 
     Example:
         >>> scan_trace("traces/kernel-1.traceg").defects.missing_warps
@@ -159,6 +168,7 @@ class Defects:
     missing_barriers: int
     repeated_ctas: int
     after_exit: int
+    missing_exits: int
 
 
 @dataclass(frozen=True)

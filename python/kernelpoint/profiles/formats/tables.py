@@ -124,23 +124,35 @@ class Tables(TextFormat):
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
         """Read a table."""
-        found = _find_header(itertools.islice(iter(file.readline, ""), MOST_PREAMBLE))
+        errors: list[str] = []
+        lines = _without_errors(iter(file.readline, ""), errors)
+        found = _find_header(itertools.islice(lines, MOST_PREAMBLE))
         if found is None:
             raise ProfileError(f"{source}: the header of a table of launches is missing; allowed: {titles()}")
         table, delimiter, names, line = found
         if table.refused:
             raise ProfileError(f"{source}: {table.refused}")
         builder = ProfileBuilder(source)
-        reader = csv.reader(file, delimiter=delimiter)
+        reader = csv.reader(lines, delimiter=delimiter)
         rows = _rows(reader, len(names), source, line)
         read = _Rows(builder, table, names, delimiter == ";", source)
         (read.long if "metric name" in read.place else read.wide)(rows)
+        if errors:
+            builder.remark("profiler-errors", len(errors), place=errors[0][:120])
         return builder.finish(device)
 
 
 def titles() -> str:
     """The tables that are read, as users call them."""
     return ", ".join(table.title for table in TABLES if not table.refused)
+
+
+def _without_errors(lines: Iterable[str], errors: list[str]) -> Iterator[str]:
+    """Lines of a file; those in which ncu or nvprof report an error go to `errors` too."""
+    for line in lines:
+        if line.startswith(("==ERROR==", "======== Error:")):
+            errors.append(line.strip())
+        yield line
 
 
 def _find_header(lines: Iterable[str]) -> tuple[Table, str, list[str], int] | None:

@@ -8,7 +8,7 @@ from kernelpoint.admission.checks import Case, Check, check, of_all, of_traces
 from kernelpoint.admission.content import Listed
 from kernelpoint.admission.findings import Effect
 
-NAMED = Effect.NAMED
+NAMED, REFUSES = Effect.NAMED, Effect.REFUSES
 CHECKS: list[Check] = []
 _FOLDER_BEFORE = re.compile(rb"^[ \t]*(?!kernel|#)[^\n]*/kernel-", re.MULTILINE)
 
@@ -75,6 +75,21 @@ def names_not_read(listed: Listed) -> Case | None:
     """Lines whose traces Accel-Sim does not read: with ./ or a folder before the name."""
     count = sum(1 for _ in _FOLDER_BEFORE.finditer(listed.text))
     return Case(f"{count:,} lines name a trace with a folder", 0.0, None, listed.lists[0]) if count else None
+
+
+@check(
+    Listed,
+    "byte-order-mark",
+    REFUSES,
+    "Accel-Sim passes over its first line, a launch or a copy: save the list as UTF-8 without such a mark",
+    large=0.0,
+    table=CHECKS,
+)
+def byte_order_mark(listed: Listed) -> Case | None:
+    """A list that begins with a byte order mark, as editors of Windows write it."""
+    if not listed.text.startswith(b"\xef\xbb\xbf"):
+        return None
+    return Case("the list begins with a byte order mark", 1.0 / (listed.size + 1), None, listed.lists[0])
 
 
 @check(

@@ -44,7 +44,7 @@ class AccelSimOutput(TextFormat):
         launched: dict[int, dict[str, str]] = {}
         results: dict[int, dict[str, str]] = {}
         result: dict[str, str] = {}
-        ended, limits, last = 0, 0, 0
+        ended, limits, last, repeated = 0, 0, 0, 0
         for last, line in enumerate(file, 1):  # noqa: B007
             ended, limits = ended + line.startswith(EXIT), limits + line.startswith(LIMIT)
             found = _ACCEL_SIM.match(line)
@@ -67,10 +67,13 @@ class AccelSimOutput(TextFormat):
             elif result:
                 result[key] = value
                 if key == "kernel_launch_uid":
+                    repeated += int(value) in results
                     results[int(value)] = result
         builder = ProfileBuilder(source)
         if not ended:
             builder.remark("cut-output", len(results), place=f"line {last}")
+        if repeated:
+            builder.remark("several-runs", repeated, place=f"line {last}")
         if limits:
             builder.remark("limit-reached", limits, place=LIMIT)
         _add_launches(builder, launched, results)
