@@ -7,6 +7,16 @@ import numpy as np
 from kernelpoint.estimation.numbering import number_labels
 
 
+def first_of_each(strata: np.ndarray) -> np.ndarray:
+    """int64 [H]: the first launch of every stratum that has any, in the order of the strata; -1 marks launches in none.
+
+    >>> first_of_each(np.array([3, -1, 0, 3])).tolist()
+    [2, 0]
+    """
+    found, first = np.unique(strata, return_index=True)
+    return first[found >= 0].astype(np.int64)
+
+
 def numbered(strata: np.ndarray) -> np.ndarray:
     """int32 [N]: the same strata numbered 0, 1, ... in the order of their first launch; negative ones become -1.
 

@@ -58,6 +58,9 @@ def scan_launches(
         {0: 'missing.traceg: cannot be opened: No such file or directory'}
     """
     paths = Texts.of(paths)
+    if not paths.is_whole:  # a launch without a trace is one whose trace cannot be opened
+        numbers = np.where(paths.numbers < 0, len(paths.distinct), paths.numbers).astype(np.int32)
+        paths = Texts((*paths.distinct, ""), numbers)
     with opened(cache, log) as own:
         reading = _Reading(list(paths.distinct), own, threads or _usable_threads(), pool)
         reading.read(progress or (lambda done, total: None))

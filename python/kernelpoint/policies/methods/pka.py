@@ -11,9 +11,8 @@ from kernelpoint.config import Config, Section
 from kernelpoint.errors import PolicyError
 from kernelpoint.estimation import Bound, Design, Method
 from kernelpoint.policies.contract import Policy
-from kernelpoint.policies.labels import numbered
+from kernelpoint.policies.labels import first_of_each, numbered
 from kernelpoint.randomness import generator
-from kernelpoint.repeated import first_of_each
 from kernelpoint.workload import Available, Need, Population
 
 if TYPE_CHECKING:
