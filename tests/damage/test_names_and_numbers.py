@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from command_line import run_command
 from embedded_host import host_command, run_host
 from in_time import in_time
 from samples import CENSUS
@@ -94,6 +95,16 @@ def test_a_command_needs_nothing_of_its_environment(here, change):
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert (here / "out" / "selection.kpselect").exists()
+
+
+@pytest.mark.parametrize(
+    "folder", ["x" * 300, "/dev/null/x", "/proc/none", "\udcff"], ids=lambda folder: repr(folder)[:15]
+)
+def test_a_plan_is_made_where_the_cache_cannot_lie(traces, tmp_path, monkeypatch, folder):
+    monkeypatch.setenv("KERNELPOINT_CACHE", folder)
+    monkeypatch.chdir(tmp_path)
+    done = run_command("plan", traces, "-o", "run.kpplan", "--gpu", "v100", "--policy", "random", cwd=tmp_path)
+    assert done.returncode == 0 and (tmp_path / "run.kpplan").exists(), done.stderr
 
 
 @pytest.mark.parametrize("where", ["a reader that has gone", "a closed descriptor", "a full disk"])

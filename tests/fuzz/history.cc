@@ -1,6 +1,9 @@
-// Replay's history of a list: contents and copies in any order, all launches traced, any touches. A walk back
-// passes no more launches than came before, and has touches of the lines that it says it covers.
+// Replay's history of a list: contents and copies in any order, any touches. A launch without a trace is refused. A
+// walk back passes no more launches than came before, and has touches of the lines that it says it covers.
 #include "native/replay/history.h"
+
+#include <optional>
+#include <stdexcept>
 
 #include "abi_calls.h"
 
@@ -23,7 +26,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
             launches.contents.push_back(static_cast<uint32_t>(choices.below(touches.size())));
         ++commands;
     }
-    replay::History history(launches, choices.byte() > 40);
+    if (choices.seldom()) launches.contents.push_back(kNoContent);
+    const bool all_traced = launches.contents.empty() || launches.contents.back() != kNoContent;
+    std::optional<replay::History> made;
+    try {
+        made.emplace(launches, choices.byte() > 40);
+    } catch (const std::invalid_argument&) {
+    }
+    fuzz::require(made.has_value() == all_traced);
+    if (!all_traced) return 0;
+    replay::History& history = *made;
     fuzz::require(history.launches() == launches.contents.size());
     const auto touches_of = [&](uint32_t trace) -> const std::vector<replay::LineTouch>& {
         static const std::vector<replay::LineTouch> none;

@@ -222,12 +222,13 @@ def test_launches_of_equal_traces_are_one_content_whose_footprint_is_made_once(t
     assert by_content.memory < by_path.memory
 
 
-def test_contents_that_are_not_of_the_list_are_refused(tmp_path):
+@pytest.mark.parametrize("content", [1, -1, -2])
+def test_contents_that_are_not_of_the_list_are_refused(tmp_path, content):
     lists = Lists(tmp_path)
     lists.trace(1, launch_text([access("LDG.E", 0)]))
-    with pytest.raises(ValueError, match="content of launch 0"):
+    with pytest.raises(ValueError, match=r"content of launch 0|launch 0 was not traced"):
         _native.Replay(
-            np.array([1], np.int32), ["kernel-1.traceg"], np.zeros((0, 3), np.uint64), lines=1, residency=(1,) * 5,
+            np.array([content], np.int32), ["kernel-1.traceg"], np.zeros((0, 3), np.uint64), lines=1, residency=(1,) * 5,
             with_copies=False, counts_ctas=False, first_reads=False, by_sm=False, predictor=(0, 0), caches=(1,) * 6,
             trained=b"", memory=1, load=print, save=print, refuse=print,
         )  # fmt: skip

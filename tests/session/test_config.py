@@ -73,7 +73,7 @@ def test_a_key_written_with_a_dot_and_nested_is_refused():
         ("version: 1\npolicy: all\nseed: 0x10\n", "write it in decimal"),
         (f"version: 1\npolicy: all\nseed: {'9' * 5000}\n", "write it in decimal"),
         ("a: &a [x, x]\nb: &b [*a, *a]\nversion: 1\n", "alias"),
-        ("".join(f"k{i}: 1\n" for i in range(90_000)), "line 5000, column 8: more than 10,000 keys and values"),
+        ("".join(f"k{i}: 1\n" for i in range(20_000)), "line 5000, column 8: more than 10,000 keys and values"),
         ("a: [" + 50_000 * "1, " + "]\n", "more than 10,000 keys and values"),
         (f"version: 1\npolicy: all\njournal: [{'x, ' * 5000}]\n", "journal: got ['x', 'x'"),
     ],

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <stdexcept>
 
 namespace kernelpoint::replay {
 
@@ -39,6 +40,9 @@ History::History(const Launches& launches, bool with_copies) {
     };
     const auto on_launch = [&](uint64_t launch) {
         const uint32_t content = launches.contents[launch];
+        if (content == kNoContent)
+            throw std::invalid_argument("launch " + std::to_string(launch) +
+                                        " was not traced; replay needs a trace of every launch");
         const auto number = static_cast<uint32_t>(sources_.size());
         launches_.push_back(static_cast<uint32_t>(events_.size()));
         if (of_content[content] == kNoContent) {

@@ -37,7 +37,7 @@ struct TouchesBefore {
 
 class History {
 public:
-    // `with_copies`: whether copies from the host count.
+    // `with_copies`: whether copies from the host count. Throws std::invalid_argument where a launch has no content.
     History(const Launches& launches, bool with_copies);
 
     uint64_t launches() const { return launches_.size(); }

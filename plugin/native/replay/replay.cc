@@ -8,7 +8,7 @@ Replay::Replay(const Launches& launches, const StateInfo& state, uint64_t memory
       footprints_(history_.sources(), state.sms.residency, state.by_sm, memory_bytes, std::move(store)),
       ctas_before_(1, 0),
       ctas_of_(history_.sources(), -1) {
-    if (state.sms.predictor.history_bits == 0) return;
+    if (state.sms.predictor.history_bits == 0 || history_.launches() == 0) return;
     const auto refuse = [this](uint32_t trace, const std::string& path, const std::string& reason) {
         footprints_.refuse(trace, path, reason);
     };

@@ -14,7 +14,7 @@ from kernelpoint.errors import ConfigError, did_you_mean, shown
 from kernelpoint.files import read_regular
 
 S = TypeVar("S", bound=Section)
-MOST_BYTES = 1 << 20
+MOST_BYTES = 1 << 18
 MOST_COMPLAINTS = 20
 MOST_VALUES = 10_000  # keys and values of a file
 MOST_DEPTH = 50  # mappings and lists inside one another

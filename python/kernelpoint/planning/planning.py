@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,7 @@ class Planning:
 
     def kept(self, log: Log) -> Plan | None:
         """The plan in the cache, if there is one; a damaged one is said to be made again."""
-        if not self.cache_path.exists():
+        if not os.path.exists(self.cache_path):
             return None
         try:
             return Plan.load(self.cache_path, self.population.u)
@@ -80,7 +81,7 @@ class Planning:
 
     def begun(self, path: str | None) -> Plan | None:
         """The plan that a resumed run began with; None where it is missing, unreadable, or of another run."""
-        if path is None or not Path(path).exists():
+        if path is None or not os.path.exists(path):
             return None
         try:
             plan = Plan.load(path, self.population.u)

@@ -84,13 +84,22 @@ std::string trace_on(std::string_view text, const std::string& folder) {
     return name;
 }
 
+// True where a line names no trace in a way that Accel-Sim reads, is no comment, and holds a name of one: bytes stand
+// before it (a byte order mark, a quote), and the launch would be missing from the program.
+bool passes_over_a_trace(std::string_view text) {
+    return !starts_with(text, "#") && !starts_with(text, "//") && text.find(".trace") != std::string_view::npos;
+}
+
 using Contents = std::unordered_map<std::string, uint32_t>;  // by line, and by trace
 
 // The content of the launch that a line names, which is checked where it is named first; kNoContent where the line
 // names none.
 uint32_t read_launch(Lines& lines, const std::string& folder, Launches& list, Contents& known) {
     const std::string name = trace_on(lines.text(), folder);
-    if (name.empty()) return kNoContent;
+    if (name.empty()) {
+        if (passes_over_a_trace(lines.text())) lines.fail_expected("a trace's name, 'Memcpy...' or '# ...'");
+        return kNoContent;
+    }
     std::string trace = folder + name;
     lines.require_name(name);
     if (name[0] == '/')
