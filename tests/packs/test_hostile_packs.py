@@ -322,6 +322,15 @@ def test_a_description_without_end_is_not_read(forged, tmp_path, monkeypatch):
     assert done.returncode == 1 and "allowed are 1,000" in done.stderr
 
 
+@pytest.mark.parametrize("value", ["[]", '{"a": 0}', "0", '"x"'])
+def test_a_small_pack_has_no_large_description(forged, tmp_path, value):
+    """Lists of lists take 35 bytes of memory for each of the text, which the pack holds a thousand times smaller."""
+    pack = forged(
+        lambda about: {**about, "config": {**about["config"], "policy": yaml.safe_load(f"[{value}]") * (1 << 20)}}
+    )
+    assert "its member 'about.json' has" in refusal(pack, tmp_path / "sample")
+
+
 def test_a_directory_of_many_members_is_not_read(packed, tmp_path, monkeypatch):
     monkeypatch.setattr("kernelpoint.archive.MOST_MEMBERS", 3)
     assert "members in" in refusal(packed[1], tmp_path / "sample")

@@ -26,8 +26,10 @@ from kernelpoint.files import open_output_bytes, open_regular, write_output
 from kernelpoint.names import name_problem
 from kernelpoint.packs.contents import (
     ABOUT,
+    ABOUT_RATIO,
     CONFIGURATION,
     FOOTPRINTS,
+    FREE_ABOUT,
     HEAD,
     HEADS,
     LIST,
@@ -126,7 +128,7 @@ def _opened(
                         f"`selection: {path.name}`"
                     )
                 members = _members(archive, file, size)
-                about = read_about(_all(archive, members, ABOUT, MOST_ABOUT))
+                about = read_about(_all(archive, members, ABOUT, min(MOST_ABOUT, max(FREE_ABOUT, ABOUT_RATIO * size))))
                 _check_sizes(about, members)
                 most = most_bytes if most_bytes is not None else max(FREE_BYTES, MOST_RATIO * size)
                 total = sum(entry.file_size for entry in members.values())
