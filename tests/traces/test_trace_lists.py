@@ -9,7 +9,7 @@ from kernelpoint.errors import TraceError
 from kernelpoint.names import name_problem
 from kernelpoint.traces import launch_paths, read_trace_list
 
-MARKS = ["\ufeff", "\0", '"', "\u00a0", "\v", "- ", "KERNEL-1.traceg "]
+MARKS = ["\0", '"', "\u00a0", "\v", "- ", "KERNEL-1.traceg "]
 TEXT = small_trace(cta(["0000 ffffffff 0 EXIT 0 0"]))
 
 
@@ -74,7 +74,6 @@ def test_a_list_in_the_working_folder_is_found(folder, monkeypatch):
         ("kernel-1.traceg\nMemcpyHtoD,0x20\n", r"kernelslist.g:2: expected 'MemcpyHtoD,0x<address>,<bytes>'"),
         ("MemcpyHtoD,x,8\nkernel-1.traceg\n", r"kernelslist.g:1: expected 'MemcpyHtoD"),
         *((f"kernel-1.traceg\n{mark}kernel-1.traceg\n", "kernelslist.g:2: expected a trace's name") for mark in MARKS),
-        ("\ufeffkernel-1.traceg\nkernel-1.traceg\n", "kernelslist.g:1: expected a trace's name"),
     ],
 )
 def test_a_list_that_cannot_be_run_is_refused(folder, text, expected):

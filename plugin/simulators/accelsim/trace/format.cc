@@ -85,9 +85,11 @@ std::string trace_on(std::string_view text, const std::string& folder) {
 }
 
 // True where a line names no trace in a way that Accel-Sim reads, is no comment, and holds a name of one: bytes stand
-// before it (a byte order mark, a quote), and the launch would be missing from the program.
+// before it (a quote, a zero), and the launch would be missing from the program. Admission speaks of byte order marks.
 bool passes_over_a_trace(std::string_view text) {
-    return !starts_with(text, "#") && !starts_with(text, "//") && text.find(".trace") != std::string_view::npos;
+    for (const char* beginning : {"#", "//", "\xef\xbb\xbf"})
+        if (starts_with(text, beginning)) return false;
+    return text.find(".trace") != std::string_view::npos;
 }
 
 using Contents = std::unordered_map<std::string, uint32_t>;  // by line, and by trace
