@@ -156,6 +156,13 @@ def configuration() -> Iterator[bytes]:
     yield b"num_sim_cores 16\nnum_sim_small_cores 16\nl1_small_num_set 64\nl3_num_set 1024\nclock_gpu 1.2\n"
 
 
+def loader() -> Iterator[bytes]:
+    """A name for each of its places, short and repeated; the beginning of a pack."""
+    for repeated in (0, 5):
+        yield from (bytes([repeated, kind]) + b"lib/plugin.so\n" for kind in range(4))
+    yield bytes([0, 3]) + b"PK\x03\x04\0"
+
+
 def abi() -> Iterator[bytes]:
     """Calls of each kind; and stretches of right ones."""
     yield bytes(range(240)) * 2
@@ -164,7 +171,7 @@ def abi() -> Iterator[bytes]:
 
 TRACES = (traceg, version6, tracez, macsim, macsim_records, trace_list, conversion)
 READERS = (*TRACES, footprint, graph, history, encoder, fast_model, warp_files, configuration)
-TARGETS = {f.__name__: f for f in (*READERS, abi)}
+TARGETS = {f.__name__: f for f in (*READERS, loader, abi)}
 
 
 def write_seeds(target: str, folder: Path) -> int:

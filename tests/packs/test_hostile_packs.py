@@ -322,6 +322,12 @@ def test_a_description_without_end_is_not_read(forged, tmp_path, monkeypatch):
     assert done.returncode == 1 and "allowed are 1,000" in done.stderr
 
 
+def test_a_list_of_millions_of_launches_is_refused_unless_it_is_asked_for(forged, tmp_path):
+    pack = forged(members=lambda members: {**members, LIST: b"kernel-1.traceg\n" * (5 << 20)})
+    assert "its list has 83,886,080 bytes; allowed are 67,108,864" in refusal(pack, tmp_path / "sample")
+    assert run_command("file", "pack", pack, "-o", tmp_path / "sample", "--most", "1").returncode == 0
+
+
 @pytest.mark.parametrize("value", ["[]", '{"a": 0}', "0", '"x"'])
 def test_a_small_pack_has_no_large_description(forged, tmp_path, value):
     """Lists of lists take 35 bytes of memory for each of the text, which the pack holds a thousand times smaller."""

@@ -42,17 +42,20 @@ typedef struct kp_api {
     const char* (*last_error)(void);
 } kp_api;
 
-/* The first line that `command` prints, without its end; empty when it prints none. */
+/* The first line that `command` prints, without its end; empty when it prints none, or a longer one than `line` holds.
+ */
 static inline void kp_first_line_of(const char* command, char* line, size_t size) {
     FILE* pipe = popen(command, "r");
     char rest[256];
+    size_t length;
     line[0] = '\0';
     if (pipe == NULL) return;
     if (fgets(line, (int)size, pipe) == NULL) line[0] = '\0';
     while (fgets(rest, sizeof(rest), pipe) != NULL) {
     }
     pclose(pipe);
-    line[strcspn(line, "\r\n")] = '\0';
+    length = strcspn(line, "\r\n");
+    line[length + 1 < size ? length : 0] = '\0'; /* a part of a name would be another name */
 }
 
 /* True in a process that runs with another user's rights than that of whoever started it (set-user-ID): what its
@@ -61,12 +64,13 @@ static inline int kp_is_privileged(void) {
     return getauxval(AT_SECURE) != 0;
 }
 
-/* Path of the plugin: the environment, what the host was told, or what the installed command says. */
+/* Path of the plugin: the environment, what the host was told, or what the installed command says; empty where that is
+ * longer than `size`. */
 static inline void kp_plugin_path(const char* default_path, char* path, size_t size) {
     const char* named = kp_is_privileged() ? NULL : getenv("KERNELPOINT_PLUGIN");
     if (named == NULL || *named == '\0') named = default_path;
     if (named != NULL && *named != '\0')
-        snprintf(path, size, "%s", named);
+        snprintf(path, size, "%s", strlen(named) < size ? named : "");
     else if (kp_is_privileged())
         path[0] = '\0';
     else

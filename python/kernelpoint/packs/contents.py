@@ -19,6 +19,7 @@ CONFIGURATION, SEAL = "kernelpoint.yaml", "pack.seal"  # files of the folder tha
 HEAD = 4096  # bytes of a trace that is not simulated: its header
 
 MOST_ABOUT = 16 << 20  # bytes of the description, which takes up to 35 times as much memory
+FREE_LIST = 64 << 20  # bytes of the list, unless more is asked for: some millions of launches
 FREE_ABOUT, ABOUT_RATIO = 1 << 20, 20  # it has at most so many bytes, or so many times those of the pack
 MOST_TRACES = 200_000
 MOST_TRACE = 64 << 30  # bytes of one trace, whole or not

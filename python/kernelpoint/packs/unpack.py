@@ -30,6 +30,7 @@ from kernelpoint.packs.contents import (
     CONFIGURATION,
     FOOTPRINTS,
     FREE_ABOUT,
+    FREE_LIST,
     HEAD,
     HEADS,
     LIST,
@@ -135,6 +136,11 @@ def _opened(
                 if total > most and not is_read:
                     raise ValueError(
                         f"its {size:,} bytes unpack to {total:,}; allowed are {most:,}. If you trust it, give --most"
+                    )
+                listed = members[LIST].file_size
+                if most_bytes is None and not is_read and listed > FREE_LIST:
+                    raise ValueError(
+                        f"its list has {listed:,} bytes; allowed are {FREE_LIST:,}. If you trust it, give --most"
                     )
                 yield archive, about, seal
     except PlanError:
