@@ -352,6 +352,11 @@ def cut(path):
     path.write_bytes(path.read_bytes()[:-3])
 
 
+def sent_by_a_stranger(path):
+    evil = "alert('another script')"
+    path.write_text(f"// {hashlib.blake2b(evil.encode(), digest_size=16).hexdigest()}\n{evil}")
+
+
 def opened_to_others(path):
     path.chmod(0o666)
 
@@ -362,7 +367,7 @@ def given_away(path):
     os.chown(path, 65534, -1)
 
 
-@pytest.mark.parametrize("damage", [changed, replaced, cut, opened_to_others, given_away])
+@pytest.mark.parametrize("damage", [changed, replaced, cut, sent_by_a_stranger, opened_to_others, given_away])
 def test_a_kept_bundle_that_was_changed_or_could_have_been_is_made_anew(kept, damage):
     damage(kept.path)
     assert script.javascript() == r"var made = '\x3C/SCRIPT>\x3C!--' < 5;"

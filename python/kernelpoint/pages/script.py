@@ -6,24 +6,25 @@ import hashlib
 import os
 import re
 import stat
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 
 from kernelpoint.files import read_regular, replacing
 from kernelpoint.traces.cache import cache_folder
 
 MOST_BYTES = 1 << 26
+_BUNDLER = "vl-convert-python"
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def javascript() -> str | None:
     """The bundle that vl-convert carries, about 0.9 MB, escaped for a page; None where that is not installed (extra `report`).
 
-    Making it takes seconds, so it is kept in the cache, under a checksum. A kept one that is damaged, or that another user
-    could have written, is made again.
+    Making it takes seconds, so it is kept in the cache, under a checksum whose key is this installation. A kept one that is
+    damaged, or that came with a cache folder from elsewhere, is made again.
     """
     try:
-        kept = Path(cache_folder()) / f"vega-{version('vl-convert-python')}.js"
+        kept = Path(cache_folder()) / f"vega-{version(_BUNDLER)}.js"
     except PackageNotFoundError:
         return None
     if (text := _kept(kept)) is not None:
@@ -56,8 +57,10 @@ def _kept(path: Path) -> str | None:
 
 
 def _seal(text: str) -> str:
-    """The first line of the kept file."""
-    return f"// {hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}\n"
+    """The first line of the kept file: a checksum whose key is where and when vl-convert was installed."""
+    status = os.stat(str(distribution(_BUNDLER).locate_file("vl_convert")))
+    key = f"{status.st_ino} {status.st_mtime_ns}"
+    return f"// {hashlib.blake2b(text.encode(), digest_size=16, key=key.encode()).hexdigest()}\n"
 
 
 def _escaped(text: str) -> str:
