@@ -173,15 +173,12 @@ class TestPredictions:
     def table(self, model):
         return model()
 
-    def test_parts_join_to_the_whole(self, table):
-        parts = [table.part(0, 5), table.part(5, 6), table.part(6, table.size)]
-        assert same(Predictions.joined(parts), table)
-
-    def test_failures_keep_their_launch_in_parts_and_joined(self):
+    def test_joined_tables_keep_their_counters_and_number_their_failures_on(self):
         columns = Repeated(None, {"cycles": np.array([1.0, np.nan, 3.0])})
         table = Predictions(columns, "c", "0", "1", {1: "broken"})
-        assert table.part(1, 3).failures == {0: "broken"}
-        assert Predictions.joined([table.part(0, 1), table.part(1, 3), table]).failures == {1: "broken", 4: "broken"}
+        joined = Predictions.joined([table, table])
+        assert joined.counters["cycles"].tolist()[3:] == pytest.approx([1.0, np.nan, 3.0], nan_ok=True)
+        assert joined.failures == {1: "broken", 4: "broken"} and Predictions.joined([table]) is table
 
     def test_accelsim_counts_stores_in_l1_and_calls_no_sector_on_its_way_a_hit(self, table):
         own = dict(table.counters)

@@ -15,8 +15,7 @@ from kernelpoint.progress import Log, WorkProgress
 from kernelpoint.repeated import Repeated, Texts, first_of_each
 from kernelpoint.simulators import CoreModel, Simulator, simulator
 from kernelpoint.traces.cache import ArtefactCache, key_of, opened
-from kernelpoint.traces.passing import passing
-from kernelpoint.traces.scan_launches import scan_launches
+from kernelpoint.traces.scan_launches import passing, scan_launches
 from kernelpoint.traces.scan_table import ScanTable
 
 Progress = Callable[[int, int, float], None]

@@ -79,11 +79,6 @@ class Predictions:
         """Number of launches."""
         return self.counters.size
 
-    def part(self, first: int, last: int) -> Predictions:
-        """Units `first` to `last - 1`, numbered from 0."""
-        failures = {unit - first: reason for unit, reason in self.failures.items() if first <= unit < last}
-        return replace(self, counters=self.counters.take(np.arange(first, last)), failures=failures)
-
     @classmethod
     def joined(cls, parts: Sequence[Predictions]) -> Predictions:
         """Predictions of one model, one after another; nothing is copied where there is one part."""

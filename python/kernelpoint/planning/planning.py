@@ -21,7 +21,7 @@ from kernelpoint.policies.processes import design_of
 from kernelpoint.progress import Log, WorkProgress
 from kernelpoint.registry import foreign_code
 from kernelpoint.traces import cache_folder, scan_launches
-from kernelpoint.traces.passing import passing
+from kernelpoint.traces.scan_launches import passing
 from kernelpoint.traces.scan_table import ScanTable
 from kernelpoint.workload import Available, Need, Population, check_available, complete
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, field
 from functools import partial
 from operator import attrgetter
@@ -25,6 +25,9 @@ SCAN = f"scan {_native.STREAM_HASH_VERSION} {RECORD.itemsize}"
 CHUNK = 1024  # traces read here before what they showed is written to the cache
 MOST_FILES, MOST_BYTES = 256, 32 << 20  # of a piece that one worker reads
 UNCOMPARED = np.iinfo(np.uint64).max  # bytes of text of a trace whose content is not compared
+
+# Of the native readers: the system refused a file, or had no memory. Everything else is the content's fault.
+_REFUSED = (": cannot be opened: ", ": cannot be read: ", "std::bad_alloc", "std::bad_array_new_length")
 
 Scanned = tuple[bytes, LaunchShape]  # of RECORD, and the shape
 _counts, _defects = attrgetter(*COUNTS), attrgetter(*DEFECTS)
@@ -66,6 +69,15 @@ def scan_launches(
         reading.read(progress or (lambda done, total: None))
     reading.tell(log)
     return reading.table(paths)
+
+
+def passing(reasons: Iterable[str]) -> list[str]:
+    """The reasons that may be gone at another try: too many open files, no permission, a disk or a server that fails.
+
+    >>> passing(["a.traceg:7: expected a mask, found 'x'", "b.traceg: cannot be opened: Permission denied"])
+    ['b.traceg: cannot be opened: Permission denied']
+    """
+    return [reason for reason in reasons if any(words in reason for words in _REFUSED)]
 
 
 def trace_keys(paths: Sequence[str], cache: ArtefactCache) -> list[tuple[str, ...]]:

@@ -147,7 +147,7 @@ def complete(
     """
     if needs & {Need.TRACES, Need.EMBEDDINGS} and population.scan is None:
         from kernelpoint.traces import scan_launches
-        from kernelpoint.traces.passing import passing
+        from kernelpoint.traces.scan_launches import passing
 
         shown = read or WorkProgress("reading", "traces", log)
         scan = scan_launches(population.paths, cache, shown, log=log, pool=population.pool)

@@ -49,7 +49,7 @@ def predicted(population: Population, log: Log) -> Population:
     """
     from kernelpoint.fast_model import Predictions, in_terms_of, predict
     from kernelpoint.traces import read_trace_list
-    from kernelpoint.traces.passing import passing
+    from kernelpoint.traces.scan_launches import passing
 
     source = population.model_source
     assert source is not None
