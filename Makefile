@@ -98,14 +98,20 @@ audit: $(TOOLS)/.installed
 advisories:
 	$(PYTHON) tests/setup/advisories.py "$(ADVISORIES)" requirements/develop.txt requirements/torch.txt
 
-# A source archive and a wheel made of it, in build/dist. The wheel needs this machine's C library or a newer one, and this version of Python.
+# A source archive, and a wheel made of it for each of these versions of Python that is here. A wheel needs this machine's C
+# library or a newer one, and its version of Python.
+PYTHONS ?= python3.10 python3.11 python3.12 python3.13
 PLATFORM = manylinux_$(shell getconf GNU_LIBC_VERSION | sed 's/glibc //; s/\./_/')_$(shell uname -m)
 wheel: $(VENV)/.installed
 	rm -rf build/dist
 	$(BIN)/python setup.py --quiet sdist --dist-dir build/dist
-	cd build/dist && tar xzf kernelpoint-*.tar.gz && rm -rf unpacked && mv kernelpoint-*/ unpacked
-	cd build/dist/unpacked && $(CURDIR)/$(BIN)/python setup.py --quiet bdist_wheel --dist-dir .. --plat-name $(PLATFORM)
-	rm -rf build/dist/unpacked && ls build/dist
+	@for python in $(PYTHONS); do \
+	  if $$python --version >/dev/null 2>&1; then \
+	    echo "wheel of $$python"; \
+	    $$python -m pip wheel --quiet --no-deps --config-settings=--build-option=--plat-name=$(PLATFORM) --wheel-dir build/dist build/dist/kernelpoint-*.tar.gz || exit 1; \
+	  else echo "no wheel of $$python: it is not here"; fi; \
+	done
+	ls build/dist
 
 clean:
 	rm -rf $(VENV) build python/kernelpoint.egg-info python/kernelpoint/lib python/kernelpoint/bin python/kernelpoint/*.so

@@ -16,14 +16,14 @@ import numpy as np
 
 from kernelpoint.estimation import AssistedDesign
 from kernelpoint.journal import load_run
-from kernelpoint.pages.tables import write_csv
+from kernelpoint.pages.tables import write_table
 from kernelpoint.planning.plan import Plan
 
 
 def write(path: str, names: list[str | None], columns: Mapping[str, np.ndarray]) -> None:
     """A row for each launch: its index, no trace, its kernel, its counters."""
     rows = ((i, "", name, *row) for i, (name, *row) in enumerate(zip(names, *columns.values(), strict=True)))
-    write_csv(Path(path), ["launch_index", "trace", "kernel_name", *columns], rows)
+    write_table(Path(path), ["launch_index", "trace", "kernel_name", *columns], rows)
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from kernelpoint.config import Config, parse_config
 from kernelpoint.errors import BudgetError
 from kernelpoint.estimation import Engine
 from kernelpoint.pages.numbers import percent
-from kernelpoint.pages.tables import Column, Row, Table, write_csv
+from kernelpoint.pages.tables import Column, Row, Table, write_table
 from kernelpoint.planning.forecast import sentences
 from kernelpoint.planning.planning import keep_plan
 from kernelpoint.policies.registry import load_policy
@@ -94,7 +94,7 @@ def show_clusters(made: Plan, output: Path | None) -> None:
     streams, work = np.asarray(made.stream_ids), made.count_of_unit("instructions")
     labels = np.where(streams >= 0, made.cluster_of_unit(), -1)
     if output is not None:
-        write_csv(output, ("launch_index", "cluster"), enumerate(labels.tolist()))
+        write_table(output, ("launch_index", "cluster"), enumerate(labels.tolist()))
     sizes, console = np.bincount(labels[labels >= 0]), Console(highlight=False)
     rows = []
     for label in np.argsort(-sizes, kind="stable")[:SHOWN].tolist():

@@ -26,12 +26,16 @@ def report(
         Path | None, typer.Option(help="Journal of a full run of the same list, which gives the error.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON; no page.")] = False,
-    csv: Annotated[Path | None, typer.Option(help="Write every launch as CSV here; no page.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write every launch here, as CSV or .parquet; no page.")] = None,
     ranges: Annotated[
-        Path | None, typer.Option(help="Write the totals of the ranges of `ranges:` as CSV here; no page.")
+        Path | None, typer.Option(help="Write the totals of the ranges of `ranges:` here, as CSV or .parquet; no page.")
     ] = None,
     figures: Annotated[
-        Path | None, typer.Option(help="Write figures for a paper here, as PDF and SVG; no page.")
+        Path | None,
+        typer.Option(
+            help="Write for a paper, in this folder: figures (PDF, SVG), a table of kernels (LaTeX), a sentence and BibTeX; "
+            "no page."
+        ),
     ] = None,
     form: Annotated[
         str | None,

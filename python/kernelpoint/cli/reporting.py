@@ -15,6 +15,7 @@ from kernelpoint.report.counters import counter_table
 from kernelpoint.report.figures import draw_figures
 from kernelpoint.report.full_run import compare, sentence
 from kernelpoint.report.launches import write_launches
+from kernelpoint.report.paper import write_paper
 from kernelpoint.report.ranges import range_table, write_ranges
 from kernelpoint.report.sentences import sentences
 from kernelpoint.report.view import plan_of, view_of
@@ -67,5 +68,7 @@ def exports(run: Run, full: Run | None, csv: Path | None, ranges: Path | None, f
     if ranges is not None:
         made.append(f"{ranges}: {write_ranges(run, ranges):,} ranges")
     if figures is not None:
-        made.append(f"{figures}: {', '.join(path.name for path in draw_figures(view_of(run, full), figures))}")
+        view = view_of(run, full)
+        written = [*draw_figures(view, figures), *write_paper(run, view, figures)]
+        made.append(f"{figures}: {', '.join(path.name for path in written)}")
     return made

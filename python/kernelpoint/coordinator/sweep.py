@@ -16,8 +16,8 @@ from kernelpoint.coordinator.run import OpenEngine, Workers, run_one
 from kernelpoint.errors import ConfigError, JournalError
 from kernelpoint.estimation import Estimate
 from kernelpoint.journal import EstimateRecord, Run, load_run
-from kernelpoint.pages.numbers import ratio
-from kernelpoint.pages.page import Chart, Page
+from kernelpoint.pages.numbers import number, ratio
+from kernelpoint.pages.page import Chart, Page, Verdict
 from kernelpoint.pages.tables import Column, Row, Table
 from kernelpoint.paired import compare_runs
 from kernelpoint.progress import Log
@@ -144,9 +144,21 @@ def sweep_table(rows: Sequence[SweepRow]) -> Table:
 
 
 def html_page(rows: Sequence[SweepRow]) -> str:
-    """The table as a page, with a chart of the totals."""
+    """The page: which configuration is the fastest, a chart of the totals, the table."""
     chart = Chart("totals", "Totals", CAPTION, _chart(rows))
-    return Page("Configurations compared", [chart, sweep_table(rows)], "KernelPoint: sweep").html()
+    return Page("Configurations compared", [_verdict(rows), chart, sweep_table(rows)], "KernelPoint: sweep").html()
+
+
+def _verdict(rows: Sequence[SweepRow]) -> Verdict:
+    """The fastest configuration, or those of the first rank."""
+    best = [row for row in rows if row.rank == rows[0].rank]
+    total, width = rows[0].total.estimate, rows[0].total.half_width
+    if len(best) == 1:
+        claim, colour = "has the smallest total; the interval of its ratio to the next one excludes 1.", "cool"
+    else:
+        claim, colour = "are tied: the intervals of the ratios between neighbours contain 1.", "plain"
+    lines = [f"{rows[0].name}: {number(total)} ± {number(width)}, {rows[0].simulated:,} launches simulated."]
+    return Verdict(", ".join(row.name for row in best[:5]) + ", ..." * (len(best) > 5), claim, lines, colour=colour)
 
 
 def _chart(rows: Sequence[SweepRow]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from kernelpoint.evaluation.workload import Workload
 from kernelpoint.files import write_output
 from kernelpoint.pages.numbers import finite, share
 from kernelpoint.pages.page import Chart, Page, Text
-from kernelpoint.pages.tables import write_csv
+from kernelpoint.pages.tables import write_table
 from kernelpoint.report.charts import COLOURS
 
 CAPTION = (
@@ -37,7 +37,7 @@ def write_files(folder: Path, workloads: Sequence[Workload], rows: Sequence[Row]
     total = overall(lines)
     paths = [folder / f"comparison.{kind}" for kind in ("csv", "json", "html", "md")]
     records = [finite(asdict(row)) for row in rows]
-    write_csv(paths[0], list(Row.__dataclass_fields__), (list(record.values()) for record in records))
+    write_table(paths[0], list(Row.__dataclass_fields__), (list(record.values()) for record in records))
     content = {
         "workloads": [
             {"name": w.name, "launches": w.size, "counter": w.counter, "total": w.total, "notes": list(w.notes)}

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernelpoint.files import open_output
+from kernelpoint.extras import needs_extra
+from kernelpoint.files import open_output, open_output_bytes
 from kernelpoint.pages.numbers import number
 from kernelpoint.pages.page import Block, macro
 
@@ -135,12 +136,15 @@ def facts(title: str, values: Iterable[tuple[str, str]]) -> Table:
     return Table((Column("", str), Column("", str)), [Row(pair) for pair in values], title)
 
 
-def write_csv(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
-    """Write values as CSV; returns the number of rows.
+def write_table(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
+    """Write values as CSV, or as Parquet where the file is called `.parquet`; returns the number of rows.
 
     Raises:
         OSError: the file cannot be written.
+        SetupError: Parquet, and the extra `formats` is not installed.
     """
+    if path.suffix == ".parquet":
+        return _write_parquet(path, names, list(rows))
     count = 0
     with open_output(path) as file:
         lines = csv.writer(file)
@@ -149,6 +153,17 @@ def write_csv(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]]) -
             lines.writerow(map(safe_cell, row))
             count += 1
     return count
+
+
+def _write_parquet(path: Path, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
+    with needs_extra(f"{path.name}: Parquet"):
+        import pyarrow
+        import pyarrow.parquet
+    columns = zip(*rows, strict=True) if rows else [()] * len(names)
+    table = pyarrow.table(dict(zip(names, map(list, columns), strict=True)))
+    with open_output_bytes(path) as file:
+        pyarrow.parquet.write_table(table, file)
+    return len(rows)
 
 
 def safe_cell(value: object) -> object:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelpoint.journal import Run
-from kernelpoint.pages.tables import write_csv
+from kernelpoint.pages.tables import write_table
 from kernelpoint.profiles.names import base_key
 
 SIMULATED, ESTIMATED, PROJECTED = "simulated", "estimated", "projected"
@@ -75,4 +75,4 @@ def write_launches(run: Run, path: Path) -> int:
         (it.process, it.launch, it.kernel, it.how, it.stratum, it.cycles, *(it.counters.get(name) for name in others))
         for it in launches(run)
     )
-    return write_csv(path, [*COLUMNS, *others], rows)
+    return write_table(path, [*COLUMNS, *others], rows)

@@ -7,7 +7,7 @@ from pathlib import Path
 from kernelpoint.errors import ConfigError
 from kernelpoint.journal import EstimateRecord, Run
 from kernelpoint.pages.numbers import half_width, percent
-from kernelpoint.pages.tables import Column, Row, Table, write_csv
+from kernelpoint.pages.tables import Column, Row, Table, write_table
 from kernelpoint.ratios import RATIOS
 from kernelpoint.report.counters import is_weak, known_total, total
 
@@ -75,5 +75,5 @@ def write_ranges(run: Run, path: Path) -> int:
         for record in run.ranges.values()
         for counter, found in record.estimates.items()
     )
-    write_csv(path, ("path", "launches", "simulated", "counter", "estimate", "half_width"), rows)
+    write_table(path, ("path", "launches", "simulated", "counter", "estimate", "half_width"), rows)
     return len(run.ranges)

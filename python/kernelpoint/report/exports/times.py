@@ -9,10 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from kernelpoint.errors import TraceError
-from kernelpoint.extras import needs_extra
-from kernelpoint.files import open_output_bytes
 from kernelpoint.journal import Run
-from kernelpoint.pages.tables import write_csv
+from kernelpoint.pages.tables import write_table
 from kernelpoint.progress import silent
 from kernelpoint.ranges import read_ranges
 from kernelpoint.repeated import NO_TEXTS, Texts
@@ -108,16 +106,7 @@ def write_times(run: Run, path: Path, megahertz: float | None) -> int:
     Raises:
         SetupError: Parquet, and pyarrow is not installed. ConfigError, JournalError: as :func:`kernel_times`.
     """
-    if path.suffix != ".parquet":
-        return write_csv(path, COLUMNS, _values(run, megahertz))
-    with needs_extra("--as times: Parquet"):
-        import pyarrow
-        import pyarrow.parquet
-    rows = list(_values(run, megahertz))
-    table = pyarrow.table(dict(zip(COLUMNS, zip(*rows, strict=True), strict=True)))
-    with open_output_bytes(path) as file:
-        pyarrow.parquet.write_table(table, file)
-    return len(rows)
+    return write_table(path, COLUMNS, _values(run, megahertz))
 
 
 def _values(run: Run, megahertz: float | None) -> Iterator[tuple[object, ...]]:
