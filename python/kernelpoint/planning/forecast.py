@@ -28,7 +28,7 @@ class Forecast:
 
     >>> one = Forecast(0.01, 14, 30.0, 2.0, "instructions", most_launches=36, least_speedup=12.0, most_minutes=5.0)
     >>> sentences([one], launches=1000)[1]
-    '  +- 1 %: 14 to 36 of 1,000 launches, 12 to 30 times less than all, about 2 to 5 min'
+    '  +- 1 %: 14 to 36 of 1,000 launches, 12 to 30 times fewer cycles, about 2 to 5 min'
     """
 
     relative_error: float
@@ -62,7 +62,7 @@ def sentences(found: Sequence[Forecast], launches: int, planning_seconds: float 
         time = "" if math.isnan(one.minutes) else f", about {ends} {unit}"
         lines.append(
             f"  +- {one.budget}: {_range(one.launches, one.most_launches)} of {launches:,} launches, "
-            f"{_range(one.least_speedup, one.speedup)} times less than all{time}"
+            f"{_range(one.least_speedup, one.speedup)} times fewer cycles{time}"
         )
     validations = [one.validations for one in found]
     if any(validations):
@@ -119,7 +119,7 @@ def compared(
         if one.relative_error == relative_error and one.further == targets_text(further or {}) and speedup:
             return (
                 f"expected when planned: {_range(one.launches, one.most_launches)} launches, "
-                f"{_range(min(one.least_speedup, one.speedup), one.speedup)} times less than all; it took "
+                f"{_range(min(one.least_speedup, one.speedup), one.speedup)} times fewer cycles; it took "
                 f"{launches:,} and {speedup:,.3g} times fewer cycles"
             )
     return None

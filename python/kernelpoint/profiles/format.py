@@ -61,7 +61,9 @@ class ProfileFormat(ABC):
     @classmethod
     @abstractmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """SIGNATURE: its first bytes are this format's; STRUCTURE: it is built like it; WORDS: it holds its words; NOT_THIS."""
+        """How sure the format is that a file with this beginning is one of its own: by its first bytes (SIGNATURE), by how it
+        is built (STRUCTURE), by words in it (WORDS), or not at all (NOT_THIS).
+        """
 
     @abstractmethod
     def read(self, path: Path, device: int | None) -> Profile:

@@ -58,7 +58,7 @@ class ProfileSource(RangeSource):
         return cls.format.certainty(beginning)
 
     def paths(self, file: Path, launches: Launches, log: Log) -> list[str]:
-        """See RangeSource."""
+        """The path of each launch, parts separated by "/"; empty where it lies in no range."""
         profile = self.format().read(file, None)
         return matched(self.paths_of_kernels(file), profile, launches, log)
 

@@ -20,11 +20,11 @@ class Chakra(ProfileFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
+        """How sure the format is that a file with this beginning is one of its own."""
         return SIGNATURE if is_chakra(beginning.raw) else NOT_THIS
 
     def read(self, path: Path, device: int | None) -> Profile:
-        """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
+        """The profile in a file that was recognised."""
         builder = ProfileBuilder(str(path))
         for node in read_trace(path)[1]:
             if is_kernel(node):

@@ -26,11 +26,11 @@ class KernelPointJournal(TextFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
+        """How sure the format is that a file with this beginning is one of its own."""
         return SIGNATURE if beginning.text.startswith('{"type":"run"') else NOT_THIS
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
-        """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
+        """The profile in an open file; `source` is its name in messages."""
         try:
             records, _ = parse(file.read().encode(), source)
         except JournalError as error:

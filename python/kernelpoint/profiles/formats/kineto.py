@@ -33,11 +33,11 @@ class Kineto(TextFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
+        """How sure the format is that a file with this beginning is one of its own."""
         return STRUCTURE if beginning.text.startswith(("{", "[")) else NOT_THIS
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
-        """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
+        """The profile in an open file; `source` is its name in messages."""
         builder = ProfileBuilder(source)
         replays: set[int] = set()  # correlations of calls that replay a graph
         seen: set[int] = set()

@@ -33,11 +33,11 @@ class NsightSystemsSqlite(ProfileFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
+        """How sure the format is that a file with this beginning is one of its own."""
         return SIGNATURE if beginning.raw.startswith(b"SQLite format 3\x00") else NOT_THIS
 
     def read(self, path: Path, device: int | None) -> Profile:
-        """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
+        """The profile in a file that was recognised."""
         return from_database(path, lambda connection, source: _read_tables(connection, source, device))
 
 

@@ -25,7 +25,7 @@ class Chakra(ProfileSource):
     format = chakra.Chakra
 
     def paths_of_kernels(self, file: Path) -> list[str]:
-        """See ProfileSource."""
+        """The path of each kernel of the profile, in its order."""
         nodes = {node.id: node for node in read_trace(file)[1]}
         return [_path(nodes[number], nodes) for number in sorted(nodes) if is_kernel(nodes[number])]
 

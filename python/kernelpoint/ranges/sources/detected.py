@@ -28,7 +28,7 @@ class Detected(RangeSource):
     word = "detected"
 
     def paths(self, file: Path, launches: Launches, log: Log) -> list[str]:
-        """See RangeSource."""
+        """The path of each launch, parts separated by "/"; empty where it lies in no range."""
         found = repeats(launches.kinds)
         if not any(found):
             raise ProfileError(

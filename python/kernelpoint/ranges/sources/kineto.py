@@ -29,7 +29,7 @@ class Kineto(ProfileSource):
     format = kineto.Kineto
 
     def paths_of_kernels(self, file: Path) -> list[str]:
-        """See ProfileSource."""
+        """The path of each kernel of the profile, in its order."""
         found = _Events()
         with open_text(file) as text:
             for event in kineto.events(text, str(file)):

@@ -21,7 +21,7 @@ class Names(RangeSource):
     word = "names"
 
     def paths(self, file: Path, launches: Launches, log: Log) -> list[str]:
-        """See RangeSource."""
+        """The path of each launch, parts separated by "/"; empty where it lies in no range."""
         folders = [os.path.dirname(os.path.abspath(trace)) if trace else "" for trace in launches.traces]
         named = [folder for folder in set(folders) if folder]
         if not named and not any(launches.names):

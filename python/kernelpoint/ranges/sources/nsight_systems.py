@@ -27,7 +27,7 @@ class NsightSystems(ProfileSource):
     format = NsightSystemsSqlite
 
     def paths_of_kernels(self, file: Path) -> list[str]:
-        """See ProfileSource."""
+        """The path of each kernel of the profile, in its order."""
         return from_database(file, _paths)
 
 

@@ -21,11 +21,11 @@ class Table(RangeSource):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """See RangeSource."""
+        """Certainty that a file with this beginning belongs to this source, on the scale of profile formats."""
         return STRUCTURE if {"launch", "path"} <= beginning.columns else NOT_THIS
 
     def paths(self, file: Path, launches: Launches, log: Log) -> list[str]:
-        """See RangeSource."""
+        """The path of each launch, parts separated by "/"; empty where it lies in no range."""
         found: dict[int, str] = {}
         with open_text(file) as text:
             for line, row in rows_of(text, str(file)):

@@ -32,11 +32,11 @@ class AccelSimCensus(TextFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
+        """How sure the format is that a file with this beginning is one of its own."""
         return SIGNATURE if beginning.text.startswith(HEADER) else NOT_THIS
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
-        """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
+        """The profile in an open file; `source` is its name in messages."""
         builder = ProfileBuilder(source)
         file.readline()
         expected, first = FIRST, None

@@ -35,11 +35,11 @@ class AccelSimOutput(TextFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
+        """How sure the format is that a file with this beginning is one of its own."""
         return WORDS if "Accel-Sim" in beginning.text or "GPGPU-Sim" in beginning.text else NOT_THIS
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
-        """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
+        """The profile in an open file; `source` is its name in messages."""
         headers: list[dict[str, str]] = []
         launched: dict[int, dict[str, str]] = {}
         results: dict[int, dict[str, str]] = {}
@@ -127,12 +127,12 @@ class GetStatsCsv(TextFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
+        """How sure the format is that a file with this beginning is one of its own."""
         is_table = re.search(r"^(APPS|CFG),", beginning.text, re.MULTILINE)
         return STRUCTURE if is_table else NOT_THIS
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
-        """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
+        """The profile in an open file; `source` is its name in messages."""
         values: dict[str, dict[str, float]] = {}  # launch -> counter -> value
         chosen: dict[str, str] = {}
         for statistic, launch, value in _statistics(file, source):

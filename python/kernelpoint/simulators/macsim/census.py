@@ -28,11 +28,11 @@ class MacSimCensus(TextFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
+        """How sure the format is that a file with this beginning is one of its own."""
         return SIGNATURE if _NAME.match(beginning.first_line) else NOT_THIS
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
-        """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
+        """The profile in an open file; `source` is its name in messages."""
         builder = ProfileBuilder(source)
         lines = ((number, text) for number, text in enumerate(file, 1) if text.strip())
         for expected, (number, text) in enumerate(lines, FIRST):

@@ -31,11 +31,11 @@ class MacSimOutput(TextFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
+        """How sure the format is that a file with this beginning is one of its own."""
         return WORDS if "setup_process" in beginning.text or "src/macsim.cc" in beginning.text else NOT_THIS
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
-        """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
+        """The profile in an open file; `source` is its name in messages."""
         starts: list[int] = []
         traces: list[str] = []
         end, expected, clock = None, 0, {"Clock LCM": 1.0, "GPU clock frequency": 1.0}
