@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "fast_model/scoreboard.h"
+#include "native/trace/mix.h"
 
 namespace kernelpoint::fast_model {
 namespace {
@@ -21,8 +22,8 @@ size_t Program::KeyHash::operator()(const Key& key) const {
     uint64_t words[3];
     std::memcpy(words, key.data(), sizeof words);
     uint64_t hash = words[0];
-    for (const uint64_t word : {words[1], words[2]}) hash = (hash ^ (hash >> 29)) * 0x9e3779b97f4a7c15ull + word;
-    return hash ^ (hash >> 32);
+    for (const uint64_t word : {words[1], words[2]}) hash = mix(hash) ^ word;
+    return mix(hash);
 }
 
 void Program::start(const LaunchHeader& header) {
@@ -59,7 +60,7 @@ Step Program::step_of(const Instruction& instruction, const Cta& cta, DecodedCta
 // The steps just read: those of an earlier warp, if it did the same.
 std::shared_ptr<const Steps> Program::shared() {
     static_assert(sizeof(Step) == 8, "a step is hashed and compared as it lies in memory");
-    uint64_t hash = steps_.size();
+    uint64_t hash = steps_.size();  // not mix(): one multiplication a step, and a collision costs memory only
     for (const Step& step : steps_) {
         uint64_t word;
         std::memcpy(&word, &step, sizeof word);

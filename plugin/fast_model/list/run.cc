@@ -12,6 +12,7 @@
 
 #include "fast_model/gpu.h"
 #include "native/trace/interruption.h"
+#include "native/trace/mix.h"
 #include "native/trace/threads.h"
 
 namespace kernelpoint::fast_model {
@@ -229,7 +230,7 @@ private:
     };
     struct Hash {
         size_t operator()(const StreamHash& state) const { return state.low; }
-        size_t operator()(const Key& key) const { return key.state.low ^ key.step * 0x9e3779b97f4a7c15; }
+        size_t operator()(const Key& key) const { return key.state.low ^ mix(key.step); }
     };
     struct Passed {
         StreamHash after;

@@ -8,6 +8,7 @@
 #include "native/bindings/bindings.h"
 #include "native/trace/content.h"
 #include "native/trace/format.h"
+#include "native/trace/mix.h"
 
 namespace py = pybind11;
 
@@ -102,14 +103,14 @@ int64_t nanoseconds(const timespec& time) {
 
 struct SizeAndTime {
     int64_t size = -1, mtime_ns = -1;
-    uint64_t version = 0xcbf29ce484222325;  // FNV-1a of inodes and times: another file, or another content
-    void mix(uint64_t number) { version = (version ^ number) * 0x100000001b3; }
+    uint64_t version = 1;  // a hash of inodes and times: another file, or another content
+    void mix_in(uint64_t number) { version = mix(version ^ number); }
     void add(const std::string& path) {
         struct stat status{};
         if (stat(path.c_str(), &status) != 0) return;
-        mix(status.st_ino);
-        mix(static_cast<uint64_t>(nanoseconds(status.st_mtim)));
-        mix(static_cast<uint64_t>(nanoseconds(status.st_ctim)));
+        mix_in(status.st_ino);
+        mix_in(static_cast<uint64_t>(nanoseconds(status.st_mtim)));
+        mix_in(static_cast<uint64_t>(nanoseconds(status.st_ctim)));
         if (S_ISREG(status.st_mode)) size = std::max<int64_t>(size, 0) + status.st_size;
         mtime_ns = std::max(mtime_ns, nanoseconds(status.st_mtim));
     }

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "native/graph/values.h"
+#include "native/trace/mix.h"
 #include "native/trace/sectors.h"
 
 namespace kernelpoint::graph {
@@ -80,26 +81,20 @@ uint64_t count_nodes(const std::vector<Step>& steps) {
 
 constexpr uint64_t kGolden = 11400714819323198485ull;  // 2^64 / golden ratio
 
-// A word is mixed in with the finaliser of MurmurHash3; two distinct warps of a launch collide with chance 2^-64.
-uint64_t mix(uint64_t hash, uint64_t word) {
-    hash = (hash ^ word) * 0xff51afd7ed558ccdull;
-    hash = (hash ^ (hash >> 33)) * 0xc4ceb9fe1a85ec53ull;
-    return hash ^ (hash >> 29);
-}
-
+// Two distinct warps of a launch collide with chance 2^-64.
 uint64_t signature(const std::vector<Step>& steps) {
     uint64_t hash = steps.size();
     for (const auto& [instruction, access] : steps) {
-        hash = mix(hash, uint64_t{instruction.pc} << 32 | instruction.active_mask);
-        hash = mix(hash, uint64_t{instruction.opcode} << 32 | uint64_t{instruction.width} << 16 |
-                             uint64_t{instruction.destination_count} << 8 | instruction.source_count);
-        for (int i = 0; i < instruction.destination_count; i++) hash = mix(hash, instruction.destinations[i]);
-        for (int i = 0; i < instruction.source_count; i++) hash = mix(hash, instruction.sources[i]);
+        hash = mix(hash ^ (uint64_t{instruction.pc} << 32 | instruction.active_mask));
+        hash = mix(hash ^ (uint64_t{instruction.opcode} << 32 | uint64_t{instruction.width} << 16 |
+                           uint64_t{instruction.destination_count} << 8 | instruction.source_count));
+        for (int i = 0; i < instruction.destination_count; i++) hash = mix(hash ^ instruction.destinations[i]);
+        for (int i = 0; i < instruction.source_count; i++) hash = mix(hash ^ instruction.sources[i]);
         if (instruction.width > 0) {
-            hash =
-                mix(hash, uint64_t{access.sectors} << 32 | uint64_t{instruction.address_count} << 1 | access.regular);
-            hash = mix(hash, static_cast<uint64_t>(access.stride));
-            hash = mix(hash, static_cast<uint64_t>(access.step) << 1 | access.repeated);
+            hash = mix(hash ^
+                       (uint64_t{access.sectors} << 32 | uint64_t{instruction.address_count} << 1 | access.regular));
+            hash = mix(hash ^ static_cast<uint64_t>(access.stride));
+            hash = mix(hash ^ (static_cast<uint64_t>(access.step) << 1 | access.repeated));
         }
     }
     return hash;

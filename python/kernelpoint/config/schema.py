@@ -76,7 +76,8 @@ class Section(BaseModel):
     2
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    # The validator of a section alone is made when it is first used: that of the whole file has its own.
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 def _whole_number(value: Any) -> Any:
