@@ -168,20 +168,14 @@ def statistics_of(folder: Path) -> dict[tuple[str, str], float]:
 
 
 def of_macsim(full: Path, sampled: Path) -> Iterator[Row]:
-    """Rows of all statistics that have a total in the sampled run, and one that counts the marked ones."""
-    truth, found = statistics_of(full), statistics_of(sampled)
-    marked = lost = 0
+    """Rows of all statistics that have a total in the sampled run, and of those that are neither there nor marked."""
+    truth, sample = statistics_of(full), statistics_of(sampled)
     for (file, name), value in truth.items():
-        if name == "EXE_TIME" or file.startswith("kernelpoint"):
+        if name == "EXE_TIME" or file.startswith("kernelpoint") or (file, name + "_SIMULATED") in sample:
             continue
-        if (file, name) in found:
-            widths = (found.get((file, name + end), math.nan) for end in ("_HALF_WIDTH", "_SAMPLING_HALF_WIDTH"))
-            yield Row(f"{file.split('.')[0]} {name}", value, found[file, name], min(widths, key=math.isnan))
-        elif (file, name + "_SIMULATED") in found:
-            marked += 1
-        else:
-            lost += 1
-    print(f"{marked:,} statistics are marked as the sample's, {lost:,} are neither there nor marked\n")
+        widths = (sample.get((file, name + end), math.nan) for end in ("_HALF_WIDTH", "_SAMPLING_HALF_WIDTH"))
+        total = sample.get((file, name), math.nan)
+        yield Row(f"{file.split('.')[0]} {name}", value, total, min(widths, key=math.isnan))
 
 
 def main() -> None:
