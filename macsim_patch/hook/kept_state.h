@@ -1,5 +1,4 @@
-// State besides caches that a launch leaves to the next: branch predictors, requests on their way, whose turn it is,
-// phases, open DRAM rows.
+// State besides caches that a launch leaves to the next: branch predictors, whose turn it is, open DRAM rows.
 #ifndef KERNELPOINT_MACSIM_KEPT_STATE_H
 #define KERNELPOINT_MACSIM_KEPT_STATE_H
 
@@ -40,24 +39,20 @@ private:
     macsim_c* m_base = NULL;
 };
 
-// Whose turn it is among cores, caches and routers: that goes by numbers of cycles. Requests that the launch before has
-// on their way come to their end first (its write-backs); then the numbers are set, forwards, and no cycle is simulated
-// for it.
-class Turns {
+// State of cores and DRAM, set while nothing runs; no cycle is simulated for it. Model: turns are drawn for each launch
+// by its index, as what came before it leaves them anyhow, those of the schedulers as launches leave them
+// (schedule_phase); rows are closed; the constant caches hold the line that all constant loads go to, as traces tell no
+// addresses of them. Left as they are: requests that the launch before has on their way (its write-backs), Ramulator's
+// rows and refreshes, prefetchers, TLBs, BTBs.
+class KeptState {
 public:
-    // Before the first cycle: nothing is on its way.
-    void attach(macsim_c* base) {
-        m_base = base;
-        m_cores = int(*base->m_knobs->KNOB_NUM_SIM_CORES);
-        for (int core = 0; core < m_cores; ++core) m_free.push_back(base->m_memory->get_num_avail_entry(core));
-    }
+    void attach(macsim_c* base) { m_base = base; }
 
-    // Model: turns are drawn for each launch by its index, as what came before it leaves them anyhow.
-    void set(uint64_t launch) {
-        while (!is_quiet()) cycle();
+    // Whose turn it is among cores, caches and routers: that goes by numbers of cycles, which are set forwards.
+    void set_turns(uint64_t launch) {
         Draws draws(launch);
         memory_c* memory = m_base->m_memory;
-        const unsigned cores = static_cast<unsigned>(m_cores);
+        const unsigned cores = static_cast<unsigned>(int(*m_base->m_knobs->KNOB_NUM_SIM_CORES));
         const unsigned l3 = static_cast<unsigned>(std::max(1, memory->*reach(ThirdLevelCount())));
         const unsigned llc = static_cast<unsigned>(std::max(1, memory->*reach(LastLevelCount())));
         const unsigned routers = cores + l3 + llc + static_cast<unsigned>(int(*m_base->m_knobs->KNOB_DRAM_NUM_MC));
@@ -66,38 +61,6 @@ public:
         memory->*reach(MemoryCycle()) += ahead(memory->*reach(MemoryCycle()), l3 * llc, draws);
         m_base->m_simulation_cycle += ahead(m_base->m_simulation_cycle, routers, draws);
     }
-
-private:
-    // From a number to the next one that has a drawn turn of so many.
-    static unsigned ahead(uint64_t number, unsigned count, Draws& draws) {
-        return (draws.below(count) + count - static_cast<unsigned>(number % count)) % count;
-    }
-
-    bool is_quiet() const {
-        for (int core = 0; core < m_cores; ++core)
-            if (m_base->m_memory->get_num_avail_entry(core) != m_free[core]) return false;
-        return true;
-    }
-
-    // MacSim ends where no core has run in a cycle: that is not to be seen.
-    void cycle() {
-        m_base->m_termination_count = 0;
-        std::fill(m_base->m_termination_check, m_base->m_termination_check + m_cores, false);
-        m_base->run_a_cycle();
-    }
-
-    macsim_c* m_base = NULL;
-    int m_cores = 0;
-    std::vector<int> m_free;  // requests that each core can have on their way
-};
-
-// State of cores and DRAM, set while nothing runs. Model: turns are drawn for each launch by its index, as what came
-// before it leaves them anyhow; fetching has stopped at its own turn, and that of the schedulers is drawn as launches
-// leave it (schedule_phase); rows are closed; the constant caches hold the line that all constant loads go to, as
-// traces tell no addresses of them. Left as they are: Ramulator's rows and refreshes, prefetchers, TLBs, BTBs.
-class KeptState {
-public:
-    void attach(macsim_c* base) { m_base = base; }
 
     void set_arbiters(uint64_t launch, const std::vector<int>& cores) {
         Draws draws(launch);
@@ -120,6 +83,11 @@ public:
     }
 
 private:
+    // From a number to the next one that has a drawn turn of so many.
+    static unsigned ahead(uint64_t number, unsigned count, Draws& draws) {
+        return (draws.below(count) + count - static_cast<unsigned>(number % count)) % count;
+    }
+
     void set_core(core_c* core, Draws& draws) {
         // warps take turns by number: which half of the schedulers' warps is first depends on it
         int& first = core->*reach(FirstLiveWarp());
@@ -127,10 +95,8 @@ private:
             ++core->m_unique_scheduled_thread_num;
             first = core->m_unique_scheduled_thread_num;
         }
-        frontend_c* frontend = core->get_frontend();
-        frontend->*reach(FetchPhase()) = 0;
-        frontend->*reach(FetchTurn()) = core->m_unique_scheduled_thread_num;
-        frontend->*reach(FetchFailed()) = false;
+        core->get_frontend()->*reach(FetchPhase()) = 0;
+        core->get_frontend()->*reach(FetchTurn()) = core->m_unique_scheduled_thread_num;
         schedule_smc_c* schedule = dynamic_cast<schedule_smc_c*>(core->*reach(Scheduler()));
         if (schedule != NULL) {
             schedule->*reach(SchedulePhase()) =

@@ -28,7 +28,6 @@ public:
         m_caches.attach(base);
         m_predictors.attach(base);
         m_kept.attach(base);
-        m_turns.attach(base);
     }
 
     // The state that is kept between launches, and what runs at a time.
@@ -54,7 +53,7 @@ public:
 
     // Whose turn it is at the beginning of a launch, in all that takes turns; between two cycles, while no warp runs.
     void set_turns(const process_s& application, uint64_t launch) {
-        m_turns.set(launch);
+        m_kept.set_turns(launch);
         m_kept.set_arbiters(launch, cores_of(application));
     }
 
@@ -97,7 +96,6 @@ private:
     Caches m_caches;
     Predictors m_predictors;
     KeptState m_kept;
-    Turns m_turns;
 };
 
 }  // namespace kernelpoint

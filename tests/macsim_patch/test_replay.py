@@ -1,7 +1,7 @@
 """Launches that begin with replayed state, in the miniature simulator.
 
 A warp of the miniature waits for lines that its caches lack and for branches that its core's predictor does not know; with
-`--kept_state=1` also for turns, rows of memory and requests on their way. So a launch's cycles say what it met.
+`--kept_state=1` also for turns and rows of memory. So a launch's cycles say what it met.
 """
 
 import random
@@ -82,7 +82,7 @@ def test_a_launch_that_keeps_the_state_goes_on_from_one_that_was_replayed(simula
 def test_no_cycle_is_simulated_to_set_turns(simulator, mixed, replaying):
     run = simulator.run(mixed, replaying(mixed, [3, 9, 17]))
     ticks = run.stats("general.stat.out.0")["CYC_COUNT_TOT_SIMULATED"][0]  # counted by MacSim itself
-    assert abs(ticks - sum(amounts(run, "cycles").values())) <= 3, "no request is on its way without --kept_state=1"
+    assert abs(ticks - sum(amounts(run, "cycles").values())) <= 3
 
 
 def test_replay_brings_back_the_caches_of_the_full_run(simulator, launches_in, touching, replaying, wanted):

@@ -6,13 +6,11 @@ public:
     // Cycles that a warp with this number waits for its turn.
     int wait(int warp) {
         m_fetch_modulo = (m_fetch_modulo + 1) % 4;
-        const int turns = (warp - m_fetch_arbiter) % 3 + m_last_fetch_tid_failed;
+        const int turns = (warp - m_fetch_arbiter) % 3;
         m_fetch_arbiter = warp - warp % 2;
-        m_last_fetch_tid_failed = m_fetch_modulo == 1;
         return turns + m_fetch_modulo;
     }
 
 protected:
     int m_fetch_modulo = 0, m_fetch_arbiter = 0;
-    bool m_last_fetch_tid_failed = false;
 };

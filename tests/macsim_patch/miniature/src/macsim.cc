@@ -28,7 +28,6 @@ macsim_c::macsim_c(const vector<string>& arguments) {
     }
     m_memory = new memory_c(cores, &m_simulation_cycle);
     m_dram_controller = new dram_c*[1]{new dram_ctrl_c};
-    m_termination_check = new bool[cores]();
     m_process_manager = new process_manager_c(this);
     ifstream list(string(*m_knobs->KNOB_TRACE_NAME_FILE));
     string config;
@@ -39,7 +38,7 @@ macsim_c::macsim_c(const vector<string>& arguments) {
 // One tick of all clocks; false where nothing is left to do, or nothing more is allowed.
 bool macsim_c::run_a_cycle() {
     const uns64 most = *m_knobs->KNOB_MAX_CYCLES;
-    if (m_termination_count != 0 && live_warps == 0) return false;
+    if (live_warps == 0) return false;
     if (most != 0 && m_simulation_cycle >= most) return false;
     const bool gpu_too = m_simulation_cycle % *m_knobs->KNOB_TICKS_PER_CYCLE == 0;
     m_simulation_cycle += 1;
@@ -50,7 +49,6 @@ bool macsim_c::run_a_cycle() {
         retire(each);
     }
     (*m_ProcessorStats)[CYC_COUNT_TOT]++;
-    m_termination_count = 1;
     return true;
 }
 

@@ -28,8 +28,6 @@ public:
     core_c* m_core_pointers[16];
     memory_c* m_memory = NULL;
     dram_c** m_dram_controller = NULL;
-    bool* m_termination_check = NULL;
-    int m_termination_count = 0;  // 0: a cycle runs although no warp does
     process_manager_c* m_process_manager = NULL;
     queue<int> gpu_cores;
     unsigned long long m_simulation_cycle = 0;

@@ -37,7 +37,7 @@ private:
 
 class memory_c {
 public:
-    memory_c(int cores, const Counter* now) : now_(now) {
+    memory_c(int cores, const Counter* now) {
         m_l1_cache = new dcu_c*[cores];
         m_l2_cache = new dcu_c*[cores];
         for (int core = 0; core < cores; ++core) {
@@ -49,12 +49,8 @@ public:
     }
     virtual ~memory_c() {}
 
-    // Requests that a core may still send: a store is on its way for 40 cycles.
-    int get_num_avail_entry(int) { return *now_ < busy_until_ ? 7 : 8; }
-    bool is_busy() { return *now_ < busy_until_; }
     void run_a_cycle() { ++m_cycle; }
     int turn() { return int(m_cycle % 2); }
-    void send() { busy_until_ = *now_ + 40; }
 
     Addr base_addr(int, Addr address) { return address - address % kLine; }
 
@@ -87,6 +83,4 @@ protected:
 
 private:
     static constexpr int kLine = 128;
-    const Counter* const now_;
-    Counter busy_until_ = 0;
 };

@@ -76,18 +76,17 @@ int process_manager_c::stalls(process_s* owner, const string& trace, unsigned wa
                                   : memory.access(core->first, it.m_mem_addr + data, !it.m_is_load);
         if (it.m_is_load) count_access(missed == 0);
         cycles += 5 * missed;
-        cycles += kept(here, missed == 2, !it.m_is_load, it.m_mem_addr);
+        cycles += kept(here, missed == 2, it.m_mem_addr);
     }
     return cycles;
 }
 
-// Costs of all else that is kept between launches: turns, requests on their way, rows of memory.
-int process_manager_c::kept(core_c& core, bool missed, bool store, uns64 address) {
+// Costs of all else that is kept between launches: turns, rows of memory.
+int process_manager_c::kept(core_c& core, bool missed, uns64 address) {
     if (!*m_simBase->m_knobs->KNOB_KEPT_STATE) return 0;
     memory_c& memory = *m_simBase->m_memory;
-    int cycles = core.wait() + 3 * memory.is_busy() + memory.turn() + int(m_simBase->m_core_cycle[0] % 2);
+    int cycles = core.wait() + memory.turn() + int(m_simBase->m_core_cycle[0] % 2);
     if (missed && !static_cast<dram_ctrl_c*>(m_simBase->m_dram_controller[0])->use(address)) cycles += 4;
-    if (store) memory.send();
     return cycles + int(m_simBase->m_simulation_cycle % 2);
 }
 

@@ -46,7 +46,7 @@ public:
 
 private:
     void take_cores(process_s* owner);
-    int kept(core_c& core, bool missed, bool store, uns64 address);
+    int kept(core_c& core, bool missed, uns64 address);
     int stalls(process_s* owner, const string& trace, unsigned warp);
     void count_access(bool hit);
 
