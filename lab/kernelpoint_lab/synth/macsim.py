@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from kernelpoint.files import write_output
-from kernelpoint.simulators.macsim.convert import Conversion, convert_to_macsim, remove_conversion
+from kernelpoint.simulators.macsim.convert import Conversion, convert_to_macsim
 from kernelpoint_lab.synth.compose import Request, prepare
 from kernelpoint_lab.synth.lists import DESCRIPTION, LIST, Totals, write_list
 
@@ -36,8 +37,11 @@ def write_macsim_list(
         ConfigError: the folder cannot be used.
         TraceError: a launch is more than MacSim can number.
     """
-    if force:
-        remove_conversion(output)
+    if force and (output / DESCRIPTION).exists():
+        for launch in output.glob("Kernel*[0-9]"):
+            shutil.rmtree(launch)
+        for name in ("kernel_config.txt", "kernel_names.txt"):
+            (output / name).unlink(missing_ok=True)
     prepare(output, force, 3)
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}-") as folder:
         traces = Path(folder)

@@ -22,7 +22,7 @@ def convert(
 ) -> None:
     """Write Accel-Sim traces in MacSim's NVBit layout: kernel_config.txt and a folder for each different launch.
 
-    Launches with equal files share a folder. Stopped with Ctrl-C, the same command resumes where it was.
+    Launches with equal files share a folder. The output folder appears when it is whole.
 
     Example: kernelpoint file convert traces/kernelslist.g -o macsim-traces
     """

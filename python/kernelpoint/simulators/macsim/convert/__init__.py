@@ -2,4 +2,3 @@
 
 from kernelpoint.simulators.macsim.convert.conversion import Conversion as Conversion
 from kernelpoint.simulators.macsim.convert.conversion import convert_to_macsim as convert_to_macsim
-from kernelpoint.simulators.macsim.convert.manifest import remove_conversion as remove_conversion

@@ -20,10 +20,8 @@ from pathlib import Path
 
 from kernelpoint import _native
 from kernelpoint.errors import TraceError
-from kernelpoint.files import replacing, write_output
 from kernelpoint.simulators import ConversionProgress
 from kernelpoint.simulators.macsim.convert.layout import Placement, place
-from kernelpoint.simulators.macsim.convert.manifest import Manifest
 from kernelpoint.traces import launch_paths
 
 # zlib's fastest: 6 makes the files of a synthesised transformer 38 % smaller and takes three times the processor time.
@@ -33,7 +31,7 @@ OTHER_FILES = 32  # that MacSim has open besides those of warps
 
 @dataclass(frozen=True)
 class Conversion:
-    """Counts of a conversion, with those of an interrupted one before it.
+    """Counts of a conversion.
 
     Attributes:
         launches: in the list.
@@ -83,21 +81,21 @@ def convert_to_macsim(
     threads: int | None = None,
     progress: ConversionProgress = lambda stage, done, total: None,
 ) -> Conversion:
-    """Write a list of Accel-Sim traces in MacSim's layout; ``kernel_config.txt`` appears last, when all is there.
+    """Write a list of Accel-Sim traces in MacSim's layout.
 
-    Launches with equal files share a folder. An interrupted conversion (Ctrl-C, or killed) goes on where it stopped when
-    it is called again with the same arguments; folders of traces that changed meanwhile are written again.
+    Launches with equal files share a folder. All is written beside `output` and gets its name when it is whole. What an
+    interrupted conversion (Ctrl-C, or killed) leaves there, the next one removes.
 
     Args:
         source: a kernelslist.g, or a folder of kernel-N.traceg files.
-        output: a folder; made where it is missing.
+        output: a new or empty folder.
         level: of gzip, 1 (fastest) to 9.
         threads: by default as many as this process may use; the files do not depend on it.
         progress: called with ("reading" or "writing", done, of how many).
 
     Raises:
-        TraceError: a trace cannot be used or is more than MacSim can number, a file cannot be written, or the folder
-            contains something else.
+        TraceError: a trace cannot be used or is more than MacSim can number, a file cannot be written, or the folder is not
+            empty.
 
     Example:
         >>> convert_to_macsim("no-such-list.g", "converted")
@@ -111,14 +109,18 @@ def convert_to_macsim(
     if _native.trace_format(paths[0]) == "macsim":
         raise TraceError(f"{source}: expected a list of Accel-Sim traces, found one of MacSim's")
     try:
-        output.mkdir(parents=True, exist_ok=True)
-        manifest = Manifest(output, source, level)
+        if output.exists() and (entry := next(output.iterdir(), None)) is not None:
+            raise TraceError(f"{output}: expected a new or empty folder, found {entry.name}")
+        unfinished = output.with_name(f".{output.name}.unfinished")
+        if unfinished.exists():
+            shutil.rmtree(unfinished)
+        unfinished.mkdir(parents=True)
         with _pool(threads) as (pool, stop):
             digests = _read(pool, stop, paths, progress)
             placements = place(digests)
-            (output / "kernel_config.txt").unlink(missing_ok=True)
-            _write(pool, stop, paths, digests, placements, output, manifest, level, progress)
-        _write_lists(output, digests, placements)
+            _write(pool, stop, paths, placements, unfinished, level, progress)
+        _write_lists(unfinished, digests, placements)
+        unfinished.rename(output)
     except OSError as error:
         raise TraceError(f"{error.filename or output}: cannot be made or read: {error.strerror}") from error
     return _summary(digests, placements)
@@ -156,37 +158,22 @@ def _write(
     pool: ThreadPoolExecutor,
     stop: _native.macsim.StopFlag,
     paths: Sequence[str],
-    digests: Sequence[_native.macsim.Digest],
     placements: Sequence[Placement],
     output: Path,
-    manifest: Manifest,
     level: int,
     progress: ConversionProgress,
 ) -> None:
-    """Every folder that the manifest does not list, or that is missing, or that now means other files."""
+    """Every launch that has a folder of its own."""
 
     def write(launch: int) -> None:
-        base = placements[launch].code_base
-        target, unfinished = output / f"Kernel{launch}", output / f"Kernel{launch}.unfinished"
-        for folder in (target, unfinished):
-            if folder.exists():
-                shutil.rmtree(folder)
-        unfinished.mkdir()
-        _native.macsim.write(paths[launch], str(unfinished), base, level, stop)
-        unfinished.rename(target)
+        folder = output / f"Kernel{launch}"
+        folder.mkdir()
+        _native.macsim.write(paths[launch], str(folder), placements[launch].code_base, level, stop)
 
-    written, files = [], []
-    for launch, placement in enumerate(placements):
-        files.append([digests[launch].content, placement.code_base])
-        name = f"Kernel{launch}"
-        done = manifest.finished.get(name) == files[launch] and (output / name).is_dir()
-        if placement.folder == launch and not done:
-            written.append(launch)
-    futures = [pool.submit(write, launch) for launch in written]
-    for done_before, (launch, future) in enumerate(zip(written, futures, strict=True)):
-        progress("writing", done_before, len(written))
+    written = [launch for launch, placement in enumerate(placements) if placement.folder == launch]
+    for done, future in enumerate([pool.submit(write, launch) for launch in written]):
+        progress("writing", done, len(written))
         future.result()
-        manifest.add(f"Kernel{launch}", files[launch])
     progress("writing", len(written), len(written))
 
 
@@ -200,10 +187,9 @@ def _write_lists(output: Path, digests: Sequence[_native.macsim.Digest], placeme
             f"  Grid size: ({grid}), Block size: ({block}), maxBlockPerCore: {digest.ctas_per_core}, "
             f"# of regs: {header.registers}, static shared mem: {header.shared_memory}, dynamic shared mem: 0\n"
         )
-    write_output(output / "kernel_names.txt", "".join(names))
+    (output / "kernel_names.txt").write_text("".join(names))
     lines = ["nvbit", "14", "-1", *(f"./Kernel{placement.folder}/trace.txt" for placement in placements)]
-    with replacing(output / "kernel_config.txt") as file:
-        file.write(("\n".join(lines) + "\n").encode())
+    (output / "kernel_config.txt").write_text("\n".join(lines) + "\n")
 
 
 def _summary(digests: Sequence[_native.macsim.Digest], placements: Sequence[Placement]) -> Conversion:
