@@ -156,6 +156,11 @@ def test_traces_beside_the_list_and_gaps_in_its_numbers_are_named(tmp_path):
     assert findings["not-in-list"].launches == 0.5 and findings["gaps"].launches == pytest.approx(0.4)
 
 
+def test_launches_that_share_a_trace_leave_no_gap_in_the_numbers(tmp_path):
+    folder = folder_of(tmp_path, [sound()] * 3, "kernel-1.traceg\nkernel-1.traceg\nkernel-3.traceg\n")
+    assert "gaps" not in {one.kind for one in findings_of(listed_by(str(folder)))}
+
+
 def test_absolute_and_dotted_names_are_read_and_named_also_after_a_move(tmp_path):
     names = ["kernel-1.traceg", "./kernel-2.traceg", f"{tmp_path}/kernel-3.traceg", "/elsewhere/traces/kernel-4.traceg"]
     folder = folder_of(tmp_path, [sound()] * 4, "\n".join(names) + "\n")

@@ -537,9 +537,9 @@ def unordered(listed: Listed) -> Case | None:
     "the tracer left launches out (its range, or a limit): totals are of the list, not of the program",
 )
 def gaps(listed: Listed) -> Case | None:
-    """Tracer's numbers that the list lacks."""
+    """Tracer's numbers that a list lacks which names each trace once; launches that share a trace have no number each."""
     numbers = listed.numbers
-    if listed.is_selection or not listed.lists or len(numbers) < 2:
+    if listed.is_selection or not listed.lists or len(numbers) < 2 or len(listed.paths.distinct) < listed.size:
         return None
     first = min(1, int(numbers[0]))
     missing = int(numbers[-1]) - first + 1 - len(numbers)
