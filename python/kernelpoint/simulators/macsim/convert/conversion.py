@@ -20,6 +20,7 @@ from pathlib import Path
 
 from kernelpoint import _native
 from kernelpoint.errors import TraceError
+from kernelpoint.files import write_output
 from kernelpoint.simulators import ConversionProgress
 from kernelpoint.simulators.macsim.convert.layout import Placement, place
 from kernelpoint.traces import launch_paths
@@ -187,9 +188,9 @@ def _write_lists(output: Path, digests: Sequence[_native.macsim.Digest], placeme
             f"  Grid size: ({grid}), Block size: ({block}), maxBlockPerCore: {digest.ctas_per_core}, "
             f"# of regs: {header.registers}, static shared mem: {header.shared_memory}, dynamic shared mem: 0\n"
         )
-    (output / "kernel_names.txt").write_text("".join(names))
+    write_output(output / "kernel_names.txt", "".join(names))
     lines = ["nvbit", "14", "-1", *(f"./Kernel{placement.folder}/trace.txt" for placement in placements)]
-    (output / "kernel_config.txt").write_text("\n".join(lines) + "\n")
+    write_output(output / "kernel_config.txt", "\n".join(lines) + "\n")
 
 
 def _summary(digests: Sequence[_native.macsim.Digest], placements: Sequence[Placement]) -> Conversion:
