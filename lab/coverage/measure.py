@@ -2,12 +2,14 @@
 
     python lab/coverage/measure.py --populations "v100_resnet50,program: drift,rtx2080ti_resnet:periodic" --assume hostile
     kernelpoint-host -trace LIST -config GPU -results FOLDER/WORKLOAD-GPU.csv    # once for each workload and GPU
-    python lab/coverage/measure.py FOLDER --truth v100 --model rtx [--wrong | --trouble judged] --seeds 500
+    python lab/coverage/measure.py FOLDER --truth v100 --model rtx [--wrong] [--trouble judged] [--latency 2000] --seeds 500
 
 Without FOLDER launches are known by traces, or names and shapes (populations.py). With it results are looked up in the full
 run of one configuration, and predictions are those of the other. `--show` names the columns of a population and budget:
 
-    held      share of runs whose interval holds the total, speedup in cycles (time), bias, mean and most passes
+    held      share of runs whose interval holds the total, speedup in cycles (time), draws, bias, mean and most passes; after
+              several populations, for each budget: share of all runs, geometric mean of the speedups, populations in which
+              less than 95 % of the runs are right, and those whose mean draws exceed those of the next tighter budget by .1 %
     looser    share of seeds in which the budget simulates more than the next tighter one
     counters  a row for each counter: draws, share of runs whose interval holds, the same of runs that state one no wider than
               WEAK (printed under the simulator's own name), share of these, median half-width, draws that are no zeros.
@@ -48,6 +50,7 @@ from runs import (
     median_percent,
     most,
     percent,
+    print_row,
     print_table,
     quantiles,
     share,
@@ -82,6 +85,7 @@ def wrong_models(people: Population, counter: str) -> Iterator[Population]:
         "drifting to twice": x * np.linspace(1.0, 2.0, len(x)),
         "largest kernel x3": np.where(kernel == big, 3.0 * x, x),
         "a 5 % kernel x0.3": np.where(kernel == middling, 0.3 * x, x),
+        "kernels x exp N(0, .5)": x * np.exp(0.5 * random.standard_normal(len(part)))[kernel],
         "largest kernel shuffled": within,
     }.items():
         yield replace(people, name=f"{people.name}, {name}", predictions={counter: predicted})
@@ -109,9 +113,39 @@ def held(people: Population, eps: float, options: Namespace) -> Rows:
 
     def one(seed: int) -> Sequence[float]:
         run = people.run(ErrorBudget(eps, counter=counter), seed, (counter,))
-        return run.held(counter), run.spent, run.error(counter), run.engine.looks, run.engine.looks
+        return (
+            run.held(counter),
+            run.spent,
+            len(run.engine.drawn()),
+            run.error(counter),
+            run.engine.looks,
+            run.engine.looks,
+        )
 
     yield (), map(one, range(options.seeds))
+
+
+def over_populations(table: Mapping[tuple[object, ...], np.ndarray]) -> None:
+    """The table of `held` over all its populations, for each budget from the loosest to the tightest."""
+    names, budgets = (list(dict.fromkeys(label[k] for label in table)) for k in (0, 1))
+    if len(names) == 1:
+        return
+    draws = {label: float(numbers[:, 2].mean()) for label, numbers in table.items()}
+
+    def row(budget: object, tighter: object) -> Iterator[object]:
+        inside = [table[name, budget] for name in names]
+        right = np.array([numbers[:, 0].mean() for numbers in inside])
+        speedups = np.array([1.0 / numbers[:, 1].mean() for numbers in inside])
+        rises = sum(draws[name, budget] > 1.001 * draws.get((name, tighter), np.inf) for name in names)
+        yield from (share(right), f"{np.exp(np.log(speedups).mean()):.1f}x", int((right < 0.95).sum()), rises)
+
+    print()
+    print_row(
+        f"{len(names)} populations", "held", "geometric mean of the speedups", "below .95", "more draws than the next"
+    )
+    print("|---" * 5 + "|")
+    for budget, tighter in zip(budgets, [*budgets[1:], None], strict=True):
+        print_row(budget, *row(budget, tighter))
 
 
 def looser(people: Population, eps: float, options: Namespace) -> Rows:
@@ -211,7 +245,9 @@ def forecasts(people: Population, eps: float, options: Namespace) -> Rows:
 
 EXPERIMENTS = {
     "held": Experiment(
-        held, {"held": share, "speedup": speedup, "bias": bias, "passes": mean, "most passes": most}
+        held,
+        {"held": share, "speedup": speedup, "draws": mean, "bias": bias, "passes": mean, "most passes": most},
+        after=over_populations,
     ),
     "looser": Experiment(looser, {"dearer than the next tighter": share}),
     "counters": Experiment(
@@ -249,6 +285,9 @@ def main() -> None:
     parser.add_argument("--assume", default="ordinary")
     parser.add_argument("--counter", default="cycles", help="of the budget")
     parser.add_argument("--further", default="", help="further targets: dram_reads=0.05,l2_accesses=0.05")
+    parser.add_argument(
+        "--latency", type=float, default=0.0, help="cycles of each launch that the truth states as known"
+    )
     parser.add_argument("--wrong", action="store_true", help="models made wrong on purpose instead of the model")
     parser.add_argument("--trouble", default="", help=f"names of trouble.py, or one of {', '.join(TROUBLES)}")
     options = parser.parse_args()
@@ -256,7 +295,7 @@ def main() -> None:
         parser.error(f"--show {options.show} needs FOLDER, with the full runs of two configurations")
     options.lists = dict(text.split("=", 1) for text in options.lists)
     shown = EXPERIMENTS[options.show]
-    print_table(
+    table = print_table(
         ["population", "budget", *shown.labels],
         shown.columns,
         (
@@ -266,6 +305,7 @@ def main() -> None:
             for label, numbers in shown.rows(people, eps, options)
         ),
     )
+    shown.after(table)
 
 
 if __name__ == "__main__":

@@ -214,4 +214,4 @@ def full_runs(options: Namespace) -> Iterator[Population]:
         kernel = np.unique(truth.launches.names, return_inverse=True)[1]
         told = in_terms_of("kernelpoint-host", dict(model.counters), latency=latency)
         counters = dict(truth.counters)
-        yield Population(counters["cycles"], kernel, kernel, name, counters=counters, predictions=told)
+        yield Population(counters["cycles"], kernel, kernel, name, None, counters, told, options.latency)

@@ -66,23 +66,27 @@ class Experiment(NamedTuple):
         rows: of a population (populations.py) at a budget: further labels, and the numbers of the runs.
         columns: their headings, and how each is shown.
         labels: headings of the further labels.
+        after: prints what all rows tell together, by their labels and numbers.
     """
 
     rows: Callable[[Any, float, Namespace], Iterator[tuple[Sequence[object], Numbers]]]
     columns: Mapping[str, Show]
     labels: Sequence[str] = ()
+    after: Callable[[Mapping[tuple[object, ...], np.ndarray]], None] = lambda table: None
 
 
 def print_table(
     labels: Sequence[str], columns: Mapping[str, Show], rows: Iterable[tuple[Sequence[object], Numbers]]
-) -> None:
-    """Print a table, each row as soon as its runs are done."""
+) -> dict[tuple[object, ...], np.ndarray]:
+    """Print a table, each row as soon as its runs are done; the numbers of each row by its labels."""
     print_row(*labels, *columns)
     print("|---" * (len(labels) + len(columns)) + "|", flush=True)
+    table = {}
     for label, numbers in rows:
-        found = np.array(list(numbers), dtype=float)
-        cells = [show(found[:, k]) for k, show in enumerate(columns.values())] if len(found) else ["-"] * len(columns)
+        table[tuple(label)] = row = np.array(list(numbers), dtype=float)
+        cells = [show(row[:, k]) for k, show in enumerate(columns.values())] if len(row) else ["-"] * len(columns)
         print_row(*label, *cells)
+    return table
 
 
 def print_row(*cells: object) -> None:
