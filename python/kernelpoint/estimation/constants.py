@@ -38,7 +38,7 @@ LEAST_RATE = 0.0025  # slow units that are rarer than this are what `assume: ord
 EXPECTED_NOISE = 0.03  # scatter of single units
 EXPECTED_DEGREES = 0.5  # degrees of freedom that it counts for
 EXPECTED_SLOPE_ERROR = 0.15  # how far the slope of truth on prediction may be from 1
-EXPECTED_GROUP_ERROR = 0.05  # how far the levels of two groups may lie apart
+EXPECTED_GROUP_ERROR = 0.2  # how far the levels of two groups may lie apart
 MIN_SIZE_SHARE = 0.05  # a prediction below this part of the mean one may be off by as much as one that is that large
 
 # Predictions: what draws tell of them
@@ -47,7 +47,7 @@ OUTLIER_DEVIATIONS = 5.0  # an outlier is so many standard deviations of relativ
 OUTLIER_IN_OTHERS = 0.1  # of a counter that cells are not made for, a draw may be this much off its prediction
 MAX_TRUSTED_ERROR = 0.12  # predictions are doubted if their relative errors have a larger standard deviation
 MAX_TRUSTED_SLOPE = 0.3  # predictions are doubted if the slope of results on them differs from 1 by more
-ALPHA_SHARE_IF_DOUBTED = 0.2  # share of the error probability that is spent then
+ALPHA_SHARE_IF_DOUBTED = 0.1  # share of the error probability that is spent then
 
 # Beginning of a run, and first units of groups
 EARLY = 0.1  # part of the run that is its beginning

@@ -323,28 +323,42 @@ class AssistedDesign:
         names = tuple(targets)
         sizes = {name: self.prediction(name, name)[1] for name in names}
         key = names[0] if len(names) == 1 else " and ".join(f"{name} {error}" for name, error in targets.items())
-        if key not in self._trees:
-            x, added = self._joint(targets)
+        x, added = self._joint(targets)
+        alone = self._alone(targets, x + added if added else x)
+        cells_key = f"{key} {alone}"
+        if cells_key not in self._trees:
             units = self._units_of_parts(x + added if added else x)
-            self._trees[key] = [
-                (of, Cells(x[of], self.free_groups[of], 1.0 if k else constants.APART, k > 0, key, added))
+            self._trees[cells_key] = [
+                (of, Cells(x[of], self.free_groups[of], 1.0 if k else alone, k > 0, key, added))
                 for k, of in enumerate(units)
             ]
-        if key not in self._draws:
+        if cells_key not in self._draws:
             u = self.of_free(np.asarray(self.u, dtype=float))
-            self._draws[key] = [(u[units], {}) for units, _ in self._trees[key]]
-        draws = self._draws[key]
+            self._draws[cells_key] = [(u[units], {}) for units, _ in self._trees[cells_key]]
+        draws = self._draws[cells_key]
         shares = [
             {name: float(size[units].sum()) / max(float(size.sum()), 1e-300) for name, size in sizes.items()}
-            for units, _ in self._trees[key]
+            for units, _ in self._trees[cells_key]
         ]
         allowed = [
             min(targets[name] / max(share, 1e-300) for name, share in of_part.items()) for of_part in shares
         ]  # of a part, relative to it
         return [
             Part(units, cells, draws[k], self._least(k, cells.N, allowed[k]))
-            for k, (units, cells) in enumerate(self._trees[key])
+            for k, (units, cells) in enumerate(self._trees[cells_key])
         ]
+
+    def _alone(self, targets: Mapping[str, float], size: Floats) -> float:
+        """Share of the sizes above which a group has cells of its own, and so a draw, from the start: what a target allows.
+
+        Observed times are off launch by launch, not for whole groups.
+        """
+        if any(self.known[name].is_observed for name in targets):
+            return constants.APART
+        allowed = (
+            next(iter(targets.values())) if len(targets) == 1 else 1.0 / float(size.sum())
+        )  # sizes of several: _joint
+        return min(constants.APART, allowed)
 
     def _joint(self, targets: Mapping[str, float]) -> tuple[Floats, float]:
         """Values from which cells are made, float64 [free], and what is added to them for sizes: predictions of one target; of

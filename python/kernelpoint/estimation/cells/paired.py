@@ -19,7 +19,8 @@ from kernelpoint.estimation.quantiles import quantile
 def assisted_pair(cells: CellSampling, values: Floats, counter: str, alpha: float = 0.05) -> PairedTotals:
     """Ratio and difference of the totals of one counter under two configurations, a_i and b_i of unit i.
 
-    Formula: A and B by the model-assisted estimator (fit.fit_total), R = B / A. R - R_true is nearly the total of
+    Formula: A and B by the model-assisted estimator (fit.fit_total), R = B / A, and what the total of b_i - R a_i leaves by its
+    own line, over A: lines of two runs that are off by one factor are not shrunk alike. R - R_true is nearly the total of
     e_i = (b_i - R a_i) / A (Sarndal, Swensson, Wretman 1992, section 5.6), and that total is estimated and bounded like one
     whose predictions are 0: levels of groups and a slope on x are taken from e itself. The half-width is no less than what an
     unseen unit may change it by (AssistedFit.outlier_size times the largest share of a draw). The difference B - A is the same
@@ -66,6 +67,8 @@ def assisted_pair(cells: CellSampling, values: Floats, counter: str, alpha: floa
         nothing = Estimate.of(math.nan, math.nan, math.nan, 0.0)
         return PairedTotals(first, second, nothing, Estimate.of(difference, math.nan, math.nan, 0.0))
     ratio, X = second / first, float(known.x.sum())
+    of_rest = fit(lambda a, b, x: x + b - ratio * a).estimate - X + float(certain[1] - ratio * certain[0])
+    ratio += of_rest / first
     moved = difference / X if X > 0.0 else 0.0
     return PairedTotals(
         first,

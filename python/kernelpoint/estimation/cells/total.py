@@ -93,9 +93,7 @@ class TotalFit:
         return self.fits[0].spent(alpha)
 
     def half_width(self, alpha: float) -> float:
-        """t SE; infinite while predictions are doubted and cells mix groups."""
-        if self.mixes(self.parts[0].n):
-            return math.inf
+        """t SE."""
         return quantile(self.spent(alpha), self.nu) * self.error
 
     def guard(self, alpha: float) -> float:
@@ -133,10 +131,6 @@ class TotalFit:
         nu = self._degrees(variances, nus)
         return quantile(self.spent(alpha), nu) * math.sqrt(sum(variances)), variances
 
-    def mixes(self, n: int) -> bool:
-        """True if predictions are doubted while n cells of the first part mix groups."""
-        return self.fits[0].doubted and self.parts[0].cells.leaves(n).mixes
-
     def _degrees(self, variances: Sequence[float], nus: Sequence[float]) -> float:
         """Degrees of freedom of a sum of variances, or of the one that all rest on."""
         if self.alike:
@@ -172,7 +166,7 @@ class Demand:
         if max(guards) > self.guard:
             return parts[int(np.argmax(guards))]
         drawn = sum(part.n for part in parts)
-        if fit.mixes(cells[parts[0]]) or self.unseen * drawn > self.half_width * sum(cells.values()):
+        if self.unseen * drawn > self.half_width * sum(cells.values()):
             return parts[0]
         half, variances = fit.error_with(cells, self.known, alpha)
         if constants.SIZING_MARGIN * half > self.half_width:

@@ -53,11 +53,6 @@ class Leaves:
         """Units of each leaf, float64 [n]."""
         return (self.end - self.start).astype(float)
 
-    @cached_property
-    def mixes(self) -> bool:
-        """True if any leaf holds units of more than one group."""
-        return bool((self.mixed > 0.0).any())
-
 
 class Cells:
     """A binary tree over N units whose leaves, at any number n of them, are the strata of a sample of n units.

@@ -134,8 +134,7 @@ class TwoPhaseSampling(CellSampling):
         error, computed = math.sqrt(V1 + second), math.nan
         if states:
             guard = max(guard, self._first_guard(name))
-            doubted = fit is not None and math.isinf(fit.half_width(alpha))
-            computed = math.inf if doubted else quantile(alpha, nu) * error if error else 0.0
+            computed = quantile(alpha, nu) * error if error else 0.0
         return Estimate.bounded(name, value, computed, guard, error, nu, found.simulated, budget)
 
     @property
