@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -118,7 +119,10 @@ private:
         m_begun = true;
         m_commands = list;
         for (size_t i = 0; i < list.size(); ++i) {
-            if (list[i].m_type != kernel_launch) continue;
+            if (list[i].m_type != kernel_launch) {
+                require_copy(list[i].command_string);
+                continue;
+            }
             require_name(list[i].command_string);
             m_launches.push_back(i);
         }
@@ -154,6 +158,19 @@ private:
         const bool is_below = path.compare(0, folder.size(), folder) == 0;
         const std::string problem = name_problem(is_below ? path.substr(folder.size()) : path);
         if (!problem.empty()) stop_run(list + ": " + problem);
+    }
+
+    // The simulator cuts a copy's addresses to 32 bits and walks from the first to the last, for ever where they are
+    // 4 GiB or more apart.
+    void require_copy(const std::string& text) const {
+        if (text.compare(0, 10, "MemcpyHtoD") != 0) return;
+        const std::string bytes = text.substr(text.rfind(',') + 1);
+        const bool is_number = !bytes.empty() && bytes.find_first_not_of("0123456789\r") == std::string::npos;
+        if (is_number && bytes.size() < 12 && strtoull(bytes.c_str(), NULL, 10) >> 32 == 0) return;
+        stop_run(
+            std::string(m_list_path) + ": copy \"" + text.substr(0, 200) +
+            "\": the bytes behind the last comma are a number below 4,294,967,296, since the simulator never ends a "
+            "larger copy; write it as several copies");
     }
 
     // Finds the next launch to simulate and puts it into the list; false at the end of the run. A launch whose trace

@@ -314,6 +314,13 @@ def test_a_name_that_a_shell_would_run_is_refused_before_the_simulator_sees_it(
     assert simulator.run(listed, "pass 0 1").code == 0
 
 
+@pytest.mark.parametrize("size", ["4294967296", "-1", "9" * 30, ""])
+def test_a_copy_that_the_simulator_would_never_end_is_refused(simulator, workload, size):
+    workload.write_text(f"MemcpyHtoD,0x0,{size}\nkernel-1.traceg\n")
+    run = simulator.run(workload, "pass 0")
+    assert run.code == 1 and f'copy "MemcpyHtoD,0x0,{size}"' in run.err and run.calls("open") == []
+
+
 def test_the_configuration_hash_depends_on_the_simulated_gpu_alone(simulator, workload, tmp_path):
     def digest(*options):
         return simulator.run(workload, "pass 0", *options).calls("open")[0][5]

@@ -7,7 +7,7 @@ enum { NVBIT_ST = 77, NVBIT_STG, NVBIT_STL };
 
 struct trace_info_nvbit_small_s {
     uint8_t m_opcode;
-    bool m_is_fp, m_is_load;
+    uint8_t m_is_fp, m_is_load;
     uint8_t m_cf_type, m_num_read_regs, m_num_dest_regs;
     uint16_t m_src[4], m_dst[4];
     uint8_t m_size;
