@@ -77,12 +77,15 @@ def report(
     """
     from kernelpoint.cli.console import Console  # not for --help
     from kernelpoint.cli.reporting import exports, only_journal, parts
+    from kernelpoint.extras import require
     from kernelpoint.journal import load_run
     from kernelpoint.progress import telling
     from kernelpoint.report.export import EXPORTS, Options
     from kernelpoint.report.full_run import compare
     from kernelpoint.report.page import page_of, write_page
 
+    if figures is not None:
+        require("--figures", "vl_convert")
     journal, say = run or only_journal(), Console(stderr=True).print
     if watch:
         from kernelpoint.cli.watch import follow

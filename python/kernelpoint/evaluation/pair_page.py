@@ -17,8 +17,8 @@ from kernelpoint.report.view import view_of
 
 SHOWN = 20  # kernels in the chart; the table has all
 CAPTION = (
-    "Estimated cycles of B less those of A. Orange: more cycles in B. Blue: fewer. The page of each run has half-widths of its "
-    "kernels; their differences have none, since the errors of both runs are tied by their common launches."
+    "Estimated cycles of B less those of A. Orange: more cycles in B. Blue: fewer. The bound above is for the difference of "
+    "the whole runs. No bound is computed for the difference of one kernel; the page of each run bounds its kernels."
 )
 COUNTERS = (
     Column("counter", str),
