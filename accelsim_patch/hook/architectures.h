@@ -30,7 +30,7 @@
 
 namespace kernelpoint {
 
-// For kp_host_info.architectures; empty where the tables are not where they are known to be.
+// For kp_host.architectures; empty where the tables are not where they are known to be.
 inline std::vector<uint32_t> known_architectures() {
     static const uint32_t versions[] = {
 #ifdef KEPLER_BINART_VERSION

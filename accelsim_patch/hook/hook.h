@@ -47,8 +47,8 @@ struct Hook {
         index = at.launch;
         position = at;
         in_flight = true;
-        interval = at.decision.progress_interval;
-        const bool asked = at.decision.latency == KP_LATENCY_SKIPPED;
+        interval = at.order.progress_interval;
+        const bool asked = (at.order.flags & KP_ORDER_SKIP_LATENCY) != 0;
         if (asked && !needs_ticks.empty() && !said_so)
             printf("kernelpoint: launch_latency: simulated cycle by cycle, since %s\n", needs_ticks.c_str());
         said_so = said_so || asked;

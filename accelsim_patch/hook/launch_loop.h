@@ -123,7 +123,7 @@ private:
                 require_copy(list[i].command_string);
                 continue;
             }
-            require_name(list[i].command_string);
+            m_commands[i].command_string = path_of(list[i].command_string);
             m_launches.push_back(i);
         }
         if (m_sim->getShaderCoreConfig()->gpgpu_concurrent_kernel_sm)
@@ -137,11 +137,12 @@ private:
         host.config_hash = hash_of(hook().configuration);
         host.configuration = hook().configuration;
         host.architectures = known_architectures();
-        host.not_replayed = not_replayed(hook().configuration);
-        host.flags = KP_HOST_CAN_STOP | KP_HOST_NAMES_COUNTERS | KP_HOST_NEEDS_WHOLE_TRACES;
+        host.flags = KP_HOST_CAN_STOP | KP_HOST_NEEDS_WHOLE_TRACES;
         m_before = m_statistics.read(0, false);
         for (size_t i = 0; i < m_before.size(); ++i) host.counter_names.push_back(m_before[i].name);
         m_replay.describe(&host);
+        const std::string others = not_replayed(hook().configuration);
+        host.kept.not_replayed = others.empty() ? NULL : others.c_str();
         const Process process = {m_list_path, m_launches.size()};
         host.processes.push_back(process);
         host.log = &print_line;
@@ -150,14 +151,16 @@ private:
     }
 
     // The simulator opens a trace through a shell. What the list's text adds to the folder that the user named is a
-    // stranger's, and is refused before that.
-    void require_name(const std::string& path) const {
+    // stranger's, and is refused before that. Of a list whose path has no slash it takes the list itself for the
+    // folder: that is mended, or the plugin would read another file.
+    std::string path_of(const std::string& path) const {
         const std::string list = m_list_path;
         const size_t slash = list.rfind('/');
         const std::string folder = slash == std::string::npos ? list + "/" : list.substr(0, slash + 1);
         const bool is_below = path.compare(0, folder.size(), folder) == 0;
         const std::string problem = name_problem(is_below ? path.substr(folder.size()) : path);
         if (!problem.empty()) stop_run(list + ": " + problem);
+        return is_below && slash == std::string::npos ? path.substr(folder.size()) : path;
     }
 
     // The simulator cuts a copy's addresses to 32 bits and walks from the first to the last, for ever where they are
@@ -176,8 +179,7 @@ private:
     // Finds the next launch to simulate and puts it into the list; false at the end of the run. A launch whose trace
     // cannot be read to its end is not asked for: the plugin has looked (KP_HOST_NEEDS_WHOLE_TRACES).
     bool advance(std::vector<trace_command>& list) {
-        const kp_status status = m_client.next_to_simulate(
-            &m_at, [this](uint64_t launch) { return m_commands[m_launches[launch]].command_string; });
+        const kp_status status = m_client.next_to_simulate(&m_at);
         if (status == KP_PENDING) stop_run("the plugin waits for a launch, but none is in flight");
         if (status == KP_OK)
             hand_over(list);
@@ -189,16 +191,16 @@ private:
     void hand_over(std::vector<trace_command>& list) {
         const trace_command& command = m_commands[m_launches[m_at.launch]];
         list.clear();
-        if (replayed())
+        if (m_at.restores())
             replay_before();
         else
-            hand_over_copies(list, m_at.decision.pass > 0 && !m_replays ? m_commands.size() : m_launches[m_at.launch]);
+            hand_over_copies(list, m_at.order.pass > 0 && !m_replays ? m_commands.size() : m_launches[m_at.launch]);
         list.push_back(command);
         m_context->kernel_info_m_next_uid = static_cast<unsigned>(m_at.launch + 1);
         m_cycles = m_sim->gpu_tot_sim_cycle;
         m_instructions = m_sim->gpu_tot_sim_insn;
         m_in_flight = true;
-        if (m_at.decision.uncounted) m_hidden.begin(m_at.launch);
+        if (!m_at.is_counted()) m_hidden.begin(m_at.launch);
         hook().expect(m_sim, &m_client, m_at);
     }
 
@@ -206,8 +208,6 @@ private:
         for (; m_copied < until; ++m_copied)
             if (m_commands[m_copied].m_type != kernel_launch) list.push_back(m_commands[m_copied]);
     }
-
-    bool replayed() const { return m_at.decision.state == KP_STATE_REPLAYED; }
 
     // Puts back the state that the launches and copies before this one leave, whatever was simulated so far.
     void replay_before() {
@@ -226,17 +226,16 @@ private:
             finish();
             return false;
         }
-        if (replayed()) m_replay.drain();
+        if (m_at.restores()) m_replay.drain();
         const uint64_t cycles = m_sim->gpu_tot_sim_cycle - m_cycles;
         if (!hook().launched || cycles == 0)
             fail(m_commands[m_launches[m_at.launch]].command_string + ": was not simulated");
         const std::vector<Amount> after = m_statistics.read(static_cast<double>(cycles), m_replays);
-        std::vector<kp_counter> counters;
+        std::vector<double> counters;
         for (size_t i = 0; i < after.size(); ++i) {
             double amount = after[i].value - (i < m_before.size() ? m_before[i].value : 0);
             if (amount < 0) amount += 4294967296.0;  // the simulator's 32-bit counters wrap
-            const kp_counter counter = {after[i].name, amount};
-            counters.push_back(counter);
+            counters.push_back(amount);
         }
         m_before = after;
         const unsigned long long instructions = m_sim->gpu_tot_sim_insn - m_instructions;
@@ -246,9 +245,9 @@ private:
     }
 
     // Takes the launch that was simulated into the sums, or leaves it out of them.
-    void count(double cycles, double instructions, const std::vector<kp_counter>& counters) {
-        if (m_at.decision.uncounted || replayed()) m_counted.differ();
-        if (m_at.decision.uncounted) return;
+    void count(double cycles, double instructions, const std::vector<double>& counters) {
+        if (!m_at.is_counted() || m_at.restores()) m_counted.differ();
+        if (!m_at.is_counted()) return;
         m_simulated[m_at.launch] = true;
         m_counted.add(m_at.launch, cycles, instructions, counters);
         m_counted.print(m_before);
@@ -263,7 +262,7 @@ private:
     // first holds no totals: so the row of this name is the whole run's, not what it has beyond the rows.
     void finish() {
         const kp_summary summary = m_client.finish();
-        const std::vector<kp_estimate> estimates = m_client.estimates(summary);
+        const std::vector<kp_estimate> estimates = m_client.estimates();
         print_others();
         printf("kernelpoint: the whole run, estimated\n");
         printf("kernel_name = kernelpoint_total\n");
@@ -325,8 +324,8 @@ private:
     }
 
     std::string name_of(uint64_t launch) {
-        const std::string known = m_client.name(0, launch);
-        return known.empty() ? kernel_name_of(m_commands[m_launches[launch]].command_string) : known;
+        const char* kernel = m_client.cost(0, launch).kernel;
+        return kernel != NULL ? kernel : kernel_name_of(m_commands[m_launches[launch]].command_string);
     }
 
     gpgpu_sim* m_sim;

@@ -45,7 +45,7 @@ inline std::string others(const std::string& dump, const std::vector<Neutral>& n
     return found;
 }
 
-// For kp_host_info.not_replayed: the options under which a full run keeps state that the replay does not put back. Such
+// For kp_kept.not_replayed: the options under which a full run keeps state that the replay does not put back. Such
 // a run states no bound on its total, since simulated launches begin elsewhere than those of a full run. Each of two L2
 // partitions keeps lines of the other too.
 inline std::string not_replayed(const std::string& dump) {

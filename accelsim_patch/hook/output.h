@@ -51,13 +51,13 @@ public:
     void differ() { m_differ = true; }
 
     // One more launch that counts, and its counters in the order in which all launches report them.
-    void add(uint64_t launch, double cycles, double instructions, const std::vector<kp_counter>& counters) {
+    void add(uint64_t launch, double cycles, double instructions, const std::vector<double>& counters) {
         m_differ = m_differ || launch != m_rows;
         ++m_rows;
         m_totals.cycles += cycles;
         m_totals.instructions += instructions;
         m_counters.resize(counters.size());
-        for (size_t i = 0; i < counters.size(); ++i) m_counters[i] += counters[i].value;
+        for (size_t i = 0; i < counters.size(); ++i) m_counters[i] += counters[i];
     }
 
     // `natives`: the lines of the counters, in the order of `add`.
@@ -121,7 +121,7 @@ inline void print_summary(const kp_summary& summary, const std::vector<kp_estima
     printf("kernelpoint_simulated = %llu\n", static_cast<unsigned long long>(summary.simulated));
     printf("kernelpoint_skipped = %llu\n", static_cast<unsigned long long>(summary.skipped));
     printf("kernelpoint_projected = %llu\n", static_cast<unsigned long long>(summary.projected));
-    printf("kernelpoint_passes = %u\n", summary.passes);
+    printf("kernelpoint_passes = %llu\n", static_cast<unsigned long long>(summary.passes));
     if (std::isfinite(summary.cycle_speedup)) printf("kernelpoint_cycle_speedup = %g\n", summary.cycle_speedup);
     if (summary.saved_seconds > 0) printf("kernelpoint_saved_seconds = %.4g\n", summary.saved_seconds);
     printf("kernelpoint_confidence = %g\n", summary.confidence);

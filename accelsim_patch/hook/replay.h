@@ -8,7 +8,6 @@
 #include <bitset>
 #include <cstddef>
 
-#include "abi.h"
 #include "client.hpp"
 #include "kept_state.h"
 #include "members.h"
@@ -153,14 +152,14 @@ public:
     // The state that is kept between launches, and what runs at a time: it decides the order of touches.
     void describe(Host* host) const {
         const shader_core_config* cores = m_sim->getShaderCoreConfig();
-        host->flags |= KP_HOST_COUNTS_CTAS | KP_HOST_KEEPS_ROWS;
-        if (m_sim->getMemoryConfig()->m_perf_sim_memcpy) host->flags |= KP_HOST_COPIES_FILL;
-        host->state_lines = 2 * m_l2.lines();  // sets fill unevenly
-        host->sms = m_sim->get_config().num_shader();
-        host->ctas_per_sm = cores->max_cta_per_core;
-        host->warps_per_sm = cores->max_warps_per_shader;
-        host->registers_per_sm = cores->gpgpu_shader_registers;
-        host->shared_memory_per_sm = cores->gpgpu_shmem_size;
+        host->kept.flags = KP_KEPT_COUNTS_CTAS | KP_KEPT_ROWS;
+        if (m_sim->getMemoryConfig()->m_perf_sim_memcpy) host->kept.flags |= KP_KEPT_COPIES_FILL;
+        host->kept.lines = 2 * m_l2.lines();  // sets fill unevenly
+        host->kept.sms = m_sim->get_config().num_shader();
+        host->kept.ctas_per_sm = cores->max_cta_per_core;
+        host->kept.warps_per_sm = cores->max_warps_per_shader;
+        host->kept.registers_per_sm = cores->gpgpu_shader_registers;
+        host->kept.shared_memory_per_sm = cores->gpgpu_shmem_size;
     }
 
     void drain() { m_kept.drain(); }

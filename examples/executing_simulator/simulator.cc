@@ -62,7 +62,7 @@ private:
 
 void print(kernelpoint::Client& client) {
     const kp_summary summary = client.finish();
-    for (const kp_estimate& one : client.estimates(summary)) {
+    for (const kp_estimate& one : client.estimates()) {
         std::cout << one.name << " = " << one.estimate << "\n";
         if (std::isfinite(one.half_width)) std::cout << one.name << "_half_width = " << one.half_width << "\n";
     }
@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
     host.simulator = "executing simulator";
     host.version = "1";
     host.config_hash = "one SM";
-    host.flags = KP_HOST_EXECUTES | KP_HOST_STATELESS | KP_HOST_NO_TRACES | KP_HOST_NAMES_COUNTERS;
+    host.flags = KP_HOST_EXECUTES | KP_HOST_STATELESS | KP_HOST_NO_TRACES;
     host.counter_names = {"warp_instructions"};
     host.processes = {{"", launches.size()}};
     kernelpoint::Client client(&kernelpoint::stop_run);
@@ -87,11 +87,10 @@ int main(int argc, char** argv) {
     Gpu gpu(launches);
     kernelpoint::Position at;
     kp_status status;
-    const auto no_trace = [](uint64_t) { return std::string(); };
     const auto execute = [&gpu](uint64_t launch) { gpu.execute(launch); };
-    while ((status = client.next_to_simulate(&at, no_trace, execute)) == KP_OK) {
+    while ((status = client.next_to_simulate(&at, execute)) == KP_OK) {
         if (launches[at.launch].to < kWords)
-            client.complete(at, gpu.simulate(at.launch), 32, {{"warp_instructions", 1}});
+            client.complete(at, gpu.simulate(at.launch), 32, {1});
         else
             client.abort(at, "its line in the list is no launch");
     }

@@ -55,7 +55,7 @@ void simulate(kernelpoint::Client& client, const kernelpoint::Position& at, cons
     progress.process = at.process;
     progress.index = at.launch;
     progress.ctas_total = launch.ctas;
-    const uint32_t interval = at.decision.progress_interval;
+    const uint32_t interval = at.order.progress_interval;
     uint64_t asked = 0;
     bool stopped = false;
     while (progress.ctas_completed < launch.ctas && !stopped) {
@@ -70,14 +70,14 @@ void simulate(kernelpoint::Client& client, const kernelpoint::Position& at, cons
         progress.ctas_completed = progress.ctas_issued;
         progress.instructions += kWarpsOfCta * kThreadsOfWarp;
     }
-    const std::vector<kp_counter> counters = {{"l2_misses", double(launch.misses * progress.ctas_completed)}};
     const bool is_part = progress.ctas_completed < launch.ctas;
-    client.complete(at, progress.cycles, progress.instructions, counters, is_part ? KP_RESULT_STOPPED : 0);
+    client.complete(at, progress.cycles, progress.instructions, {double(launch.misses * progress.ctas_completed)},
+                    is_part ? KP_RESULT_STOPPED : 0);
 }
 
 void print(kernelpoint::Client& client) {
     const kp_summary summary = client.finish();
-    for (const kp_estimate& one : client.estimates(summary)) {
+    for (const kp_estimate& one : client.estimates()) {
         std::cout << one.name << " = " << one.estimate << "\n";
         if (std::isfinite(one.half_width)) std::cout << one.name << "_half_width = " << one.half_width << "\n";
     }
@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
     host.simulator = "small simulator";
     host.version = "1";
     host.config_hash = "one SM";
-    host.flags = KP_HOST_CAN_STOP | KP_HOST_NAMES_COUNTERS | KP_HOST_STATELESS;
+    host.flags = KP_HOST_CAN_STOP | KP_HOST_STATELESS;
     host.counter_names = {"l2_misses"};
     host.processes = {{"", launches.size()}};
     std::vector<int64_t> shapes;
@@ -102,9 +102,8 @@ int main(int argc, char** argv) {
     kernelpoint::Client client(&kernelpoint::stop_run);
     client.open(argv[1], host);
     kernelpoint::Position at;
-    const auto no_trace = [](uint64_t) { return std::string(); };
     kp_status status;
-    while ((status = client.next_to_simulate(&at, no_trace)) == KP_OK) simulate(client, at, launches[at.launch]);
+    while ((status = client.next_to_simulate(&at)) == KP_OK) simulate(client, at, launches[at.launch]);
     if (status == KP_PENDING) kernelpoint::stop_run("the plugin waits for a launch, but none is in flight");
     std::cout.precision(17);
     print(client);

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "abi.h"
 #include "all_knobs.h"
+#include "kept_bytes.h"
 #include "macsim.h"
 #include "members.h"
 
@@ -46,18 +46,18 @@ public:
         for (int sector = 0; sector < 4; ++sector) {
             if ((touch.touched >> sector & 1) == 0) continue;
             const uint64_t address = touch.line + uint64_t(sector) * KP_SECTOR_BYTES;
-            if (touch.path == KP_PATH_FETCH) {
+            if (path_of(touch) == kPathFetch) {
                 fetch(core, address);
                 continue;
             }
             const bool is_first = sector == 0 || (touch.touched >> (sector - 1) & 1) == 0;
             if (!is_first && is_same_line(core, address)) continue;
-            if (touch.path == KP_PATH_AROUND && touch.written == 0) {
+            if (path_of(touch) == kPathAround && touch.written == 0) {
                 go_down(core, line_of(core, address), MEM_L2, false);
                 continue;
             }
             if ((touch.written & touch.filled) != touch.touched) load(core, address);
-            if (touch.written != 0) store(core, address, touch.path == KP_PATH_AROUND);
+            if (touch.written != 0) store(core, address, path_of(touch) == kPathAround);
         }
     }
 

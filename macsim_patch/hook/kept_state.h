@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "abi.h"
 #include "all_knobs.h"
 #include "draws.hpp"
+#include "kept_bytes.h"
 #include "macsim.h"
 #include "members.h"
 #include "memory.h"
@@ -29,10 +29,12 @@ public:
     uint32_t history_bits() const { return static_cast<uint32_t>(*m_base->m_knobs->KNOB_BP_HIST_LENGTH); }
     uint32_t counter_bits() const { return static_cast<uint32_t>(*m_base->m_knobs->KNOB_PHT_CTR_BITS); }
 
-    void set(int core, const kp_predictor& state) {
+    // The predictor of a core becomes number `from` of the replayed ones.
+    void set(int core, const ReplayedPredictors& replayed, uint32_t from) {
         bp_dir_base_c* predictor = (m_base->m_core_pointers[core]->*reach(BranchPredictor()))->m_bp;
-        std::copy(state.counters, state.counters + state.counter_count, predictor->m_pht);
-        predictor->m_global_hist = state.history;
+        const uint8_t* counters = replayed.counters(from);
+        std::copy(counters, counters + replayed.counters_of_core(), predictor->m_pht);
+        predictor->m_global_hist = replayed.history(from);
     }
 
 private:

@@ -14,6 +14,7 @@
 #include "all_knobs.h"
 #include "caches.h"
 #include "client.hpp"
+#include "kept_bytes.h"
 #include "kept_state.h"
 #include "macsim.h"
 #include "process_manager.h"
@@ -31,7 +32,7 @@ public:
     }
 
     // The state that is kept between launches, and what runs at a time.
-    void describe(Host* host) const {
+    void describe(Host* host) {
         const char* knob = *m_base->m_knobs->KNOB_ENABLE_PHYSICAL_MAPPING ? "enable_physical_mapping"
                            : *m_base->m_knobs->KNOB_PTX_COMMON_CACHE      ? "ptx_common_cache"
                                                                           : NULL;
@@ -41,14 +42,15 @@ public:
         }
         const std::vector<int> cores = gpu_cores();
         const size_t most = static_cast<size_t>(int(*m_base->m_knobs->KNOB_MAX_NUM_CORE_PER_APPL));
-        host->flags |= KP_HOST_KEEPS_L1;
-        host->state_lines = 2 * m_caches.lines(cores);  // sets fill unevenly, and cores share lines
-        host->sms = static_cast<uint32_t>(most == 0 ? cores.size() : std::min(most, cores.size()));
-        host->ctas_per_sm = static_cast<uint32_t>(int(*m_base->m_knobs->KNOB_MAX_BLOCK_PER_CORE));
-        host->warps_per_sm = static_cast<uint32_t>(m_base->m_core_pointers[cores[0]]->get_max_threads_per_core());
-        if (!m_predictors.learn()) return;
-        host->predictor_history_bits = m_predictors.history_bits();
-        host->predictor_counter_bits = m_predictors.counter_bits();
+        host->kept.lines = 2 * m_caches.lines(cores);  // sets fill unevenly, and cores share lines
+        host->kept.sms = static_cast<uint32_t>(most == 0 ? cores.size() : std::min(most, cores.size()));
+        host->kept.ctas_per_sm = static_cast<uint32_t>(int(*m_base->m_knobs->KNOB_MAX_BLOCK_PER_CORE));
+        host->kept.warps_per_sm = static_cast<uint32_t>(m_base->m_core_pointers[cores[0]]->get_max_threads_per_core());
+        const bool learn = m_predictors.learn();
+        m_stated.history_bits = learn ? m_predictors.history_bits() : 0;
+        m_stated.counter_bits = learn ? m_predictors.counter_bits() : 0;
+        host->kept.bytes = &m_stated;
+        host->kept.byte_count = sizeof(m_stated);
     }
 
     // Whose turn it is at the beginning of a launch, in all that takes turns; between two cycles, while no warp runs.
@@ -66,10 +68,10 @@ public:
         m_caches.empty(cores);
         for (uint64_t i = 0; i < before.touch_count; ++i) {
             const kp_touch& touch = before.touches[i];
-            m_caches.take(cores[touch.sm % cores.size()], touch);
+            m_caches.take(cores[core_of(touch) % cores.size()], touch);
         }
-        for (uint64_t i = 0; i < before.predictor_count && i < cores.size(); ++i)
-            m_predictors.set(cores[i], before.predictors[i]);
+        const ReplayedPredictors replayed(before);
+        for (uint32_t i = 0; i < replayed.cores() && i < cores.size(); ++i) m_predictors.set(cores[i], replayed, i);
     }
 
 private:
@@ -95,6 +97,7 @@ private:
     macsim_c* m_base = NULL;
     Caches m_caches;
     Predictors m_predictors;
+    StatedPredictors m_stated;
     KeptState m_kept;
 };
 

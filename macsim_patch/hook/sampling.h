@@ -71,7 +71,7 @@ public:
         if (!m_client.is_open()) stop_run("kernel_sampling: the list of traces names no application");
         if (m_state != kDone) m_client.abort(m_at, "the simulator ended before the launch");
         m_summary = m_client.finish();
-        m_estimates = m_client.estimates(m_summary);
+        m_estimates = m_client.estimates();
         set_stats(m_base, m_summary, m_estimates);
         if (!is_full_run()) m_natives.set_totals(m_base, m_summary, m_estimates, m_equal_clocks);
     }
@@ -115,7 +115,6 @@ private:
         const Process process = {setup.list().type == "nvbit" ? setup.list().path : std::string(), m_launches};
         host.processes.push_back(process);
         m_statistics.attach(base);
-        host.flags |= KP_HOST_NAMES_COUNTERS;
         host.counter_names = m_statistics.names();
         m_replay.attach(base);
         m_replay.describe(&host);
@@ -126,16 +125,15 @@ private:
     // the next one: the plugin decides what that costs.
     void advance() {
         do {
-            const kp_status status =
-                m_client.next_to_simulate(&m_at, [this](uint64_t launch) { return m_process->m_applications[launch]; });
+            const kp_status status = m_client.next_to_simulate(&m_at);
             if (status == KP_PENDING) stop_run("the plugin waits for a launch, but none is in flight");
             m_state = status == KP_OK ? kReady : kDone;
         } while (m_state == kReady && !is_whole());
     }
 
     // A launch from the state of the one before it, for validation.
-    bool is_compared() const { return m_at.decision.uncounted != 0; }
-    bool is_replayed() const { return m_at.decision.state == KP_STATE_REPLAYED; }
+    bool is_compared() const { return !m_at.is_counted(); }
+    bool is_replayed() const { return m_at.restores(); }
 
     // MacSim's index of the next kernel.
     void point_at_next() {
@@ -179,11 +177,8 @@ private:
     void complete() {
         const Amounts now = m_statistics.read();
         const uint64_t cycles = now.cycles - m_before.cycles, ticks = now.ticks - m_before.ticks;
-        std::vector<kp_counter> counters;
-        for (size_t i = 0; i < now.counters.size(); ++i) {
-            const kp_counter counter = {m_statistics.names()[i], now.counters[i] - m_before.counters[i]};
-            counters.push_back(counter);
-        }
+        std::vector<double> counters;
+        for (size_t i = 0; i < now.counters.size(); ++i) counters.push_back(now.counters[i] - m_before.counters[i]);
         m_client.complete(m_at, cycles, now.instructions - m_before.instructions, counters);
         m_equal_clocks = m_equal_clocks && ticks <= cycles + 1 && cycles <= ticks + 1;
         ++m_completed;

@@ -54,11 +54,8 @@ void Run::all() {
 
 uint64_t Run::sampled(SamplingHook& hook) {
     std::set<uint64_t> failed;
-    const auto trace_of = [this](uint64_t launch) {
+    while (hook.next()) {
         interruption_point();
-        return walk_.path(launch);
-    };
-    while (hook.next(trace_of)) {
         const uint64_t launch = hook.launch();
         if (hook.replays()) {
             // The launch begins with what all launches before it in the list leave, whatever this process has

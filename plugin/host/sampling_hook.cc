@@ -52,24 +52,25 @@ SamplingHook::SamplingHook(const std::string& sampling_config, const std::string
     host.simulator = "kernelpoint-host";
     host.version = fast_model::kModelVersion;
     host.config_hash = config.hash();
-    host.flags = KP_HOST_CAN_STOP | KP_HOST_COPIES_FILL | KP_HOST_NAMES_COUNTERS;
+    host.flags = KP_HOST_CAN_STOP;
     for (const fast_model::CounterField& field : fast_model::kCounterFields) host.counter_names.push_back(field.name);
-    host.state_lines = config.l2_size / fast_model::kLineBytes;
-    host.sms = config.sms;
-    host.ctas_per_sm = config.max_ctas_per_sm;
-    host.warps_per_sm = config.max_warps_per_sm;
-    host.registers_per_sm = config.registers_per_sm;
-    host.shared_memory_per_sm = config.shared_memory_per_sm;
+    host.kept.flags = KP_KEPT_COPIES_FILL;
+    host.kept.lines = config.l2_size / fast_model::kLineBytes;
+    host.kept.sms = config.sms;
+    host.kept.ctas_per_sm = config.max_ctas_per_sm;
+    host.kept.warps_per_sm = config.max_warps_per_sm;
+    host.kept.registers_per_sm = config.registers_per_sm;
+    host.kept.shared_memory_per_sm = config.shared_memory_per_sm;
     host.configuration = config.text();
     host.processes = {{list_path, launches}};
     host.plugin = program_directory() + "/../lib/libkernelpoint.so";
     client_.open(sampling_config, host);
 }
 
-bool SamplingHook::next(const std::function<std::string(uint64_t)>& trace_of) {
-    kp_status status = client_.next_to_simulate(&at_, trace_of);
+bool SamplingHook::next() {
+    kp_status status = client_.next_to_simulate(&at_);
     // Nothing is in flight when this host asks, so there is nothing to complete first: it asks once more, no longer.
-    if (status == KP_PENDING) status = client_.next_to_simulate(&at_, trace_of);
+    if (status == KP_PENDING) status = client_.next_to_simulate(&at_);
     if (status == KP_PENDING) fail("the plugin waits for a launch in flight, but there is none");
     return status == KP_OK;
 }
@@ -86,9 +87,9 @@ bool SamplingHook::wants_stop(const fast_model::Gpu& gpu) {
 }
 
 void SamplingHook::complete(const fast_model::LaunchResult& result) {
-    std::vector<kp_counter> counters;
+    std::vector<double> counters;
     for (const fast_model::CounterField& field : fast_model::kCounterFields)
-        counters.push_back({field.name, static_cast<double>(result.counters.*field.value)});
+        counters.push_back(static_cast<double>(result.counters.*field.value));
     client_.complete(at_, result.cycles, result.instructions, counters, result.stopped ? KP_RESULT_STOPPED : 0);
 }
 
@@ -99,13 +100,13 @@ void SamplingHook::abort(const std::string& reason) {
 bool SamplingHook::finish() {
     const kp_summary summary = client_.finish();
     const bool bound = !(summary.flags & KP_SUMMARY_NO_BOUND);
-    const std::vector<kp_estimate> estimates = client_.estimates(summary);
+    const std::vector<kp_estimate> estimates = client_.estimates();
     print_totals(summary, estimates);
     std::printf("kernelpoint_launches = %" PRIu64 "\n", summary.launches);
     std::printf("kernelpoint_simulated = %" PRIu64 "\n", summary.simulated);
     std::printf("kernelpoint_skipped = %" PRIu64 "\n", summary.skipped);
     std::printf("kernelpoint_projected = %" PRIu64 "\n", summary.projected);
-    std::printf("kernelpoint_passes = %" PRIu32 "\n", summary.passes);
+    std::printf("kernelpoint_passes = %" PRIu64 "\n", summary.passes);
     if (std::isfinite(summary.cycle_speedup)) std::printf("kernelpoint_cycle_speedup = %g\n", summary.cycle_speedup);
     if (summary.saved_seconds > 0) std::printf("kernelpoint_saved_seconds = %.4g\n", summary.saved_seconds);
     std::printf("kernelpoint_bound = %s\n", bound ? "stated" : "none");

@@ -1,7 +1,6 @@
 // The plugin behind abi.h, as this host uses it. Nothing else here knows that ABI.
 #pragma once
 
-#include <functional>
 #include <stdexcept>
 #include <string>
 
@@ -21,11 +20,11 @@ public:
     SamplingHook(const std::string& sampling_config, const std::string& list_path, uint64_t launches,
                  const fast_model::GpuConfig& config);
 
-    // Moves to the next launch to simulate; false when the run is over. `trace_of(launch)` is its trace's path.
-    bool next(const std::function<std::string(uint64_t)>& trace_of);
+    // Moves to the next launch to simulate; false when the run is over.
+    bool next();
     uint64_t launch() const { return at_.launch; }
-    bool replays() const { return at_.decision.state == KP_STATE_REPLAYED; }
-    fast_model::Cycles progress_interval() const { return at_.decision.progress_interval; }
+    bool replays() const { return at_.restores(); }
+    fast_model::Cycles progress_interval() const { return at_.order.progress_interval; }
 
     // The lines that the launches before it leave in the caches; lives until the next call.
     kp_replay replay_before() { return client_.replay_before(at_); }

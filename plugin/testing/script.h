@@ -4,22 +4,25 @@
 //     skip 3                  launches that are asked about and answered with KP_SKIP, or KP_EXECUTE
 //     interval 100            cycles between progress calls
 //     stop 3 700              tell launch 3 to stop at the first progress call from cycle 700 on; "stop * 700": any
-//     launch whole 3 900 50          cycles and instructions that launch 3 is projected to have when it was stopped
+//     launch
+//     whole 3 900 50          cycles and instructions that launch 3 is projected to have when it was stopped
 //     estimate 100 10         cycles and instructions of a launch that was not simulated
 //     done 2 900 50 [3]       launch 2 was simulated before, by the process that this one resumes; each of its counters
-//     is 3 name 3 gemm             the kernel name of launch 3, as if it had been read before uncounted 3 launches
-//     whose results are no part of the sample skip_latency 3          launches whose constant latency is skipped; none
-//     named: all replay 3                launches that begin with replayed state; none named: all leaves 3 4096 15 0 15
-//     0 what launch 3 did to the line at 4096 (touched, written, filled, copied, sm, path):
+//     is 3
+//     name 3 gemm             the kernel name of launch 3, as if it had been read before
+//     uncounted 3             launches whose results are no part of the sample
+//     skip_latency 3          launches whose constant latency is skipped; none named: all
+//     replay 3                launches that begin with replayed state; none named: all
+//     leaves 3 4096 15 0 15 0 [1]   what launch 3 did to the line at 4096 (touched, written, filled, copied, opaque):
 //                             part of what is replayed before every later launch of its process, in this order
+//     bytes 3 0a1b            kp_replay.bytes of launch 3, in hexadecimal digits
 //     ctas 3 80               CTAs of launch 3
 //     grid 3 80 4 1           CTAs, warps of a CTA, its last warp: of the launches right before launch 3, newest first
-//     predicts 3 0 3 3 2 1    branch predictor of the next SM before launch 3: history, counters
 //     bound l2_misses 0.3     relative half-width of a counter's total; none stated otherwise
 //     say hello               log this word when the session opens
 //     no_bound, degraded      flags of the summary
 //     pending 2               so many KP_PENDING before the end of each pass
-//     fail launch             "open", "next", "launch", "replay", "complete", "progress", "abort" or "finish" fails
+//     fail launch             "open", "next", "replay", "complete", "progress", "abort" or "finish" fails
 #pragma once
 
 #include <cstdint>
@@ -31,7 +34,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernelpoint/abi.h"
+#include "kernelpoint/state.h"
 
 namespace kernelpoint::testing {
 
@@ -39,12 +42,6 @@ using Unit = std::pair<uint32_t, uint64_t>;  // process, launch
 
 struct Cost {
     double cycles = 0, instructions = 0, counter = 0;
-};
-
-// Branch predictor of one SM.
-struct Predictor {
-    uint32_t history = 0;
-    std::vector<uint8_t> counters;
 };
 
 struct Script {
@@ -65,7 +62,7 @@ struct Script {
     std::map<Unit, std::vector<kp_touch>> touches;
     std::map<Unit, uint64_t> ctas;
     std::map<Unit, std::vector<kp_grid>> grids;
-    std::map<Unit, std::vector<Predictor>> predictors;
+    std::map<Unit, std::string> bytes;
 };
 
 inline Unit read_unit(const std::string& word) {
@@ -83,9 +80,9 @@ inline kp_touch read_touch(std::istringstream& words) {
     unsigned touched = 0, written = 0, filled = 0, copied = 0;
     words >> line >> touched >> written >> filled >> copied;
     const auto byte = [](unsigned number) { return static_cast<uint8_t>(number); };
-    unsigned sm = 0, path = 0;
-    words >> sm >> path;
-    return {line, byte(touched), byte(written), byte(filled), byte(copied), static_cast<uint16_t>(sm), byte(path), 0};
+    uint32_t opaque = 0;
+    words >> opaque;
+    return {line, byte(touched), byte(written), byte(filled), byte(copied), opaque};
 }
 
 inline kp_grid read_grid(std::istringstream& words) {
@@ -94,11 +91,12 @@ inline kp_grid read_grid(std::istringstream& words) {
     return grid;
 }
 
-inline Predictor read_predictor(std::istringstream& words) {
-    Predictor predictor;
-    words >> predictor.history;
-    for (unsigned counter = 0; words >> counter;) predictor.counters.push_back(static_cast<uint8_t>(counter));
-    return predictor;
+inline std::string read_bytes(std::istringstream& words) {
+    std::string digits, bytes;
+    words >> digits;
+    for (size_t i = 0; i + 1 < digits.size(); i += 2)
+        bytes += static_cast<char>(std::stoul(digits.substr(i, 2), nullptr, 16));
+    return bytes;
 }
 
 inline void read_launch_line(Script& script, const std::string& word, std::istringstream& words) {
@@ -120,7 +118,7 @@ inline void read_launch_line(Script& script, const std::string& word, std::istri
     if (word == "leaves") script.touches[unit].push_back(read_touch(words));
     if (word == "ctas") words >> script.ctas[unit];
     if (word == "grid") script.grids[unit].push_back(read_grid(words));
-    if (word == "predicts") script.predictors[unit].push_back(read_predictor(words));
+    if (word == "bytes") script.bytes[unit] = read_bytes(words);
 }
 
 inline void read_line(Script& script, const std::string& word, std::istringstream& words) {
@@ -141,8 +139,7 @@ inline void read_line(Script& script, const std::string& word, std::istringstrea
     if (word == "fail") words >> script.failing;
     if (word == "no_bound") script.flags |= KP_SUMMARY_NO_BOUND;
     if (word == "degraded") script.flags |= KP_SUMMARY_DEGRADED;
-    static const std::set<std::string> of_a_launch{"stop",   "whole", "done", "name",
-                                                   "leaves", "ctas",  "grid", "predicts"};
+    static const std::set<std::string> of_a_launch{"stop", "whole", "done", "name", "leaves", "bytes", "ctas", "grid"};
     if (of_a_launch.count(word) != 0) read_launch_line(script, word, words);
 }
 

@@ -2,6 +2,8 @@
 // tests of hosts; it keeps the contract of abi.h as a session does, and breaks it where the script says so. Lines of a
 // script: script.h.
 //
+// A function that the environment variable SCRIPTED_PLUGIN_LACKS names is NULL; "state": the extension is not offered.
+//
 // Every call is logged, one line each, in the script's own path with ".log" behind it; a launch reads as
 // process:launch. A launch that was aborted is wanted again in the next pass, once. The estimate of a total is the sum
 // over simulated launches plus the given estimate for each other launch; of every other counter it is twice what was
@@ -15,7 +17,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "kernelpoint/abi.h"
+#include "kernelpoint/state.h"
 #include "testing/script.h"
 
 struct kp_session : kernelpoint::testing::Script {
@@ -37,7 +39,6 @@ struct kp_session : kernelpoint::testing::Script {
     std::vector<double> counter_sums, launch_counters;
     std::unordered_set<std::string> texts;
     std::vector<kp_touch> replayed;
-    std::vector<kp_predictor> predicting;
 
     const char* keep(const std::string& text) { return texts.insert(text).first->c_str(); }
 };
@@ -142,64 +143,60 @@ void log_description(kp_session* s, const kp_description& one) {
     s->log << std::endl;
 }
 
-void log_open(kp_session* s, const kp_host_info* info) {
-    s->log << "open " << info->simulator << " flags " << info->flags << " hash " << info->config_hash << std::endl;
-    s->log << "state lines " << info->state_lines << " sms " << info->sms << " ctas_per_sm " << info->ctas_per_sm
-           << " warps_per_sm " << info->warps_per_sm << " registers_per_sm " << info->registers_per_sm << " shared "
-           << info->shared_memory_per_sm;
-    if (info->not_replayed != nullptr) s->log << " not replayed: " << info->not_replayed;
+void log_kept(kp_session* s, const kp_kept* kept) {
+    const kp_kept none{};
+    if (kept == nullptr) kept = &none;
+    s->log << "state lines " << kept->lines << " flags " << kept->flags << " sms " << kept->sms << " ctas_per_sm "
+           << kept->ctas_per_sm << " warps_per_sm " << kept->warps_per_sm << " registers_per_sm "
+           << kept->registers_per_sm << " shared " << kept->shared_memory_per_sm;
+    for (uint32_t i = 0; i < kept->byte_count; ++i)
+        s->log << (i == 0 ? " bytes " : " ") << int(static_cast<const uint8_t*>(kept->bytes)[i]);
+    if (kept->not_replayed != nullptr) s->log << " not replayed: " << kept->not_replayed;
     s->log << std::endl;
-    if (info->predictor_history_bits != 0)
-        s->log << "predictor " << info->predictor_history_bits << " " << info->predictor_counter_bits << std::endl;
+}
+
+void log_open(kp_session* s, const kp_host* host, const kp_kept* kept) {
+    s->log << "open " << host->simulator << " flags " << host->flags << " hash " << host->config_hash << std::endl;
+    log_kept(s, kept);
     s->log << "counters";
-    for (uint32_t i = 0; i < info->counter_count; ++i) s->log << " " << info->counter_names[i];
+    for (const std::string& name : s->counter_names) s->log << " " << name;
     s->log << std::endl;
-    for (uint32_t p = 0; p < info->process_count; ++p)
+    uint64_t launches = 0;
+    for (uint32_t p = 0; p < host->process_count; ++p) {
+        launches += s->launches[p];
         s->log << "process " << p << " launches " << s->launches[p] << " list "
-               << (info->list_paths != nullptr && info->list_paths[p] != nullptr ? info->list_paths[p] : "none")
+               << (host->list_paths != nullptr && host->list_paths[p] != nullptr ? host->list_paths[p] : "none")
                << std::endl;
-    for (uint64_t i = 0; i < info->description_count; ++i) log_description(s, info->descriptions[i]);
-    if (!s->message.empty()) info->log(info->log_user, s->message.c_str());
-}
-
-void add_counters(kp_session* s, const kp_result* result) {
-    s->counter_names.resize(result->counter_count);
-    s->counter_sums.resize(result->counter_count);
-    for (uint32_t i = 0; i < result->counter_count; ++i) {
-        s->log << " " << result->counters[i].name << " " << result->counters[i].value;
-        s->counter_names[i] = result->counters[i].name;
-        s->counter_sums[i] += result->counters[i].value;
     }
+    for (uint64_t i = 0; host->descriptions != nullptr && i < launches; ++i) log_description(s, host->descriptions[i]);
+    if (!s->message.empty()) host->log(host->log_user, s->message.c_str());
 }
 
-}  // namespace
-
-extern "C" {
-
-uint32_t kp_abi_version(void) {
-    return KP_ABI_VERSION;
-}
-
-const char* kp_last_error(void) {
+const char* last_error() {
     return g_error.c_str();
 }
 
-kp_status kp_open(const char* config_path, const kp_host_info* info, kp_session** session) {
+kp_status open_with_state(const char* config_path, const kp_host* host, const kp_kept* kept, kp_session** session) {
     std::ifstream script(config_path);
     if (!script) return refuse(KP_ECONFIG, std::string("cannot read ") + config_path);
     kp_session* s = new kp_session(read_script(script));  // lives as long as the process, as every session does
     if (fails(s, "open")) return KP_ECONFIG;
-    s->executes = (info->flags & KP_HOST_EXECUTES) != 0;
-    s->launches.assign(info->launch_counts, info->launch_counts + info->process_count);
+    s->executes = (host->flags & KP_HOST_EXECUTES) != 0;
+    s->launches.assign(host->launch_counts, host->launch_counts + host->process_count);
+    s->counter_names.assign(host->counter_names, host->counter_names + host->counter_count);
+    s->counter_sums.resize(host->counter_count);
     s->log.open(std::string(config_path) + ".log");
-    log_open(s, info);
+    log_open(s, host, kept);
     *session = s;
     return KP_OK;
 }
 
-kp_status kp_next(kp_session* s, uint32_t process, uint64_t after, uint64_t* next) {
-    *next = KP_NO_LAUNCH;
-    if (fails(s, "next")) return KP_EFAILED;
+kp_status open(const char* config_path, const kp_host* host, kp_session** session) {
+    return open_with_state(config_path, host, nullptr, session);
+}
+
+// The next launch that may have to be simulated; with KP_HOST_EXECUTES each one up to it.
+kp_status find(kp_session* s, uint32_t process, uint64_t after, uint64_t* next) {
     const uint64_t behind = after == KP_BEFORE_FIRST || after == KP_END_OF_LIST ? 0 : after + 1;
     for (; s->pass < s->passes.size(); after = KP_BEFORE_FIRST) {
         if ((after != KP_END_OF_LIST && find_next(s, process, after, next)) ||
@@ -215,25 +212,30 @@ kp_status kp_next(kp_session* s, uint32_t process, uint64_t after, uint64_t* nex
     return KP_DONE;
 }
 
-kp_status kp_on_launch(kp_session* s, const kp_launch* launch, kp_decision* decision) {
-    if (fails(s, "launch")) return KP_EFAILED;
-    const Unit unit(launch->process, launch->index);
+void decide(kp_session* s, const Unit& unit, kp_order* order) {
     const bool wanted = s->pass < s->passes.size() && s->passes[s->pass].count(unit) != 0 && is_open(s, unit);
     const bool simulate = (wanted && s->skipped.count(unit) == 0) || s->in_flight.count(unit) != 0;
-    s->log << (wanted || !s->executes ? "launch " : "execute ") << text_of(unit) << " pass " << s->pass << " "
-           << (launch->trace_path != nullptr ? launch->trace_path : "none") << std::endl;
+    s->log << (wanted || !s->executes ? "launch " : "execute ") << text_of(unit) << " pass " << s->pass << std::endl;
     (simulate ? s->in_flight : s->finished).insert(unit);
-    decision->action = simulate ? KP_SIMULATE : s->executes ? KP_EXECUTE : KP_SKIP;
-    decision->pass = static_cast<uint32_t>(s->pass);
-    decision->progress_interval = s->interval;
-    decision->state = s->replays_all || s->replays.count(unit) != 0 ? KP_STATE_REPLAYED : KP_STATE_KEPT;
-    decision->uncounted = s->uncounted.count(unit) != 0 ? 1 : 0;
-    const bool skips = s->skips_all_latencies || s->skipped_latencies.count(unit) != 0;
-    decision->latency = skips ? KP_LATENCY_SKIPPED : KP_LATENCY_SIMULATED;
-    return KP_OK;
+    order->action = simulate ? KP_SIMULATE : s->executes ? KP_EXECUTE : KP_SKIP;
+    order->index = unit.second;
+    order->pass = static_cast<uint32_t>(s->pass);
+    order->flags = 0;
+    order->progress_interval = s->interval;
+    if (s->replays_all || s->replays.count(unit) != 0) order->flags |= KP_ORDER_RESTORE;
+    if (s->uncounted.count(unit) != 0) order->flags |= KP_ORDER_UNCOUNTED;
+    if (s->skips_all_latencies || s->skipped_latencies.count(unit) != 0) order->flags |= KP_ORDER_SKIP_LATENCY;
 }
 
-kp_status kp_replay_before(kp_session* s, uint32_t process, uint64_t index, kp_replay* replay) {
+kp_status next(kp_session* s, const kp_position* position, kp_order* order) {
+    if (fails(s, "next")) return KP_EFAILED;
+    uint64_t index = KP_NO_LAUNCH;
+    const kp_status status = find(s, position->process, position->after, &index);
+    if (status == KP_OK) decide(s, {position->process, index}, order);
+    return status;
+}
+
+kp_status before(kp_session* s, uint32_t process, uint64_t index, kp_replay* replay) {
     if (fails(s, "replay")) return KP_EFAILED;
     s->replayed.clear();
     for (const auto& left : s->touches)
@@ -242,21 +244,19 @@ kp_status kp_replay_before(kp_session* s, uint32_t process, uint64_t index, kp_r
     for (const auto& ctas : s->ctas)
         if (ctas.first.first == process && ctas.first.second < index) replay->earlier_ctas += ctas.second;
     const std::vector<kp_grid>& grids = s->grids[{process, index}];
+    const std::string& bytes = s->bytes[{process, index}];
     replay->grid_count = grids.size();
     replay->grids = grids.data();
     replay->launches = index;
     replay->touch_count = s->replayed.size();
     replay->touches = s->replayed.data();
-    s->predicting.clear();
-    for (const Predictor& one : s->predictors[{process, index}])
-        s->predicting.push_back({one.history, static_cast<uint32_t>(one.counters.size()), one.counters.data()});
-    replay->predictor_count = s->predicting.size();
-    replay->predictors = s->predicting.data();
+    replay->byte_count = bytes.size();
+    replay->bytes = bytes.data();
     s->log << "replay " << text_of({process, index}) << " touches " << s->replayed.size() << std::endl;
     return KP_OK;
 }
 
-kp_status kp_on_progress(kp_session* s, const kp_progress* p, uint32_t* action) {
+kp_status progress(kp_session* s, const kp_progress* p, uint32_t* action) {
     if (fails(s, "progress")) return KP_EINVAL;
     const Unit unit(p->process, p->index);
     if (s->in_flight.count(unit) == 0) return refuse(KP_EINVAL, "progress of " + text_of(unit) + ", not in flight");
@@ -268,16 +268,20 @@ kp_status kp_on_progress(kp_session* s, const kp_progress* p, uint32_t* action) 
     return KP_OK;
 }
 
-kp_status kp_on_complete(kp_session* s, const kp_result* result) {
+kp_status complete(kp_session* s, const kp_result* result) {
     if (fails(s, "complete")) return KP_EFAILED;
     const Unit unit(result->process, result->index);
     if (s->in_flight.erase(unit) == 0) return refuse(KP_EINVAL, "result of " + text_of(unit) + ", not in flight");
+    if (result->counter_count != s->counter_names.size()) return refuse(KP_EINVAL, "another number of counters");
     const bool stopped = (result->flags & KP_RESULT_STOPPED) != 0;
     s->finished.insert(unit);
     s->stopped += stopped;
     s->log << "complete " << text_of(unit) << " flags " << result->flags << " cycles " << result->cycles
            << " instructions " << result->instructions;
-    add_counters(s, result);
+    for (uint32_t i = 0; i < result->counter_count; ++i) {
+        s->log << " " << s->counter_names[i] << " " << result->counters[i];
+        s->counter_sums[i] += result->counters[i];
+    }
     s->log << std::endl;
     const auto projected = s->projections.find(unit);
     s->results[unit] = {static_cast<double>(result->cycles), static_cast<double>(result->instructions)};
@@ -285,7 +289,7 @@ kp_status kp_on_complete(kp_session* s, const kp_result* result) {
     return KP_OK;
 }
 
-kp_status kp_on_abort(kp_session* s, uint32_t process, uint64_t index, const char* reason) {
+kp_status abort(kp_session* s, uint32_t process, uint64_t index, const char* reason) {
     if (fails(s, "abort")) return KP_EINVAL;
     const Unit unit(process, index);
     if (s->in_flight.erase(unit) == 0) return refuse(KP_EINVAL, "abort of " + text_of(unit) + ", not in flight");
@@ -299,57 +303,30 @@ kp_status kp_on_abort(kp_session* s, uint32_t process, uint64_t index, const cha
     return KP_OK;
 }
 
-kp_status kp_launch_estimate(kp_session* s, uint32_t process, uint64_t index, kp_cost* cost) {
-    const Unit unit(process, index);
-    const Cost found = cost_of(s, unit);
-    const uint32_t flags = s->results.count(unit) != 0 ? uint32_t{KP_COST_SIMULATED} : 0;
-    const auto done = s->done.find(unit);
-    const bool has = done != s->done.end();
-    s->launch_counters.assign(s->counter_names.size(), has ? done->second.counter : 0);
-    const uint32_t count = has ? static_cast<uint32_t>(s->launch_counters.size()) : 0;
-    *cost = {cost->size, flags, found.cycles, found.instructions, count, has ? s->launch_counters.data() : nullptr};
-    return KP_OK;
-}
-
-kp_status kp_launch_name(kp_session* s, uint32_t process, uint64_t index, const char** name) {
-    const auto found = s->names.find({process, index});
-    *name = found != s->names.end() ? s->keep(found->second) : nullptr;
-    return KP_OK;
-}
-
-kp_status kp_finish(kp_session* s, kp_summary* summary) {
+kp_status finish(kp_session* s, uint32_t process, kp_summary* summary) {
     if (fails(s, "finish")) return KP_EFAILED;
-    uint64_t launches = 0;
-    for (const uint64_t count : s->launches) launches += count;
-    const uint64_t simulated = s->results.size();
-    const auto passes = static_cast<uint32_t>(s->passes.size());
+    const bool all = process == KP_ALL_PROCESSES;
+    if (!all && process >= s->launches.size()) return refuse(KP_EINVAL, "no process " + std::to_string(process));
     if (!s->in_flight.empty()) s->flags |= KP_SUMMARY_NO_BOUND;
-    *summary = {summary->size,
-                s->flags,
-                launches,
-                simulated,
-                launches - simulated,
-                s->stopped,
-                passes,
-                static_cast<uint32_t>(estimates_of(s, KP_ALL_PROCESSES).size()),
-                0.95,
-                2.0,
-                3.0};
-    s->log << "finish" << std::endl;
+    summary->flags = s->flags;
+    for (uint32_t p = 0; p < s->launches.size(); ++p) {
+        if (!all && p != process) continue;
+        summary->launches += s->launches[p];
+        summary->simulated += simulated_in(s, p);
+    }
+    summary->skipped = summary->launches - summary->simulated;
+    summary->projected = s->stopped;
+    summary->passes = s->passes.size();
+    summary->confidence = 0.95;
+    summary->cycle_speedup = 2.0;
+    summary->saved_seconds = 3.0;
+    if (all) s->log << "finish" << std::endl;
     return KP_OK;
 }
 
-kp_status kp_process_summary(kp_session* s, uint32_t process, kp_process* counts) {
-    if (process >= s->launches.size()) return refuse(KP_EINVAL, "no process " + std::to_string(process));
-    const uint64_t simulated = simulated_in(s, process);
-    *counts = {counts->size, static_cast<uint32_t>(estimates_of(s, process).size()), s->launches[process], simulated,
-               s->launches[process] - simulated};
-    return KP_OK;
-}
-
-kp_status kp_estimate_at(kp_session* s, uint32_t process, uint32_t index, kp_estimate* estimate) {
+kp_status estimate(kp_session* s, uint32_t process, uint32_t index, kp_estimate* estimate) {
     const std::vector<kp_estimate> all = estimates_of(s, process);
-    if (index >= all.size()) return refuse(KP_EINVAL, "no estimate " + std::to_string(index));
+    if (index >= all.size()) return KP_DONE;
     const uint32_t size = estimate->size;
     *estimate = all[index];
     estimate->size = size;
@@ -357,4 +334,47 @@ kp_status kp_estimate_at(kp_session* s, uint32_t process, uint32_t index, kp_est
     return KP_OK;
 }
 
-}  // extern "C"
+kp_status cost(kp_session* s, uint32_t process, uint64_t index, kp_cost* cost) {
+    const Unit unit(process, index);
+    const Cost amounts = cost_of(s, unit);
+    const auto done = s->done.find(unit);
+    const bool has = done != s->done.end();
+    s->launch_counters.assign(s->counter_names.size(), has ? done->second.counter : 0);
+    const auto name = s->names.find(unit);
+    *cost = {cost->size,
+             s->results.count(unit) != 0 ? uint32_t{KP_COST_SIMULATED} : 0,
+             amounts.cycles,
+             amounts.instructions,
+             has ? s->launch_counters.size() : 0,
+             has ? s->launch_counters.data() : nullptr,
+             name != s->names.end() ? s->keep(name->second) : nullptr};
+    return KP_OK;
+}
+
+bool lacks(const char* function) {
+    const char* names = std::getenv("SCRIPTED_PLUGIN_LACKS");
+    return names != nullptr && std::string(names).find(function) != std::string::npos;
+}
+
+const void* extension(const char* name) {
+    static const kp_state state = {sizeof(kp_state), open_with_state, before};
+    return std::string(name) == KP_STATE && !lacks("state") ? &state : nullptr;
+}
+
+}  // namespace
+
+extern "C" const kp_core* kp_connect(uint32_t, const char**) {
+    static const kp_core core = {sizeof(kp_core),
+                                 KP_ABI_VERSION,
+                                 open,
+                                 next,
+                                 complete,
+                                 abort,
+                                 finish,
+                                 estimate,
+                                 last_error,
+                                 extension,
+                                 lacks("progress") ? nullptr : progress,
+                                 lacks("cost") ? nullptr : cost};
+    return &core;
+}

@@ -138,7 +138,7 @@ def test_the_row_of_what_was_read_last_is_open(simulator, timed_list: Path):
 
 def test_the_host_says_what_state_it_keeps(simulator: Simulator, timed_list: Path):
     opened = " ".join(simulator.run(timed_list, "pass 0").calls("state")[0])
-    assert opened == "state lines 32 sms 4 ctas_per_sm 8 warps_per_sm 16 registers_per_sm 1024 shared 1024"
+    assert opened == "state lines 32 flags 14 sms 4 ctas_per_sm 8 warps_per_sm 16 registers_per_sm 1024 shared 1024"
 
 
 @pytest.mark.parametrize(

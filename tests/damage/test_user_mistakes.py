@@ -164,9 +164,9 @@ def test_a_set_user_id_program_runs_no_python_and_no_module_that_the_environment
 PROGRAM = """
 #include "kernelpoint/loader.h"
 int main(void) {
-    kp_api api;
+    kp_core core;
     char problem[KP_MESSAGE_SIZE];
-    if (kp_load(&api, NULL, problem) != 0) puts(problem);
+    if (kp_load(&core, NULL, problem) != 0) puts(problem);
     return 0;
 }
 """

@@ -54,9 +54,10 @@ int call_in_child(std::vector<std::atomic<kp_session*>>& sessions) {
     alarm(60);
     bool inside = false;
     for (kp_session* session : sessions) {
-        const char* name = nullptr;
-        if (session == nullptr || kp_launch_name(session, 0, 0, &name) >= 0) continue;
-        inside |= std::strstr(kp_last_error(), "was forked while a call") != nullptr;
+        kp_cost cost = {};
+        cost.size = sizeof(cost);
+        if (session == nullptr || fuzz::core().cost(session, 0, 0, &cost) >= 0) continue;
+        inside |= std::strstr(fuzz::core().last_error(), "was forked while a call") != nullptr;
     }
     refused = answered = 0;
     std::atomic<kp_session*> own{nullptr};

@@ -20,6 +20,7 @@ class Session:
             "on_abort",
             "launch_estimate",
             "launch_name",
+            "replay_before",
             "finish",
         )
         for name in methods:
@@ -30,7 +31,7 @@ class Session:
         return (0 if index == 0 else 1), 0, 100, 0, 0, 0
 
     def next(self, process, after):
-        return (0, after + 1) if after < 3 and after != -2 else (1, -1)
+        return (0, after + 1) if (after < 3 or process == 1) and after != -2 else (1, -1)
 
     def on_progress(self, process, index, cycles, instructions, ctas_issued, ctas_completed, ctas_total):
         return int(cycles > 1000)

@@ -24,11 +24,11 @@ namespace {
 void on_stack(const std::string& argument);
 
 void last_error(const std::string&) {
-    say() << api.last_error() << '\n';
+    say() << core.last_error() << '\n';
 }
 
 void last_error_elsewhere(const std::string&) {
-    std::thread([] { say() << api.last_error() << '\n'; }).join();
+    std::thread([] { say() << core.last_error() << '\n'; }).join();
 }
 
 // Decisions from several threads at once, opened by another one.
@@ -38,11 +38,9 @@ void threads(const std::string& argument) {
     for (int t = 0; t < number(argument); ++t)
         pool.emplace_back([&wrong] {
             for (uint64_t i = 0; i < 500; ++i) {
-                kp_launch launch = {};
-                launch.size = sizeof(launch);
-                launch.index = i % 2;
-                kp_decision decision = {sizeof(kp_decision), 9, 9, 9};
-                if (api.on_launch(session, &launch, &decision) != KP_OK || decision.action != i % 2) ++wrong;
+                const kp_position position = {sizeof(kp_position), 0, i % 2 == 0 ? KP_BEFORE_FIRST : 0, nullptr};
+                kp_order order = {sizeof(kp_order), 9};
+                if (core.next(session, &position, &order) != KP_OK || order.action != i % 2) ++wrong;
             }
         });
     for (std::thread& thread : pool) thread.join();
@@ -67,15 +65,14 @@ void fork_and_launch(const std::string& argument) {
 }
 
 void reenter(void*, const char* line) {
-    kp_launch launch = {};
-    launch.size = sizeof(launch);
-    kp_decision decision = {sizeof(kp_decision), 9, 9, 9};
-    const kp_status status = api.on_launch(session, &launch, &decision);
+    const kp_position position = {sizeof(kp_position), 0, KP_BEFORE_FIRST, nullptr};
+    kp_order order = {sizeof(kp_order)};
+    const kp_status status = core.next(session, &position, &order);
     std::cout << "log " << line << " reentered " << status << '\n';
 }
 
 void set_reentrant_log(const std::string&) {
-    set_abi(std::to_string(KP_ABI_VERSION));
+    plain("");
     host_info.log = &reenter;
 }
 
@@ -92,16 +89,18 @@ void fast_exit(const std::string&) {
 // thread.
 void fork_inside(const std::string&) {
     std::thread caller([] {
-        uint64_t index = 0;
-        api.next(session, 1, 0, &index);
+        const kp_position position = {sizeof(kp_position), 1, 0, nullptr};
+        kp_order order = {sizeof(kp_order)};
+        core.next(session, &position, &order);
     });
     usleep(150000);
     const pid_t child = fork();
     if (child == 0) {
         alarm(20);
-        uint64_t index = 0;
-        const kp_status status = api.next(session, 1, 0, &index);
-        say() << "child " << status << ' ' << api.last_error() << std::endl;
+        const kp_position position = {sizeof(kp_position), 1, 0, nullptr};
+        kp_order order = {sizeof(kp_order)};
+        const kp_status status = core.next(session, &position, &order);
+        say() << "child " << status << ' ' << core.last_error() << std::endl;
         _exit(0);
     }
     int status = 0;
@@ -114,10 +113,13 @@ const std::map<std::string, std::function<void(const std::string&)>> steps = {
     {"load", load},
     {"open", open},
     {"open_elsewhere", open_elsewhere},
-    {"abi", set_abi},
+    {"connect", connect},
+    {"connect_old", connect_old},
+    {"extend", extend},
     {"size", set_size},
     {"names", set_names},
     {"know", know},
+    {"keep", keep},
     {"describe", describe},
     {"reentrant_log", set_reentrant_log},
     {"launch", launch},
@@ -127,11 +129,10 @@ const std::map<std::string, std::function<void(const std::string&)>> steps = {
     {"progress", progress},
     {"complete", complete},
     {"abort", abort_launch},
-    {"estimate", estimate},
-    {"name", name},
+    {"cost", cost},
     {"finish", finish},
-    {"process", process},
-    {"estimate_at", estimate_at},
+    {"estimate", estimate},
+    {"replay", replay},
     {"on_stack", on_stack},
     {"error", last_error},
     {"error_elsewhere", last_error_elsewhere},

@@ -12,7 +12,7 @@ def test_an_unsampled_run_maps_no_python(host):
 
 
 def test_a_refused_host_information_maps_no_python(host):
-    assert host("abi:99", "open", "maps").one("maps") == "none"
+    assert host("names:NULL", "open", "maps").one("maps") == "none"
 
 
 def test_opening_maps_python(host):
@@ -82,7 +82,7 @@ def on_launch(*given):
 """
     run = host("set_fenv", *CALLS, "check_fenv", script=script)
     assert run.code == 0, "a trap of the host killed Python code"
-    assert run.one("log") == "nan True"
+    assert set(run.of("log")) == {"nan True"}
     assert run.one("check_fenv") == "unchanged"
 
 

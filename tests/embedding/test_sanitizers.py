@@ -14,9 +14,9 @@ from sanitised import SANITISERS
 
 SANITISED = [*SANITISERS, "-fno-omit-frame-pointer", "-O0", "-g"]
 EVERY_CALL = [
-    "open", "next:first", "launch:0", "progress:5", "complete:0", "complete:1", "abort:2", "estimate:0", "name:1", "null",
-    "launch_sized:0", "launch_sized:63", "launch_sized:96", "launch_sized:4097", "threads:3", "error_elsewhere",
-    "open", "finish", "finish", "fork:1", "exit",
+    "open", "next:first", "launch:0", "progress:5", "complete:0", "complete:1", "abort:2", "cost:0", "cost:1", "null",
+    "launch_sized:0", "launch_sized:63", "launch_sized:96", "launch_sized:4097", "connect:2", "extend:none", "threads:3",
+    "error_elsewhere", "open", "finish", "finish", "finish:1", "estimate:0", "fork:1", "exit",
 ]  # fmt: skip
 SCRIPT = """
 import numpy
@@ -49,7 +49,7 @@ def check_every_call(run_host, plugin: Path, tmp_path: Path) -> None:
     assert run.stderr == ""
     assert run.code == 0
     assert run.one("threads") == "0 wrong"
-    assert len(run.of("finish")) == 2
+    assert len(run.of("finish")) == 3
 
 
 def test_every_call_is_clean_in_host_and_shim(run_host, install_in, tmp_path):

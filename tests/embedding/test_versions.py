@@ -11,17 +11,17 @@ import kernelpoint
 from kernelpoint import __file__ as real_package
 
 EINVAL, EVERSION = -1, -3
+ROOT = Path(__file__).parents[2]
 SHOW_PYTHON = "import sys; log(sys.executable); log(sys.prefix)"
 
 
 @pytest.mark.parametrize(
     ("size", "complaint"),
-    [(0, "decision"), (4, "decision"), (15, "decision"), (16, "launch"), (23, "launch"), (4097, "decision")],
+    [(0, "order"), (4, "order"), (31, "order"), (4097, "order")],
 )
 def test_a_size_that_no_version_had_is_refused(host, size, complaint):
-    least = {"decision": 16, "launch": 24}[complaint]
     run = host("open", f"launch_sized:{size}")
-    assert run.one("launch_sized").startswith(f"{EINVAL} {complaint}.size is {size}, expected at least {least}")
+    assert run.one("launch_sized").startswith(f"{EINVAL} {complaint}.size is {size}, expected at least 32")
 
 
 def test_a_newer_host_gets_zeros_for_what_the_plugin_does_not_know(host):
@@ -30,34 +30,53 @@ def test_a_newer_host_gets_zeros_for_what_the_plugin_does_not_know(host):
 
 def test_host_information_of_a_wrong_size_is_refused(host):
     run = host("size:71", "open")
-    assert run.of("open")[-1] == f"{EINVAL} info.size is 71, expected at least 72: set it to the struct's sizeof none"
+    assert run.of("open")[-1] == f"{EINVAL} host.size is 71, expected at least 112: set it to the struct's sizeof none"
 
 
-def test_a_host_from_before_a_field_was_added_is_taken_as_one_that_states_nothing_there(host):
-    run = host("know:2", "size:144", "open", script="log(repr((info['not_replayed'], info['architectures'])))")
-    assert eval(run.of("log")[-1]) == ("", [])
+@pytest.mark.parametrize(("version", "advice"), [(2, "kernelpoint patch SIMULATOR CHECKOUT"), (4, "newer KernelPoint")])
+def test_a_host_of_another_abi_version_gets_no_table_but_the_command_that_mends_it(host, version, advice):
+    refused = host(f"connect:{version}").one("connect")
+    assert refused.startswith(f"NULL this KernelPoint speaks ABI version 3, the simulator {version}: ")
+    assert advice in refused
+    assert host("connect:3").one("connect") == "table none"
 
 
-@pytest.mark.parametrize("version", [0, 1, 3])
-def test_a_host_of_another_abi_version_is_refused(host, version):
-    run = host(f"abi:{version}", "open")
-    assert run.one("open").startswith(f"{EVERSION} the host was built for ABI version {version}")
+def test_a_host_from_before_the_tables_is_refused_with_the_command_that_patches_again(host):
+    run = host("connect_old")
+    assert run.one("connect_old") == "3", "which the loader of version 2 refuses in words of its own"
+    assert "`kernelpoint patch SIMULATOR CHECKOUT`" in run.stderr
 
 
-def test_a_plugin_of_another_abi_version_is_refused_before_it_is_called(host, tmp_path):
-    assert "speaks ABI version 7" in host(plugin=old_plugin(tmp_path, "uint32_t kp_abi_version() { return 7; }")).one(
-        "load"
+def test_an_extension_that_is_not_offered_is_an_empty_table(host):
+    run = host("extend:kp_state", "extend:kp_music", "extend:")
+    assert run.of("extend") == ["0 24", "-1 0", "-1 0"]
+
+
+def test_functions_that_an_older_table_lacks_are_null_for_the_host(tmp_path, plugin):
+    table = "core table = {32, 3, {&table, &table, &table}}; const core* kp_connect(uint32_t, const char**) { return &table; }"
+    library = old_plugin(
+        tmp_path, f"typedef struct {{ uint32_t size, version; const void* functions[8]; }} core; {table}"
     )
+    source, program = tmp_path / "host.c", tmp_path / "host"
+    source.write_text(
+        '#include "kernelpoint/loader.h"\nint main(int n, char** a) { kp_core kp; char problem[KP_MESSAGE_SIZE];'
+        "if (kp_load(&kp, a[1], problem) != 0) return puts(problem), 1;"
+        'return printf("%d %d %d\\n", kp.open != NULL, kp.complete != NULL, kp.cost != NULL), n - n; }'
+    )
+    options = ["-std=c99", "-D_POSIX_C_SOURCE=200809L", f"-I{ROOT / 'plugin' / 'include'}"]
+    subprocess.run(["cc", *options, str(source), "-o", str(program), "-ldl"], check=True, timeout=60)
+    done = subprocess.run([program, library], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "1 1 0\n"
 
 
-def test_a_plugin_that_lacks_a_function_is_refused(host, tmp_path):
-    run = host(plugin=old_plugin(tmp_path, "uint32_t kp_abi_version() { return 2; }"))
-    assert run.one("load").endswith("is too old for this simulator: it has no function kp_open")
+def test_a_plugin_of_an_older_kernelpoint_is_refused_before_it_is_called(host, tmp_path):
+    old = old_plugin(tmp_path, "uint32_t kp_abi_version() { return 2; }")
+    assert host(plugin=old).one("load").endswith("older than this simulator's headers: install a newer KernelPoint")
 
 
 def test_a_missing_or_foreign_library_is_refused(host, tmp_path):
     assert "cannot open shared object file" in host(plugin=tmp_path / "none.so").one("load")
-    assert "has no function kp_abi_version" in host(plugin=old_plugin(tmp_path, "int other;")).one("load")
+    assert "has no function kp_connect" in host(plugin=old_plugin(tmp_path, "int other;")).one("load")
 
 
 def old_plugin(folder: Path, body: str) -> Path:
@@ -83,10 +102,7 @@ def test_the_installed_command_names_the_plugin_where_nothing_else_does(host, tm
 @pytest.mark.parametrize(
     ("language", "header"),
     [
-        *[
-            ("c99", f"kernelpoint/{name}")
-            for name in ("abi.h", "state.h", "summary.h", "descriptors.h", "loader.h", "counters.h")
-        ],
+        *[("c99", f"kernelpoint/{name}") for name in ("abi.h", "state.h", "descriptors.h", "loader.h", "counters.h")],
         *[(standard, f"kernelpoint/{name}") for standard in ("c++11", "c++20") for name in ("loader.h", "client.hpp")],
     ],
 )
@@ -170,15 +186,20 @@ def test_pythonpath_counts_as_it_does_for_the_command(host, tmp_path):
 
 PYTHON_HOST = """
 import ctypes, sys
-class Info(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_uint32), ("abi", ctypes.c_uint32), ("text", ctypes.c_char_p * 3),
-                ("flags", ctypes.c_uint32), ("processes", ctypes.c_uint32), ("rest", ctypes.c_void_p * 4)]
+class Host(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_uint32), ("flags", ctypes.c_uint32), ("text", ctypes.c_char_p * 4),
+                ("processes", ctypes.c_uint32), ("counters", ctypes.c_uint32), ("rest", ctypes.c_void_p * 8)]
+Open = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(Host), ctypes.POINTER(ctypes.c_void_p))
+class Core(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_uint32), ("version", ctypes.c_uint32), ("open", Open), ("between", ctypes.c_void_p * 5),
+                ("last_error", ctypes.CFUNCTYPE(ctypes.c_char_p))]
 plugin = ctypes.CDLL(sys.argv[1])
-plugin.kp_last_error.restype = ctypes.c_char_p
-info = Info(ctypes.sizeof(Info), 2, (b"python", b"", b""), 0, 1)
+plugin.kp_connect.restype = ctypes.POINTER(Core)
+core = plugin.kp_connect(3, None).contents
+host = Host(ctypes.sizeof(Host), 0, (b"python", b"", b"", b""), 1)
 session = ctypes.c_void_p()
-status = plugin.kp_open(sys.argv[2].encode(), ctypes.byref(info), ctypes.byref(session))
-print(status, plugin.kp_last_error().decode() if status else "open", type(sys.stdout).__name__)
+status = core.open(sys.argv[2].encode(), ctypes.byref(host), ctypes.byref(session))
+print(status, core.last_error().decode() if status else "open", type(sys.stdout).__name__)
 """
 
 

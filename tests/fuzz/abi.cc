@@ -28,79 +28,65 @@ kp_status fill(const kp_session* session, Struct* full) {
     return KP_OK;
 }
 
-kp_status open(const char* path, const kp_host_info* info, kp_session** session) {
-    require(path != nullptr && info->size == sizeof(kp_host_info) && info->abi_version == KP_ABI_VERSION);
-    require(info->process_count > 0 && info->process_count <= 1u << 16);
-    for (uint32_t i = 0; (info->flags & KP_HOST_NAMES_COUNTERS) != 0 && i < info->counter_count; ++i)
-        require(info->counter_names[i] != nullptr);
+kp_status open(const char* path, const kp_host* host, const kp_kept* kept, kp_session** session) {
+    require(path != nullptr && host->size == sizeof(kp_host));
+    require(host->process_count > 0 && host->process_count <= 1u << 16);
+    for (uint32_t i = 0; i < host->counter_count; ++i) require(host->counter_names[i] != nullptr);
+    require(kept == nullptr || (kept->size == sizeof(kp_kept) && (kept->byte_count == 0 || kept->bytes != nullptr)));
     if (const kp_status status = answer()) return status;
     *session = &g_session;
     return KP_OK;
 }
 
-kp_status on_launch(kp_session* session, const kp_launch* launch, kp_decision* decision) {
-    require(session == &g_session && launch->size == sizeof(kp_launch) && decision->action == KP_SIMULATE);
+kp_status next(kp_session* session, const kp_position* position, kp_order* order) {
+    require(session == &g_session && position->size == sizeof(kp_position));
+    require(order->action == KP_SIMULATE && order->index == KP_NO_LAUNCH);
     const kp_status status = answer();
-    if (status == KP_OK) *decision = {sizeof(kp_decision), g_choices->byte(), 1, 2, 1, 0, 0};
+    if (status == KP_OK) *order = {sizeof(kp_order), g_choices->byte(), g_choices->number(), 1, 2, 1};
     return status;
 }
 
-kp_status next(kp_session* session, uint32_t, uint64_t, uint64_t* index) {
-    require(session == &g_session && *index == KP_NO_LAUNCH);
-    const kp_status status = answer();
-    if (status == KP_OK) *index = g_choices->number();
-    return status;
-}
-
-kp_status on_progress(kp_session* session, const kp_progress* progress, uint32_t* action) {
-    require(session == &g_session && progress->size == sizeof(kp_progress) && *action == KP_CONTINUE);
-    return answer();
-}
-
-kp_status on_complete(kp_session* session, const kp_result* result) {
+kp_status complete(kp_session* session, const kp_result* result) {
     require(session == &g_session && result->size == sizeof(kp_result));
-    for (uint32_t i = 0; i < result->counter_count; ++i) require(result->counters[i].name != nullptr);
+    require(result->counter_count == 0 || result->counters != nullptr);
     return answer();
 }
 
-kp_status on_abort(kp_session* session, uint32_t, uint64_t, const char*) {
+kp_status abort(kp_session* session, uint32_t, uint64_t, const char*) {
     require(session == &g_session);
     return answer();
 }
 
-kp_status launch_name(kp_session* session, uint32_t, uint64_t, const char** name) {
-    require(session == &g_session && *name == nullptr);
-    return answer();
-}
-
-kp_status finish(kp_session* session, kp_summary* summary) {
+kp_status finish(kp_session* session, uint32_t, kp_summary* summary) {
     return fill(session, summary);
 }
 
-template <typename Struct>
-kp_status fill_one(kp_session* session, uint32_t, uint64_t, Struct* full) {
-    return fill(session, full);
-}
-
-kp_status process_summary(kp_session* session, uint32_t, kp_process* counts) {
-    return fill(session, counts);
-}
-
-kp_status estimate_at(kp_session* session, uint32_t, uint32_t, kp_estimate* estimate) {
+kp_status estimate(kp_session* session, uint32_t, uint32_t, kp_estimate* estimate) {
     return fill(session, estimate);
 }
 
-kp_status replay_before(kp_session* session, uint32_t, uint64_t, kp_replay* replay) {
-    require(session == &g_session && replay->touch_count == 0);
-    static const kp_touch touch{128, 3, 1, 1, 0, 0, 0, 0};
-    const kp_status status = answer();
-    if (status == KP_OK) replay->touch_count = 1, replay->touches = &touch;
+kp_status progress(kp_session* session, const kp_progress* progress, uint32_t* action) {
+    require(session == &g_session && progress->size == sizeof(kp_progress) && *action == KP_CONTINUE);
+    return answer();
+}
+
+// No text and no array behind what is handed out.
+kp_status cost(kp_session* session, uint32_t, uint64_t, kp_cost* cost) {
+    const kp_status status = fill(session, cost);
+    cost->kernel = nullptr;
     return status;
 }
 
-const kp_embedding kDouble = {open,        on_launch,         next,        on_progress, on_complete,
-                              on_abort,    fill_one<kp_cost>, launch_name, finish,      process_summary,
-                              estimate_at, replay_before};
+kp_status before(kp_session* session, uint32_t, uint64_t, kp_replay* replay) {
+    require(session == &g_session && replay->touch_count == 0);
+    require(replay->touch_size >= sizeof(kp_touch) && replay->grid_size >= sizeof(kp_grid));
+    static const char touches[4096] = {};
+    const kp_status status = answer();
+    if (status == KP_OK) replay->touch_count = 1, replay->touches = reinterpret_cast<const kp_touch*>(touches);
+    return status;
+}
+
+const kp_embedding kDouble = {open, next, complete, abort, finish, estimate, progress, cost, before};
 
 }  // namespace
 

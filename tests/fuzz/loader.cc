@@ -46,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     unsetenv("KERNELPOINT_PLUGIN");
     if (kind == 0) setenv("KERNELPOINT_PLUGIN", name.c_str(), 1);
     write("said", kind == 3 ? "/nonexistent/" + text : std::string());
-    kp_api api;
+    kp_core core;
     char problem[KP_MESSAGE_SIZE], path[PATH_MAX], list[64];
     kp_plugin_path(kind == 1 ? name.c_str() : nullptr, path, sizeof(path));
     const std::string taken(path);
@@ -54,7 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (kind == 3) fuzz::require(taken.find_first_of("\r\n") == std::string::npos && taken.size() < sizeof(path));
     // A library of the system is no plugin.
     const char* other = kind == 1 ? name.c_str() : kind == 2 ? "libm.so.6" : nullptr;
-    fuzz::require(kp_load(&api, other, problem) == -1 && std::memchr(problem, '\0', sizeof(problem)) != problem);
+    fuzz::require(kp_load(&core, other, problem) == -1 && std::memchr(problem, '\0', sizeof(problem)) != problem);
     if (kind == 3) {
         kp_unpack(pack.c_str(), list, sizeof(list));
         fuzz::require(std::strlen(list) < sizeof(list) &&

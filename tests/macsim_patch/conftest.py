@@ -17,6 +17,7 @@ from miniatures import macsim_checkout
 
 from kernelpoint import _native
 from kernelpoint.patching import Tree, load_description
+from kernelpoint.simulators.macsim.kept_state import replayed_bytes
 from kernelpoint.traces import read_trace_list
 from kernelpoint.traces.replay import Replay, StateInfo
 
@@ -217,12 +218,10 @@ def replaying(wanted):
         lines = ["replay"]
         for launch, kernel in enumerate(kernels):
             touches, _ = _native.footprint(str(trace_list.parent / kernel / "trace.txt"), residency, True)
-            lines += [f"leaves {launch} {' '.join(str(value) for value in touch.tolist()[:7])}" for touch in touches]
+            lines += [f"leaves {launch} {' '.join(str(value) for value in touch.tolist())}" for touch in touches]
         before = Replay(read_trace_list(trace_list), StateInfo(10000, residency, keeps_l1=True, predictor=predictor))
         for launch in range(len(kernels) if predictors else 0):
-            found = before.before(launch)
-            for history, counters in zip(found.histories, found.counters, strict=True):
-                lines.append(f"predicts {launch} {history} {' '.join(map(str, counters))}")
+            lines.append(f"bytes {launch} {replayed_bytes(before.before(launch)).hex()}")
         return "\n".join([*lines, *map(wanted, passes)])
 
     return write

@@ -116,10 +116,8 @@ def test_predictors_are_set_to_what_the_replay_says(simulator, launches_in, inst
 
 
 def test_perfect_predictors_are_not_asked_for(simulator, mixed):
-    logs = [
-        simulator.run(mixed, "replay\npass 0:3", *options).calls("predictor") for options in ((), ("--perfect_bp=1",))
-    ]
-    assert logs == [[["predictor", "6", "2"]], []]
+    logs = [simulator.run(mixed, "pass 0:3", *options).calls("state")[0] for options in ((), ("--perfect_bp=1",))]
+    assert [words[words.index("bytes") + 1 :] for words in logs] == [list("60002000"), list("00000000")]
 
 
 @pytest.mark.parametrize("knob", ["perfect_icache", "perfect_dcache"])
@@ -137,4 +135,5 @@ def test_nothing_is_replayed_where_pages_are_mapped(simulator, mixed, wanted):
 
 def test_the_host_says_what_state_it_keeps(simulator, mixed, wanted):
     opened = " ".join(simulator.run(mixed, wanted([0])).calls("state")[0])
-    assert opened == "state lines 448 sms 4 ctas_per_sm 2 warps_per_sm 8 registers_per_sm 0 shared 0"
+    state = "lines 448 flags 0 sms 4 ctas_per_sm 2 warps_per_sm 8 registers_per_sm 0 shared 0"
+    assert opened == f"state {state} bytes 6 0 0 0 2 0 0 0"

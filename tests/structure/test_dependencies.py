@@ -225,7 +225,7 @@ HOOK = [
     {"replay"},
     {"setup"},
     {"caches", "kept_state", "totals"},
-    {"statistics_reader", "members"},
+    {"statistics_reader", "members", "kept_bytes"},
     {"traces"},
 ]
 WITHOUT_MACSIM = {"traces"}

@@ -1,8 +1,9 @@
 /* A session of KernelPoint as host.go calls it: Go calls no function through a pointer, and holds no pointer in C
  * memory. */
 #include "kernelpoint/loader.h"
+#include "kernelpoint/state.h"
 
-static kp_api api;
+static kp_core kp;
 static kp_session* session;
 static kp_description* descriptions;
 static char problem[KP_MESSAGE_SIZE];
@@ -24,71 +25,61 @@ static void describe(uint64_t index, const char* name, const int64_t* shape, uin
 
 /* NULL, or why there is no session. */
 static const char* open_session(const char* config, const char* gpu, uint64_t count) {
-    const char* lists[1] = {NULL};
-    kp_host_info info;
-    memset(&info, 0, sizeof(info));
-    info.size = sizeof(info);
-    info.abi_version = KP_ABI_VERSION;
-    info.simulator = "MGPUSim";
-    info.version = "4";
-    info.config_hash = gpu;
-    info.flags = KP_HOST_EXECUTES | KP_HOST_RESTORES | KP_HOST_NO_TRACES;
-    info.process_count = 1;
-    info.list_paths = lists;
-    info.launch_counts = &count;
-    info.descriptions = descriptions;
-    info.description_count = count;
-    if (kp_load(&api, NULL, problem) != 0) return problem;
-    return api.open(config, &info, &session) == KP_OK ? NULL : api.last_error();
+    kp_host host = {sizeof(host), KP_HOST_EXECUTES | KP_HOST_NO_TRACES};
+    kp_kept kept = {sizeof(kept), KP_KEPT_RESTORES};
+    kp_state state;
+    host.simulator = "MGPUSim";
+    host.version = "4";
+    host.config_hash = gpu;
+    host.process_count = 1;
+    host.launch_counts = &count;
+    host.descriptions = descriptions;
+    if (kp_load(&kp, NULL, problem) != 0) return problem;
+    if (kp_extend(&kp, KP_STATE, &state, sizeof(state)) != 0) return "this KernelPoint has no extension kp_state";
+    return state.open(config, &host, &kept, &session) == KP_OK ? NULL : kp.last_error();
 }
 
-/* The launch behind `after`, KP_NO_LAUNCH at the end of the run. Ends the process where the run cannot go on. */
-static void must(kp_status status) {
-    if (status >= 0) return;
-    fprintf(stderr, "kernelpoint: %s\n", api.last_error());
+/* Ends the process where the run cannot go on. */
+static kp_status must(kp_status status) {
+    if (status >= 0) return status;
+    fprintf(stderr, "kernelpoint: %s\n", kp.last_error());
     exit(1);
 }
 
+static kp_order order_after(uint64_t after) {
+    const kp_position position = {sizeof(position), 0, after, NULL};
+    kp_order order = {sizeof(order)};
+    if (must(kp.next(session, &position, &order)) != KP_OK) order.index = KP_NO_LAUNCH;
+    return order;
+}
+
+/* The launch behind `after`, KP_NO_LAUNCH at the end of the run. */
 static uint64_t launch_after(uint64_t after) {
-    uint64_t next = KP_NO_LAUNCH;
-    must(api.next(session, 0, after, &next));
-    return next;
+    return order_after(after).index;
 }
 
 /* How a launch runs: on the emulator only, or also with its timing, in restored state or directly after the launch
- * before. */
+ * before. A launch ahead, to which the plugin does not come in this pass, is executed. */
 enum { EXECUTED, RESTORED, KEPT };
 
 static int decide(uint64_t index) {
-    kp_launch launch;
-    kp_decision decision;
-    memset(&launch, 0, sizeof(launch));
-    memset(&decision, 0, sizeof(decision));
-    launch.size = sizeof(launch);
-    launch.index = index;
-    decision.size = sizeof decision;
-    must(api.on_launch(session, &launch, &decision));
-    if (decision.action != KP_SIMULATE) return EXECUTED;
-    return decision.state == KP_STATE_REPLAYED ? RESTORED : KEPT;
+    const kp_order order = order_after(index == 0 ? KP_BEFORE_FIRST : index - 1);
+    if (order.index != index || order.action != KP_SIMULATE) return EXECUTED;
+    return (order.flags & KP_ORDER_RESTORE) != 0 ? RESTORED : KEPT;
 }
 
 static void complete(uint64_t index, uint64_t cycles) {
-    kp_result result;
-    memset(&result, 0, sizeof(result));
-    result.size = sizeof(result);
-    result.index = index;
+    kp_result result = {sizeof(result), 0, index};
     result.cycles = cycles;
-    must(api.on_complete(session, &result));
+    must(kp.complete(session, &result));
 }
 
 /* The run's counts, and its estimate of the total of cycles. */
 static kp_summary finish(kp_estimate* cycles) {
-    kp_summary summary;
-    memset(&summary, 0, sizeof(summary));
+    kp_summary summary = {sizeof(summary)};
     memset(cycles, 0, sizeof(*cycles));
-    summary.size = sizeof(summary);
     cycles->size = sizeof(*cycles);
-    must(api.finish(session, &summary));
-    must(api.estimate_at(session, KP_ALL_PROCESSES, 0, cycles));
+    must(kp.finish(session, KP_ALL_PROCESSES, &summary));
+    must(kp.estimate(session, KP_ALL_PROCESSES, 0, cycles));
     return summary;
 }

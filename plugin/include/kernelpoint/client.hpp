@@ -3,7 +3,7 @@
 //     kernelpoint::Client client(&kernelpoint::stop_run);
 //     client.open("kernelpoint.yaml", host);
 //     kernelpoint::Position at;                       // in the list; one for each process
-//     while (client.next_to_simulate(&at, trace_of) == KP_OK) { simulate launch at.launch; client.complete(...); }
+//     while (client.next_to_simulate(&at) == KP_OK) { simulate launch at.launch; client.complete(...); }
 //     kp_summary summary = client.finish();
 //
 // The hooks in simulators and the embedded host are all made of this class.
@@ -20,6 +20,7 @@
 
 #include "loader.h"
 #include "printable.hpp"
+#include "state.h"
 
 namespace kernelpoint {
 
@@ -87,33 +88,33 @@ struct Process {
     uint64_t launches;  // 0: not known
 };
 
-// Description of a host by itself; see kp_host_info.
+// Description of a host by itself; see kp_host and kp_kept.
 struct Host {
     std::string simulator, version, config_hash;
     std::string configuration;  // the simulated GPU's options as text; empty: not stated
     uint32_t flags = 0;
     std::vector<Process> processes;
-    uint64_t state_lines = 0;
-    uint32_t sms = 0, ctas_per_sm = 0, warps_per_sm = 0, registers_per_sm = 0, shared_memory_per_sm = 0;
-    uint32_t predictor_history_bits = 0, predictor_counter_bits = 0;
-    std::vector<const char*> counter_names;    // of every result's counters; counts with KP_HOST_NAMES_COUNTERS
+    std::vector<const char*> counter_names;    // of every result's counters
     std::vector<kp_description> descriptions;  // of the launches of all processes in their order; empty: none
-    std::string not_replayed;                  // options under which state is kept that replay does not put back
     std::vector<uint32_t> architectures;       // whose code the simulator knows; empty: not stated
     kp_log_fn log = NULL;
     void* log_user = NULL;
-    std::string plugin;  // where the plugin is, if the host knows; empty: to be found
+    kp_kept kept = sized<kp_kept>();  // where the simulator keeps state between launches; its texts live till `open`
+    std::string plugin;               // where the plugin is, if the host knows; empty: to be found
 };
 
 // Position of a host in the list of one process.
 struct Position {
     explicit Position(uint32_t its_process = 0) : process(its_process), launch(KP_BEFORE_FIRST) {
-        decision = sized<kp_decision>();
+        order = sized<kp_order>();
     }
 
+    bool restores() const { return (order.flags & KP_ORDER_RESTORE) != 0; }
+    bool is_counted() const { return (order.flags & KP_ORDER_UNCOUNTED) == 0; }
+
     uint32_t process;
-    uint64_t launch;       // in flight, or asked about last
-    kp_decision decision;  // of that launch
+    uint64_t launch;  // in flight, or asked about last
+    kp_order order;   // of that launch
 };
 
 class Client {
@@ -128,93 +129,86 @@ public:
     // Finds and opens the plugin, then a session.
     void open(const std::string& config, const Host& host) {
         char problem[KP_MESSAGE_SIZE];
-        if (kp_load(&m_api, host.plugin.c_str(), problem) != 0) m_fail(problem);
+        if (kp_load(&m_core, host.plugin.c_str(), problem) != 0) m_fail(problem);
         std::vector<const char*> lists;
         for (size_t i = 0; i < host.processes.size(); ++i) {
             lists.push_back(host.processes[i].list.empty() ? NULL : host.processes[i].list.c_str());
             m_launches.push_back(host.processes[i].launches);
         }
-        kp_host_info info = sized<kp_host_info>();
-        info.abi_version = KP_ABI_VERSION;
+        kp_host info = sized<kp_host>();
+        info.flags = host.flags;
         info.simulator = host.simulator.c_str();
         info.version = host.version.c_str();
         info.config_hash = host.config_hash.c_str();
-        info.flags = host.flags;
+        info.configuration = host.configuration.empty() ? NULL : host.configuration.c_str();
         info.process_count = static_cast<uint32_t>(lists.size());
         info.list_paths = lists.data();
         info.launch_counts = m_launches.data();
-        info.state_lines = host.state_lines;
-        info.sms = host.sms;
-        info.ctas_per_sm = host.ctas_per_sm;
-        info.warps_per_sm = host.warps_per_sm;
-        info.registers_per_sm = host.registers_per_sm;
-        info.shared_memory_per_sm = host.shared_memory_per_sm;
-        info.predictor_history_bits = host.predictor_history_bits;
-        info.predictor_counter_bits = host.predictor_counter_bits;
         info.counter_count = static_cast<uint32_t>(host.counter_names.size());
         info.counter_names = host.counter_names.data();
         info.descriptions = host.descriptions.empty() ? NULL : host.descriptions.data();
-        info.description_count = host.descriptions.size();
-        info.not_replayed = host.not_replayed.empty() ? NULL : host.not_replayed.c_str();
         info.architectures = host.architectures.data();
         info.architecture_count = host.architectures.size();
         info.log = host.log;
         info.log_user = host.log_user;
-        info.configuration = host.configuration.empty() ? NULL : host.configuration.c_str();
-        check(m_api.open(config.c_str(), &info, &m_session));
+        const bool keeps_state = host.kept.lines != 0 || host.kept.flags != 0 || host.kept.not_replayed != NULL;
+        if (keeps_state && kp_extend(&m_core, KP_STATE, &m_state, sizeof(m_state)) == 0)
+            check(m_state.open(config.c_str(), &info, &host.kept, &m_session));
+        else
+            check(m_core.open(config.c_str(), &info, &m_session));
     }
 
-    // Moves to the next launch to simulate, in this pass or in the next one; `trace_of(launch)` is its trace's path.
-    // KP_OK: there is one, and its decision is made | KP_PENDING: the pass ends when the launches that are in flight
-    // elsewhere are completed or aborted | KP_DONE: nothing is left for this process.
-    template <typename TraceOf>
-    kp_status next_to_simulate(Position* at, const TraceOf& trace_of) {
-        return next_to_simulate(at, trace_of, [](uint64_t) {});
+    // Moves to the next launch to simulate, in this pass or in the next one.
+    // KP_OK: there is one | KP_PENDING: the pass ends when the launches that are in flight elsewhere are completed or
+    // aborted | KP_DONE: nothing is left for this process.
+    kp_status next_to_simulate(Position* at) {
+        return next_to_simulate(at, [](uint64_t) {});
     }
 
     // The same for a host with KP_HOST_EXECUTES: `execute(launch)` runs a launch functionally. Launch 0 begins the
     // program, whether it is to be executed or simulated.
-    template <typename TraceOf, typename Execute>
-    kp_status next_to_simulate(Position* at, const TraceOf& trace_of, const Execute& execute) {
+    template <typename Execute>
+    kp_status next_to_simulate(Position* at, const Execute& execute) {
         for (;;) {
-            uint64_t next = KP_NO_LAUNCH;
-            const kp_status status = m_api.next(m_session, at->process, at->launch, &next);
-            check(status);
-            if (status != KP_OK) return status;
-            check_launch(at->process, next);
-            at->launch = next;
-            at->decision = decide(at->process, next, trace_of(next));
-            if (at->decision.action == KP_SIMULATE) return KP_OK;
-            if (at->decision.action == KP_EXECUTE) execute(next);
+            const kp_status status = next(at, NULL);
+            if (status != KP_OK || at->order.action == KP_SIMULATE) return status;
+            if (at->order.action == KP_EXECUTE) execute(at->launch);
         }
     }
 
-    kp_decision decide(uint32_t process, uint64_t launch, const std::string& trace) {
-        kp_launch asked = sized<kp_launch>();
-        asked.process = process;
-        asked.index = launch;
-        asked.trace_path = trace.empty() ? NULL : trace.c_str();
-        kp_decision decision = sized<kp_decision>();
-        check(m_api.on_launch(m_session, &asked, &decision));
-        return decision;
+    // Moves to the next launch that the plugin names, whatever its action. `trace`: of the launch behind `at`, where
+    // its process has no list on disk; may be NULL.
+    kp_status next(Position* at, const char* trace) {
+        kp_position position = sized<kp_position>();
+        position.process = at->process;
+        position.after = at->launch;
+        position.trace_path = trace;
+        const kp_status status = m_core.next(m_session, &position, &at->order);
+        check(status);
+        if (status != KP_OK) return status;
+        check_launch(at->process, at->order.index);
+        at->launch = at->order.index;
+        return KP_OK;
     }
 
-    // State that the launches before one leave in the simulator; the touches live until the next call.
+    // State that the launches before one leave in the simulator; it lives until the next call.
     kp_replay replay_before(const Position& at) {
         kp_replay replay = sized<kp_replay>();
-        check(m_api.replay_before(m_session, at.process, at.launch, &replay));
+        replay.touch_size = sizeof(kp_touch);
+        replay.grid_size = sizeof(kp_grid);
+        check(m_state.before(m_session, at.process, at.launch, &replay));
         return replay;
     }
 
     // True if the launch in flight is to be stopped inside.
     bool wants_stop(const kp_progress& progress) {
         uint32_t action = KP_CONTINUE;
-        check(m_api.on_progress(m_session, &progress, &action));
+        if (m_core.progress != NULL) check(m_core.progress(m_session, &progress, &action));
         return action == KP_STOP;
     }
 
-    // The launch in flight at a position is simulated; flags: KP_RESULT_*.
-    void complete(const Position& at, uint64_t cycles, uint64_t instructions, const std::vector<kp_counter>& counters,
+    // The launch in flight at a position is simulated; counters as Host::counter_names, flags: KP_RESULT_*.
+    void complete(const Position& at, uint64_t cycles, uint64_t instructions, const std::vector<double>& counters,
                   uint32_t flags = 0) {
         kp_result result = sized<kp_result>();
         result.process = at.process;
@@ -224,52 +218,42 @@ public:
         result.instructions = instructions;
         result.counter_count = static_cast<uint32_t>(counters.size());
         result.counters = counters.data();
-        check(m_api.on_complete(m_session, &result));
+        check(m_core.complete(m_session, &result));
     }
 
     // The launch in flight at a position could not be simulated.
     void abort(const Position& at, const std::string& reason) {
-        check(m_api.on_abort(m_session, at.process, at.launch, reason.c_str()));
+        check(m_core.abort(m_session, at.process, at.launch, reason.c_str()));
     }
 
-    kp_summary finish() {
+    // Ends the run; the summary of the whole run, or the counts of one process.
+    kp_summary finish(uint32_t process = KP_ALL_PROCESSES) {
         kp_summary summary = sized<kp_summary>();
-        check(m_api.finish(m_session, &summary));
+        check(m_core.finish(m_session, process, &summary));
         return summary;
     }
 
-    // After finish: the counts of one process, and the estimates of the run or of one process.
-    kp_process counts(uint32_t process) {
-        kp_process counts = sized<kp_process>();
-        check(m_api.process_summary(m_session, process, &counts));
-        return counts;
+    // After finish: the estimates of the run, or of one process.
+    std::vector<kp_estimate> estimates(uint32_t process = KP_ALL_PROCESSES) {
+        std::vector<kp_estimate> all;
+        for (;;) {
+            kp_estimate estimate = sized<kp_estimate>();
+            const kp_status status = m_core.estimate(m_session, process, static_cast<uint32_t>(all.size()), &estimate);
+            check(status);
+            if (status == KP_DONE) return all;
+            all.push_back(estimate);
+        }
     }
-    std::vector<kp_estimate> estimates(const kp_summary& summary) {
-        return estimates(KP_ALL_PROCESSES, summary.estimate_count);
-    }
-    std::vector<kp_estimate> estimates(uint32_t process) { return estimates(process, counts(process).estimate_count); }
 
-    // After finish: what a launch is estimated to cost.
+    // After finish: the estimated cost of a launch, and its kernel's name; nothing where the plugin tells none.
     kp_cost cost(uint32_t process, uint64_t launch) {
         kp_cost cost = sized<kp_cost>();
-        check(m_api.launch_estimate(m_session, process, launch, &cost));
+        cost.cycles = cost.instructions = NAN;
+        if (m_core.cost != NULL) check(m_core.cost(m_session, process, launch, &cost));
         return cost;
     }
 
-    // The kernel's name as the plugin knows it; empty where it does not.
-    std::string name(uint32_t process, uint64_t launch) {
-        const char* known = NULL;
-        check(m_api.launch_name(m_session, process, launch, &known));
-        return known != NULL ? known : "";
-    }
-
 private:
-    std::vector<kp_estimate> estimates(uint32_t process, uint32_t count) {
-        std::vector<kp_estimate> all(count, sized<kp_estimate>());
-        for (uint32_t i = 0; i < count; ++i) check(m_api.estimate_at(m_session, process, i, &all[i]));
-        return all;
-    }
-
     void check_launch(uint32_t process, uint64_t launch) {
         const uint64_t count = m_launches[process];
         if (count != 0 && launch >= count)
@@ -278,11 +262,12 @@ private:
     }
 
     void check(kp_status status) {
-        if (status < 0) m_fail(m_api.last_error());
+        if (status < 0) m_fail(m_core.last_error());
     }
 
     const Fail m_fail;
-    kp_api m_api;
+    kp_core m_core;
+    kp_state m_state;
     kp_session* m_session;
     std::vector<uint64_t> m_launches;  // of each process; 0: not known
 };

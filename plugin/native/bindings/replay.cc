@@ -5,7 +5,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include "kernelpoint/abi.h"
+#include "kernelpoint/state.h"
 #include "native/bindings/bindings.h"
 
 namespace py = pybind11;
@@ -24,9 +24,7 @@ kp_touch exported(const Touch& touch) {
             touch.written,
             touch.filled,
             touch.copied,
-            touch.sm,
-            static_cast<uint8_t>(touch.path),
-            0};
+            touch.sm | static_cast<uint32_t>(touch.path) << 16};
 }
 
 kp_grid exported(const Grid& grid) {
@@ -102,7 +100,7 @@ py::tuple footprint(const std::string& path, const std::array<uint32_t, 5>& resi
 }  // namespace
 
 void register_replay(py::module_& module) {
-    PYBIND11_NUMPY_DTYPE(kp_touch, line, touched, written, filled, copied, sm, path, reserved);
+    PYBIND11_NUMPY_DTYPE(kp_touch, line, touched, written, filled, copied, opaque);
     PYBIND11_NUMPY_DTYPE(kp_grid, ctas, warps, last_warp);
     module.attr("FOOTPRINT_VERSION") = kFootprintVersion;
     module.def("footprint", footprint, py::arg("path"), py::arg("residency"), py::arg("by_sm") = false,

@@ -18,7 +18,7 @@ namespace kernelpoint::embedding {
 
 extern kp_set_error_fn g_set_error;
 
-// Set the reason that kp_last_error() gives on this thread, and pass the status on.
+// Set the reason that last_error gives on this thread, and pass the status on.
 kp_status report(const Failure& failure);
 
 // Locks a session. A thread that waits gives the GIL away (a host driven from Python may hold it), or the thread that
@@ -101,14 +101,14 @@ pybind11::object invoke(kp_session* session, const char* method, const Arguments
     return pybind11::reinterpret_steal<pybind11::object>(result);
 }
 
-// Description of the host, as session.host_info takes it.
-pybind11::dict host_dictionary(const kp_host_info& info);
+// Description of the host, as workload.host_info takes it; kept: NULL where the host keeps no state.
+pybind11::dict host_dictionary(const kp_host& host, const kp_kept* kept);
 
 // Results of a session that has finished: taken from the summary that session.finish() returned, whose attributes have
 // the names of kp_summary's fields, then looked up without Python.
-void take_summary(kp_session& session, const pybind11::object& found, kp_summary* summary);
-kp_status process_summary(kp_session* session, uint32_t process, kp_process* counts);
-kp_status estimate_at(kp_session* session, uint32_t process, uint32_t index, kp_estimate* estimate);
+void take_summary(kp_session& session, const pybind11::object& summary);
+kp_status summary_of(kp_session* session, uint32_t process, kp_summary* summary);
+kp_status estimate(kp_session* session, uint32_t process, uint32_t index, kp_estimate* estimate);
 
 // Values for Python.
 pybind11::object number(uint64_t value);

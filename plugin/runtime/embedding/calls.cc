@@ -1,7 +1,8 @@
-// Each function of abi.h as a call of kernelpoint.session.boundary.
+// Each function of abi.h and state.h as a call of kernelpoint.session.boundary.
 #include <pybind11/stl.h>
 #include <signal.h>
 
+#include <cstring>
 #include <tuple>
 
 #include "kernelpoint/printable.hpp"
@@ -28,7 +29,7 @@ kp_status start(const kp_session* session) {
     }
 }
 
-kp_status open_session(const char* config_path, const kp_host_info* info, kp_session** opened) {
+kp_status open_session(const char* config_path, const kp_host* info, const kp_kept* kept, kp_session** opened) {
     if (const kp_status status = check_caller()) return status;
     Inside inside;
     HostState host;
@@ -40,16 +41,18 @@ kp_status open_session(const char* config_path, const kp_host_info* info, kp_ses
     SessionLock lock(session);
     Current current(session);
     return in_python(KP_ECONFIG, [&] {
-        session->object = boundary_open()(path(config_path), host_dictionary(*info), log_of(session));
+        const py::dict fields = host_dictionary(*info, kept);
+        session->counter_names = py::tuple(fields["counter_names"]);
+        session->object = boundary_open()(path(config_path), fields, log_of(session));
         *opened = session;
     });
 }
 
 // While a session opens, Python holds SIGINT, so that planning can be ended. A simulator that was interrupted then gets
 // its signal afterwards, and does with it what it does with any.
-kp_status open(const char* config_path, const kp_host_info* info, kp_session** opened) {
+kp_status open(const char* config_path, const kp_host* info, const kp_kept* kept, kp_session** opened) {
     was_interrupted();
-    const kp_status status = open_session(config_path, info, opened);
+    const kp_status status = open_session(config_path, info, kept, opened);
     if (was_interrupted()) {
         const std::string line = std::string("kernelpoint: ") + kInterrupted;
         if (info->log != nullptr)
@@ -61,130 +64,112 @@ kp_status open(const char* config_path, const kp_host_info* info, kp_session** o
     return status;
 }
 
-kp_status on_launch(kp_session* session, const kp_launch* launch, kp_decision* decision) {
-    return call(session, [&] {
-        const py::object returned =
-            invoke(session, "on_launch", number(launch->process), number(launch->index), path(launch->trace_path));
-        const auto [action, pass, interval, state, uncounted, latency] = integers<6>("on_launch", returned);
-        *decision = {sizeof(kp_decision),           static_cast<uint32_t>(action),
-                     static_cast<uint32_t>(pass),   static_cast<uint32_t>(interval),
-                     static_cast<uint32_t>(state),  static_cast<uint32_t>(uncounted),
-                     static_cast<uint32_t>(latency)};
-    });
+// An array of a Replayed as the host knows its elements, which may be larger than the plugin's.
+template <typename Element>
+const Element* elements(const py::buffer_info& array, uint32_t size, std::string& larger) {
+    if (size == sizeof(Element)) return static_cast<const Element*>(array.ptr);
+    const auto count = static_cast<size_t>(array.size);
+    larger.assign(count * size, 0);
+    for (size_t i = 0; i < count; ++i)
+        std::memcpy(&larger[i * size], static_cast<const Element*>(array.ptr) + i, sizeof(Element));
+    return reinterpret_cast<const Element*>(larger.data());
 }
 
-void set_predictors(kp_session* session, const py::object& replayed, kp_replay* replay) {
-    session->predictor_arrays = py::make_tuple(replayed.attr("counters"), replayed.attr("histories"));
-    const py::buffer_info counters = py::buffer(replayed.attr("counters")).request();
-    const py::buffer_info histories = py::buffer(replayed.attr("histories")).request();
-    const auto count = static_cast<size_t>(histories.size);
-    const size_t each = count == 0 ? 0 : static_cast<size_t>(counters.size) / count;
-    session->predictors.clear();
-    for (size_t sm = 0; sm < count; ++sm)
-        session->predictors.push_back({static_cast<const uint32_t*>(histories.ptr)[sm], static_cast<uint32_t>(each),
-                                       static_cast<const uint8_t*>(counters.ptr) + sm * each});
-    replay->predictor_count = count;
-    replay->predictors = session->predictors.data();
-}
-
-kp_status replay_before(kp_session* session, uint32_t process, uint64_t index, kp_replay* replay) {
+kp_status before(kp_session* session, uint32_t process, uint64_t index, kp_replay* replay) {
     return call(session, [&] {
         const py::object replayed = invoke(session, "replay_before", number(process), number(index));
         session->touches = replayed.attr("touches");
+        session->grids = replayed.attr("grids");
+        session->bytes = replayed.attr("state_bytes");
         const py::buffer_info touches = py::buffer(session->touches).request();
+        const py::buffer_info grids = py::buffer(session->grids).request();
+        const py::buffer_info bytes = py::buffer(session->bytes).request();
         replay->flags = replayed.attr("covered").cast<bool>() ? KP_REPLAY_COVERED : 0;
         replay->launches = replayed.attr("launches").cast<uint64_t>();
         replay->unreadable = replayed.attr("unreadable").cast<uint64_t>();
         replay->earlier_ctas = replayed.attr("earlier_ctas").cast<uint64_t>();
-        replay->touch_count = static_cast<uint64_t>(touches.size * touches.itemsize) / sizeof(kp_touch);
-        replay->touches = static_cast<const kp_touch*>(touches.ptr);
-        set_predictors(session, replayed, replay);
-        session->grids = replayed.attr("grids");
-        const py::buffer_info grids = py::buffer(session->grids).request();
+        replay->touch_count = static_cast<uint64_t>(touches.size);
+        replay->touches = elements<kp_touch>(touches, replay->touch_size, session->larger_touches);
         replay->grid_count = static_cast<uint64_t>(grids.size);
-        replay->grids = static_cast<const kp_grid*>(grids.ptr);
+        replay->grids = elements<kp_grid>(grids, replay->grid_size, session->larger_grids);
+        replay->byte_count = static_cast<uint64_t>(bytes.size);
+        replay->bytes = bytes.ptr;
     });
 }
 
-py::object position(uint64_t after) {
+py::object place(uint64_t after) {
     if (after == KP_BEFORE_FIRST) return py::int_(-1);
     if (after == KP_END_OF_LIST) return py::int_(-2);
     return number(after);
 }
 
-kp_status next(kp_session* session, uint32_t process, uint64_t after, uint64_t* index) {
+// The next launch of a process, and the decision on it.
+kp_status next(kp_session* session, const kp_position* position, kp_order* order) {
     long long answer = KP_OK;
     const kp_status status = call(session, [&] {
-        const py::object returned = invoke(session, "next", number(process), position(after));
-        const auto [state, launch] = integers<2>("next", returned);
+        const py::object process = number(position->process);
+        const auto [state, launch] = integers<2>("next", invoke(session, "next", process, place(position->after)));
         answer = state;
-        if (state == KP_OK) *index = static_cast<uint64_t>(launch);
+        if (state != KP_OK) return;
+        const auto index = static_cast<uint64_t>(launch);
+        const char* trace = index == position->after + 1 ? position->trace_path : nullptr;
+        const auto [action, pass, interval, restores, uncounted, skips_latency] =
+            integers<6>("on_launch", invoke(session, "on_launch", process, number(index), path(trace)));
+        *order = {sizeof(kp_order),
+                  static_cast<uint32_t>(action),
+                  index,
+                  static_cast<uint32_t>(pass),
+                  0,
+                  static_cast<uint32_t>(interval)};
+        if (restores != 0) order->flags |= KP_ORDER_RESTORE;
+        if (uncounted != 0) order->flags |= KP_ORDER_UNCOUNTED;
+        if (skips_latency != 0) order->flags |= KP_ORDER_SKIP_LATENCY;
     });
     return status != KP_OK ? status : static_cast<kp_status>(answer);
 }
 
-kp_status on_progress(kp_session* session, const kp_progress* progress, uint32_t* action) {
+kp_status progress(kp_session* session, const kp_progress* at, uint32_t* action) {
     return call(session, [&] {
-        const py::object returned =
-            invoke(session, "on_progress", number(progress->process), number(progress->index), number(progress->cycles),
-                   number(progress->instructions), number(progress->ctas_issued), number(progress->ctas_completed),
-                   number(progress->ctas_total));
+        const py::object returned = invoke(session, "on_progress", number(at->process), number(at->index),
+                                           number(at->cycles), number(at->instructions), number(at->ctas_issued),
+                                           number(at->ctas_completed), number(at->ctas_total));
         *action = returned.cast<uint32_t>();
     });
 }
 
-bool same_names(const kp_session& session, const kp_result& result) {
-    if (!session.counter_tuple || session.counter_names.size() != result.counter_count) return false;
-    for (uint32_t i = 0; i < result.counter_count; ++i)
-        if (session.counter_names[i] != result.counters[i].name) return false;
-    return true;
-}
-
-void remember_names(kp_session& session, const kp_result& result) {
-    py::tuple names(result.counter_count);
-    session.counter_names.clear();
-    for (uint32_t i = 0; i < result.counter_count; ++i) {
-        names[i] = text(result.counters[i].name);
-        session.counter_names.emplace_back(result.counters[i].name);
-    }
-    session.counter_tuple = names;
-}
-
-kp_status on_complete(kp_session* session, const kp_result* result) {
+kp_status complete(kp_session* session, const kp_result* result) {
     return call(session, [&] {
-        if (!same_names(*session, *result)) remember_names(*session, *result);
-        py::tuple values(result->counter_count);
-        for (uint32_t i = 0; i < result->counter_count; ++i) values[i] = py::float_(result->counters[i].value);
+        const size_t count = session->counter_names.size();
+        if (result->counter_count != count)
+            throw Failure(KP_EINVAL, "result.counter_count is " + std::to_string(result->counter_count) +
+                                         ", host.counter_count is " + std::to_string(count) +
+                                         ": every result has the counters that the host named");
+        py::tuple values(count);
+        for (size_t i = 0; i < count; ++i) values[i] = py::float_(result->counters[i]);
         invoke(session, "on_complete", number(result->process), number(result->index),
                py::bool_((result->flags & KP_RESULT_STOPPED) != 0), number(result->cycles),
-               number(result->instructions), session->counter_tuple, values);
+               number(result->instructions), session->counter_names, values);
     });
 }
 
-kp_status on_abort(kp_session* session, uint32_t process, uint64_t index, const char* reason) {
+kp_status abort(kp_session* session, uint32_t process, uint64_t index, const char* reason) {
     return call(session, [&] { invoke(session, "on_abort", number(process), number(index), text(reason)); });
 }
 
-kp_status launch_estimate(kp_session* session, uint32_t process, uint64_t index, kp_cost* cost) {
+kp_status cost(kp_session* session, uint32_t process, uint64_t index, kp_cost* cost) {
     return call(session, [&] {
         const py::object returned = invoke(session, "launch_estimate", number(process), number(index));
         const auto [cycles, instructions, simulated, counters] =
             returned.cast<std::tuple<double, double, bool, std::vector<double>>>();
         session->launch_counters = counters;
+        const py::object kernel = invoke(session, "launch_name", number(process), number(index));
         *cost = {sizeof(kp_cost),
                  simulated ? uint32_t{KP_COST_SIMULATED} : 0,
                  cycles,
                  instructions,
-                 static_cast<uint32_t>(counters.size()),
-                 counters.empty() ? nullptr : session->launch_counters.data()};
-    });
-}
-
-kp_status launch_name(kp_session* session, uint32_t process, uint64_t index, const char** name) {
-    return call(session, [&] {
-        const py::object returned = invoke(session, "launch_name", number(process), number(index));
-        if (returned.is_none()) return;
-        *name = session->keep(printable(utf8(returned)));
+                 counters.size(),
+                 counters.empty() ? nullptr : session->launch_counters.data(),
+                 kernel.is_none() ? nullptr : session->keep(printable(utf8(kernel)))};
     });
 }
 
@@ -194,17 +179,20 @@ void flush_streams() {
     for (const char* stream : {"stdout", "stderr"}) sys.attr(stream).attr("flush")();
 }
 
-kp_status finish(kp_session* session, kp_summary* summary) {
+kp_status finish(kp_session* session, uint32_t process, kp_summary* summary) {
     HostSignals signals;
-    return call(session, [&] {
-        take_summary(*session, invoke(session, "finish"), summary);
-        flush_streams();
+    kp_status found = KP_OK;
+    const kp_status status = call(session, [&] {
+        if (process == KP_ALL_PROCESSES) {
+            take_summary(*session, invoke(session, "finish"));
+            flush_streams();
+        }
+        found = summary_of(session, process, summary);
     });
+    return status != KP_OK ? status : found;
 }
 
-const kp_embedding kFunctions = {open,        on_launch,       next,        on_progress, on_complete,
-                                 on_abort,    launch_estimate, launch_name, finish,      process_summary,
-                                 estimate_at, replay_before};
+const kp_embedding kFunctions = {open, next, complete, abort, finish, estimate, progress, cost, before};
 
 }  // namespace
 

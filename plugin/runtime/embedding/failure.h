@@ -1,4 +1,4 @@
-// Failures on their way from Python, or from its start, to a status code and kp_last_error().
+// Failures on their way from Python, or from its start, to a status code and last_error.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -26,7 +26,7 @@ private:
     std::string locale_;
 };
 
-// Keeps every signal disposition. Around kp_open and kp_finish only: it costs two system calls a signal. In between
+// Keeps every signal disposition. Around open and finish only: it costs two system calls a signal. In between
 // nothing changes them, because our interpreter refuses signal.signal() and has imported `signal` already.
 class HostSignals {
 public:

@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "kernelpoint/abi.h"
+#include "kernelpoint/state.h"
 
 // Never freed: a host may leave in any way at any time, and Python objects must not be touched then.
 struct kp_session {
@@ -16,20 +16,19 @@ struct kp_session {
     pybind11::object object;
     kp_log_fn log = nullptr;
     void* log_user = nullptr;
-    // Counter names of the last result, as C++ and as a Python tuple: they are the same for every result of a run.
-    std::vector<std::string> counter_names;
-    pybind11::object counter_tuple;
-    // Results of kp_replay_before, the last ones, and the arrays that they point into.
-    pybind11::object touches, predictor_arrays, grids;
-    std::vector<kp_predictor> predictors;
+    pybind11::tuple counter_names;  // of every result
+    // Results of kp_state.before, the last ones: the arrays, and copies of those whose elements the host knows larger.
+    pybind11::object touches, grids, bytes;
+    std::string larger_touches, larger_grids;
     // Text that was handed out; it stays where it is.
     std::unordered_set<std::string> texts;
-    // Results of kp_finish: the estimates of the run, and the counts and estimates of each process.
-    bool finished = false;
-    std::vector<kp_estimate> estimates;
-    std::vector<kp_process> processes;
-    std::vector<std::vector<kp_estimate>> process_estimates;
-    // Result of kp_launch_estimate, the last one.
+    // Results of `finish`: the summary and the estimates of the run, then those of each process.
+    struct Finished {
+        kp_summary summary;
+        std::vector<kp_estimate> estimates;
+    };
+    std::vector<Finished> finished;
+    // Result of `cost`, the last one.
     std::vector<double> launch_counters;
 
     const char* keep(const std::string& text) { return texts.insert(text).first->c_str(); }

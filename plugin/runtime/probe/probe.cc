@@ -35,21 +35,20 @@ std::string mapped_libpython() {
 
 int main(int count, char** arguments) {
     if (count != 3) return refuse("usage: kernelpoint-probe PLUGIN CONFIG");
-    kp_api api;
+    kp_core core;
     char problem[KP_MESSAGE_SIZE];
-    if (kp_load(&api, arguments[1], problem) != 0) return refuse(problem);
-    kp_host_info info = {};
-    info.size = sizeof(info);
-    info.abi_version = KP_ABI_VERSION;
-    info.simulator = "probe";
-    info.process_count = 1;
+    if (kp_load(&core, arguments[1], problem) != 0) return refuse(problem);
     const uint64_t launch_counts[] = {1};
-    info.launch_counts = launch_counts;
-    info.log = &print_line;
+    kp_host host = {};
+    host.size = sizeof(host);
+    host.simulator = "probe";
+    host.process_count = 1;
+    host.launch_counts = launch_counts;
+    host.log = &print_line;
     kp_session* session = nullptr;
-    if (api.open(arguments[2], &info, &session) != KP_OK) return refuse(api.last_error());
+    if (core.open(arguments[2], &host, &session) != KP_OK) return refuse(core.last_error());
     kp_summary summary = {};
     summary.size = sizeof(summary);
-    if (api.finish(session, &summary) != KP_OK) return refuse(api.last_error());
+    if (core.finish(session, KP_ALL_PROCESSES, &summary) != KP_OK) return refuse(core.last_error());
     std::cout << "libpython " << mapped_libpython() << '\n';
 }

@@ -1,4 +1,6 @@
 // The plugin that a simulator opens: checks what the host gives, then hands it to the embedding. Links no Python.
+#include <stdio.h>
+
 #include <string>
 
 #include "kernelpoint/printable.hpp"
@@ -10,22 +12,22 @@ namespace kernelpoint::shim {
 namespace {
 
 constexpr uint32_t kMostProcesses = 1u << 16;
+constexpr uint32_t kMostBytes = 1u << 20;  // of kp_kept.bytes
 
 thread_local std::string t_reason = "no call has failed on this thread";
 
 kp_status check_session(const kp_session* session) {
-    if (session == nullptr) return fail(KP_EINVAL, "session is NULL: open one with kp_open");
-    if (loaded_embedding() == nullptr) return fail(KP_EINVAL, "session is not one that kp_open returned");
+    if (session == nullptr) return fail(KP_EINVAL, "session is NULL: open one first");
+    if (loaded_embedding() == nullptr) return fail(KP_EINVAL, "session is not one that `open` returned");
     return KP_OK;
 }
 
-kp_status check_counter_names(const kp_host_info& info) {
-    if (!(info.flags & KP_HOST_NAMES_COUNTERS)) return KP_OK;
-    if (info.counter_count > 0 && info.counter_names == nullptr)
-        return fail(KP_EINVAL, "info.counter_names is NULL, counter_count is " + std::to_string(info.counter_count));
-    for (uint32_t i = 0; i < info.counter_count; ++i)
-        if (info.counter_names[i] == nullptr)
-            return fail(KP_EINVAL, "info.counter_names[" + std::to_string(i) + "] is NULL");
+kp_status check_counter_names(const kp_host& host) {
+    if (host.counter_count > 0 && host.counter_names == nullptr)
+        return fail(KP_EINVAL, "host.counter_names is NULL, counter_count is " + std::to_string(host.counter_count));
+    for (uint32_t i = 0; i < host.counter_count; ++i)
+        if (host.counter_names[i] == nullptr)
+            return fail(KP_EINVAL, "host.counter_names[" + std::to_string(i) + "] is NULL");
     return KP_OK;
 }
 
@@ -33,7 +35,7 @@ kp_status check_counter_names(const kp_host_info& info) {
 constexpr uint32_t kMostExtents = 16, kMostFeatures = 64;
 
 kp_status check_description(const kp_description* given, uint64_t index, const kp_description& first) {
-    const std::string where = "info.descriptions[" + std::to_string(index) + "]";
+    const std::string where = "host.descriptions[" + std::to_string(index) + "]";
     if (given->size != first.size)
         return fail(KP_EINVAL, where + ".size is " + std::to_string(given->size) + ", the first one's is " +
                                    std::to_string(first.size) + ": all have the struct's sizeof");
@@ -51,21 +53,16 @@ kp_status check_description(const kp_description* given, uint64_t index, const k
     return KP_OK;
 }
 
-kp_status check_descriptions(const kp_host_info& info) {
-    if (info.description_count == 0) return KP_OK;
-    if (info.descriptions == nullptr)
-        return fail(KP_EINVAL,
-                    "info.descriptions is NULL, description_count is " + std::to_string(info.description_count));
+kp_status check_descriptions(const kp_host& host) {
+    if (host.descriptions == nullptr) return KP_OK;
     uint64_t launches = 0;
-    for (uint32_t i = 0; info.launch_counts != nullptr && i < info.process_count; ++i)
-        launches += info.launch_counts[i];
-    if (info.description_count != launches)
-        return fail(KP_EINVAL, "info.description_count is " + std::to_string(info.description_count) +
-                                   ", info.launch_counts add up to " + std::to_string(launches) +
-                                   ": there is one description for each launch, or none at all");
-    if (const kp_status status = check_size("info.descriptions[0]", info.descriptions)) return status;
-    for (uint64_t i = 0; i < info.description_count; ++i)
-        if (const kp_status status = check_description(element(info.descriptions, i), i, *info.descriptions))
+    for (uint32_t i = 0; host.launch_counts != nullptr && i < host.process_count; ++i)
+        launches += host.launch_counts[i];
+    if (launches == 0)
+        return fail(KP_EINVAL, "host.descriptions is not NULL, but host.launch_counts names no launches");
+    if (const kp_status status = check_size("host.descriptions[0]", host.descriptions)) return status;
+    for (uint64_t i = 0; i < launches; ++i)
+        if (const kp_status status = check_description(element(host.descriptions, i), i, *host.descriptions))
             return status;
     return KP_OK;
 }
@@ -73,35 +70,35 @@ kp_status check_descriptions(const kp_host_info& info) {
 // Far above the number of architectures that any simulator knows.
 constexpr uint64_t kMostArchitectures = 256;
 
-kp_status check_architectures(const kp_host_info& info) {
-    if (info.architecture_count > kMostArchitectures || (info.architecture_count > 0 && info.architectures == nullptr))
-        return fail(KP_EINVAL, "info.architecture_count is " + std::to_string(info.architecture_count) +
+kp_status check_architectures(const kp_host& host) {
+    if (host.architecture_count > kMostArchitectures || (host.architecture_count > 0 && host.architectures == nullptr))
+        return fail(KP_EINVAL, "host.architecture_count is " + std::to_string(host.architecture_count) +
                                    ", expected 0 to " + std::to_string(kMostArchitectures) +
                                    ", and architectures not NULL");
     return KP_OK;
 }
 
-kp_status check_host(const kp_host_info* info) {
-    if (info == nullptr) return fail(KP_EINVAL, "info is NULL");
-    if (info->size >= 2 * sizeof(uint32_t) && info->abi_version != KP_ABI_VERSION)
-        return fail(KP_EVERSION, "the host was built for ABI version " + std::to_string(info->abi_version) +
-                                     ", this plugin speaks version " + std::to_string(KP_ABI_VERSION) +
-                                     ": build the host again with the installed kernelpoint/abi.h");
-    if (const kp_status status = check_size("info", info)) return status;
-    if (info->process_count == 0 || info->process_count > kMostProcesses)
-        return fail(KP_EINVAL, "info.process_count is " + std::to_string(info->process_count) + ", expected 1 to " +
+kp_status check_host(const kp_host* host) {
+    if (const kp_status status = check_size("host", host)) return status;
+    if (host->process_count == 0 || host->process_count > kMostProcesses)
+        return fail(KP_EINVAL, "host.process_count is " + std::to_string(host->process_count) + ", expected 1 to " +
                                    std::to_string(kMostProcesses));
-    if (const kp_status status = check_counter_names(copy_in(info))) return status;
-    if (const kp_status status = check_architectures(copy_in(info))) return status;
-    return check_descriptions(copy_in(info));
+    if (const kp_status status = check_counter_names(copy_in(host))) return status;
+    if (const kp_status status = check_architectures(copy_in(host))) return status;
+    return check_descriptions(copy_in(host));
+}
+
+kp_status check_kept(const kp_kept* kept) {
+    if (const kp_status status = check_size("kept", kept)) return status;
+    if (kept->byte_count > kMostBytes || (kept->byte_count > 0 && kept->bytes == nullptr))
+        return fail(KP_EINVAL, "kept.byte_count is " + std::to_string(kept->byte_count) + ", expected 0 to " +
+                                   std::to_string(kMostBytes) + ", and bytes not NULL");
+    return KP_OK;
 }
 
 kp_status check_counters(const kp_result& result) {
     if (result.counter_count > 0 && result.counters == nullptr)
         return fail(KP_EINVAL, "result.counters is NULL, counter_count is " + std::to_string(result.counter_count));
-    for (uint32_t i = 0; i < result.counter_count; ++i)
-        if (result.counters[i].name == nullptr)
-            return fail(KP_EINVAL, "result.counters[" + std::to_string(i) + "].name is NULL");
     return KP_OK;
 }
 
@@ -116,6 +113,114 @@ kp_status fill(const char* what, const kp_session* session, Struct* given, Body 
     return status;
 }
 
+kp_status open_checked(const char* config_path, const kp_host* host, const kp_kept* kept, kp_session** session) {
+    if (const kp_status status = check_host(host)) return status;
+    if (const kp_status status = load_embedding()) return status;
+    const kp_host full = copy_in(host);
+    return loaded_embedding()->open(config_path, &full, kept, session);
+}
+
+kp_status check_open(const char* config_path, kp_session** session) {
+    if (session == nullptr) return fail(KP_EINVAL, "session is NULL: nowhere to put the session");
+    *session = nullptr;
+    return config_path != nullptr ? KP_OK : fail(KP_EINVAL, "config_path is NULL");
+}
+
+kp_status open(const char* config_path, const kp_host* host, kp_session** session) {
+    if (const kp_status status = check_open(config_path, session)) return status;
+    return open_checked(config_path, host, nullptr, session);
+}
+
+kp_status open_with_state(const char* config_path, const kp_host* host, const kp_kept* kept, kp_session** session) {
+    if (const kp_status status = check_open(config_path, session)) return status;
+    if (const kp_status status = check_kept(kept)) return status;
+    const kp_kept full = copy_in(kept);
+    return open_checked(config_path, host, &full, session);
+}
+
+kp_status next(kp_session* session, const kp_position* position, kp_order* order) {
+    if (const kp_status status = check_size("order", order)) return status;
+    kp_order answer{};  // simulate, unless the answer differs
+    answer.index = KP_NO_LAUNCH;
+    copy_out(answer, order);
+    if (const kp_status status = check_session(session)) return status;
+    if (const kp_status status = check_size("position", position)) return status;
+    const kp_position full = copy_in(position);
+    const kp_status status = loaded_embedding()->next(session, &full, &answer);
+    copy_out(answer, order);
+    return status;
+}
+
+kp_status complete(kp_session* session, const kp_result* result) {
+    if (const kp_status status = check_session(session)) return status;
+    if (const kp_status status = check_size("result", result)) return status;
+    const kp_result full = copy_in(result);
+    if (const kp_status status = check_counters(full)) return status;
+    return loaded_embedding()->complete(session, &full);
+}
+
+kp_status abort(kp_session* session, uint32_t process, uint64_t index, const char* reason) {
+    if (const kp_status status = check_session(session)) return status;
+    return loaded_embedding()->abort(session, process, index, reason);
+}
+
+kp_status finish(kp_session* session, uint32_t process, kp_summary* summary) {
+    return fill("summary", session, summary,
+                [&](kp_summary* full) { return loaded_embedding()->finish(session, process, full); });
+}
+
+kp_status estimate(kp_session* session, uint32_t process, uint32_t index, kp_estimate* estimate) {
+    return fill("estimate", session, estimate,
+                [&](kp_estimate* full) { return loaded_embedding()->estimate(session, process, index, full); });
+}
+
+const char* last_error() {
+    return t_reason.c_str();
+}
+
+kp_status progress(kp_session* session, const kp_progress* progress, uint32_t* action) {
+    if (const kp_status status = check_session(session)) return status;
+    if (const kp_status status = check_size("progress", progress)) return status;
+    if (action == nullptr) return fail(KP_EINVAL, "action is NULL");
+    *action = KP_CONTINUE;
+    const kp_progress full = copy_in(progress);
+    return loaded_embedding()->progress(session, &full, action);
+}
+
+kp_status cost(kp_session* session, uint32_t process, uint64_t index, kp_cost* cost) {
+    return fill("cost", session, cost,
+                [&](kp_cost* full) { return loaded_embedding()->cost(session, process, index, full); });
+}
+
+kp_status before(kp_session* session, uint32_t process, uint64_t index, kp_replay* replay) {
+    if (const kp_status status = check_session(session)) return status;
+    if (const kp_status status = check_size("replay", replay)) return status;
+    kp_replay full{};
+    full.touch_size = replay->touch_size;
+    full.grid_size = replay->grid_size;
+    for (const uint32_t size : {full.touch_size, full.grid_size})
+        if (size < sizeof(kp_touch) || size > kLargestSize)
+            return fail(KP_EINVAL, "replay.touch_size and grid_size are " + std::to_string(full.touch_size) + " and " +
+                                       std::to_string(full.grid_size) + ", expected sizeof(kp_touch) and (kp_grid)");
+    const kp_status status = loaded_embedding()->before(session, process, index, &full);
+    copy_out(full, replay);
+    return status;
+}
+static_assert(sizeof(kp_touch) == 16 && sizeof(kp_grid) == 16, "the least sizes of version 3");
+
+const kp_state kState = {sizeof(kp_state), open_with_state, before};
+
+const void* extension(const char* name) {
+    return name != nullptr && std::string(name) == KP_STATE ? &kState : nullptr;
+}
+
+const kp_core kCore = {sizeof(kp_core), KP_ABI_VERSION, open,       next,      complete, abort,
+                       finish,          estimate,       last_error, extension, progress, cost};
+
+const char kPatchAgain[] =
+    "build the simulator again with the installed headers (`kernelpoint doctor --include`); a patched one is patched "
+    "again first: `kernelpoint patch SIMULATOR CHECKOUT`";
+
 }  // namespace
 
 kp_status fail(kp_status status, const std::string& reason) {
@@ -127,93 +232,17 @@ kp_status fail(kp_status status, const std::string& reason) {
 
 using namespace kernelpoint::shim;
 
-uint32_t kp_abi_version(void) {
+const kp_core* kp_connect(uint32_t version, const char** reason) {
+    if (version == KP_ABI_VERSION) return &kCore;
+    fail(KP_EVERSION, "this KernelPoint speaks ABI version " + std::to_string(KP_ABI_VERSION) + ", the simulator " +
+                          std::to_string(version) + ": " +
+                          (version < KP_ABI_VERSION ? kPatchAgain : "install a newer KernelPoint"));
+    if (reason != nullptr) *reason = last_error();
+    return nullptr;
+}
+
+// Hosts up to version 2 call this first, compare, and stop with a message of their own, which names no command.
+extern "C" __attribute__((visibility("default"))) uint32_t kp_abi_version(void) {
+    fprintf(stderr, "kernelpoint: this simulator was built with an older KernelPoint: %s\n", kPatchAgain);
     return KP_ABI_VERSION;
-}
-
-const char* kp_last_error(void) {
-    return t_reason.c_str();
-}
-
-kp_status kp_open(const char* config_path, const kp_host_info* info, kp_session** session) {
-    if (session == nullptr) return fail(KP_EINVAL, "session is NULL: nowhere to put the session");
-    *session = nullptr;
-    if (config_path == nullptr) return fail(KP_EINVAL, "config_path is NULL");
-    if (const kp_status status = check_host(info)) return status;
-    if (const kp_status status = load_embedding()) return status;
-    const kp_host_info full = copy_in(info);
-    return loaded_embedding()->open(config_path, &full, session);
-}
-
-kp_status kp_on_launch(kp_session* session, const kp_launch* launch, kp_decision* decision) {
-    if (const kp_status status = check_size("decision", decision)) return status;
-    kp_decision answer{};  // simulate, until told otherwise
-    copy_out(answer, decision);
-    if (const kp_status status = check_session(session)) return status;
-    if (const kp_status status = check_size("launch", launch)) return status;
-    const kp_launch full = copy_in(launch);
-    const kp_status status = loaded_embedding()->on_launch(session, &full, &answer);
-    copy_out(answer, decision);
-    return status;
-}
-
-kp_status kp_replay_before(kp_session* session, uint32_t process, uint64_t index, kp_replay* replay) {
-    return fill("replay", session, replay,
-                [&](kp_replay* full) { return loaded_embedding()->replay_before(session, process, index, full); });
-}
-
-kp_status kp_next(kp_session* session, uint32_t process, uint64_t after, uint64_t* next) {
-    if (const kp_status status = check_session(session)) return status;
-    if (next == nullptr) return fail(KP_EINVAL, "next is NULL");
-    *next = KP_NO_LAUNCH;
-    return loaded_embedding()->next(session, process, after, next);
-}
-
-kp_status kp_on_progress(kp_session* session, const kp_progress* progress, uint32_t* action) {
-    if (const kp_status status = check_session(session)) return status;
-    if (const kp_status status = check_size("progress", progress)) return status;
-    if (action == nullptr) return fail(KP_EINVAL, "action is NULL");
-    *action = KP_CONTINUE;
-    const kp_progress full = copy_in(progress);
-    return loaded_embedding()->on_progress(session, &full, action);
-}
-
-kp_status kp_on_complete(kp_session* session, const kp_result* result) {
-    if (const kp_status status = check_session(session)) return status;
-    if (const kp_status status = check_size("result", result)) return status;
-    const kp_result full = copy_in(result);
-    if (const kp_status status = check_counters(full)) return status;
-    return loaded_embedding()->on_complete(session, &full);
-}
-
-kp_status kp_on_abort(kp_session* session, uint32_t process, uint64_t index, const char* reason) {
-    if (const kp_status status = check_session(session)) return status;
-    return loaded_embedding()->on_abort(session, process, index, reason);
-}
-
-kp_status kp_launch_estimate(kp_session* session, uint32_t process, uint64_t index, kp_cost* cost) {
-    return fill("cost", session, cost,
-                [&](kp_cost* full) { return loaded_embedding()->launch_estimate(session, process, index, full); });
-}
-
-kp_status kp_launch_name(kp_session* session, uint32_t process, uint64_t index, const char** name) {
-    if (const kp_status status = check_session(session)) return status;
-    if (name == nullptr) return fail(KP_EINVAL, "name is NULL");
-    *name = nullptr;
-    return loaded_embedding()->launch_name(session, process, index, name);
-}
-
-kp_status kp_finish(kp_session* session, kp_summary* summary) {
-    return fill("summary", session, summary,
-                [&](kp_summary* full) { return loaded_embedding()->finish(session, full); });
-}
-
-kp_status kp_process_summary(kp_session* session, uint32_t process, kp_process* counts) {
-    return fill("counts", session, counts,
-                [&](kp_process* full) { return loaded_embedding()->process_summary(session, process, full); });
-}
-
-kp_status kp_estimate_at(kp_session* session, uint32_t process, uint32_t index, kp_estimate* estimate) {
-    return fill("estimate", session, estimate,
-                [&](kp_estimate* full) { return loaded_embedding()->estimate_at(session, process, index, full); });
 }

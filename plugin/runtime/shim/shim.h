@@ -1,4 +1,4 @@
-// Parts of the shim: the text behind kp_last_error(), and the embedding library.
+// Parts of the shim: the text behind last_error of kp_core, and the embedding library.
 #pragma once
 
 #include <string>
@@ -7,6 +7,7 @@
 #pragma GCC visibility push(default)
 #include "kernelpoint/abi.h"
 #pragma GCC visibility pop
+#include "kernelpoint/state.h"
 #include "runtime/embedding/embedding.h"
 
 namespace kernelpoint::shim {

@@ -9,31 +9,31 @@
 
 namespace kernelpoint::shim {
 
-// The size of each struct in ABI version 2: every host states at least this much. Never changes within the version.
+// The size of each struct in ABI version 3: every host states at least this much. Never changes within the version.
 template <typename Struct>
 constexpr uint32_t kFirstSize = 0;
 template <>
-inline constexpr uint32_t kFirstSize<kp_host_info> = 72;
+inline constexpr uint32_t kFirstSize<kp_host> = 112;
 template <>
 inline constexpr uint32_t kFirstSize<kp_description> = 56;
 template <>
-inline constexpr uint32_t kFirstSize<kp_launch> = 24;
+inline constexpr uint32_t kFirstSize<kp_kept> = 56;
 template <>
-inline constexpr uint32_t kFirstSize<kp_decision> = 16;
+inline constexpr uint32_t kFirstSize<kp_position> = 24;
 template <>
-inline constexpr uint32_t kFirstSize<kp_progress> = 56;
+inline constexpr uint32_t kFirstSize<kp_order> = 32;
 template <>
 inline constexpr uint32_t kFirstSize<kp_result> = 48;
 template <>
-inline constexpr uint32_t kFirstSize<kp_summary> = 56;
+inline constexpr uint32_t kFirstSize<kp_progress> = 56;
 template <>
-inline constexpr uint32_t kFirstSize<kp_replay> = 48;
-template <>
-inline constexpr uint32_t kFirstSize<kp_process> = 32;
+inline constexpr uint32_t kFirstSize<kp_summary> = 72;
 template <>
 inline constexpr uint32_t kFirstSize<kp_estimate> = 40;
 template <>
-inline constexpr uint32_t kFirstSize<kp_cost> = 24;
+inline constexpr uint32_t kFirstSize<kp_cost> = 48;
+template <>
+inline constexpr uint32_t kFirstSize<kp_replay> = 88;
 
 // No struct will ever be this large; a larger size is memory that the host forgot to set.
 constexpr uint32_t kLargestSize = 4096;

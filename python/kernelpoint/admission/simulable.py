@@ -49,7 +49,7 @@ class TraceIntegrity:
     """Tells which traces can be read to their end; each file is read once, and again when it has changed.
 
     Reading takes 1 to 2 ns a byte, simulating a thousand times as long. A simulator that handles damage by itself needs none
-    of it (kp_host_info.flags).
+    of it (KP_HOST_NEEDS_WHOLE_TRACES).
 
     Args:
         are_needed: False for such a simulator.
@@ -67,7 +67,7 @@ class TraceIntegrity:
 
     def problem(self, path: str | None) -> str:
         """The reason why a trace cannot be simulated; empty where nothing is known against it."""
-        if not self._are_needed or path is None:
+        if not self._are_needed or not path:
             return ""
         try:
             status = os.stat(path)

@@ -97,7 +97,7 @@ def ask(command: Sequence[str], say: Log) -> tuple[Hello, int]:
 
 def host_of(hello: Hello) -> HostInfo:
     """The simulator's description as a HostInfo, for the session."""
-    return HostInfo.from_mapping({**hello.host, "residency": tuple(hello.host["residency"])})
+    return HostInfo.from_mapping(hello.host)
 
 
 def check(config: Config, hello: Hello) -> None:

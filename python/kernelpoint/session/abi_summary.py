@@ -1,4 +1,4 @@
-"""Statements of a finished run in the types of the ABI (kernelpoint/summary.h)."""
+"""Statements of a finished run in the types of the ABI (kernelpoint/abi.h)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Row = tuple[str, int, float, float, float]  # name, flags, estimate, half-width,
 
 @dataclass(frozen=True)
 class Summary:
-    """A summary as it crosses the ABI: the fields of kp_summary, kp_process and kp_estimate. A row is
+    """A summary as it crosses the ABI: the fields of kp_summary and kp_estimate. A row is
     (name, flags, estimate, half-width, simulated), nan where nothing is stated; a process (number, launches, simulated, rows).
     """
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def open(config_path: str, info: Mapping[str, Any], log: Log) -> Session | WorkerSession:
-    """Open a run, or take one over from its journal; see kp_open. In a simulator that works for a coordinator, only that.
+    """Open a run, or take one over from its journal. A simulator that works for a coordinator opens none.
 
     Raises:
         KernelPointError: of the kind that names what is refused; nothing was started and no journal was touched but to read.

@@ -15,7 +15,7 @@ from kernelpoint.ratios import check_counter, check_names
 
 OK, DONE, PENDING = 0, 1, 2
 SIMULATE, SKIP, EXECUTE = 0, 1, 2
-KEPT, REPLAYED = 0, 1  # kp_state
+KEPT, REPLAYED = 0, 1  # state that a launch begins with
 BEFORE_FIRST, END_OF_LIST = -1, -2
 
 # Begin of the reason of an abort after which the simulator's process ended: another attempt would end the next one.
@@ -23,7 +23,7 @@ ENDED_SIMULATOR = "the simulator ended in it"
 
 
 class Order(NamedTuple):
-    """One launch to be simulated: its initial state (kp_state), and cycles between its progress calls (0: none)."""
+    """One launch to be simulated: the state that it begins with, and cycles between its progress calls (0: none)."""
 
     process: int
     launch: int
@@ -107,7 +107,7 @@ def check_counters(launch: int, counters: dict[str, float], known: Sequence[str]
 
 class Answer(NamedTuple):
     """A decision for the host: action, pass, cycles between its progress calls (0: none wanted), the state that the launch
-    begins with (kp_state), 1 where its result is no part of the sample, and how its constant latency is counted (kp_latency).
+    begins with, 1 where its result is no part of the sample, and 1 where its constant latency may be skipped.
 
     >>> Answer(SIMULATE, pass_index=1, interval=200)
     Answer(action=0, pass_index=1, interval=200, state=0, uncounted=0, latency=0)

@@ -12,7 +12,7 @@ from kernelpoint.fast_model.configuration import caches_of
 from kernelpoint.fast_model.predict import states_of_cores
 from kernelpoint.planning.frame import SamplingFrame
 from kernelpoint.progress import Log
-from kernelpoint.simulators import simulator_of
+from kernelpoint.simulators import simulator, simulator_of
 from kernelpoint.traces import TraceList, read_trace_list
 from kernelpoint.traces.replay import Replay, Replayed, StateInfo
 from kernelpoint.workload import fingerprint
@@ -44,15 +44,16 @@ class Replays:
             HostError: the host cannot replay, it has no such process, or the list has no such launch.
         """
         if not self._host.can_replay:
-            raise HostError("kp_replay_before: this host stated no state_lines, or no trace list on disk")
+            raise HostError("replay: this host stated no lines of state, or no trace list on disk")
         if process >= (count := len(self._host.list_paths)):
             raise HostError(f"process: got {process}; allowed: 0 to {count - 1}")
         if process not in self._lists:
             self._lists[process] = self._open(process)
         try:
-            return self._lists[process].before(0 if self._cold else launch)
+            replayed = self._lists[process].before(0 if self._cold else launch)
         except IndexError as error:
-            raise HostError(f"kp_replay_before: {error}") from error
+            raise HostError(f"replay: {error}") from error
+        return replace(replayed, state_bytes=simulator(self._host.simulator).replayed_bytes(replayed))
 
     def _open(self, process: int) -> Replay:
         host, path = self._host, self._host.list_paths[process]

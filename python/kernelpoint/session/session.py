@@ -37,6 +37,7 @@ from kernelpoint.session.setup import Setup, latency_of
 from kernelpoint.session.statement import sentence
 from kernelpoint.session.time_saved import TimeSaved
 from kernelpoint.session.verdict import open_launch, unmet_counters
+from kernelpoint.traces import ListedTraces
 from kernelpoint.traces.replay import Replayed
 
 
@@ -61,6 +62,7 @@ class Session:
         self._run = self.loop.run()
         self.replays = Replays(setup.host, log, setup.config.replay.state == "empty", setup.frame)
         self._whole_traces = TraceIntegrity(setup.host.needs_whole_traces)
+        self._listed = ListedTraces(setup.host.list_paths)
         self.summary: SummaryRecord | None = None
         self._stated: Sequence[Record] = ()  # ranges and summary at the end of the journal that is resumed
         self._estimates: np.ndarray | None = None
@@ -70,11 +72,19 @@ class Session:
     # ---- the host's calls -------------------------------------------------------------------------------------------
 
     def on_launch(self, process: int, index: int, trace_path: str | None = None) -> Answer:
-        """Decide one launch: (action, pass, progress interval in cycles, state to begin with)."""
+        """Decide one launch.
+
+        Args:
+            trace_path: where the launches are not known beforehand.
+        """
         orders, launch = self._orders(), self._launch(process, index)
+        if not trace_path and self.setup.frame is None:
+            trace_path = self._listed.path(process, launch)
         self._decide(process, launch, trace_path)
         answer = orders.answer(process, launch)
-        if answer.action == SIMULATE and (problem := self._whole_traces.problem(trace_path)):
+        if answer.action == SIMULATE and (
+            problem := self._whole_traces.problem(trace_path or self._trace(process, launch))
+        ):
             self.loop.accept(orders.record(process, launch, Outcome(reason=problem)))
             answer = Answer(SKIP, answer.pass_index)
         if answer.action == SKIP:
@@ -83,7 +93,7 @@ class Session:
         return answer._replace(latency=self._latency)
 
     def replay_before(self, process: int, index: int) -> Replayed:
-        """The touches of the launches before one; see kp_replay_before."""
+        """The touches of the launches before one; see kp_state of kernelpoint/state.h."""
         self._orders()
         touches = self.replays.before(process, index)
         self.saved.begin()
@@ -218,7 +228,7 @@ class Session:
         Over all launches both add up to the estimated totals.
         """
         if self.summary is None:
-            raise HostError("kp_launch_estimate was called before kp_finish")
+            raise HostError("the cost of a launch was asked for before the run was finished")
         sample = self.loop.sample
         unit = self.loop.sampled.unit(process, self._launch(process, index))
         if self._estimates is None:  # once for all: a host asks for every launch in turn
@@ -270,6 +280,11 @@ class Session:
     def _place(self, launch: int) -> int:
         frame = self.setup.frame
         return launch if frame is None else frame.population.place_of(launch)
+
+    def _trace(self, process: int, launch: int) -> str:
+        """Path of a launch's trace; empty where there is none."""
+        population = self.loop.frame.population
+        return population.paths[int(population.offsets[process]) + launch] if population.has_traces else ""
 
     def _is_stated(self, statement: Sequence[Record]) -> bool:
         """True if the journal that was resumed ends in this very statement, and nothing was added to it."""

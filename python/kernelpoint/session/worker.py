@@ -45,6 +45,7 @@ from kernelpoint.session.orders import (
 )
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import latency_of
+from kernelpoint.traces import ListedTraces
 from kernelpoint.traces.replay import Replayed
 from kernelpoint.typed import loads, reader
 from kernelpoint.workload.host_info import HostInfo
@@ -130,6 +131,7 @@ class WorkerSession:
         self._host, self._confidence = host, config.error_budget.confidence
         self._replays = Replays(host, log, config.replay.state == "empty")
         self._whole_traces = TraceIntegrity(host.needs_whole_traces)
+        self._listed = ListedTraces(host.list_paths)
         self._projections = Projections(load_policy(config.policy).projects(config))
         self._latency = latency_of(config)
         self._chain: Chain = ()
@@ -162,13 +164,13 @@ class WorkerSession:
         if order is None or (order.process, order.launch) != (process, index):
             return Answer(SKIP, 0)
         self._begun, self._processor_begun, self._points = time.monotonic(), time.process_time(), []
-        if problem := self._whole_traces.problem(trace_path):
+        if problem := self._whole_traces.problem(trace_path or self._listed.path(process, index)):
             self.on_abort(process, index, problem)
             return Answer(SKIP, 0)
         return Answer(SIMULATE, 0, order.interval, order.state, latency=self._latency)
 
     def replay_before(self, process: int, index: int) -> Replayed:
-        """The touches of the launches before one (kp_replay_before)."""
+        """The touches of the launches before one."""
         touches = self._replays.before(process, index)
         self._processor_begun = time.process_time()
         return touches

@@ -110,6 +110,8 @@ class Simulator:
         in_its_terms: its counters that are other sums of the fast model's or need its options, by predictions, options, and
             cycles without the constant latency.
         in_proportion: predicted counter -> its counters that are in proportion to it, kernel by kernel.
+        kept_state: fields of HostInfo, from the bytes that its hook states of the state between launches (kp_kept.bytes).
+        replayed_bytes: of a Replayed, for its hook (kp_replay.bytes).
         not_restored: relative standard deviation of totals of such counters for what replay does not restore, by either name;
             inf: no bound is stated.
     """
@@ -130,6 +132,8 @@ class Simulator:
     sms: Callable[[Options], str] = lambda options: ""
     in_its_terms: Callable[[Counters, Options, np.ndarray], dict[str, np.ndarray]] = lambda *of: {}
     in_proportion: Mapping[str, str] = field(default_factory=dict)
+    kept_state: Callable[[bytes], dict[str, Any]] = lambda stated: {}
+    replayed_bytes: Callable[[Any], bytes] = lambda replayed: b""
     not_restored: Mapping[str, float] = field(default_factory=dict)
 
 

@@ -29,7 +29,7 @@ class Footprints:
     of its touches. Saved footprints are written by :meth:`flush`.
 
     Args:
-        residency: of the simulated GPU, see ``kp_host_info``: SMs, and CTAs, warps, registers and shared memory of one.
+        residency: of the simulated GPU, see ``kp_kept``: SMs, and CTAs, warps, registers and shared memory of one.
         paths: a trace of each content. They are looked at when a footprint is first asked for.
         list_path: the list of these traces; footprints of a pack that lie beside it are of its traces alone, and stay there.
 

@@ -17,7 +17,7 @@ from kernelpoint.traces.trace_list import TraceList
 
 @dataclass(frozen=True)
 class StateInfo:
-    """The state of a simulator that replay restores; see ``kp_host_info`` for the meaning of the fields."""
+    """The state of a simulator that replay restores; see ``kp_kept`` of kernelpoint/state.h for the meaning of the fields."""
 
     lines: int
     residency: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
@@ -34,7 +34,7 @@ class StateInfo:
 class Replayed:
     """The touches of earlier launches that matter, as ``kp_replay`` returns them."""
 
-    touches: np.ndarray  # structured, as kp_touch: line, touched, written, filled, copied, sm, path; oldest first
+    touches: np.ndarray  # structured, as kp_touch; `opaque` is the SM, and in its high half the path
     launches: int  # earlier launches looked at
     unreadable: int  # distinct contents among them that cannot be read
     earlier_ctas: int  # of all earlier launches; 0 where they are not wanted
@@ -42,6 +42,7 @@ class Replayed:
     covered: bool  # the touches name as many distinct lines as the state holds
     counters: np.ndarray  # uint8 [SM, counter], of the branch predictors; empty where none is wanted
     histories: np.ndarray  # uint32 [SM]
+    state_bytes: bytes = b""  # of one simulator for its hook
 
 
 class Replay:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,3 +89,30 @@ def launch_paths(path: str | os.PathLike[str]) -> Texts:
     ['traces/kernel-1.traceg', 'traces/kernel-1.traceg']
     """
     return read_trace_list(path).paths
+
+
+class ListedTraces:
+    """Paths of traces by the lists of a run's processes, each read at its first use.
+
+    Args:
+        lists: of each process, None where it has none.
+
+    >>> ListedTraces([None]).path(0, 7)
+    ''
+    """
+
+    def __init__(self, lists: Sequence[str | None]) -> None:
+        self._lists = lists
+        self._paths: dict[int, Sequence[str]] = {}
+
+    def path(self, process: int, launch: int) -> str:
+        """Path of a launch's trace; empty where there is no list, or it has no such launch.
+
+        Raises:
+            TraceError: the list cannot be read.
+        """
+        path = self._lists[process] if process < len(self._lists) else None
+        if path is not None and process not in self._paths:
+            self._paths[process] = launch_paths(path)
+        paths = self._paths.get(process, ())
+        return paths[launch] if launch < len(paths) else ""

@@ -19,14 +19,13 @@ if TYPE_CHECKING:
 MOST_PROCESSES = 1 << 16
 MOST_LAUNCHES = 1 << 28  # of all processes; what is kept of a launch takes some 30 bytes
 MOST_LINES = 1 << 32  # of the state between launches: caches of 512 GiB
-MOST_SMS = 1 << 16  # kp_touch.sm has 16 bits
+MOST_SMS = 1 << 16  # 16 bits of kp_touch.opaque
 MOST_HISTORY, MOST_COUNTERS = 24, 1 << 30  # bits of a predictor's history; counters of all predictors, one byte each
-LEAST_HOOK = 3  # of patched simulators: "hook 3" in their version; older ones state less than kp_host_info now asks for
 
 
 @dataclass(frozen=True)
 class HostInfo:
-    """The fields of `kp_host_info`, in Python's types; see kernelpoint/abi.h for their meaning."""
+    """The fields of `kp_host` and `kp_kept`, in Python's types; see kernelpoint/abi.h and state.h for their meaning."""
 
     simulator: str
     version: str = ""
@@ -82,11 +81,13 @@ class HostInfo:
         """From the fields of the embedding; missing ones keep their defaults.
 
         Raises:
-            HostError: there are more processes or launches than a run may have, or more of a GPU's parts than any has; or the
-                simulator was patched by an older KernelPoint.
+            HostError: there are more processes or launches than a run may have, or more of a GPU's parts than any has.
         """
         values = dict(info)
-        _check_hook(values.get("simulator", ""), values.get("version", ""))
+        stated = bytes.fromhex(values.pop("state_bytes", ""))
+        values.update(simulator(values.get("simulator", "")).kept_state(stated))
+        if "residency" in values:
+            values["residency"] = tuple(values["residency"])
         values["architectures"] = frozenset(values.get("architectures", ()))
         processes = int(values.get("process_count", 1))
         if not 1 <= processes <= MOST_PROCESSES:
@@ -157,16 +158,3 @@ class ModelSource:
 
         found = self.configuration
         return {"configuration": found.name, "config_hash": found.hash, "model_version": MODEL_VERSION}
-
-
-def _check_hook(simulator: str, version: str) -> None:
-    """Refuse a simulator that an older KernelPoint patched: required facts are missing.
-
-    >>> _check_hook("mine", "hook 3")
-    """
-    words = version.split()
-    if len(words) == 2 and words[0] == "hook" and words[1].isdecimal() and int(words[1]) < LEAST_HOOK:
-        raise HostError(
-            f"this {simulator} was patched by an older KernelPoint (got hook {words[1]}; allowed: hook {LEAST_HOOK} or newer): "
-            f"patch it again with `kernelpoint patch {simulator} CHECKOUT`, and build it"
-        )

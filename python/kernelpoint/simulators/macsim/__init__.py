@@ -9,6 +9,7 @@ from kernelpoint.simulators import CoreModel, Costs, Simulator, whole
 from kernelpoint.simulators.macsim.census import MacSimCensus
 from kernelpoint.simulators.macsim.convert import convert_to_macsim
 from kernelpoint.simulators.macsim.cores import predict_cores
+from kernelpoint.simulators.macsim.kept_state import kept_state, replayed_bytes
 from kernelpoint.simulators.macsim.profile import MacSimOutput
 from kernelpoint.simulators.macsim.tracer import TRACER
 
@@ -36,6 +37,8 @@ SIMULATOR = Simulator(
         "requests_beyond_l1": "l2_accesses l2_misses llc_accesses",
         "last_level_misses": "llc_misses dram_requests",
     },
+    kept_state=kept_state,
+    replayed_bytes=replayed_bytes,
     # Model: CTAs that waited for room ran on other cores, whose L1s hold other lines; simpletorch +3 to +8 %. A request for a
     # line that is on its way from DRAM is a miss of the last level as well: simpleopacus +7 %.
     # What the L1s themselves miss is not bounded: of an iterative solver the sample had 1,296 +- 7 for 1,514.
