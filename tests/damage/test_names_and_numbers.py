@@ -107,6 +107,15 @@ def test_a_plan_is_made_where_the_cache_cannot_lie(traces, tmp_path, monkeypatch
     assert done.returncode == 0 and (tmp_path / "run.kpplan").exists(), done.stderr
 
 
+def test_a_plan_is_not_kept_where_a_link_in_the_cache_leads(traces, tmp_path, monkeypatch):
+    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
+    for folder in ("cache", "elsewhere"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "cache" / "plans").symlink_to(tmp_path / "elsewhere")
+    done = run_command("plan", traces, "-o", "run.kpplan", "--gpu", "v100", "--policy", "random", cwd=tmp_path)
+    assert done.returncode == 0 and "is a link" in done.stderr and list((tmp_path / "elsewhere").iterdir()) == []
+
+
 @pytest.mark.parametrize("where", ["a reader that has gone", "a closed descriptor", "a full disk"])
 def test_an_output_that_nobody_takes_is_no_traceback(here, where):
     redirect = {"a reader that has gone": "| true", "a closed descriptor": ">&-", "a full disk": ">/dev/full"}[where]

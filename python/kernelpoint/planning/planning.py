@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from dataclasses import dataclass
@@ -206,6 +207,8 @@ def keep_plan(plan: Plan, log: Log) -> str | None:
         cached = cached.with_name(f"{cached.stem}-without-{missing}.kpplan")
     try:
         cached.parent.mkdir(parents=True, exist_ok=True)
+        if cached.parent.is_symlink():
+            raise OSError(errno.EINVAL, "is a link; expected a folder of the cache", str(cached.parent))
         plan.save(cached)
     except (OSError, PlanError) as error:
         log(f"kernelpoint: the plan cannot be kept for other runs: {error}")
