@@ -126,6 +126,8 @@ private:
             m_commands[i].command_string = path_of(list[i].command_string);
             m_launches.push_back(i);
         }
+        if (m_launches.empty())
+            stop_run(std::string(m_list_path) + ": names no launch that the simulator reads (kernel-N.traceg)");
         if (m_sim->getShaderCoreConfig()->gpgpu_concurrent_kernel_sm)
             stop_run(
                 "-gpgpu_concurrent_kernel_sm: got 1; allowed with -kernel_sampling: 0. Launches are sampled one after "

@@ -321,6 +321,13 @@ def test_a_copy_that_the_simulator_would_never_end_is_refused(simulator, workloa
     assert run.code == 1 and f'copy "MemcpyHtoD,0x0,{size}"' in run.err and run.calls("open") == []
 
 
+@pytest.mark.parametrize("text", ["MemcpyHtoD,0x0000,256\n", "el-2.traceg\n", "./kernel-1.traceg\n"])
+def test_a_list_of_which_the_simulator_reads_no_launch_is_refused(simulator, workload, text):
+    workload.write_text(text)
+    run = simulator.run(workload, "pass 0")
+    assert run.code == 1 and "names no launch that the simulator reads" in run.err and run.calls("open") == []
+
+
 def test_the_configuration_hash_depends_on_the_simulated_gpu_alone(simulator, workload, tmp_path):
     def digest(*options):
         return simulator.run(workload, "pass 0", *options).calls("open")[0][5]
