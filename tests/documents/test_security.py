@@ -22,7 +22,6 @@ READERS = {
     "patching/tree.py": "checkout of a simulator",
     "profiles/format.py": "profile, file of ranges, census of a tracer, output of a simulator, table of results",
     "profiles/formats/nsight_systems_sqlite.py": "profile",
-    "simulators/macsim/convert/manifest.py": "of a conversion",
     "traces/cache.py": "cache",
     "traces/footprints.py": "footprints beside a list",
 }
