@@ -149,7 +149,7 @@ def test_a_run_on_this_machine_listens_on_loopback_only(bench, machines):
             heard |= {address for address, _ in listening(machines[0])}
             time.sleep(0.05)
     assert process.returncode == 0, (bench.folder / "out").read_text()
-    assert heard == {"127.0.0.1"}
+    assert heard <= {"127.0.0.1"}
 
 
 ENGINE = """

@@ -33,7 +33,8 @@ from kernelpoint.config.reference import commented_yaml
 from kernelpoint.config.schema import Config
 from kernelpoint.coordinator.batch_systems import read_cluster_file
 from kernelpoint.coordinator.sweep import sweep_configs
-from kernelpoint.encoder.checkpoint import _ZEROS, BUILTIN, _checksum, checkpoint_path, read_checkpoint, read_tensors
+from kernelpoint.encoder.checkpoint import BUILTIN, UNSEALED, checkpoint_path, read_checkpoint, read_tensors
+from kernelpoint.encoder.checkpoint import checksum as checkpoint_checksum
 from kernelpoint.errors import ConfigError, JournalError, KernelPointError, PlanError, ProfileError
 from kernelpoint.journal import load_run
 from kernelpoint.packs.pack import write_pack
@@ -299,8 +300,8 @@ def test_any_bytes_of_a_checkpoint(folder, where, right, edits):
         content = edited(whole, edits)
     if right:
         begin = content.find(b'"checksum":"') + len(b'"checksum":"')
-        content = content[:begin] + _ZEROS + content[begin + len(_ZEROS) :]
-        content = content[:begin] + _checksum(content).encode() + content[begin + len(_ZEROS) :]
+        content = content[:begin] + UNSEALED + content[begin + len(UNSEALED) :]
+        content = content[:begin] + checkpoint_checksum(content).encode() + content[begin + len(UNSEALED) :]
     path = folder / "any.safetensors"
     path.write_bytes(content)
     if not right and content != whole:

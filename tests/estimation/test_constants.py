@@ -13,6 +13,7 @@ from kernelpoint.estimation import (
     Design,
     Engine,
     ErrorBudget,
+    Prediction,
     StrataSampling,
     TwoPhaseDesign,
     constants,
@@ -33,11 +34,17 @@ NOISE = RANDOM.lognormal(0.0, 0.02, UNITS)
 Run = Callable[[], tuple[Engine, tuple[str, ...], np.ndarray]]
 
 
-def predicted(eps: float, factor: np.ndarray | float = 1.0, x: np.ndarray = X, group: np.ndarray = GROUP) -> Run:
+def predicted(
+    eps: float,
+    factor: np.ndarray | float = 1.0,
+    x: np.ndarray = X,
+    group: np.ndarray = GROUP,
+    is_observed: bool = False,
+) -> Run:
     """Predictions x of units of six groups, which are off by a factor and some noise."""
     u = permanent_random_numbers(1, 0, UNITS)
     return lambda: (
-        Engine(AssistedDesign({"cycles": x}, group, u), ErrorBudget(eps)),
+        Engine(AssistedDesign({"cycles": Prediction(x, is_observed=is_observed)}, group, u), ErrorBudget(eps)),
         ("cycles",),
         X * NOISE * factor,
     )
@@ -109,6 +116,7 @@ RUNS: dict[str, Run] = {
     "first five units": predicted(0.02, np.where(np.arange(UNITS) % 100 < 5, 3.0, 1.0), group=np.arange(UNITS) // 100),
     "tiny predictions": predicted(0.02, x=np.where(np.arange(UNITS) % 5 == 0, 0.01 * X, X)),
     "many groups": predicted(0.02, group=np.arange(UNITS) // 5),
+    "times": predicted(0.02, group=np.arange(UNITS) // 5, is_observed=True),
     "rare counts": counted(0.3),
     "another counter": counted(1.0),
     "strata": named(0.03, 0.1),

@@ -146,12 +146,13 @@ def test_an_error_in_progress_ends_the_run(model, workload):
 
 
 FOREVER = """
-import sys
+import itertools, sys
 from kernelpoint.fast_model import predict, shipped
 from kernelpoint.traces import ArtefactCache, read_trace_list
 found = read_trace_list(sys.argv[1])
 print("begins", flush=True)
-predict(list(found.paths) * 100000, found.copies, shipped("v100"), "l", print, ArtefactCache(sys.argv[2]))
+for name in itertools.count():
+    predict(found.paths, found.copies, shipped("v100"), str(name), print, ArtefactCache(sys.argv[2]))
 """
 
 

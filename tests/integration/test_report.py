@@ -113,7 +113,7 @@ def test_every_launch_is_exported_and_the_cycles_add_up_to_the_estimate(bench):
     assert sorted(b for slices in shown.rows.values() for b, _ in slices)[0] == 0
     assert sum(map(len, shown.rows.values())) == len(rows)
     assert [len(values) for values in shown.counters.values()] == [len(run.looks) + 1]
-    assert {path.suffix for path in figures.iterdir()} == {".pdf", ".svg"}
+    assert {path.suffix for path in figures.iterdir()} == {".pdf", ".svg", ".tex", ".txt", ".bib"}
 
 
 def test_without_options_the_page_is_written_beside_the_journal(bench):

@@ -39,6 +39,7 @@ EXPECTED_NOISE = 0.03  # scatter of single units
 EXPECTED_DEGREES = 0.5  # degrees of freedom that it counts for
 EXPECTED_SLOPE_ERROR = 0.15  # how far the slope of truth on prediction may be from 1
 EXPECTED_GROUP_ERROR = 0.2  # how far the levels of two groups may lie apart
+EXPECTED_GROUP_ERROR_OF_TIMES = 0.05  # the same of observed times
 MIN_SIZE_SHARE = 0.05  # a prediction below this part of the mean one may be off by as much as one that is that large
 
 # Predictions: what draws tell of them

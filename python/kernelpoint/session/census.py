@@ -23,6 +23,7 @@ from kernelpoint.session.orders import (
     SKIP,
     Answer,
     Orders,
+    Outcome,
     OutcomeRecord,
     not_in_flight,
 )
@@ -46,6 +47,10 @@ class Census(Orders):
         self._paths: list[dict[int, str]] = [{} for _ in self._counts]  # of each process, by launch index
         self._reach = [0] * len(self._counts)  # one more than the highest index
         self._ended: set[int] = set()
+
+    def record(self, process: int, launch: int, outcome: Outcome) -> OutcomeRecord:
+        """No launch is in flight, so none has an outcome."""
+        raise not_in_flight(process, launch)
 
     def next(self, process: int, after: int) -> tuple[int, int]:
         """The first launch after `after` that was not asked about."""

@@ -324,12 +324,12 @@ class AssistedDesign:
         sizes = {name: self.prediction(name, name)[1] for name in names}
         key = names[0] if len(names) == 1 else " and ".join(f"{name} {error}" for name, error in targets.items())
         x, added = self._joint(targets)
-        alone = self._alone(targets, x + added if added else x)
+        alone, group_error = self._alone(targets, x + added if added else x)
         cells_key = f"{key} {alone}"
         if cells_key not in self._trees:
             units = self._units_of_parts(x + added if added else x)
             self._trees[cells_key] = [
-                (of, Cells(x[of], self.free_groups[of], 1.0 if k else alone, k > 0, key, added))
+                (of, Cells(x[of], self.free_groups[of], 1.0 if k else alone, k > 0, key, added, group_error))
                 for k, of in enumerate(units)
             ]
         if cells_key not in self._draws:
@@ -348,17 +348,18 @@ class AssistedDesign:
             for k, (units, cells) in enumerate(self._trees[cells_key])
         ]
 
-    def _alone(self, targets: Mapping[str, float], size: Floats) -> float:
-        """Share of the sizes above which a group has cells of its own, and so a draw, from the start: what a target allows.
+    def _alone(self, targets: Mapping[str, float], size: Floats) -> tuple[float, float]:
+        """Share of the sizes above which a group has cells of its own, and so a draw, from the start: what a target allows; and
+        how far the levels of two groups are expected to lie apart.
 
-        Observed times are off launch by launch, not for whole groups.
+        Model: observed times are off launch by launch, not for whole groups.
         """
         if any(self.known[name].is_observed for name in targets):
-            return constants.APART
+            return constants.APART, constants.EXPECTED_GROUP_ERROR_OF_TIMES
         allowed = (
             next(iter(targets.values())) if len(targets) == 1 else 1.0 / float(size.sum())
         )  # sizes of several: _joint
-        return min(constants.APART, allowed)
+        return min(constants.APART, allowed), constants.EXPECTED_GROUP_ERROR
 
     def _joint(self, targets: Mapping[str, float]) -> tuple[Floats, float]:
         """Values from which cells are made, float64 [free], and what is added to them for sizes: predictions of one target; of

@@ -72,6 +72,7 @@ class Cells:
         groups: int [N] from 0, units that may have a level of their own.
         first: groups whose share of sum x is above this have a first leaf each, all others share one.
         in_order: whether leaves are cut by order only; name: of the sizes for `means`, and "NAME x" that of x.
+        group_error: how far the levels of two groups are expected to lie apart, relative.
 
     >>> cells = Cells(np.array([1.0, 1.0, 9.0, 9.0]), np.zeros(4, int), 1.0)
     >>> leaves = cells.leaves(2)
@@ -87,7 +88,9 @@ class Cells:
         in_order: bool = False,
         name: str = "size",
         added: float = 0.0,
+        group_error: float = constants.EXPECTED_GROUP_ERROR,
     ) -> None:
+        self.group_error = group_error
         size, groups = x + added if added else x, np.asarray(groups)
         self.N, self.in_order, self.name, self.total = len(x), in_order, name, float(size.sum())
         count = int(groups.max(initial=-1)) + 1
@@ -127,7 +130,7 @@ class Cells:
         a, b, c = (
             constants.EXPECTED_NOISE**2 * square,
             constants.EXPECTED_SLOPE_ERROR**2 * spread * (not self.in_order),
-            constants.EXPECTED_GROUP_ERROR**2 * mean * mean * mixed * (not self.in_order),
+            self.group_error**2 * mean * mean * mixed * (not self.in_order),
         )
         how = 0 if c > 0.0 and (c >= b or b <= a) else 1 if b > 0.0 else 2
         if N > 1:
