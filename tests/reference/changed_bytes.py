@@ -1,7 +1,8 @@
-"""Bytes of a file changed at random, as damage or a stranger may change them."""
+"""Bytes of a file changed at random, as damage or a stranger may change them, and the check of a hook that reads it."""
 
 import os
 import random
+from pathlib import Path
 
 TRIES = int(os.environ.get("TRIES", "25"))  # of each file, in one test
 WORDS = (
@@ -42,3 +43,12 @@ def changed(data: bytes, chance: random.Random) -> bytes:
         elif chance.randrange(4) == 0:
             del text[place:]
     return bytes(text)
+
+
+def require_ended_or_refused(run, path: Path, folder: Path) -> bool:
+    """True if a hook refused a changed file with a message; crashes, findings of sanitisers, files X below fail."""
+    text = run.out + run.err
+    assert run.code >= 0 and "Sanitizer" not in text and "runtime error" not in text, (path.read_bytes(), text[-3000:])
+    assert run.code == 0 or run.err.strip(), path.read_bytes()
+    assert not list(folder.rglob("X")), path.read_bytes()
+    return run.code != 0

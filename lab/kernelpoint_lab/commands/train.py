@@ -94,7 +94,7 @@ def _run(trainer: Trainer, output: Path, resume: bool, console: Console) -> list
 
 
 def _card(data: TrainingData, records: list[EpochRecord], lists: list[str], excluded: list[str]) -> dict[str, object]:
-    """What the encoder was trained on: such lists are no judges of it. Of each list the name of its folder."""
+    """Names of the folders of the lists that the encoder was trained on, which are no judges of it."""
     names = {"lists": lists, "excluded": excluded}
     folders = {
         key: [(one if one.is_dir() else one.parent).name for one in map(Path, value)] for key, value in names.items()

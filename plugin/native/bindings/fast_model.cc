@@ -23,7 +23,7 @@ using fast_model::LaunchResult;
 using fast_model::ListResult;
 using Touches = py::array_t<kp_touch, py::array::c_style>;  // of the launches before, as a replay gives them
 
-// Which row of the columns each launch has, and each column as numpy has it; where a launch was not simulated, the last
+// The row of each launch, and the columns as numpy arrays; where a launch was not simulated, the last
 // row is nan.
 py::tuple columns_of(const ListResult& result) {
     const size_t rows = result.numbers.size();

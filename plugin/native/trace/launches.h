@@ -34,7 +34,7 @@ struct Launches {
     void add_copy(uint64_t address, uint64_t bytes) {
         copies.push_back({contents.size() + copies.size(), address, bytes});
     }
-    // How many launches come before a copy.
+    // The number of launches before each copy.
     uint64_t launches_before(size_t copy) const { return copies[copy].command - copy; }
 
     // Calls `launch` with the index of each launch and `copy` with each copy, in program order.

@@ -68,7 +68,7 @@ py::object descriptions(const kp_host& host) {
     return columns;
 }
 
-// What the host states with the extension kp_state.
+// Reads the host's statements of the extension kp_state.
 void add_state(const kp_kept& kept, py::dict& fields) {
     fields["restores"] = py::bool_((kept.flags & KP_KEPT_RESTORES) != 0);
     fields["copies_fill"] = py::bool_((kept.flags & KP_KEPT_COPIES_FILL) != 0);

@@ -22,7 +22,7 @@ void add_estimates(kp_session& session, const py::iterable& rows, uint32_t flags
     }
 }
 
-// What is not stated of a process is that of the run.
+// A process without a statement of its own has that of the run.
 void add_process(kp_session& session, const py::handle& row) {
     const auto [process, launches, simulated, estimates] =
         row.cast<std::tuple<size_t, uint64_t, uint64_t, py::iterable>>();

@@ -1,4 +1,4 @@
-"""Which traces a simulator can simulate: of an architecture that it knows, and whole."""
+"""Traces that a simulator can simulate: of an architecture that it knows, and whole."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class ProfileFormat(ABC):
     @classmethod
     @abstractmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """How sure the format is that a file with this beginning is one of its own: by its first bytes (SIGNATURE), by how it
+        """Confidence that a file with this beginning is of the format: by its first bytes (SIGNATURE), by how it
         is built (STRUCTURE), by words in it (WORDS), or not at all (NOT_THIS).
         """
 

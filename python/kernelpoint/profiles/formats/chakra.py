@@ -20,7 +20,7 @@ class Chakra(ProfileFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """How sure the format is that a file with this beginning is one of its own."""
+        """Confidence that a file with this beginning is of the format."""
         return SIGNATURE if is_chakra(beginning.raw) else NOT_THIS
 
     def read(self, path: Path, device: int | None) -> Profile:

@@ -33,7 +33,7 @@ class Kineto(TextFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """How sure the format is that a file with this beginning is one of its own."""
+        """Confidence that a file with this beginning is of the format."""
         return STRUCTURE if beginning.text.startswith(("{", "[")) else NOT_THIS
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:

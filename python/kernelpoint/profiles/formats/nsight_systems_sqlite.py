@@ -33,7 +33,7 @@ class NsightSystemsSqlite(ProfileFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """How sure the format is that a file with this beginning is one of its own."""
+        """Confidence that a file with this beginning is of the format."""
         return SIGNATURE if beginning.raw.startswith(b"SQLite format 3\x00") else NOT_THIS
 
     def read(self, path: Path, device: int | None) -> Profile:

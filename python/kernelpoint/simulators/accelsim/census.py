@@ -32,7 +32,7 @@ class AccelSimCensus(TextFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """How sure the format is that a file with this beginning is one of its own."""
+        """Confidence that a file with this beginning is of the format."""
         return SIGNATURE if beginning.text.startswith(HEADER) else NOT_THIS
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:

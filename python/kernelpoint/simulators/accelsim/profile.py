@@ -35,7 +35,7 @@ class AccelSimOutput(TextFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """How sure the format is that a file with this beginning is one of its own."""
+        """Confidence that a file with this beginning is of the format."""
         return WORDS if "Accel-Sim" in beginning.text or "GPGPU-Sim" in beginning.text else NOT_THIS
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
@@ -127,7 +127,7 @@ class GetStatsCsv(TextFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """How sure the format is that a file with this beginning is one of its own."""
+        """Confidence that a file with this beginning is of the format."""
         is_table = re.search(r"^(APPS|CFG),", beginning.text, re.MULTILINE)
         return STRUCTURE if is_table else NOT_THIS
 

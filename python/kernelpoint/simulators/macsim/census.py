@@ -28,7 +28,7 @@ class MacSimCensus(TextFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """How sure the format is that a file with this beginning is one of its own."""
+        """Confidence that a file with this beginning is of the format."""
         return SIGNATURE if _NAME.match(beginning.first_line) else NOT_THIS
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
