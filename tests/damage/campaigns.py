@@ -3,9 +3,9 @@ docs/evidence/reliability.md.
 
     python tests/damage/campaigns.py [WORD ..]       rows whose attack or tests hold one of the words; all without one
 
-A try is one damaged file, one call, one kill or one operation that fails: what a test states with
-record_property("tried", n), an example of hypothesis, an input of a fuzz target, else the test itself. A failing test is a
-defect: a hang, a crash, a traceback, or else silent, by the words of its report.
+A try is one damaged file, one call, one kill or one operation that fails. A test states its number of tries with
+record_property("tried", n). Otherwise each example of hypothesis, each input of a fuzz target, and each other test is one try.
+A failing test is a defect: a hang, a crash, a traceback, or else silent, by the words of its report.
 """
 
 import os
@@ -21,8 +21,8 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).parents[2]
 DEFECTS = {  # the first that matches the report of a failed test
     "hang": r"Timeout|TimeoutExpired|did not end",
-    "crash": r"Sanitizer|returncode == -|Segmentation|Aborted|-11\b|-6\b",
-    "traceback": r"Traceback|PYTHONS_WORDS|Error:",
+    "crash": r"Sanitizer|runtime error|returncode (==|=|is) ?-\d|code=-\d|Segmentation|Aborted",
+    "traceback": r"(?m)Traceback \(most recent|PYTHONS_WORDS|^E +(?!AssertionError)[\w.]*(Error|Exception)\b",
 }
 
 

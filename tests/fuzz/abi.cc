@@ -70,7 +70,7 @@ kp_status progress(kp_session* session, const kp_progress* progress, uint32_t* a
     return answer();
 }
 
-// No text and no array behind what is handed out.
+// A plugin that leaves texts and arrays empty.
 kp_status cost(kp_session* session, uint32_t, uint64_t, kp_cost* cost) {
     const kp_status status = fill(session, cost);
     cost->kernel = nullptr;

@@ -1,4 +1,4 @@
-// What loader.h takes from the environment, from files and from the command `kernelpoint`: names of any bytes and
+// Fuzz target of loader.h: environment, files and output of the command `kernelpoint`; names of any bytes and
 // length, packs of any beginning, lines that the command prints. Nothing is opened whose name had to be cut off.
 #include "kernelpoint/loader.h"
 

@@ -1,4 +1,4 @@
-"""What a paper takes from a run: a table of kernels, a sentence, BibTeX."""
+"""Files of a run for a paper: a table of kernels, a sentence, BibTeX."""
 
 import re
 from dataclasses import replace

@@ -130,38 +130,38 @@ def _remarked(profile: Profile, kind: str) -> Any:
 )
 def graph_blocks(profile: Profile) -> Case | None:
     """Replays of CUDA graphs that stand in the file as one block each, or as a call without kernels."""
-    found = _remarked(profile, "graph-blocks")
-    if found is None:
+    remark = _remarked(profile, "graph-blocks")
+    if remark is None:
         return None
     kernels = float(np.nansum(profile.duration))
-    share = found.time / (found.time + kernels) if found.time else None
-    shown = f", {found.time / 1e6:,.3g} ms beside {kernels / 1e6:,.3g} ms of kernels" if found.time else ""
-    what = f"{found.launches:,} replays of CUDA graphs are blocks without kernels{shown}"
-    return Case(what, found.launches / (found.launches + profile.size), share, f"{profile.source}: {found.place}")
+    share = remark.time / (remark.time + kernels) if remark.time else None
+    shown = f", {remark.time / 1e6:,.3g} ms beside {kernels / 1e6:,.3g} ms of kernels" if remark.time else ""
+    what = f"{remark.launches:,} replays of CUDA graphs are blocks without kernels{shown}"
+    return Case(what, remark.launches / (remark.launches + profile.size), share, f"{profile.source}: {remark.place}")
 
 
 @check(Profile, "cut-output", REFUSES, "the simulator was killed, or still runs: take the output of a run that ended")
 def cut_output(profile: Profile) -> Case | None:
     """The output of a simulator without the line that it ends with."""
-    found = _remarked(profile, "cut-output")
+    remark = _remarked(profile, "cut-output")
     what = "the line with which the simulator ends is missing"
-    return found and Case(f"{what} after {found.launches:,} launches", 1.0, None, f"{profile.source}: {found.place}")
+    return remark and Case(f"{what} after {remark.launches:,} launches", 1.0, None, f"{profile.source}: {remark.place}")
 
 
 @check(Profile, "limit-reached", REFUSES, "run it without limits of cycles, instructions and CTAs")
 def limit_reached(profile: Profile) -> Case | None:
     """A run that a limit of the simulator ended inside a launch."""
-    found = _remarked(profile, "limit-reached")
+    remark = _remarked(profile, "limit-reached")
     what = "the simulator stopped at a limit of cycles or instructions, inside a launch"
-    return found and Case(what, 1.0, None, f"{profile.source}: {found.place}")
+    return remark and Case(what, 1.0, None, f"{profile.source}: {remark.place}")
 
 
 @check(Profile, "several-runs", REFUSES, "results of a launch stand there more than once: give the output of one run")
 def several_runs(profile: Profile) -> Case | None:
     """The output of several runs in one file."""
-    found = _remarked(profile, "several-runs")
-    return found and Case(
-        f"{found.launches:,} launches have a second result", 1.0, None, f"{profile.source}: {found.place}"
+    remark = _remarked(profile, "several-runs")
+    return remark and Case(
+        f"{remark.launches:,} launches have a second result", 1.0, None, f"{profile.source}: {remark.place}"
     )
 
 
@@ -173,9 +173,9 @@ def several_runs(profile: Profile) -> Case | None:
 )
 def profiler_errors(profile: Profile) -> Case | None:
     """Lines in which a profiler says that something failed."""
-    found = _remarked(profile, "profiler-errors")
-    return found and Case(
-        f"errors that the profiler reports: {found.launches:,}", 1.0, None, f"{profile.source}: {found.place}"
+    remark = _remarked(profile, "profiler-errors")
+    return remark and Case(
+        f"errors that the profiler reports: {remark.launches:,}", 1.0, None, f"{profile.source}: {remark.place}"
     )
 
 

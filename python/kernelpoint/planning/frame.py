@@ -83,9 +83,13 @@ def hash_design(design: Design | AssistedDesign) -> str:
 
 
 def _parts_of_assisted(design: AssistedDesign) -> list[np.ndarray | None]:
-    known = [part for _, one in sorted(design.known.items()) for part in (one.values, one.of_draws, one.deviations)]
-    known += [np.array([1]) for one in design.known.values() if one.is_observed]
-    return [design.groups, design.u, np.array(design.latency), design.kinds, *known]
+    predictions = [
+        part
+        for _, prediction in sorted(design.known.items())
+        for part in (prediction.values, prediction.of_draws, prediction.deviations)
+    ]
+    predictions += [np.array([1]) for prediction in design.known.values() if prediction.is_observed]
+    return [design.groups, design.u, np.array(design.latency), design.kinds, *predictions]
 
 
 def _parts_of_strata(design: Design) -> list[np.ndarray | None]:

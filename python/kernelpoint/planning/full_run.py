@@ -37,14 +37,14 @@ def full_plan(config: Config, policy: type[Policy], host: HostInfo, population: 
 
     The time is that of the simulator's costs for the instructions of the traces. A policy that the user chose is used as it is.
     """
-    one = simulator(host.simulator)
+    described = simulator(host.simulator)
     if config.policy.name != "kernelpoint" or config.plan is not None or not population.has_traces:
         return None
-    if one.cores is None or one.costs is None:
+    if described.cores is None or described.costs is None:
         return None
     scan = scan_launches(population.paths, log=log)
-    instructions = np.asarray(getattr(scan, one.costs.instructions), dtype=float)
-    seconds = one.costs.seconds(len(instructions), float(instructions.sum()), is_full_run=True)
+    instructions = np.asarray(getattr(scan, described.costs.instructions), dtype=float)
+    seconds = described.costs.seconds(len(instructions), float(instructions.sum()), is_full_run=True)
     if scan.errors or seconds >= LEAST_SECONDS:
         return None
     log(

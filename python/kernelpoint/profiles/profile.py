@@ -208,8 +208,8 @@ class Profile:
 
     def _counters_of(self, rows: np.ndarray) -> Mapping[str, np.ndarray]:
         columns = self.counters if isinstance(self.counters, Repeated) else Repeated(None, self.counters)
-        found = columns.take(np.maximum(rows, 0)).where(rows >= 0, math.nan)
-        return found if isinstance(self.counters, Repeated) else dict(found)
+        matched = columns.take(np.maximum(rows, 0)).where(rows >= 0, math.nan)
+        return matched if isinstance(self.counters, Repeated) else dict(matched)
 
     @cached_property
     def communication(self) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What a paper takes from a run beside figures: a table of kernels, a sentence that states the estimate, and BibTeX."""
+"""Files of a run for a paper, beside its figures: a table of kernels, a sentence that states the estimate, and BibTeX."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def write_paper(run: Run, view: RunView, folder: Path) -> list[Path]:
 
 
 def sentence_of(run: Run) -> str:
-    """The sentence that states an estimate: what was simulated, the total, its bound, and what the bound covers.
+    """A sentence for a paper: the number of simulated launches, the total, its bound, and the errors that the bound covers.
 
     >>> import kernelpoint as kp
     >>> sentence_of(kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="all"))

@@ -129,13 +129,13 @@ class Census(Orders):
         """HostError where there is no such launch, or it lies far after all that were asked about."""
         if not 0 <= process < len(self._counts):
             raise HostError(f"process: got {process}; allowed: 0 to {len(self._counts) - 1}")
-        count, known = self._counts[process], self._reach[process]
+        count, reach = self._counts[process], self._reach[process]
         if index < 0 or (count and index >= count):
             raise HostError(
                 f"launch index of process {process}: got {index}; the list has {count or 'at least 0'} launches"
             )
-        if index >= known + FARTHEST:
+        if index >= reach + FARTHEST:
             raise HostError(
                 f"launch index of process {process}: got {index:,}; launch indices count launches in program order, and "
-                f"{known:,} have come: allowed are those below {known + FARTHEST:,}"
+                f"{reach:,} have come: allowed are those below {reach + FARTHEST:,}"
             )

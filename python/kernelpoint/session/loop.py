@@ -1,8 +1,8 @@
 """A run from its first launch to its last estimate. Read this file first.
 
 A run is one generator. It orders launches, yields while the simulator has some left, and goes on when each has its outcome.
-Decisions and outcomes are records: `accept` writes one to the journal and does what it says. The simulator brings them by way
-of session.py. So do the workers of a coordinator, and kernelpoint.simulate.
+Decisions and outcomes are records: `accept` writes one to the journal and applies it. Records come from the simulator through
+session.py, from the workers of a coordinator, and from kernelpoint.simulate.
 
 A run that goes on after a kill is the same generator. It takes the records of the journal first (`_outcomes`), and steps of
 its own as the journal has them (`_recalled`), and writes neither again.
@@ -111,12 +111,12 @@ class Loop:
             yield
 
     def accept(self, record: Record) -> None:
-        """A decision or an outcome of now: write it to the journal, and do what it says."""
+        """Write a new decision or outcome to the journal, and apply it."""
         self._recorder.write(record)
         self.take(record)
 
     def take(self, record: Record) -> None:
-        """Do what a record of the journal says that is no step of the loop."""
+        """Apply a decision, an outcome or an incident: any record that is no step of the loop."""
         match record:
             case DecisionRecord():
                 self.orders.start(record)

@@ -1,4 +1,4 @@
-"""Orders out, outcomes in: the launches that a run waits for, and what a simulator answers."""
+"""Orders, the launches that a run waits for, and outcomes, the answers of a simulator."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Planned(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a simulator answers to an order.
+    """The answer of a simulator to an order.
 
     Attributes:
         counters: by name, cycles and instructions first; empty of a launch that could not be simulated.
@@ -223,7 +223,7 @@ class Orders:
         return Answer(SIMULATE, self.pass_index, order.interval, order.state)
 
     def order(self, unit: int) -> Order:
-        """How an open unit is to be simulated."""
+        """The order of an open unit: a launch, and the state in which it begins."""
         return Order(*self.place(unit), REPLAYED)
 
     def require_in_flight(self, process: int, launch: int) -> int:

@@ -68,7 +68,7 @@ class SampledLaunches(Orders):
             self.restarts.append(self.unit(decision.process, decision.launch))
 
     def order(self, unit: int) -> Order:
-        """How a launch is simulated.
+        """The order of a launch: the state in which it begins.
 
         A full run keeps the simulator's own state from launch to launch. Every other launch begins with replayed state,
         whatever else is simulated.
@@ -97,14 +97,14 @@ class SampledLaunches(Orders):
         unit = self.require_in_flight(process, launch)
         if not outcome.counters:
             return AbortRecord(process, launch, self.pass_index, outcome.reason)
-        known = self.sample.engine.counters or self._setup.host.counters
-        check_counters(launch, outcome.counters, known, self._setup.budget.counter)
+        expected = self.sample.engine.counters or self._setup.host.counters
+        check_counters(launch, outcome.counters, expected, self._setup.budget.counter)
         if not outcome.stopped:
             return ResultRecord(process, launch, self.pass_index, outcome.counters)
         if not self.projections.is_stopped(unit):
             raise HostError(f"launch {launch} was stopped inside although the answer was to continue")
         counters, projection = self.projections.project(unit, outcome.counters)
-        check_counters(launch, counters, known, self._setup.budget.counter)
+        check_counters(launch, counters, expected, self._setup.budget.counter)
         return ResultRecord(process, launch, self.pass_index, counters, projection)
 
     def copy(self, process: int, launch: int) -> ResultRecord | None:

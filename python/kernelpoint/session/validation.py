@@ -167,7 +167,7 @@ class Validation(Orders):
         self.begin([self._steps[self._position].launch] if self.remaining else [])
 
     def order(self, unit: int) -> Order:
-        """How the next launch is simulated: after the one before it in its chain, or from replayed state."""
+        """The order of the next launch: after the one before it in its chain, or from replayed state."""
         return Order(0, unit, self._steps[self._position].state)
 
     def answer(self, process: int, launch: int) -> Answer:

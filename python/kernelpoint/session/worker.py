@@ -101,8 +101,8 @@ def decode_outcomes(line: str | bytes) -> tuple[Chain, tuple[Outcome, ...]]:
     >>> decode_outcomes(encode_outcomes(chain, [Outcome({"cycles": 0.1})]))[1][0].counters
     {'cycles': 0.1}
     """
-    found = reader(_Answer)(loads(line))
-    return found.chain, found.outcomes
+    answer = reader(_Answer)(loads(line))
+    return answer.chain, answer.outcomes
 
 
 @dataclass(frozen=True)

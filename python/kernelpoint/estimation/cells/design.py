@@ -289,18 +289,18 @@ class AssistedDesign:
         """Predicted values of units in the total, less those that draws have: float64 [units]."""
         beyond = np.zeros(len(units))
         for weight, name in combination:
-            if name in self.uncertain and (one := self.uncertain[name]).of_draws is not None:
-                at = units if one.kinds is None else one.kinds[units]
-                beyond += weight * (one.values[at] - one.of_draws[at])
+            if name in self.uncertain and (prediction := self.uncertain[name]).of_draws is not None:
+                at = units if prediction.kinds is None else prediction.kinds[units]
+                beyond += weight * (prediction.values[at] - prediction.of_draws[at])
         return beyond
 
     def least_error(self, counter: str) -> float:
         """Squared relative error of predictions, at least: as known beforehand, no less than MIN_RELATIVE_ERROR^2."""
-        if counter not in self.known or (one := self.uncertain[counter]).deviations is None:
+        if counter not in self.known or (prediction := self.uncertain[counter]).deviations is None:
             return constants.MIN_SQUARED_ERROR
-        at = self.free if one.kinds is None else one.kinds[self.free]
-        known = float((one.deviations[at] ** 2).sum()) / max(float((one.values[at] ** 2).sum()), 1e-300)
-        return max(known, constants.MIN_SQUARED_ERROR)
+        at = self.free if prediction.kinds is None else prediction.kinds[self.free]
+        squared = float((prediction.deviations[at] ** 2).sum()) / max(float((prediction.values[at] ** 2).sum()), 1e-300)
+        return max(squared, constants.MIN_SQUARED_ERROR)
 
     def expected_error(self, counter: str) -> float:
         """Squared relative error of single predictions that is expected before any draw.
@@ -349,8 +349,11 @@ class AssistedDesign:
         ]
 
     def _alone(self, targets: Mapping[str, float], size: Floats) -> tuple[float, float]:
-        """Share of the sizes above which a group has cells of its own, and so a draw, from the start: what a target allows; and
-        how far the levels of two groups are expected to lie apart.
+        """Two numbers of the first cells.
+
+        Returns:
+            The share of all sizes above which a group has cells of its own, and so a draw, from the start: at most the relative
+            error that the targets allow. The relative distance that is expected between the levels of two groups.
 
         Model: observed times are off launch by launch, not for whole groups.
         """

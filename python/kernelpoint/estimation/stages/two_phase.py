@@ -189,10 +189,10 @@ class TwoPhaseSampling(CellSampling):
         return values
 
     def _groups(self) -> list[LookPart]:
-        found = super()._groups()
-        known = self.results.rows[self._free] >= 0
-        counts = np.bincount(self.design.free_groups[known], minlength=len(found))
-        return [replace(group, simulated=int(n)) for group, n in zip(found, counts, strict=True)]
+        groups = super()._groups()
+        has_result = self.results.rows[self._free] >= 0
+        counts = np.bincount(self.design.free_groups[has_result], minlength=len(groups))
+        return [replace(group, simulated=int(n)) for group, n in zip(groups, counts, strict=True)]
 
     def _assumptions(self) -> list[str]:
         found = super()._assumptions()

@@ -126,10 +126,10 @@ class Tables(TextFormat):
         """Read a table."""
         errors: list[str] = []
         lines = _without_errors(iter(file.readline, ""), errors)
-        found = _find_header(itertools.islice(lines, MOST_PREAMBLE))
-        if found is None:
+        header = _find_header(itertools.islice(lines, MOST_PREAMBLE))
+        if header is None:
             raise ProfileError(f"{source}: the header of a table of launches is missing; allowed: {titles()}")
-        table, delimiter, names, line = found
+        table, delimiter, names, line = header
         if table.refused:
             raise ProfileError(f"{source}: {table.refused}")
         builder = ProfileBuilder(source)
