@@ -16,9 +16,7 @@ from kernelpoint.config.reference import EVERYDAY, keys
 from kernelpoint.policies.registry import POLICIES
 
 DOCS = Path(__file__).parent
-COMMANDS_PAGE, CONFIGURATION_PAGE, EXPERT_PAGE = (
-    DOCS / name for name in ("commands.md", "configuration.md", "expert.md")
-)
+COMMANDS_PAGE, CONFIGURATION_PAGE = (DOCS / name for name in ("commands.md", "configuration.md"))
 HEAD = """\
 # Commands
 
@@ -66,7 +64,8 @@ def keys_table(everyday: bool) -> str:
         for name, field in keys()
         if (name in EVERYDAY) is everyday
     ]
-    return "\n".join(["| Key | Default | Meaning |", "|---|---|---|", *rows]) + "\n"
+    head = "Key" if everyday else "Expert key"
+    return "\n".join([f"| {head} | Default | Meaning |", "|---|---|---|", *rows]) + "\n"
 
 
 def _default(field: FieldInfo) -> str:
@@ -93,17 +92,13 @@ def with_table(text: str, table: str) -> str:
 
 
 def configuration_page() -> str:
-    """The page on the configuration, its table made from the schema."""
-    return with_table(CONFIGURATION_PAGE.read_text(encoding="utf-8"), keys_table(everyday=True))
-
-
-def expert_page() -> str:
-    """The page for experts, its tables made from the schema and the policies."""
-    text = EXPERT_PAGE.read_text(encoding="utf-8")
-    return with_table(with_table(text, keys_table(everyday=False)), parameters_table())
+    """The page on the configuration, its tables made from the schema and the policies."""
+    text = CONFIGURATION_PAGE.read_text(encoding="utf-8")
+    for table in (keys_table(everyday=True), keys_table(everyday=False), parameters_table()):
+        text = with_table(text, table)
+    return text
 
 
 if __name__ == "__main__":
     COMMANDS_PAGE.write_text(commands_page(), encoding="utf-8")
     CONFIGURATION_PAGE.write_text(configuration_page(), encoding="utf-8")
-    EXPERT_PAGE.write_text(expert_page(), encoding="utf-8")

@@ -6,7 +6,7 @@
 Builds examples/c_host and examples/small_simulator, each with 2,000 launches of 25 kinds, and examples/executing_simulator with
 2,000 of which nothing is known but their number. Runs each with every seed at 1 % and 95 %, and compares the estimate with the
 sum over all launches. In `deterministic` every launch of a kind has the same key (kernelpoint.host). The tables are in
-docs/extending-simulator.md and examples/hosts/scalesim.
+docs/evidence/installation.md and examples/hosts/scalesim.
 """
 
 from __future__ import annotations

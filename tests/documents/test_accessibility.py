@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed: npm install --prefix build/axe axe-core"),
 ]
 SITE = (
-    "index getting-started commands configuration bound glossary python tutorials/accelsim tutorials/comparing "
+    "index getting-started commands configuration bound how-it-works python tutorials/accelsim tutorials/comparing "
     "evidence/methods"
 )
 COMMANDS = """\

@@ -1,4 +1,4 @@
-"""The tutorial of "Add a simulator": every block is written or run, in order, and ends in sampled runs that save work."""
+"""Section "A simulator" of docs/extending.md: every block is written or run, and ends in sampled runs that save work."""
 
 import re
 from pathlib import Path
@@ -11,9 +11,9 @@ BLOCK = re.compile(r'^```(\w+)(?: title="(\S+)")?\n(.*?)^```$', re.MULTILINE | r
 
 def test_the_tutorial_ends_in_sampled_runs_that_save_work(folder, monkeypatch):
     monkeypatch.setenv("EXAMPLES", str(ROOT / "examples"))
-    page = (ROOT / "docs" / "extending-simulator.md").read_text()
+    page = (ROOT / "docs" / "extending.md").read_text()
     printed = ""
-    for kind, name, text in BLOCK.findall(page[page.index("## In 30 minutes") : page.index("## Which header")]):
+    for kind, name, text in BLOCK.findall(page[page.index("## A simulator") : page.index("### What a simulator says")]):
         if kind == "sh":
             printed += run(text, folder)
         else:

@@ -1,5 +1,5 @@
 """Bulk copies (TMA) and asynchronous copies leave in caches what loads and stores of the same bytes leave, in times of the same
-order. What is only modelled is said in docs/formats-traces.md.
+order. What is only modelled is said in docs/formats.md.
 """
 
 import pytest

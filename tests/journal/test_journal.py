@@ -366,7 +366,8 @@ def test_data_is_synced_with_the_first_record_and_then_at_most_every_second(path
 
 
 def test_the_document_of_the_format_names_every_record_and_its_fields():
-    text = (Path(__file__).parents[2] / "docs" / "journal.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "formats.md").read_text()
+    text = page.split("### Records\n")[1].split("\n### ")[0]
     rows = {line.split("|")[1].strip(" `"): line for line in text.splitlines() if line.startswith("| `")}
     kinds = {kind.__dataclass_fields__["type"].default: kind for kind in get_args(Record)}
     assert rows.keys() == kinds.keys()

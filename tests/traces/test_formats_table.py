@@ -1,4 +1,4 @@
-"""Every cell of the table of formats in docs/formats-traces.md: read as a plain reader reads it, and damaged in every way."""
+"""Every cell of the table of formats in docs/formats.md: read as a plain reader reads it, and damaged in every way."""
 
 import lzma
 import re

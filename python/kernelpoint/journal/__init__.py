@@ -1,4 +1,4 @@
-"""The journal of a run: typed records, one writer, one reader. The format is described in docs/journal.md.
+"""The journal of a run: typed records, one writer, one reader. The format is described in docs/formats.md.
 
 Example:
     >>> import tempfile
