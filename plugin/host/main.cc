@@ -81,8 +81,7 @@ int simulate_until_interrupted(const Arguments& arguments) {
         return simulate(arguments);
     } catch (const kernelpoint::Interrupted&) {
         const bool sampled = !arguments.kernel_sampling.empty();
-        std::fprintf(stderr, "kernelpoint-host: interrupted%s\n",
-                     sampled ? "; results in the journal are kept, and the same command resumes" : "");
+        std::fprintf(stderr, "kernelpoint-host: interrupted%s\n", sampled ? "; the same command goes on" : "");
         return kInterrupted;
     }
 }

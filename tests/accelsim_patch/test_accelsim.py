@@ -192,7 +192,8 @@ def test_a_killed_run_resumes_and_simulates_only_what_was_in_flight(workload):
                 break
             time.sleep(0.02)
         process.send_signal(how)
-        assert process.wait(timeout=60) != 0
+        assert process.wait(timeout=60) == -how
+    assert "kernelpoint: interrupted; the same command goes on" in workload.with_name("err.txt").read_text()
     code, out, _ = run(PROGRAM, workload, "-kernel_sampling", config)
     assert code == 0
     done = [json.loads(line)["launch"] for line in journal.read_text().splitlines() if '"type":"result"' in line]

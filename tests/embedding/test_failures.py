@@ -47,7 +47,7 @@ def test_a_defect_names_its_type_and_place_and_ends_nothing(host, what):
 
 def test_an_interrupted_call_says_so_without_a_place_and_the_next_one_works(host):
     run = host("open", "launch:0", "cost:0", script=raising("on_launch", "KeyboardInterrupt"))
-    assert run.one("launch").startswith(f"{EFAILED} interrupted; the same command resumes where a journal is")
+    assert run.one("launch").startswith(f"{EFAILED} interrupted; the same command goes on")
     assert run.one("cost").startswith("0 ")
 
 

@@ -51,6 +51,30 @@ def test_a_signal_that_comes_while_a_session_opens_reaches_the_simulator_afterwa
     assert run.code == -2  # killed by SIGINT, as a C program is
 
 
+INTERRUPTED = """
+#include "kernelpoint/client.hpp"
+int main(int, char**) {
+    signal(SIGINT, %s);
+    kernelpoint::announce_interrupt();
+    raise(SIGINT);
+    return 7;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "code", "said"),
+    [("SIG_DFL", -2, "\nkernelpoint: interrupted; the same command goes on\n"), ("SIG_IGN", 7, "")],
+)
+def test_a_simulator_that_leaves_ctrl_c_to_the_system_says_what_becomes_of_the_run(
+    header_folder, tmp_path, before, code, said
+):
+    command = ["c++", "-std=c++11", "-x", "c++", f"-I{header_folder}", "-", "-o", tmp_path / "host", "-ldl"]
+    subprocess.run(command, input=INTERRUPTED % before, text=True, check=True, timeout=60)
+    done = subprocess.run([tmp_path / "host"], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (code, said)
+
+
 def test_locale_stays(host):
     available = subprocess.run(["locale", "-a"], capture_output=True, text=True, check=False).stdout.split()
     name = next((known for known in ("C.utf8", "C.UTF-8", "en_US.utf8") if known in available), None)

@@ -89,6 +89,8 @@ def host_run(folder, pack):
 def test_a_pack_is_a_sampling_configuration_by_itself(packed, tmp_path):
     run, pack, _ = packed
     shutil.copy(pack, tmp_path / "sample.kppack")
+    (tmp_path / "sample").mkdir()
+    (tmp_path / "sample" / "mine").touch()  # a folder of the pack's stem is the user's
     for _ in range(2):  # the second time the folder is there
         done = host_run(tmp_path / "other", tmp_path / "sample.kppack")
         assert done.returncode == 0, done.stderr

@@ -9,6 +9,7 @@
 // The hooks in simulators and the embedded host are all made of this class.
 #pragma once
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -32,6 +33,25 @@ inline void stop_run(const std::string& why) {
     if (!why.empty()) fprintf(stderr, "kernelpoint: %s\n", printable(why).c_str());
     fflush(stderr);
     _exit(1);
+}
+
+// Handler that ends the process by its signal, after one line.
+inline void end_interrupted(int signal_number) {
+    static const char line[] = "\nkernelpoint: interrupted; the same command goes on\n";
+    if (write(STDERR_FILENO, line, sizeof(line) - 1) < 0) _exit(1);
+    raise(signal_number);  // SA_RESETHAND: its default action
+}
+
+// Sets `end_interrupted` for SIGINT where the process leaves SIGINT to the system. A process without a terminal that
+// ignores it, and one that has a handler, keep theirs.
+inline void announce_interrupt() {
+    struct sigaction action;
+    if (sigaction(SIGINT, NULL, &action) != 0 || (action.sa_flags & SA_SIGINFO) != 0 || action.sa_handler != SIG_DFL)
+        return;
+    memset(&action, 0, sizeof(action));
+    action.sa_handler = &end_interrupted;
+    action.sa_flags = SA_RESETHAND | SA_NODEFER;
+    sigaction(SIGINT, &action, NULL);
 }
 
 // Unpacks a configuration that is a pack, and sets the configuration and the trace list of the pack. False if the
@@ -126,7 +146,7 @@ public:
 
     bool is_open() const { return m_session != NULL; }
 
-    // Finds and opens the plugin, then a session.
+    // Finds and opens the plugin, then a session. From here on Ctrl-C says what becomes of the run.
     void open(const std::string& config, const Host& host) {
         char problem[KP_MESSAGE_SIZE];
         if (kp_load(&m_core, host.plugin.c_str(), problem) != 0) m_fail(problem);
@@ -156,6 +176,7 @@ public:
             check(m_state.open(config.c_str(), &info, &host.kept, &m_session));
         else
             check(m_core.open(config.c_str(), &info, &m_session));
+        announce_interrupt();
     }
 
     // Moves to the next launch to simulate, in this pass or in the next one.

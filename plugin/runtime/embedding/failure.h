@@ -24,7 +24,7 @@ void load_error_classes();
 //   otherwise  status where the class of the exception names none
 Failure from_python(pybind11::error_already_set& error, kp_status otherwise);
 
-constexpr const char* kInterrupted = "interrupted; the same command resumes where a journal is, or starts again";
+constexpr const char* kInterrupted = "interrupted; the same command goes on";
 
 // True if a failure of this thread, since this was asked last, was SIGINT, which Python took before the host got it.
 bool was_interrupted();

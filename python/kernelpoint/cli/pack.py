@@ -12,7 +12,7 @@ from kernelpoint.cli.console import Console
 from kernelpoint.journal import load_run
 from kernelpoint.packs.contents import CONFIGURATION
 from kernelpoint.packs.pack import write_pack
-from kernelpoint.packs.unpack import about_pack, default_folder, is_pack, unpack
+from kernelpoint.packs.unpack import about_pack, is_pack, unpack
 from kernelpoint.progress import telling
 
 
@@ -22,7 +22,11 @@ def pack(
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="The pack to write, by default sample.kppack; of a pack, a new folder."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="The pack to write, by default sample.kppack; of a pack, a new folder, by default beside it.",
+        ),
     ] = None,
     only_list: Annotated[
         bool, typer.Option("--list", help="Of a pack: print the path of its list and no more.")
@@ -42,7 +46,7 @@ def pack(
     Example: kernelpoint file pack run.kpjournal -o sample.kppack
     """
     if is_pack(source):
-        _unpack(source, output or default_folder(source), only_list, None if most is None else int(most * 2**30))
+        _unpack(source, output, only_list, None if most is None else int(most * 2**30))
         return
     output = output or Path("sample.kppack")
     with telling("packing", Console(stderr=True).print):
@@ -55,13 +59,13 @@ def pack(
     )
 
 
-def _unpack(pack: Path, folder: Path, only_list: bool, most_bytes: int | None) -> None:
+def _unpack(pack: Path, folder: Path | None, only_list: bool, most_bytes: int | None) -> None:
     with telling("unpacking", Console(stderr=True).print):
         listed = unpack(pack, folder, most_bytes)
     text = (
         str(listed.absolute())
         if only_list
-        else f"{listed}: simulate this list with -kernel_sampling {folder / CONFIGURATION}"
+        else f"{listed}: simulate this list with -kernel_sampling {listed.with_name(CONFIGURATION)}"
     )
     Console().print(text, soft_wrap=True, highlight=False)
 

@@ -61,36 +61,38 @@ def is_pack(path: Path) -> bool:
         return False
 
 
-def default_folder(path: Path) -> Path:
-    """The folder beside a pack that it is unpacked into where the user names none.
+def _folder_beside(path: Path, seal: bytes) -> Path:
+    """The folder beside a pack that it is unpacked into where the user names none: its stem and 8 digits of its seal.
+
+    So it is no folder of the user, and no folder of another pack of that name.
 
     Raises:
         ConfigError: the name of the pack, which a stranger may have chosen, makes no name of a folder.
-
-    >>> default_folder(Path("mine/sample.kppack"))
-    PosixPath('mine/sample')
     """
-    folder = path.with_suffix("")
+    folder = path.with_name(f"{path.stem}-{seal[:8].decode()}")
     if problem := name_problem(folder.name):
         raise ConfigError(f"{path}: {problem}; rename the pack, or name a folder with -o")
     return folder
 
 
-def unpack(path: Path, folder: Path, most_bytes: int | None = None) -> Path:
+def unpack(path: Path, folder: Path | None = None, most_bytes: int | None = None) -> Path:
     """Write the files of a pack into a folder. Returns the path of the trace list.
 
     The folder has `kernelpoint.yaml`, which names the plan, the list, a file for each trace, and the footprints. It appears
     whole or not at all; one that this pack was unpacked into before is taken as it is.
 
     Args:
+        folder: by default one beside the pack, named by the pack and its seal.
         most_bytes: that may be written; by default 1 GiB, or 200 times the size of the pack.
 
     Raises:
         PlanError: the pack is damaged, of another version, larger than allowed, or says what a pack may not say; or the folder
             is not empty.
+        ConfigError: the name of the pack makes no name of a folder.
         OSError: the folder cannot be written.
     """
     with _opened(path, most_bytes) as (archive, about, seal):
+        folder = folder or _folder_beside(path, seal)
         listed = folder / about.list_name
         if _is_made(folder, archive, about, seal):
             return listed
