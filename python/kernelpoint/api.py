@@ -44,7 +44,7 @@ MOST_SEEDS = 1_000_000
 
 
 class Run(journal.Run):
-    """A run read from its journal; shown in a notebook as the table of its counters and its verdict.
+    """A finished or running run, read from its journal. A notebook shows its verdict and its table of counters.
 
     >>> import kernelpoint as kp
     >>> _ = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="random", error_budget={"relative_error": 0.05})
@@ -66,7 +66,7 @@ class Run(journal.Run):
 
     @checked
     def plot(self, chart: str = "share") -> alt.Chart:
-        """A chart of the run's page: share (cycles by kernel), timeline, passes, or map (of the embeddings).
+        """Make a chart of the run: share (cycles by kernel), timeline, passes, or map (of the embeddings).
 
         Raises:
             ConfigError: there is no such chart, or this run has no data for it.
@@ -92,7 +92,7 @@ class Run(journal.Run):
 
 
 class Plan(plans.Plan):
-    """A plan, as `kernelpoint plan` makes it.
+    """Plan of a run: predictions, strata and first sample, as `kernelpoint plan` makes it.
 
     >>> import kernelpoint as kp
     >>> plan = kp.Plan.from_traces("traces/kernelslist.g", policy="gcl")
@@ -136,7 +136,7 @@ class Plan(plans.Plan):
         pool: Pool | None = None,
         state: Log | None = None,
     ) -> Plan:
-        """Plan a list as a run with this configuration would.
+        """Plan a list in the same way as a run with this configuration.
 
         Args:
             option: the user's word for the profile.
@@ -172,7 +172,7 @@ class Plan(plans.Plan):
 
 @checked
 def cluster(traces: str | Path, policy: str | dict[str, Any] = "kernelpoint", **keys: Any) -> np.ndarray:
-    """The cluster of each launch that a policy makes: int64 [N]; launches that are simulated for certain come last.
+    """Cluster of each launch under a policy, int64 [N]. Launches that are always simulated have the last numbers.
 
     Args: see Plan.from_traces.
 
@@ -235,7 +235,8 @@ def simulate(
 
 @checked
 def compare_runs(first: journal.Run | str | Path, second: journal.Run | str | Path) -> Comparison:
-    """Compare two sampled runs of one list on two simulated GPUs, launch by launch; see paired.compare_runs.
+    """Compare two sampled runs of one list on two simulated GPUs, launch by launch. Arguments and result:
+    `paired.compare_runs`.
 
     Args:
         first, second: runs, or their journals.
@@ -267,7 +268,7 @@ def compare(
     confidence: float = 0.95,
     log: Log = silent,
 ) -> list[Row]:
-    """Run sampling methods on a workload whose full run is known; a row for each policy, budget and seed.
+    """Run sampling methods on a workload whose full run is known. Returns one row for each policy, budget and seed.
 
     Args:
         workload: a file with the full run's cycles of every launch, or the keys of `kernelpoint compare -w` (truth, traces,

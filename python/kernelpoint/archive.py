@@ -40,7 +40,7 @@ _DAMAGED = (*_IMPOSSIBLE, *_NOT_READABLE)
 def write_archive(
     path: str | Path, about: Mapping[str, Any], arrays: Mapping[str, np.ndarray], compress: bool = False
 ) -> None:
-    """Write an archive; it appears whole or not at all, and is on the disk when this returns.
+    """Write an archive. It appears whole or not at all, and is safe on the disk when the function returns.
 
     Args:
         about: any content of JSON.
@@ -56,7 +56,7 @@ def write_archive(
 
 
 def archived(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
-    """An archive without a seal, for a place that has a checksum of its own.
+    """Bytes of an archive without a checksum, for a container that has its own.
 
     >>> from_archived(archived({"made": "today"}, {"values": np.arange(3)}))[1]["values"].tolist()
     [0, 1, 2]
@@ -67,7 +67,7 @@ def archived(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> byte
 
 
 def from_archived(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The content of an archive without a seal.
+    """Description and arrays in the bytes that `archived` made.
 
     Raises:
         ValueError: it is none, or is damaged.
@@ -79,7 +79,7 @@ def from_archived(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Content of an archive: its description, and its arrays by name.
+    """Read an archive: its description, and its arrays by name.
 
     The checksum is compared before anything else is believed, and no array takes more memory than the file has bytes for it.
 
@@ -108,7 +108,7 @@ def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray
 
 
 def seal(file: BinaryIO) -> int:
-    """Put the checksum of a zip archive that is complete into its comment; its size in bytes."""
+    """Write the checksum of a finished zip archive into its comment; returns the size in bytes."""
     with zipfile.ZipFile(file, "a") as archive:
         archive.comment = _COMMENT + b"0" * SEAL_DIGITS
     size = file.seek(0, io.SEEK_END)
@@ -119,7 +119,7 @@ def seal(file: BinaryIO) -> int:
 
 
 def check_seal(file: BinaryIO) -> None:
-    """Compare the checksum of a sealed archive; ValueError where it is missing or wrong."""
+    """Raise ValueError if the checksum of an archive is missing or wrong."""
     size = file.seek(0, io.SEEK_END)
     length = len(_COMMENT) + SEAL_DIGITS
     file.seek(max(size - length, 0))
@@ -131,7 +131,9 @@ def check_seal(file: BinaryIO) -> None:
 
 
 def check_directory(file: BinaryIO) -> None:
-    """ValueError where the directory of a sealed archive is too large: the module `zipfile` reads it into memory at once."""
+    """Raise ValueError if the directory of an archive is too large for the module `zipfile`, which reads it into memory at
+    once.
+    """
     size, comment = file.seek(0, io.SEEK_END), len(_COMMENT) + SEAL_DIGITS
     end = _bytes_before(file, size - comment, 22)
     if end[:4] != b"PK\x05\x06" or end[20:] != struct.pack("<H", comment):

@@ -31,7 +31,7 @@ WORDS: dict[Any, str] = {
 
 
 def checked(function: Function) -> Function:
-    """The function with its arguments checked: each of the stated type, a path without the byte 0, a number that is one.
+    """Decorator that checks the arguments of a function: the stated type, no byte 0 in paths, no nan among numbers.
 
     Raises:
         ConfigError: names the argument, the value and what is allowed.
@@ -58,7 +58,7 @@ def checked(function: Function) -> Function:
 
 
 def check(name: str, value: Any, hint: Any) -> None:
-    """Refuse a value that is not of a type.
+    """Raise an error if a value does not have the type of its annotation.
 
     >>> check("seeds", 2.5, int)
     Traceback (most recent call last):

@@ -12,7 +12,7 @@ MOST_CHARACTERS = 8000  # of a message
 
 
 class KernelPointError(Exception):
-    """Base of all errors raised on purpose; anything else that escapes is a defect.
+    """Base class of all errors that KernelPoint raises on purpose. Any other exception is a defect.
 
     >>> len(str(ConfigError("x" * 500_000))) < 8100
     True
@@ -28,7 +28,7 @@ class KernelPointError(Exception):
 
 
 class ConfigError(KernelPointError):
-    """A configuration key, option or combination of them is refused."""
+    """A configuration key, an option, or a combination of them is refused."""
 
 
 class TraceError(KernelPointError):
@@ -44,7 +44,7 @@ class PlanError(KernelPointError):
 
 
 class PolicyError(KernelPointError):
-    """A policy lacks an input it needs or was given parameters it refuses."""
+    """A policy lacks an input that it needs, or refuses a parameter."""
 
 
 class JournalError(KernelPointError):
@@ -52,7 +52,7 @@ class JournalError(KernelPointError):
 
 
 class HostError(KernelPointError):
-    """The simulator called the plugin out of order or with values that cannot be."""
+    """The simulator called the plugin out of order or with impossible values."""
 
 
 class SetupError(KernelPointError):
@@ -64,19 +64,19 @@ class PatchError(KernelPointError):
 
 
 class AdmissionError(KernelPointError):
-    """An input is not sound, or not one whole program; the message has a line for each finding that refuses it."""
+    """An input is damaged or incomplete; the message has one line for each reason."""
 
     exit_code = 3
 
 
 class BudgetError(AdmissionError):
-    """So much of an input cannot be read that no error budget can be met."""
+    """No error budget can be met, because too large a part of the input cannot be read."""
 
     exit_code = 4
 
 
 class SessionError(KernelPointError):
-    """The run cannot go on: the host must stop. Everything recorded so far is in the journal."""
+    """The run cannot continue and the simulator must stop. Everything recorded so far is in the journal."""
 
 
 class _Cut(reprlib.Repr):
@@ -102,7 +102,7 @@ class _Cut(reprlib.Repr):
 
 
 def shown(value: Any) -> str:
-    """A value as messages quote it: its text, cut, or else its type.
+    """Format a value for a message: its text, shortened, or its type.
 
     >>> shown("x" * 500), shown([10**5000, object()])
     ("'xxxxxxxxxxxxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxxxxxxxxxxxx'", '[a number of 16610 bits, an object of type object]')
@@ -111,7 +111,7 @@ def shown(value: Any) -> str:
 
 
 def did_you_mean(name: str, allowed: Iterable[str]) -> str:
-    """The allowed name that was probably meant, as the end of a message; empty where none is near.
+    """End of a message that suggests the most similar allowed name; empty text if no name is similar.
 
     >>> did_you_mean("repot", ["plan", "report"])
     ' (did you mean report?)'

@@ -20,7 +20,7 @@ DISTRIBUTIONS = {
 
 
 def extra_of(distribution: str) -> str | None:
-    """The extra of KernelPoint that brings a distribution: "" where every installation has it, None where none does.
+    """Extra of KernelPoint that installs a package: "" if every installation has it, None if no extra does.
 
     >>> extra_of("numpy")
     ''
@@ -41,7 +41,7 @@ def extra_of(distribution: str) -> str | None:
 
 
 def missing_package(purpose: str, module: str) -> SetupError | None:
-    """The error for a module that is not installed; None where it is none of KernelPoint's packages."""
+    """Error message for a module that is not installed; None if KernelPoint does not know the module."""
     root = module.split(".")[0]
     distribution = DISTRIBUTIONS.get(root, root.replace("_", "-")).lower()
     extra = extra_of(distribution)
@@ -52,7 +52,7 @@ def missing_package(purpose: str, module: str) -> SetupError | None:
 
 
 def require(purpose: str, *modules: str) -> None:
-    """Refuse, before any work, what needs packages that are not installed.
+    """Raise an error before any work starts if packages for a purpose are not installed.
 
     Raises:
         SetupError: one is missing; names the extra that brings it.
@@ -66,7 +66,7 @@ def require(purpose: str, *modules: str) -> None:
 
 @contextmanager
 def needs_extra(purpose: str) -> Iterator[None]:
-    """Turn a missing package inside into a message that names its extra.
+    """Context manager that turns a missing package into a message with the name of the extra.
 
     Raises:
         SetupError: a package that KernelPoint names as a dependency is not installed.

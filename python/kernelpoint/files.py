@@ -65,7 +65,7 @@ def open_regular(path: str | Path) -> BinaryIO:
 
 
 def open_to_append(path: str | Path) -> io.FileIO:
-    """Open a regular file, made where it is missing, for reading and appending.
+    """Open a regular file for reading and appending; a missing file is created.
 
     Raises:
         OSError: as :func:`open_regular`.
@@ -74,7 +74,7 @@ def open_to_append(path: str | Path) -> io.FileIO:
 
 
 def open_output(path: str | Path) -> TextIO:
-    """Open an output as text: a file, which is emptied, or a device or FIFO that has a reader.
+    """Open an output as text: a regular file, which is emptied, or a device or a FIFO with a reader.
 
     Lines end as they are written; bytes of names that are no UTF-8 come out as they went in.
 
@@ -92,13 +92,13 @@ def open_output(path: str | Path) -> TextIO:
 
 
 def open_output_bytes(path: str | Path) -> BinaryIO:
-    """Open an output for bytes; see :func:`open_output`."""
+    """Open an output for bytes, as :func:`open_output` does for text."""
     return open(_output(path), "wb")
 
 
 def write_output(path: str | Path, content: str | bytes) -> None:
-    """Write a text or bytes to an output: a file appears whole, with the mode of the one before it, or stays as it was; links,
-    devices and FIFOs are written to.
+    """Write text or bytes to an output. A regular file appears whole, with its old mode, or stays unchanged; links, devices
+    and FIFOs are written to.
 
     Raises:
         OSError: as :func:`open_output`, or as :func:`replacing`.
@@ -113,7 +113,7 @@ def write_output(path: str | Path, content: str | bytes) -> None:
 
 
 def append_output(path: str | Path, text: str) -> None:
-    """Append a text to a regular file, made where it is missing.
+    """Append text to a regular file; a missing file is created.
 
     Raises:
         OSError: as :func:`open_regular`.
@@ -136,7 +136,7 @@ def _output(path: str | Path) -> int:
 
 
 def require_regular(path: str | Path) -> None:
-    """Refuse a path that is no regular file, before it is opened.
+    """Raise an error if a path is not a regular file, without opening it.
 
     Raises:
         OSError: it is not there, or is a folder, FIFO, device or socket; `strerror` says which.
@@ -145,7 +145,7 @@ def require_regular(path: str | Path) -> None:
 
 
 def require_own(path: str | Path) -> None:
-    """Refuse a file that is not this user's alone: a link, a name of a file that has another one, another's file.
+    """Raise an error unless a file belongs to this user alone: no link, no second hard link, no other owner.
 
     For files that are opened for writing by a library, in places that others may have prepared.
 
@@ -198,7 +198,7 @@ def read_regular(path: str | Path, most: int) -> bytes:
 
 
 def read_to_hole(file: io.FileIO | BinaryIO) -> bytes:
-    """The content of a file from its beginning, without the hole of zeros at its end.
+    """Read a file from its beginning, without the hole of zeros at its end.
 
     A file of some kilobytes may claim gigabytes: `truncate -s 8G`, or a power loss while it grew.
 
@@ -232,7 +232,7 @@ def _refuse_to_replace(target: Path) -> None:
 
 @contextlib.contextmanager
 def replacing(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a file, for writing and reading, that takes the place of `path` at the end: whole or not at all.
+    """Open a file that replaces `path` when the block ends: whole or not at all.
 
     It is written beside its place, synced, and renamed; where the block raises, it goes and `path` stays as it was. Its name
     is synced too, so that a power loss leaves the old file or the new one.
@@ -267,7 +267,7 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def sync_folder(path: str | Path) -> None:
-    """Bring the name of a file to the disk.
+    """Sync a folder, so that the name of a new file is safe on the disk.
 
     Raises:
         OSError: the system refuses it.

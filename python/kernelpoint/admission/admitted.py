@@ -19,7 +19,7 @@ MATCHED_SHARE = 0.5  # of the launches (of the rows where there are fewer) that 
 def admitted_profile(
     path: str | Path, accepted: Collection[str], log: Log, device: int | None = None, prefix: str = "kernelpoint: "
 ) -> Profile:
-    """Read a profile, name what is wrong with it, and refuse it where that is too much.
+    """Read a profile, report what is wrong with it, and refuse it if the errors are too large.
 
     Args:
         accepted: kinds of findings that the user accepts.
@@ -40,7 +40,8 @@ def admitted_profile(
 
 
 def admitted_rows(profile: Profile, launches: Launches, accepted: Collection[str], log: Log) -> np.ndarray:
-    """Row of a profile for each launch, int64 [N]; -1 where there is none. `log` gets the sentences on the matching.
+    """Row of the profile that belongs to each launch, int64 [N]; -1 for a launch without a row. `log` receives messages about
+    the matching.
 
     Raises:
         ProfileError: fewer than half of the launches, or of the profile's rows where it has fewer, have a counterpart.

@@ -24,7 +24,7 @@ ROUNDING = 1000.0  # ns by which a launch may seem to overlap the next: clocks, 
 
 @dataclass(frozen=True)
 class Case:
-    """Result of a check: a sentence, the shares, and the place of the first case."""
+    """Result of a check: one sentence, the shares of launches and time, and the place of the first case."""
 
     what: str
     launches: float
@@ -34,7 +34,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Check:
-    """A row of the table: what is looked at, what may be found, and what is said and done then."""
+    """One check: the input type it reads, the kind of finding, its effect, and the remedy that is printed."""
 
     of: type
     kind: str
@@ -50,7 +50,7 @@ CHECKS: list[Check] = []
 def check(
     of: type, kind: str, effect: Effect, remedy: str, large: float = LARGE, table: list[Check] | None = None
 ) -> Callable[..., Any]:
-    """Enter a function into the table, or into one simulator's: it takes content of a type and returns a case, or None."""
+    """Register a check function, which takes an input of type `of` and returns a case or None."""
 
     def entered(look: Callable[[Any], Case | None]) -> Callable[[Any], Case | None]:
         (CHECKS if table is None else table).append(Check(of, kind, effect, remedy, look, large))
@@ -60,7 +60,7 @@ def check(
 
 
 def findings_of(content: Listed | Profile | Matching) -> list[Finding]:
-    """All that the checks of its type find in a content, in the order of the table.
+    """Run all checks for the type of an input; returns their findings in the order of the table.
 
     >>> from kernelpoint.admission.content import listed_by
     >>> findings_of(listed_by("traces/kernelslist.g"))
@@ -76,7 +76,7 @@ def _findings(content: Any) -> Iterator[Finding]:
 
 
 def kinds() -> set[str]:
-    """The kinds of all checks, as `--accept` takes them.
+    """Names of all kinds of findings, as `--accept` takes them.
 
     >>> "graph-blocks" in kinds()
     True
@@ -85,7 +85,7 @@ def kinds() -> set[str]:
 
 
 def every_check() -> list[Check]:
-    """The checks of this table and of the simulators.
+    """List all checks: those of this table and those of each simulator.
 
     >>> len(every_check()) > len(CHECKS)
     True
@@ -94,7 +94,7 @@ def every_check() -> list[Check]:
 
 
 def of_all(count: float, size: int) -> str:
-    """ "9 of 1,000".
+    """Format a count and the number of all as "9 of 1,000".
 
     >>> of_all(9, 1000)
     '9 of 1,000'
@@ -129,7 +129,7 @@ def _remarked(profile: Profile, kind: str) -> Any:
     "the kernels of CUDA graphs are missing: record with --cuda-graph-trace=node (nsys)",
 )
 def graph_blocks(profile: Profile) -> Case | None:
-    """Replays of CUDA graphs that stand in the file as one block each, or as a call without kernels."""
+    """Find CUDA graphs that the profile records as one block, or as a launch call without kernels."""
     remark = _remarked(profile, "graph-blocks")
     if remark is None:
         return None
@@ -142,7 +142,7 @@ def graph_blocks(profile: Profile) -> Case | None:
 
 @check(Profile, "cut-output", REFUSES, "the simulator was killed, or still runs: take the output of a run that ended")
 def cut_output(profile: Profile) -> Case | None:
-    """The output of a simulator without the line that it ends with."""
+    """Find a simulator's output that lacks its last line, because the simulator was killed."""
     remark = _remarked(profile, "cut-output")
     what = "the line with which the simulator ends is missing"
     return remark and Case(f"{what} after {remark.launches:,} launches", 1.0, None, f"{profile.source}: {remark.place}")
@@ -150,7 +150,7 @@ def cut_output(profile: Profile) -> Case | None:
 
 @check(Profile, "limit-reached", REFUSES, "run it without limits of cycles, instructions and CTAs")
 def limit_reached(profile: Profile) -> Case | None:
-    """A run that a limit of the simulator ended inside a launch."""
+    """Find a simulation that stopped inside a launch because it reached a limit (instructions, cycles)."""
     remark = _remarked(profile, "limit-reached")
     what = "the simulator stopped at a limit of cycles or instructions, inside a launch"
     return remark and Case(what, 1.0, None, f"{profile.source}: {remark.place}")
@@ -158,7 +158,7 @@ def limit_reached(profile: Profile) -> Case | None:
 
 @check(Profile, "several-runs", REFUSES, "results of a launch stand there more than once: give the output of one run")
 def several_runs(profile: Profile) -> Case | None:
-    """The output of several runs in one file."""
+    """Find a file with the outputs of several runs."""
     remark = _remarked(profile, "several-runs")
     return remark and Case(
         f"{remark.launches:,} launches have a second result", 1.0, None, f"{profile.source}: {remark.place}"
@@ -172,7 +172,7 @@ def several_runs(profile: Profile) -> Case | None:
     "the profiled program or the profiler failed, so launches may be missing: record again",
 )
 def profiler_errors(profile: Profile) -> Case | None:
-    """Lines in which a profiler says that something failed."""
+    """Find lines in which the profiler reports an error."""
     remark = _remarked(profile, "profiler-errors")
     return remark and Case(
         f"errors that the profiler reports: {remark.launches:,}", 1.0, None, f"{profile.source}: {remark.place}"
@@ -181,7 +181,7 @@ def profiler_errors(profile: Profile) -> Case | None:
 
 @check(Profile, "negative-durations", REFUSES, "the clock of the profiler went back: record again")
 def negative_durations(profile: Profile) -> Case | None:
-    """Launches that end before they start."""
+    """Find launches that end before they start."""
     return _among(profile, profile.duration < 0, "end before they start")
 
 
@@ -192,7 +192,7 @@ def negative_durations(profile: Profile) -> Case | None:
     "the profiler lost their times: record fewer launches at once, or with a newer version",
 )
 def zero_durations(profile: Profile) -> Case | None:
-    """Launches of 0 ns, unless the file has whole microseconds and they are shorter than one."""
+    """Find launches of 0 ns. Skipped if the file has whole microseconds, where a short launch may have 0."""
     return None if _rounds_to_zero(profile) else _among(profile, profile.duration == 0, "take 0 ns")
 
 
@@ -200,7 +200,7 @@ def zero_durations(profile: Profile) -> Case | None:
     Profile, "whole-microseconds", NAMED, "shorter launches count 0 ns: a profiler with a finer clock tells them apart"
 )
 def whole_microseconds(profile: Profile) -> Case | None:
-    """Times in whole microseconds, by which the shortest launches become 0."""
+    """Find profiles with times in whole microseconds: the shortest launches have time 0."""
     if not _rounds_to_zero(profile):
         return None
     return _among(profile, profile.duration == 0, "take less than a microsecond in a file of whole ones")
@@ -215,7 +215,7 @@ def _rounds_to_zero(profile: Profile) -> bool:
 
 @check(Profile, "unknown-durations", REFUSES, "the profiler ended before them, or lost their times: record again")
 def unknown_durations(profile: Profile) -> Case | None:
-    """Launches without a time, where others have one."""
+    """Find launches without a time in a profile that has times of other launches."""
     known = np.isfinite(profile.duration)
     return _among(profile, ~known, "have no time (not a number)") if known.any() else None
 
@@ -227,7 +227,9 @@ def unknown_durations(profile: Profile) -> Case | None:
     "kernels of one stream run one after another, so these times are not theirs: record again with another profiler",
 )
 def overlapping_durations(profile: Profile) -> Case | None:
-    """Launches that last beyond the start of the next on their stream. Nodes of graphs run side by side on one stream."""
+    """Find launches that end after the next launch on their stream starts. Nodes of CUDA graphs are left out, because they run
+    side by side.
+    """
     alone = np.flatnonzero(
         np.isfinite(profile.duration) & (profile.stream >= 0) & (profile.start > 0) & ~in_graphs(profile)
     )
@@ -247,7 +249,7 @@ def overlapping_durations(profile: Profile) -> Case | None:
 
 @check(Profile, "repeated-rows", REFUSES, "the file holds the same launches twice: was it written or joined twice?")
 def repeated_rows(profile: Profile) -> Case | None:
-    """Launches with the name, stream, start and duration of another."""
+    """Find rows with equal name, stream, start and duration: the same launches twice."""
     timed = np.flatnonzero((profile.start > 0) & (profile.duration > 0))
     rows = np.stack(
         [profile.name_ids[timed], profile.stream[timed], profile.start[timed], profile.duration[timed]], axis=1
@@ -265,7 +267,7 @@ def repeated_rows(profile: Profile) -> Case | None:
     "a tracer sees each node of a graph once: `kernelpoint file expand` writes the list of all launches after tracing",
 )
 def graph_replays(profile: Profile) -> Case | None:
-    """Launches that are nodes of CUDA graphs that ran more than once."""
+    """Find launches that are nodes of CUDA graphs which ran more than once."""
     mask = in_graphs(profile)
     calls = len(np.unique(profile.calls[mask])) if mask.any() else 0
     return _among(profile, mask, f"are nodes of CUDA graphs, in {calls:,} replays")
@@ -278,7 +280,7 @@ def graph_replays(profile: Profile) -> Case | None:
     "their launches stand one process after the other: record each by itself if they are not one program",
 )
 def processes(profile: Profile) -> Case | None:
-    """A file with launches of several processes."""
+    """Find a profile with launches of several processes."""
     if profile.processes is None:
         return None
     numbers, counts = np.unique(profile.processes, return_counts=True)
@@ -293,7 +295,7 @@ def processes(profile: Profile) -> Case | None:
     "these kernels wait for other GPUs, so their times say little about themselves; `kernelpoint compare` leaves them out",
 )
 def communication(profile: Profile) -> Case | None:
-    """Kernels of libraries of communication."""
+    """Find kernels of communication libraries such as NCCL, whose times depend on other GPUs."""
     mask: np.ndarray = np.not_equal(profile.communication, "")
     families = ", ".join(np.unique(profile.communication[mask].astype(str)).tolist())
     case = _among(profile, mask, f"are kernels of communication ({families})")
@@ -309,13 +311,13 @@ def communication(profile: Profile) -> Case | None:
     "the profiler did not record it (HIP graphs, old versions), so these launches are told apart by their names only",
 )
 def no_grid(profile: Profile) -> Case | None:
-    """Launches without a grid, where others have one."""
+    """Find launches without a grid in a profile that has grids of other launches."""
     known = np.asarray(profile.grid.any(axis=1))
     return _among(profile, np.logical_not(known), "have no grid") if known.any() else None
 
 
 def in_graphs(profile: Profile) -> np.ndarray:
-    """bool [N]: launches that are nodes of CUDA graphs: their file says so, or several share the call that launched them.
+    """bool [N]: true for launches that are nodes of CUDA graphs, as the file says or because several share one launch call.
 
     >>> from kernelpoint.profiles import ProfileBuilder
     >>> builder = ProfileBuilder("example")
@@ -342,7 +344,7 @@ def in_graphs(profile: Profile) -> np.ndarray:
     "the tracer saw each node of a CUDA graph once: `kernelpoint file expand LIST --profile FILE` writes the whole list",
 )
 def not_traced(matching: Matching) -> Case | None:
-    """Replays of graphs in a profile that its list, or census, lacks."""
+    """Find replays of CUDA graphs that are in a profile but not in its trace list or census."""
     if not matching.replays or not len(matching.extra):
         return None
     size = matching.matched + len(matching.extra)
@@ -355,7 +357,7 @@ def not_traced(matching: Matching) -> Case | None:
 
 
 def of_traces(listed: Listed, mask: np.ndarray, what: str, of: str = "launches") -> Case | None:
-    """The case of launches of a list, with their share of its instructions."""
+    """Make the case of the launches in `mask`, with their share of the instructions."""
     if not mask.any():
         return None
     first, work = int(np.flatnonzero(mask)[0]), listed.work
@@ -374,7 +376,7 @@ def _defect(listed: Listed, name: str, what: str) -> Case | None:
     "each CUDA context is a program of its own (MPI, several processes): run the list of each, kernelslist_ctx_...g, by itself",
 )
 def several_contexts(listed: Listed) -> Case | None:
-    """A list of several contexts, or one beside traces of another context that it does not name."""
+    """Find a list with traces of several CUDA contexts, or with traces of another context beside it."""
     if not listed.lists:
         return None
     if len(listed.contexts) > 1:
@@ -398,7 +400,7 @@ def several_contexts(listed: Listed) -> Case | None:
     large=0.5,
 )
 def unreadable(listed: Listed) -> Case | None:
-    """Launches whose traces cannot be read."""
+    """Find launches whose traces cannot be read."""
     if listed.scan is None or not listed.scan.errors:
         return None
     mask = np.zeros(listed.size, bool)
@@ -414,7 +416,7 @@ def unreadable(listed: Listed) -> Case | None:
     "a known defect of tracers that read addresses too early: all accesses hit one line. Trace again with a newer NVBit",
 )
 def zero_addresses(listed: Listed) -> Case | None:
-    """Launches of whose accesses to global memory more than LARGE go to address 0."""
+    """Find launches with too many global memory accesses to address 0 (share above LARGE), a defect of tracers."""
     if listed.scan is None:
         return None
     zero, accesses = listed.scan.defects("zero_addresses"), listed.scan.global_accesses
@@ -431,7 +433,7 @@ def zero_addresses(listed: Listed) -> Case | None:
     "the tracer's buffer overflowed, or the trace was cut: trace these launches again",
 )
 def missing_warps(listed: Listed) -> Case | None:
-    """CTAs with fewer warps than their block has."""
+    """Find CTAs with fewer warps than their block size requires."""
     return _defect(listed, "missing_warps", "lack warps of their blocks")
 
 
@@ -442,13 +444,13 @@ def missing_warps(listed: Listed) -> Case | None:
     "every warp executes EXIT at least, so the tracer lost them: trace these launches again",
 )
 def empty_warps(listed: Listed) -> Case | None:
-    """Warps that execute nothing."""
+    """Find warps without any instruction."""
     return _defect(listed, "empty_warps", "have warps that execute nothing")
 
 
 @check(Listed, "repeated-ctas", WITHDRAWS, "post-processing joined two tracer runs, or sorted wrongly: run it again")
 def repeated_ctas(listed: Listed) -> Case | None:
-    """CTAs that occur twice, in the place of others."""
+    """Find CTAs that occur twice in a trace while another CTA is missing."""
     return _defect(listed, "repeated_ctas", "have a CTA twice, and lack another")
 
 
@@ -459,7 +461,7 @@ def repeated_ctas(listed: Listed) -> Case | None:
     "the tracer lost them, and a simulator waits for ever or stops at an assertion: trace these launches again",
 )
 def missing_barriers(listed: Listed) -> Case | None:
-    """Warps that lack barriers which their CTA has."""
+    """Find warps that meet fewer barriers than other warps of their CTA."""
     return _defect(listed, "missing_barriers", "have warps that lack barriers of their CTA")
 
 
@@ -470,7 +472,7 @@ def missing_barriers(listed: Listed) -> Case | None:
     "every warp ends with EXIT, so the tracer lost the rest of them: trace these launches again",
 )
 def missing_exits(listed: Listed) -> Case | None:
-    """Warps that end without EXIT, unless no warp of the list has one: some converters leave them out."""
+    """Find warps without an EXIT instruction. Skipped if no warp of the list has one: some converters leave EXIT out."""
     if listed.scan is None or (listed.scan.defects("missing_exits") >= listed.scan.warps).all():
         return None
     return _defect(listed, "missing_exits", "have warps that end without EXIT")
@@ -478,7 +480,7 @@ def missing_exits(listed: Listed) -> Case | None:
 
 @check(Listed, "idle-lanes", WITHDRAWS, "the tracer lost the masks of active lanes: trace these launches again")
 def idle_lanes(listed: Listed) -> Case | None:
-    """Launches none of whose instructions has an active lane."""
+    """Find launches in which no instruction has an active lane."""
     if listed.scan is None:
         return None
     mask = (listed.scan.instructions > 0) & (listed.scan.thread_instructions == 0)
@@ -487,7 +489,7 @@ def idle_lanes(listed: Listed) -> Case | None:
 
 @check(Listed, "mixed-code", NAMED, "these are traces of several GPUs: were two tracer runs joined?")
 def mixed_code(listed: Listed) -> Case | None:
-    """Code of several architectures in one list."""
+    """Find a list with code of several GPU architectures."""
     if listed.scan is None or len(listed.architectures) < 2:
         return None
     usual, found = max(listed.architectures, key=listed.architectures.__getitem__), listed.scan.architectures
@@ -501,7 +503,7 @@ def mixed_code(listed: Listed) -> Case | None:
     "these kernels wait for other GPUs, which one simulator does not have: their cycles say little",
 )
 def communication_in_list(listed: Listed) -> Case | None:
-    """Kernels of libraries of communication among traces."""
+    """Find traces of kernels of communication libraries such as NCCL."""
     if listed.scan is None:
         return None
     from kernelpoint.profiles.communication import communication as family
@@ -512,7 +514,7 @@ def communication_in_list(listed: Listed) -> Case | None:
 
 @check(Listed, "not-in-list", NAMED, "the list is a part of the program if these belong to it: totals are of the list")
 def not_in_list(listed: Listed) -> Case | None:
-    """Traces of the list's context that lie beside it and that it does not name."""
+    """Find trace files beside a list, of the same CUDA context, that the list does not name."""
     context = next(iter(listed.contexts), "")
     count = 0 if listed.is_selection or not listed.lists else listed.beside.get(context, 0)
     what = f"{count:,} traces lie beside the list that it does not name"
@@ -521,7 +523,7 @@ def not_in_list(listed: Listed) -> Case | None:
 
 @check(Listed, "unordered", NAMED, "a program runs in the order of the tracer's numbers: was the list sorted by name?")
 def unordered(listed: Listed) -> Case | None:
-    """A list that names each trace once, and not in the order of the tracer's numbers."""
+    """Find a list that names each trace once, but not in the order of the tracer's numbers."""
     numbers = np.array([number for number, _ in listed.named if number >= 0])
     back = np.flatnonzero(np.diff(numbers) < 0)
     if not len(back) or not listed.lists or len(listed.paths.distinct) < listed.size or len(listed.contexts) > 1:
@@ -537,7 +539,7 @@ def unordered(listed: Listed) -> Case | None:
     "the tracer left launches out (its range, or a limit): totals are of the list, not of the program",
 )
 def gaps(listed: Listed) -> Case | None:
-    """Tracer's numbers that a list lacks which names each trace once; launches that share a trace have no number each."""
+    """Find numbers of the tracer that are missing in a list which names each trace once."""
     numbers = listed.numbers
     if listed.is_selection or not listed.lists or len(numbers) < 2 or len(listed.paths.distinct) < listed.size:
         return None

@@ -28,7 +28,7 @@ LARGEST_LIST = 256 << 20  # bytes of a list whose text is looked at
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """The launches of a run, by their lists and traces.
+    """Launches of a run, with the files of their lists and traces, as input of the checks.
 
     Attributes:
         lists: the list of each process, or the folder that stands for it.
@@ -53,7 +53,7 @@ class Listed:
 
     @cached_property
     def contexts(self) -> dict[str, int]:
-        """CUDA contexts in the names of traces, with their launches; empty text where a name has none."""
+        """CUDA contexts in the file names of traces, each with its launches; empty text if a name has none."""
         contexts: Counter[str] = Counter()
         for (_, context), count in zip(self.named, self.paths.counts.tolist(), strict=True):
             contexts[context] += count
@@ -61,22 +61,22 @@ class Listed:
 
     @cached_property
     def numbers(self) -> np.ndarray:
-        """int64 [..]: the tracer's numbers in the names of traces, ascending."""
+        """int64 array, ascending: the tracer's numbers in the file names of traces."""
         return np.unique(np.array([number for number, _ in self.named if number >= 0], dtype=np.int64))
 
     @cached_property
     def named(self) -> list[tuple[int, str]]:
-        """Number, or -1, and context in the name of each trace; a name is looked at once."""
+        """Number (or -1) and CUDA context in the file name of each trace."""
         return [*map(_name_of, self.paths.distinct)]
 
     @cached_property
     def architectures(self) -> Mapping[int, int]:
-        """SASS versions of the launches' code, 70 for sm_70, with their launches."""
+        """SASS versions of the code (70: sm_70), each with its launches."""
         return self.versions if self.scan is None else versions_of(self.scan)
 
     @cached_property
     def beside(self) -> dict[str, int]:
-        """CUDA contexts of traces that lie beside a list and that it does not name, with their numbers."""
+        """Traces that lie in the folder of a list but are not named by it: CUDA contexts with their numbers."""
         names = {path.rpartition("/")[2] for path in self.paths.distinct}
         others: list[str] = []
         for folder in self.folders:
@@ -86,12 +86,12 @@ class Listed:
 
     @cached_property
     def folders(self) -> tuple[Path, ...]:
-        """The folders of the lists."""
+        """Folders that contain the lists."""
         return tuple(dict.fromkeys(Path(one) if os.path.isdir(one) else Path(one).parent for one in self.lists))
 
     @cached_property
     def text(self) -> bytes:
-        """The text of the first list; empty where it is a folder without one, or very long."""
+        """Text of the first list; empty if it is a folder without a list file, or too long."""
         path = Path(self.lists[0]) if self.lists else Path()
         path = path / "kernelslist.g" if path.is_dir() else path
         if path.suffix != ".g":
@@ -103,7 +103,7 @@ class Listed:
 
     @cached_property
     def work(self) -> np.ndarray | None:
-        """float64 [N]: instructions of each launch, for shares of time; None where they are not known."""
+        """float64 [N]: instructions of each launch, used as shares of time; None if unknown."""
         if self.scan is None:
             return None
         instructions = self.scan.instructions.astype(float)
@@ -111,7 +111,7 @@ class Listed:
 
 
 def listed_by(path: str, scan: ScanTable | None = None, architecture: int = 0) -> Listed:
-    """The launches of one list, or of a folder of traces.
+    """Make the input of the checks for one list, or for a folder of traces.
 
     Raises:
         TraceError: there is no list, or it names a trace that does not exist.
@@ -134,7 +134,7 @@ def _name_of(path: str) -> tuple[int, str]:
 
 
 def versions_of(scan: ScanTable) -> dict[int, int]:
-    """SASS versions in a scan, with their launches.
+    """SASS versions in a scan, each with its launches.
 
     >>> from kernelpoint.traces import launch_paths, scan_launches
     >>> versions_of(scan_launches(launch_paths("traces/kernelslist.g")))

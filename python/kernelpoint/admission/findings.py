@@ -14,7 +14,7 @@ LARGE = 0.01  # share of launches or of time above which a finding has its effec
 
 
 class Effect(enum.Enum):
-    """Effect of a large finding. A small one is named only.
+    """Effect of a finding with a large share: named, bound withdrawn, or input refused. A small finding is only named.
 
     >>> [effect.value for effect in Effect]
     ['named', 'withdraws', 'refuses', 'exceeds']
@@ -28,7 +28,7 @@ class Effect(enum.Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong with an input, or that its user has to know.
+    """A defect of an input, or a property of it that the user must know.
 
     Attributes:
         kind: its name, as `--accept` takes it.
@@ -55,26 +55,26 @@ class Finding:
 
     @property
     def share(self) -> float:
-        """The larger of its shares."""
+        """Larger one of the shares of launches and of time."""
         return max(self.launches, self.time or 0.0)
 
     @property
     def outcome(self) -> Effect:
-        """Its effect, unless it is accepted."""
+        """Effect of this finding; `named` if its kind is in `accepted`."""
         return self.effect if self.share > self.large else Effect.NAMED
 
     def sentence(self) -> str:
-        """The finding for a user."""
+        """Message about this finding for the user."""
         place = f" (the first: {self.place})" if self.place else ""
         return f"{self.kind}: {self.what}{place}; {self.remedy}"
 
     def record(self) -> dict[str, Any]:
-        """The finding as plain values, for JSON, journals and plans."""
+        """Plain values of this finding for JSON, journals and plans."""
         return {**self.__dict__, "effect": self.effect.value, "outcome": self.outcome.value}
 
     @classmethod
     def of(cls, record: dict[str, Any]) -> Finding:
-        """The finding in a record.
+        """Read a finding back from its record.
 
         Raises:
             KeyError, ValueError, TypeError: it is none.
@@ -85,7 +85,7 @@ class Finding:
 
 
 def admit(findings: Sequence[Finding], accepted: Collection[str], log: Log, prefix: str = "kernelpoint: ") -> None:
-    """Name what was found, each kind in one line, and refuse what is too much.
+    """Print each kind of finding on one line; raise an error if a finding refuses the input.
 
     Args:
         accepted: kinds that the user accepts.
@@ -113,7 +113,7 @@ def admit(findings: Sequence[Finding], accepted: Collection[str], log: Log, pref
 
 
 def withdrawing(findings: Iterable[Finding], accepted: Collection[str]) -> list[Finding]:
-    """Findings that take the bound and the word "exact" from a run.
+    """Findings because of which the run states no bound and is never called "exact".
 
     >>> withdrawing([Finding("zero-addresses", "", "", 1.0, None, "", Effect.WITHDRAWS)], ["zero-addresses"])
     []
@@ -122,7 +122,7 @@ def withdrawing(findings: Iterable[Finding], accepted: Collection[str]) -> list[
 
 
 def check_kinds(kinds: Iterable[str], known: Collection[str], option: str) -> None:
-    """Refuse kinds that no check has.
+    """Raise an error for kinds that no check has.
 
     Raises:
         ConfigError: names the kind and those that are allowed.

@@ -17,7 +17,7 @@ LOOKED_AT = (
 
 
 def check_architectures(simulator: str, known: Collection[int], paths: Sequence[str]) -> None:
-    """Refuse a list with code that the simulator does not know: it may end at it with exit code 0 and no result.
+    """Refuse a list whose code the simulator does not know: the simulator could end with exit code 0 and no result.
 
     Nothing is refused if the simulator names no architectures, nor for an unreadable trace, which has a message of its own.
 
@@ -46,7 +46,7 @@ def check_architectures(simulator: str, known: Collection[int], paths: Sequence[
 
 
 class TraceIntegrity:
-    """Tells which traces can be read to their end; each file is read once, and again when it has changed.
+    """Checks whether traces can be read to their end. Each file is read once, and again after a change.
 
     Reading takes 1 to 2 ns a byte, simulating a thousand times as long. A simulator that handles damage by itself needs none
     of it (KP_HOST_NEEDS_WHOLE_TRACES).
@@ -66,7 +66,7 @@ class TraceIntegrity:
         self._whole: dict[str, tuple[int, ...]] = {}  # size, inode and times of what was read
 
     def problem(self, path: str | None) -> str:
-        """The reason why a trace cannot be simulated; empty where nothing is known against it."""
+        """Reason why the simulator cannot simulate a trace; empty text if none is known."""
         if not self._are_needed or not path:
             return ""
         try:

@@ -56,7 +56,7 @@ CLOSING = "First try: kernelpoint demo\nCompletion in your shell: kernelpoint --
 
 
 def main() -> None:
-    """Entry point: one clear message and a non-zero exit code for anything a user can cause."""
+    """Entry point of `kernelpoint`: an error of the user gives one message and a non-zero exit code."""
     from kernelpoint.errors import KernelPointError
     from kernelpoint.extras import missing_package
 
@@ -182,7 +182,7 @@ def _unknown(name: str) -> str:
 
 
 def command(name: str) -> Any:
-    """A command as an object of Typer's command line library."""
+    """The Typer command with this name."""
     import typer
 
     module, text = COMMANDS[name]

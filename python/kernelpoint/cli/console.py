@@ -14,7 +14,7 @@ from kernelpoint.terminal import plain, unfiltered
 
 
 class Console(rich.console.Console):
-    """Prints on standard output, or on standard error; text is shown as it is, without markup and control characters."""
+    """Prints lines on standard output or standard error, without markup and without control characters."""
 
     def __init__(self, stderr: bool = False, **settings: Any) -> None:
         stream = unfiltered(sys.stderr if stderr else sys.stdout)

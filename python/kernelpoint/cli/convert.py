@@ -35,7 +35,7 @@ def convert(
 
 
 def conversion_progress(log: Log) -> Callable[[str, int, int], None]:
-    """Display of a conversion's two stages, called with stage, done and total."""
+    """Progress display of a conversion, called with stage, finished and total number of launches."""
     stages: dict[str, WorkProgress] = {}
 
     def advance(stage: str, done: int, total: int) -> None:

@@ -33,7 +33,7 @@ PATIENCE_SECONDS = 120
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the answer; `problem` names the fault and its remedy; empty where all is well."""
+    """One line of `kernelpoint doctor`. `problem` names the fault and its remedy; empty if there is none."""
 
     name: str
     value: str
@@ -78,7 +78,7 @@ def doctor(
 
 
 def findings() -> Iterator[Finding]:
-    """Everything looked at, one by one; opening the plugin, the slowest, last."""
+    """Check the installation step by step. Opening the plugin is the slowest check and the last."""
     yield Finding("kernelpoint", f"{kernelpoint.__version__} in {PACKAGE}")
     yield Finding("python", f"{sys.version.split()[0]} in {sys.executable}")
     for name, extra in {**dict.fromkeys(DISTRIBUTIONS, ""), **EXTRAS}.items():
@@ -95,7 +95,7 @@ def findings() -> Iterator[Finding]:
 
 
 def why_no_embedding(shared: int | None) -> str:
-    """Reason why the embedding library is missing, and the remedy.
+    """Reason why the library that embeds Python is missing, and the remedy.
 
     Args:
         shared: Python's build variable Py_ENABLE_SHARED.

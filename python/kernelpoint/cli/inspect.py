@@ -59,7 +59,7 @@ def inspect(
 
 
 def list_record(path: Path) -> dict[str, Any]:
-    """Everything that is shown of a list, as plain values for JSON.
+    """All information that `inspect` shows about a list, as plain values for JSON.
 
     Raises:
         TraceError: a launch has no usable trace.
@@ -105,7 +105,7 @@ def _show_findings(console: Console, record: dict[str, Any]) -> None:
 
 
 def trace_record(trace: Path) -> dict[str, Any]:
-    """Everything that is shown of a trace, as plain values for JSON."""
+    """All information that `inspect` shows about a trace, as plain values for JSON."""
     scan = scan_trace(trace)
     header, work = asdict(scan.header), asdict(scan.work)
     work["by_unit"] = dict(zip(UNITS, work["by_unit"], strict=True))

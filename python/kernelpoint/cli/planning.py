@@ -29,7 +29,7 @@ SHOWN = 20  # clusters; the CSV file has the cluster of every launch
 
 
 def options(policy: str, profile: Path | None, checkpoint: str, seed: int) -> Config:
-    """The configuration made from the command line's options."""
+    """Make the configuration from command line options."""
     named = {"profile": str(profile) if profile else None, "encoder": {"checkpoint": checkpoint}}
     return parse_config({"version": 1, "policy": policy, "seed": seed, **named}, "options")
 
@@ -37,7 +37,7 @@ def options(policy: str, profile: Path | None, checkpoint: str, seed: int) -> Co
 def made_plan(
     traces: Path, settings: Config, gpu: Sequence[str], option: str, workers: int | None, cluster: str | None
 ) -> Plan:
-    """The plan of a list, made by workers where they were asked for."""
+    """Make the plan of a list, on workers if they were requested."""
     say = Console(stderr=True).print
     with _pool(workers, cluster, say) as pool:
         return Plan.from_config(
@@ -90,7 +90,7 @@ def save(made: Plan, output: Path, settings: Config, named_gpu: bool) -> None:
 
 
 def show_clusters(made: Plan, output: Path | None) -> None:
-    """Print the largest clusters; write launch index and cluster of every launch. -1: the trace cannot be read."""
+    """Print the largest clusters; write launch index and cluster of every launch as CSV (-1: unreadable trace)."""
     streams, work = np.asarray(made.stream_ids), made.count_of_unit("instructions")
     labels = np.where(streams >= 0, made.cluster_of_unit(), -1)
     if output is not None:

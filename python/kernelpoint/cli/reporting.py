@@ -24,7 +24,7 @@ MOST_RANGES = 40  # outermost ones of the terminal; the page has all
 
 
 def only_journal() -> Path:
-    """The one journal of this folder.
+    """Path of the only journal in the working directory.
 
     Raises:
         ConfigError: there is none, or several.
@@ -39,7 +39,9 @@ def only_journal() -> Path:
 
 
 def parts(run: Run, full: Run | None, verbose: bool) -> Iterator[str | Table]:
-    """The verdict and five answers; verbose: also the tables, the assumptions, and the cost beside the forecast one."""
+    """Make the text of a report: verdict and five answers; with `verbose` also tables, assumptions and cost against the
+    forecast.
+    """
     verdict, *more = sentences(run)
     yield verdict
     if full is not None:
@@ -61,7 +63,7 @@ def parts(run: Run, full: Run | None, verbose: bool) -> Iterator[str | Table]:
 
 
 def exports(run: Run, full: Run | None, csv: Path | None, ranges: Path | None, figures: Path | None) -> list[str]:
-    """Write the files that were asked for; a line on each."""
+    """Write the requested export files and print one line for each."""
     made = []
     if csv is not None:
         made.append(f"{csv}: {write_launches(run, csv):,} launches")

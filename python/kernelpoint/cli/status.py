@@ -28,7 +28,7 @@ _FIRST_SEEN: dict[tuple[Path, int], tuple[float, int]] = {}  # by journal and pa
 
 @dataclass(frozen=True)
 class Status:
-    """State of a run in words and numbers. seconds_left: of the pass, None where nothing is known."""
+    """State of a run. `seconds_left` is the time left in its pass, None if unknown."""
 
     state: str
     pass_text: str
@@ -39,13 +39,13 @@ class Status:
 
     @property
     def place(self) -> str:
-        """State and pass, with the time left in it."""
+        """Text with state, pass, and time left in the pass."""
         left = "" if self.seconds_left is None else f"; about {duration(self.seconds_left)} left in the pass"
         return f"{self.state}; {self.pass_text}{left}"
 
     @property
     def progress(self) -> str:
-        """Launches that are simulated."""
+        """Text with the number of simulated launches."""
         return f"{self.simulated:,} of {self.launches:,} launches simulated"
 
 
@@ -95,7 +95,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def status_of(run: Run, locked: bool | None, now: float) -> Status:
-    """The status of a run.
+    """Read the status of a run from its files.
 
     Args:
         locked: True if a process has locked the journal, None where one on another machine might.
@@ -117,8 +117,7 @@ def status_of(run: Run, locked: bool | None, now: float) -> Status:
 
 
 def is_locked(path: Path) -> bool | None:
-    """True if a process of this machine has locked a journal, False if none has, None if one of another machine
-    might.
+    """True if a process of this machine holds the journal's lock, False if none does, None if another machine might.
 
     It asks the system's table of locks, and takes none itself.
     """

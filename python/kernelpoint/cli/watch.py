@@ -21,7 +21,7 @@ SECONDS = 3  # between two pages
 
 
 def follow(journal: Path, path: Path, finished: Callable[[Run], str], say: Log) -> None:
-    """Write the page of a run until the run has ended, or Ctrl-C.
+    """Write the page of a run again and again until the run ends or Ctrl-C is pressed.
 
     Args:
         finished: makes the page of a run that has ended.
@@ -44,7 +44,9 @@ def follow(journal: Path, path: Path, finished: Callable[[Run], str], say: Log) 
 
 
 def page_so_far(journal: Path, finished: Callable[[Run], str]) -> tuple[str, bool]:
-    """The page of a run and whether the run has ended: its report then, before it its progress and each pass's interval."""
+    """Page of a run so far, and whether the run has ended. A finished run gets its report, a running one its progress and the
+    interval of each pass.
+    """
     title = f"{journal.name}, so far"
     try:
         run = load_run(journal)

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def unit_rows(values: np.ndarray) -> np.ndarray:
-    """Each row divided by its Euclidean length; rows of zeros stay.
+    """Divide each row by its Euclidean length; rows of zeros stay as they are.
 
     >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
     [[0.6, 0.8], [0.0, 0.0]]
@@ -16,7 +16,7 @@ def unit_rows(values: np.ndarray) -> np.ndarray:
 
 
 def nearest(rows: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Nearest centre and Euclidean distance to it, for each row.
+    """Index of the nearest centre of each row, and the Euclidean distance to it.
 
     Numerics: differences, not the expanded square, so a row equal to a centre is at distance 0; in blocks, so memory stays
     small.

@@ -102,7 +102,7 @@ def load_config(path: str | Path) -> Config:
 
 
 def read_yaml(path: str | Path, what: str) -> Any:
-    """The content of a YAML file of at most MOST_BYTES; `what` names it in messages.
+    """Read a YAML file of at most MOST_BYTES; messages call it `what`.
 
     Raises:
         ConfigError: the file cannot be read, or is not YAML as people write it:
@@ -128,7 +128,7 @@ def read_yaml(path: str | Path, what: str) -> Any:
 
 
 def parse_config(content: Any, source: str = "configuration") -> Config:
-    """Check configuration content that is already parsed; see :func:`load_config`.
+    """Check a configuration that is already parsed from YAML.
 
     A key may be written with dots: `error_budget.relative_error: 0.02` stands for the nested mapping.
 
@@ -152,7 +152,7 @@ def parse_config(content: Any, source: str = "configuration") -> Config:
 
 
 def check_section(model: type[S], content: dict[str, Any], key: str) -> S:
-    """The values of a mapping of the file, checked against its model.
+    """Check one section (a nested mapping) of a configuration against its model; returns its values.
 
     Args:
         key: place of the mapping, for messages: "policy".

@@ -22,7 +22,7 @@ WIDTH = 100  # columns of the commented file
 
 
 def keys() -> Iterator[tuple[str, FieldInfo]]:
-    """Every key that takes a value, with dots, in the order of the schema.
+    """List every key that takes a value, written with dots, in the order of the schema.
 
     >>> [name for name, _ in keys()][:3]
     ['version', 'policy', 'encoder.checkpoint']
@@ -36,7 +36,7 @@ def keys() -> Iterator[tuple[str, FieldInfo]]:
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON schema of a configuration, by which editors complete and check the file (draft 2020-12).
+    """Make the JSON schema of a configuration, with which editors complete and check the file (draft 2020-12).
 
     Keys with dots are part of it. Policies of other packages are allowed, so a policy's name is any text.
 
@@ -68,9 +68,7 @@ def _plain(part: Any) -> Any:
 
 
 def commented_yaml(expert: bool = False) -> str:
-    """A configuration file with the keys for every day, or all keys: the most usual are set, the others follow a # with their
-    defaults.
-    """
+    """Make a configuration file with comments. The usual keys are set; the others follow a # with their defaults."""
     lines = [
         "# KernelPoint's configuration. A key after # has the value shown; remove the # to set it,",
         OF_SECTIONS,

@@ -35,7 +35,7 @@ Text = Annotated[str, BeforeValidator(_text)]
 
 
 class PolicyChoice(BaseModel):
-    """A policy and its parameters, which the policy itself declares and checks (Policy.Parameters).
+    """Name of a policy and its parameters, which the policy itself declares and checks (Policy.Parameters).
 
     >>> PolicyChoice(name="stem", epsilon=0.05).parameters
     {'epsilon': 0.05}
@@ -46,7 +46,7 @@ class PolicyChoice(BaseModel):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters that the user named."""
+        """Parameters that the user set."""
         return dict(self.__pydantic_extra__ or {})
 
     @model_serializer
@@ -70,7 +70,7 @@ def _choice(value: Any) -> Any:
 
 
 class Section(BaseModel):
-    """A mapping of the file: unknown keys are refused, nothing is converted.
+    """Base of all sections of a configuration: unknown keys are refused, and values are not converted.
 
     >>> ReplayConfig.model_validate({"validation": 2}).validation
     2
@@ -104,7 +104,7 @@ RelativeError = Annotated[float, BeforeValidator(_share), Field(gt=0, lt=1), Wit
 
 
 class ErrorBudgetConfig(Section):
-    """The user's demands on the estimate: one target, or several that one sample meets.
+    """Errors at which the run may end: one target, or several that one sample meets.
 
     >>> ErrorBudgetConfig(relative_error=0.05).confidence
     0.95
@@ -190,7 +190,7 @@ class ErrorBudgetConfig(Section):
 
 
 class EncoderConfig(Section):
-    """The encoder that embeds the launches.
+    """Choice of the encoder that makes the embeddings of launches.
 
     >>> EncoderConfig()
     EncoderConfig(checkpoint='builtin')
@@ -202,7 +202,7 @@ class EncoderConfig(Section):
 
 
 class ReplayConfig(Section):
-    """State that launches before a drawn one left in caches, restored before it is simulated.
+    """Choice of the state of caches at the beginning of a sampled launch, and how the replay error is measured.
 
     >>> ReplayConfig(validation=0).state  # no validation launches: the bound is on the sampling error only
     'real'
@@ -238,7 +238,7 @@ OrOff = Annotated[Text, BeforeValidator(lambda value: ("on" if value else "off")
 
 
 class Config(Section):
-    """The resolved configuration: every key with its value, defaults filled in.
+    """A configuration with every key: values of the file, and defaults for the rest.
 
     >>> from kernelpoint.config import parse_config
     >>> config = parse_config({"version": 1, "policy": "random", "seed": 7})
@@ -354,7 +354,7 @@ class Config(Section):
         return {**content, "policy": "all", "replay": {**replay, "state": "empty"}}
 
     def recorded(self) -> dict[str, Any]:
-        """The configuration as in a journal: keys that later versions added only where they are given.
+        """Configuration as the journal stores it. A key added by a later version is left out if it has its default.
 
         >>> "ranges" in Config(version=1, policy="all").recorded()
         False
@@ -371,7 +371,7 @@ class Config(Section):
 
 
 def sections() -> dict[str, type[Section]]:
-    """The keys of :class:`Config` that hold mappings, with their models.
+    """Keys of :class:`Config` that hold nested mappings, with their models.
 
     >>> sorted(sections())
     ['encoder', 'error_budget', 'replay']

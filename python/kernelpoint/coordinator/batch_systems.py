@@ -33,20 +33,20 @@ LOOPBACK = "127.0.0.1:0"  # this machine only, any free port
 
 
 def dashboard_options() -> dict[str, Any]:
-    """Options of a scheduler for Dask's dashboard, which is off unless KERNELPOINT_DASHBOARD names its address."""
+    """Options for Dask's dashboard. It is off unless KERNELPOINT_DASHBOARD has an address."""
     address = os.environ.get("KERNELPOINT_DASHBOARD")
     return {"dashboard": bool(address), "dashboard_address": address or LOOPBACK}
 
 
 def stop_pages(*servers: Any) -> None:
-    """Close the HTTP servers of Dask's schedulers and workers, which listen even without a dashboard."""
+    """Close the HTTP servers of Dask's schedulers and workers, which Dask opens even without a dashboard."""
     for server in servers:
         with contextlib.suppress(AttributeError):
             server.http_server.stop()
 
 
 def batch_cluster(path: str, workers: int, say: Log) -> Any:
-    """A Dask cluster with jobs submitted for so many workers.
+    """Make a Dask cluster and submit a batch job for each worker.
 
     Raises:
         ConfigError: the file is refused, or no job can be submitted; with the batch system's own words.
@@ -71,7 +71,7 @@ def batch_cluster(path: str, workers: int, say: Log) -> Any:
 
 
 def close(cluster: Any) -> None:
-    """End a Dask cluster, even if parts of it are lost."""
+    """Close a Dask cluster, even if parts of it are lost."""
     with contextlib.suppress(Exception):
         cluster.close(timeout=5)
     with contextlib.suppress(AttributeError, OSError):  # a cluster of this machine has none
@@ -79,7 +79,7 @@ def close(cluster: Any) -> None:
 
 
 def made_cluster(path: str) -> tuple[Any, list[Exception]]:
-    """A cluster without jobs, and the list that why jobs could not be submitted goes to.
+    """Make a cluster without jobs, and an empty list that receives the errors of failed submissions.
 
     Raises:
         ConfigError: the file cannot be read, or its options are refused.
@@ -154,7 +154,7 @@ def _scheduler_options(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_cluster_file(path: str | Path) -> tuple[str, dict[str, Any]]:
-    """The batch system that a file of dask-jobqueue's configuration is about, and its options.
+    """Name of the batch system in a dask-jobqueue configuration file, and its options.
 
     Raises:
         ConfigError: the file cannot be read, or is about none or several.

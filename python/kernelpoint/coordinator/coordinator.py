@@ -30,7 +30,7 @@ LINE_BYTES = 128
 
 
 def coordinate(session: Session, simulations: Simulations | InProcess) -> None:
-    """Run to the end: the session sees the calls of one simulator, in its order, whichever worker simulated a launch.
+    """Drive a session to its end. The session receives orders and results in program order, whichever worker simulated them.
 
     Args:
         session: of a run whose launches begin from replayed state, where they are simulated in another order than the
@@ -57,7 +57,7 @@ def _next(session: Session, after: int) -> int | None:
 
 
 def hand_over(session: Session, launch: int, outcome: Outcome) -> None:
-    """Tell the session the outcome of the launch that it decided to simulate."""
+    """Report the result, or the failure, of an ordered launch to the session."""
     for point in outcome.points:
         session.on_progress(0, launch, *point)
     session.saved.took(outcome.processor_seconds)
@@ -65,7 +65,7 @@ def hand_over(session: Session, launch: int, outcome: Outcome) -> None:
 
 
 class InProcess:
-    """The embedded host in this process: the fast model simulates each requested launch of a list on demand.
+    """The embedded host inside this process: the fast model simulates each requested launch on demand.
 
     Args:
         traces: the list.
@@ -105,18 +105,18 @@ class InProcess:
         )
 
     def expect(self, planned: Iterable[Planned]) -> None:
-        """Nothing is simulated beforehand."""
+        """Do nothing: launches are simulated on demand."""
 
     def knows(self, launch: int) -> bool:
-        """Every launch can be had at any time."""
+        """Return True: any launch can be simulated at any time."""
         return True
 
     def path(self, launch: int) -> str:
-        """Trace of a launch."""
+        """Path of the trace of a launch."""
         return self._walk.path(launch)
 
     def outcome(self, step: Order) -> Outcome:
-        """Simulate a launch now."""
+        """Simulate a launch and return its result."""
         touches = None
         if step.state == REPLAYED:
             touches = self.session.replay_before(step.process, step.launch).touches

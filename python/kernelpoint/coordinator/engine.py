@@ -61,7 +61,7 @@ SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_LINES = 5.0, 60.0  # at the number of wor
 
 
 class Engine:
-    """Workers, and the tasks that they have.
+    """Dask workers, and the batches that they simulate.
 
     Args:
         cluster: a Dask cluster that is ended with the run, or the address of a scheduler that is not.
@@ -93,11 +93,11 @@ class Engine:
 
     @cached_property
     def dashboard(self) -> str:
-        """Address of Dask's page on workers and tasks; empty where none answers."""
+        """Address of Dask's dashboard; empty text if it does not answer."""
         return answering_dashboard(self._cluster, self._client)
 
     def begin(self, work: Work, batch: Batch, urgency: int) -> Any:
-        """Hand out a batch; the most urgent of those that wait is begun first. Returns its handle."""
+        """Submit a batch to the workers; higher urgency starts earlier. Returns a handle."""
         with self._watched():
             future = self._client.submit(
                 simulate, work, batch, priority=urgency, pure=False, key=f"simulate-{batch.name}-{os.urandom(4).hex()}"
@@ -106,7 +106,7 @@ class Engine:
         return future
 
     def next_report(self, seconds: float | None = None) -> tuple[Any, Report] | None:
-        """Wait for a batch to end: its handle and report; None if none does within so many seconds.
+        """Wait until a batch ends, at most `seconds`; returns its handle and report, or None.
 
         Raises:
             SessionError: the scheduler or too many workers are gone.
@@ -122,7 +122,7 @@ class Engine:
             return future, future.result()
 
     def map(self, function: Callable[[Any], Any], pieces: Sequence[Any]) -> Iterator[Any]:
-        """Result of a function for each piece, in their order (pool.Pool).
+        """Apply a function to each piece on the workers; results in the order of the pieces (pool.Pool).
 
         Raises:
             SessionError: the scheduler or too many workers are gone, or a worker has another KernelPoint.
@@ -141,7 +141,7 @@ class Engine:
                 self._client.cancel(list(waiting))
 
     def close(self) -> None:
-        """End simulators and workers; a scheduler that was there before stays."""
+        """Stop simulators and workers. A scheduler that existed before keeps running."""
         self._over.set()
         if self._client.status == "running":
             with contextlib.suppress(Exception):  # what waits is not begun when the simulators are gone
@@ -170,7 +170,7 @@ class Engine:
 
 
 def report_lack_of_workers(count: Callable[[], int], awaited: str, say: Log, over: threading.Event) -> None:
-    """Report after SECONDS_BETWEEN_LOOKS that no worker is connected, then every SECONDS_BETWEEN_LINES.
+    """Print a message if no worker is connected after SECONDS_BETWEEN_LOOKS, then every SECONDS_BETWEEN_LINES.
 
     Args:
         count: number of connected workers.
@@ -201,7 +201,7 @@ def _checked(kernelpoint: str, function: Callable[[Any], Any], piece: Any) -> An
 
 
 def open_engine(workers: int | None, cluster: str | None, memory: int, say: Log) -> Engine:
-    """Start workers on this machine, on a batch system, or find those of a scheduler.
+    """Start workers on this machine or on a batch system, or connect to those of a running scheduler.
 
     Args:
         workers: their number; None: as many as cores and memory allow, or as the scheduler has.
@@ -237,7 +237,7 @@ def open_engine(workers: int | None, cluster: str | None, memory: int, say: Log)
 
 
 def fitting_workers(memory: int) -> int:
-    """Simulators that cores and free memory of this machine allow."""
+    """Number of simulators for which this machine has cores and free memory."""
     import psutil  # a dependency of distributed
 
     cores = len(os.sched_getaffinity(0))
@@ -268,7 +268,7 @@ def _local(workers: int) -> Any:
 
 
 def insecure_scheduler(address: str) -> str:
-    """Warning for a scheduler without encryption; empty where its connections are encrypted.
+    """Warning text for a scheduler without encryption; empty text if connections are encrypted.
 
     >>> insecure_scheduler("tls://10.0.0.1:8786")
     ''
@@ -284,7 +284,7 @@ def insecure_scheduler(address: str) -> str:
 
 
 def answering_dashboard(cluster: Any, client: Any) -> str:
-    """Address of Dask's page on workers and tasks; empty where no page answers there.
+    """Address of Dask's dashboard; empty text if it does not answer.
 
     Args:
         cluster: a Dask cluster whose scheduler runs in this process, or None.

@@ -19,7 +19,7 @@ START_ATTEMPTS = 5  # of a simulator that something else ends, as memory that ru
 
 
 def with_option(command: Sequence[str], config: str | None) -> tuple[list[str], str]:
-    """The simulator's command with KernelPoint's option, and the configuration that the option names.
+    """Add KernelPoint's option to a simulator's command if it is missing; returns the command and the configuration's path.
 
     The option is added where the command lacks it, in the form that the command's other options have.
 
@@ -49,7 +49,7 @@ def with_option(command: Sequence[str], config: str | None) -> tuple[list[str], 
 
 
 def configuration_in(command: Sequence[str]) -> str | None:
-    """The configuration that a simulator's command names; None where it names none."""
+    """Path of the configuration in a simulator's command; None if the command has no such option."""
     for position, part in enumerate(command):
         if part.lstrip("-") == OPTION and part.startswith("-"):
             return command[position + 1] if position + 1 < len(command) else ""
@@ -59,7 +59,7 @@ def configuration_in(command: Sequence[str]) -> str | None:
 
 
 def check_program(name: str) -> None:
-    """Refuse a program that cannot be started here.
+    """Raise an error if a program cannot be started on this machine.
 
     Raises:
         ConfigError: there is none of that name, or it cannot be executed.
@@ -69,7 +69,8 @@ def check_program(name: str) -> None:
 
 
 def ask(command: Sequence[str], say: Log) -> tuple[Hello, int]:
-    """Description of the simulator by itself, and the bytes of memory that it takes before its first launch.
+    """Start the simulator once to get its description of itself, and the memory in bytes that it takes before its first
+    launch.
 
     A simulator that is killed from outside meanwhile is started again, START_ATTEMPTS times at most.
 
@@ -96,12 +97,12 @@ def ask(command: Sequence[str], say: Log) -> tuple[Hello, int]:
 
 
 def host_of(hello: Hello) -> HostInfo:
-    """The simulator's description as a HostInfo, for the session."""
+    """Convert the description that a simulator sent into a HostInfo."""
     return HostInfo.from_mapping(hello.host)
 
 
 def check(config: Config, hello: Hello) -> None:
-    """Refuse runs whose launches are not independent of each other, or not known beforehand.
+    """Refuse a run that cannot be distributed: its launches depend on each other, or are not known before the run.
 
     Raises:
         ConfigError: versions of KernelPoint differ, launches depend on each other, or they are not known.

@@ -31,7 +31,7 @@ OpenEngine = Callable[[int], "Engine"]  # given the bytes of memory that a simul
 
 
 def run(command: Sequence[str], config_path: str | None, open_engine: OpenEngine, say: Log) -> int:
-    """Run to the end, then have one simulator print its closing output.
+    """Run to the end on many simulators; then one simulator prints the totals of the run.
 
     Args:
         command: of the simulator.
@@ -58,33 +58,33 @@ def run(command: Sequence[str], config_path: str | None, open_engine: OpenEngine
 
 
 class Workers:
-    """Engine that is opened when it is first needed: by the plan, or where there is one already, by the first pass."""
+    """Workers that are started when they are first needed: for the plan, or else for the first pass."""
 
     def __init__(self, open_engine: Callable[[], Engine]) -> None:
         self._open = open_engine
 
     @cached_property
     def engine(self) -> Engine:
-        """The engine, opened now where it was not."""
+        """Start the workers unless they run already."""
         return self._open()
 
     @property
     def workers(self) -> int:
-        """Pieces that are done at once."""
+        """Number of pieces of work that run at the same time."""
         return self.engine.workers
 
     def map(self, function: Callable[[Any], Any], pieces: Sequence[Any]) -> Iterator[Any]:
-        """Results of a function for each piece; see pool.Pool."""
+        """Apply a function to each piece of work; results in the order of the pieces (pool.Pool)."""
         return self.engine.map(function, pieces)
 
     def close(self) -> None:
-        """End the workers, if any were started."""
+        """Stop the workers, if any were started."""
         if "engine" in self.__dict__:
             self.engine.close()
 
 
 def run_one(command: Sequence[str], config: Config, hello: Hello, workers: Workers, say: Log) -> Session:
-    """Plan a run that can begin, and take it to its end.
+    """Plan one run and drive it to its end on the workers.
 
     Raises:
         KernelPointError: as run.
@@ -99,7 +99,7 @@ def run_one(command: Sequence[str], config: Config, hello: Hello, workers: Worke
 
 
 def work_through(session: Session, engine: Engine, command: Sequence[str], hello: Hello, say: Log) -> None:
-    """Take the session to its end."""
+    """Drive a session to its end on the workers."""
     journal = session.journal.path
     outcomes = prepare_folder(journal)
     work = Work(
@@ -135,7 +135,7 @@ def _counted(count: int, word: str) -> str:
 
 
 def print_end(command: Sequence[str], journal: Path, saved: TimeSaved) -> int:
-    """Have the simulator print the end of a run whose journal is complete, under its own names; its exit status.
+    """Let the simulator print the totals of a finished run under its own names; returns its exit status.
 
     The simulator resumes a copy of the journal, has nothing left to simulate, and changes nothing. It gets the processor time
     of the launches.

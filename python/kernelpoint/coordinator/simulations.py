@@ -23,7 +23,7 @@ MOST = 64  # chains of a batch; a batch's outcomes come back together
 
 
 class Simulations:
-    """Launches simulated ahead of the session in any order, and handed over in its order.
+    """Launches that workers simulate ahead, in any order. The session gets their results in program order.
 
     A batch that takes STRAGGLES times its forecast while a worker is free is begun there too, once, and the first result counts
     (backup tasks: Dean and Ghemawat, MapReduce, OSDI 2004). Its forecast is its cost times the seconds that a unit of cost has
@@ -59,7 +59,7 @@ class Simulations:
         self._overdue: set[Any] = set()  # handles of batches of which that was told
 
     def expect(self, planned: Iterable[Planned]) -> None:
-        """Hand out the launches that the session will request and that no worker has yet."""
+        """Submit the launches that the session will request and that no worker has yet."""
         if not self._costs:
             self._pass_cost, self._expected = 0.0, 0
             self._progress = WorkProgress("this pass", "simulated", self._say, terminal=False)
@@ -78,15 +78,15 @@ class Simulations:
             self._begin(batch)
 
     def knows(self, launch: int) -> bool:
-        """True if a launch is expected."""
+        """Return True if a launch was submitted or has a result."""
         return (0, launch) in self._launches
 
     def path(self, launch: int) -> str | None:
-        """Nothing: all launches of such a run are known before it begins."""
+        """Return None: the session already knows the traces of all launches."""
         return None
 
     def outcome(self, step: Order) -> Outcome:
-        """Result of a launch; waits for it.
+        """Wait for the result of a launch and return it.
 
         Raises:
             SessionError: it cannot be had: a machine is not fit for the run, or the scheduler is lost.
@@ -218,7 +218,7 @@ def _why(attempts: Sequence[int], report: Report) -> str:
 
 
 def batches(planned: Sequence[Planned], workers: int) -> list[Batch]:
-    """Batches in the order in which they are to be begun.
+    """Group chains of launches into batches, in the order in which they start.
 
     Longest processing time first (Graham 1969) with batches that shrink towards the end (guided self-scheduling:
     Polychronopoulos and Kuck 1987): the last ones are single cheap launches, so no worker keeps the others waiting longer

@@ -33,7 +33,7 @@ KILLED = {n for kill in (signal.SIGKILL, signal.SIGTERM) for n in (-kill, 128 + 
 
 
 class SimulatorEnded(Exception):
-    """A simulator's process ended, or was ended, without an answer.
+    """Error: the simulator's process ended without an answer.
 
     Attributes:
         status: its exit status, minus the signal's number where a signal ended it.
@@ -46,7 +46,7 @@ class SimulatorEnded(Exception):
 
     @property
     def how(self) -> str:
-        """End of the sentence that begins "the simulator".
+        """Description of how it ended, to follow the words "the simulator" in a message.
 
         >>> SimulatorEnded(-11, ()).how, SimulatorEnded(3, ()).how
         ('was ended by SIGSEGV', 'ended with exit status 3')
@@ -58,17 +58,17 @@ class SimulatorEnded(Exception):
 
     @property
     def output(self) -> str:
-        """Part of a message: the last lines of its output."""
+        """Last lines of the simulator's output, as part of a message."""
         return "its output ended:\n  " + "\n  ".join(self.tail) if self.tail else "it printed nothing"
 
     @property
     def was_killed(self) -> bool:
-        """True if an external signal ended it: of a user, a batch system, or a machine out of memory."""
+        """True if a signal from outside ended it: a user, a batch system, or the kernel when memory ran out."""
         return self.status in KILLED
 
 
 class Simulator:
-    """A simulator's process, started and ready for work.
+    """A simulator process, started and ready to simulate launches.
 
     Args:
         command: with KernelPoint's option in it.
@@ -120,11 +120,11 @@ class Simulator:
 
     @property
     def pid(self) -> int:
-        """Number of the simulator's own process, which a wrapper script may have started."""
+        """Process id of the simulator itself, also if a wrapper script started it."""
         return self.hello.pid
 
     def simulate(self, chain: Chain) -> tuple[Outcome, ...]:
-        """Simulate a chain of launches.
+        """Simulate a chain: launches that must run one after another in the same process.
 
         Raises:
             SimulatorEnded: it did not live to answer.
@@ -137,7 +137,7 @@ class Simulator:
         return outcomes
 
     def end(self) -> None:
-        """End the process; nothing of it is needed any more."""
+        """End the process."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()

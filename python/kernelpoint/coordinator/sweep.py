@@ -45,7 +45,7 @@ NOT_STATED = Estimate.of(math.nan)
 
 @dataclass(frozen=True)
 class SweepRow:
-    """A configuration in the table.
+    """Row of a sweep's table: one configuration of the simulated GPU and its estimate.
 
     Attributes:
         total: of the counter of the error budget.
@@ -67,7 +67,7 @@ class SweepRow:
 def run_sweep(
     command: Sequence[str], sweep: Sequence[str], config_path: str | None, open_engine: OpenEngine, say: Log
 ) -> list[SweepRow]:
-    """Run every configuration on the same workers; the ranked table.
+    """Run every configuration on the same workers; returns the ranked table.
 
     Raises:
         KernelPointError: as run.run, for each configuration before anything is simulated.
@@ -103,7 +103,7 @@ def _config_of(config: Config, point: SweepConfig, plan: str | None) -> Config:
 
 
 def ranked(names: Sequence[str], runs: Sequence[Run]) -> list[SweepRow]:
-    """The table, smallest total first; neighbours whose bounds overlap share a marked rank."""
+    """Rank the runs by total, smallest first. Neighbours are marked as a tie if the interval of their ratio contains 1."""
     counter = str(runs[0].setting("error_budget.counter"))
     rows = []
     for name, run in zip(names, runs, strict=True):
@@ -133,7 +133,7 @@ def _ratio(first: Run, second: Run, counter: str) -> tuple[Estimate, str]:
 
 
 def sweep_table(rows: Sequence[SweepRow]) -> Table:
-    """The configurations, the fastest simulated GPU first."""
+    """Table of the configurations, fastest simulated GPU first."""
     cells = []
     for row in rows:
         rank = f"{row.rank}{' =' if row.tied else ''}"
@@ -144,7 +144,7 @@ def sweep_table(rows: Sequence[SweepRow]) -> Table:
 
 
 def html_page(rows: Sequence[SweepRow]) -> str:
-    """The page: which configuration is the fastest, a chart of the totals, the table."""
+    """HTML page of a sweep: the fastest configuration, a chart of the totals, the table."""
     chart = Chart("totals", "Totals", CAPTION, _chart(rows))
     return Page("Configurations compared", [_verdict(rows), chart, sweep_table(rows)], "KernelPoint: sweep").html()
 
@@ -182,7 +182,7 @@ def _chart(rows: Sequence[SweepRow]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class SweepConfig:
-    """One simulated GPU.
+    """One configuration of the simulated GPU in a sweep, with its command.
 
     Attributes:
         name: in tables and in the journal's name.
@@ -197,7 +197,7 @@ class SweepConfig:
 
 
 def sweep_configs(command: Sequence[str], sweep: Sequence[str]) -> list[SweepConfig]:
-    """The configurations of a sweep, in its order.
+    """Configurations of a sweep, in the order of the files or of the grid.
 
     Args:
         command: of the simulator; PLACE in it stands for a configuration's file.

@@ -34,7 +34,7 @@ COMPARED = ("simulator", "version", "config_hash")  # of the host: what all mach
 
 @dataclass(frozen=True)
 class Work:
-    """Everything that the batches of a run have in common.
+    """Settings that all batches of a run share: command, configuration, folder.
 
     Attributes:
         run: names the run.
@@ -55,19 +55,19 @@ class Work:
 
 @dataclass(frozen=True)
 class Batch:
-    """Chains that one simulator simulates one after the other."""
+    """Chains of launches that one simulator simulates one after another."""
 
     chains: tuple[Chain, ...]
 
     @property
     def name(self) -> str:
-        """The same for the same chains, in every process."""
+        """Name of a batch, a hash of its chains: equal in every process."""
         return hashlib.blake2b(repr(self.chains).encode(), digest_size=12).hexdigest()
 
 
 @dataclass
 class Report:
-    """End of a batch.
+    """Result of a batch that a worker sends back.
 
     Attributes:
         outcomes: of the launches that were finished.
@@ -90,11 +90,11 @@ class Report:
 
 
 class Refused(Exception):
-    """Nothing can be simulated on this machine."""
+    """Error: nothing can be simulated on this machine; the message says why."""
 
 
 def simulate(work: Work, batch: Batch) -> Report:
-    """Simulate a batch; chains that a worker before this one has simulated are taken from its file."""
+    """Simulate a batch on a worker. Chains that an earlier worker finished are read from the batch's file."""
     report = Report(node=socket.gethostname())
     try:
         _simulate(work, batch, report)
@@ -109,7 +109,7 @@ def simulate(work: Work, batch: Batch) -> Report:
 
 
 def end_simulators() -> None:
-    """End the simulators that this process keeps."""
+    """End all simulators that this worker process keeps running."""
     while _KEPT:
         with contextlib.suppress(KeyError):
             _KEPT.popitem()[1][1].end()
@@ -185,7 +185,7 @@ def _differing(work: Work, hello: Hello) -> str:
 
 
 def folder_of(journal: str | Path) -> Path:
-    """The folder for the outcomes of a run.
+    """Path of the folder that stores results until they are journalled.
 
     >>> folder_of("runs/run.kpjournal").as_posix()
     'runs/run.kpjournal.outcomes'
@@ -194,7 +194,7 @@ def folder_of(journal: str | Path) -> Path:
 
 
 def written(journal: str | Path) -> float:
-    """Time, in seconds since 1970, at which a run wrote its journal or an outcome last."""
+    """Time (seconds since 1970) of the last write to a run's journal or results."""
     latest = 0.0
     for path in (Path(journal), *folder_of(journal).glob("*/*.jsonl")):
         with contextlib.suppress(FileNotFoundError):  # the run has ended since
@@ -203,7 +203,7 @@ def written(journal: str | Path) -> float:
 
 
 def prepare_folder(journal: str | Path) -> Path:
-    """The folder of the run that the journal has begun, made where it is missing; files of another run are removed.
+    """Create the folder for results of this run; files of another run in it are removed.
 
     Raises:
         JournalError: it cannot be made.
@@ -222,17 +222,17 @@ def prepare_folder(journal: str | Path) -> Path:
 
 
 def remove_folder(journal: str | Path) -> None:
-    """Remove the outcomes of a run whose journal has all of them."""
+    """Remove the folder for results once the journal contains all of them."""
     shutil.rmtree(folder_of(journal), ignore_errors=True)
 
 
 def read_all(folder: Path) -> ChainOutcomes:
-    """Outcomes of every batch in the folder."""
+    """Results of all batches stored in a folder."""
     return {chain: outcomes for path in sorted(folder.glob("*.jsonl")) for chain, outcomes in read(path)}
 
 
 def read(path: Path) -> Iterator[tuple[Chain, tuple[Outcome, ...]]]:
-    """Complete outcomes in the file of a batch; none if there is no file."""
+    """Complete results in the file of one batch; empty if the file is missing."""
     data = b""
     with contextlib.suppress(OSError), open_regular(path) as file:
         data = file.read()
@@ -244,7 +244,7 @@ def read(path: Path) -> Iterator[tuple[Chain, tuple[Outcome, ...]]]:
 
 
 class OutcomeFile:
-    """Outcomes of one batch, written as they come. Failed chains are not written: they get a fresh chance.
+    """File that stores the results of one batch as they come. Failed chains are not stored, so they are tried again.
 
     Args:
         folder: of the run.
@@ -267,7 +267,7 @@ class OutcomeFile:
                 self._file.write(b"\n")
 
     def add(self, chain: Chain, outcomes: Sequence[Outcome]) -> None:
-        """Append the outcome of a chain; OSError if that fails."""
+        """Append the results of a chain; raises OSError if writing fails."""
         if any(outcome.reason is not None for outcome in outcomes):
             return
         line = seal(encode_outcomes(chain, outcomes))
@@ -275,7 +275,7 @@ class OutcomeFile:
             raise OSError(28, os.strerror(28))
 
     def close(self) -> None:
-        """Bring everything to the disk."""
+        """Sync the file to the disk and close it."""
         try:
             os.fdatasync(self._file.fileno())
         finally:

@@ -58,7 +58,7 @@ _SEAL = re.compile(rb'"checksum":"([0-9a-f]{32})"')
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Content of a checkpoint file.
+    """Content of an encoder's checkpoint file: metadata and where the weights are.
 
     Attributes:
         path: its file.
@@ -79,14 +79,14 @@ class Checkpoint:
 
 
 def checkpoint_path(name: str | PathLike[str]) -> Path:
-    """The file that `name` means: "builtin" is the one that comes with the package."""
+    """Path of a checkpoint; "builtin" is the one shipped with the package."""
     if name == BUILTIN:
         return Path(str(resources.files("kernelpoint") / "checkpoints" / "builtin.safetensors"))
     return Path(name)
 
 
 def read_checkpoint(name: str | PathLike[str] = BUILTIN) -> Checkpoint:
-    """Reads a checkpoint's metadata and refuses what does not fit this version.
+    """Read a checkpoint's metadata; raises an error if it does not fit this version.
 
     Raises:
         PlanError: no such file, not a safetensors file, not an encoder, or of another graph schema or encoder version.
@@ -125,7 +125,7 @@ def _own_schema() -> str:
 
 
 def read_sealed(path: str | PathLike[str]) -> bytes:
-    """The bytes of a safetensors file; a checksum in it is verified.
+    """Read the bytes of a safetensors file and verify its checksum, if it has one.
 
     Raises:
         PlanError: the file cannot be read, or was damaged or changed after it was written.
@@ -149,7 +149,7 @@ def _header(data: bytes) -> bytes:
 
 
 def checksum(data: bytes) -> str:
-    """Checksum of a file's bytes; a checksum that the file names is read as zeros."""
+    """Checksum of a checkpoint's bytes, with the digits of the stored checksum replaced by zeros."""
     found = _SEAL.search(_header(data))
     digest = hashlib.blake2b(digest_size=16)
     if found is None:
@@ -162,7 +162,7 @@ def checksum(data: bytes) -> str:
 
 
 def checkpoint_hash(name: str | PathLike[str] = BUILTIN) -> str:
-    """16 hexadecimal digits that identify a checkpoint's bytes; raises as `read_checkpoint`.
+    """Identity of a checkpoint: 16 hexadecimal digits made from its bytes. Raises the errors of `read_checkpoint`.
 
     >>> len(checkpoint_hash("builtin"))
     16
@@ -171,7 +171,7 @@ def checkpoint_hash(name: str | PathLike[str] = BUILTIN) -> str:
 
 
 def read_tensors(checkpoint: Checkpoint) -> dict[str, np.ndarray]:
-    """The weights of a checkpoint, by name.
+    """Read the weights of a checkpoint, by name.
 
     Raises:
         PlanError: they are not those of the encoder that its settings describe.

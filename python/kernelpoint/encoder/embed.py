@@ -50,7 +50,7 @@ class NativeEncoder:
         self._threads = threads or len(os.sched_getaffinity(0))
 
     def embed_graphs(self, graphs: Iterable[TraceGraph]) -> Iterator[np.ndarray]:
-        """One embedding per graph, float64 [256], before rounding."""
+        """Embed graphs: one embedding per graph, float64 [256], not rounded."""
         for graph in graphs:
             yield self._encoder.embed(
                 graph.kinds,
@@ -63,7 +63,7 @@ class NativeEncoder:
             )
 
     def embed_traces(self, paths: Sequence[str], max_nodes: int) -> Iterator[np.ndarray]:
-        """One embedding per trace, float64 [256], before rounding; graphs stay in C++.
+        """Embed traces: one embedding per trace, float64 [256], not rounded. The graphs stay in C++ memory.
 
         Raises:
             TraceError: a trace cannot be used, or executes no instruction.
@@ -86,7 +86,7 @@ def embed(
     checkpoint: str | os.PathLike[str] = BUILTIN,
     max_nodes: int = DEFAULT_MAX_NODES,
 ) -> np.ndarray:
-    """The embedding of one launch, as the policies use it; nothing is cached.
+    """Embed the trace of one launch as the policies do, without the cache.
 
     Args:
         trace: a launch's trace file, or its graph.
@@ -124,7 +124,7 @@ def embed_streams(
     log: Log = lambda text: None,
     pool: Pool | None = None,
 ) -> np.ndarray:
-    """Embeds every stream once, from the trace of its first launch; streams that the cache knows are not embedded again.
+    """Embed each distinct instruction sequence once, from the trace of its first launch; embeddings in the cache are reused.
 
     An interrupted call goes on where it stopped, because the cache is filled as it goes.
 
@@ -164,7 +164,7 @@ def embed_streams(
 
 @dataclass(frozen=True)
 class Task:
-    """Everything that the pieces of a pool have in common.
+    """Settings that all pieces of an embedding job share: checkpoint and bound on nodes.
 
     Attributes:
         checkpoint: as read_checkpoint takes it.
@@ -177,7 +177,7 @@ class Task:
 
 
 def embed_piece(task: Task, paths: Sequence[str]) -> np.ndarray:
-    """Embeddings of some traces, made by one thread of a worker: float32 [n, 256], rounded.
+    """Embed some traces in one thread of a worker: float32 [n, 256], rounded.
 
     Raises:
         PlanError: another checkpoint lies there; and as embed_streams.
@@ -211,7 +211,7 @@ def _here(checkpoint: Checkpoint, max_nodes: int, paths: Sequence[str]) -> Itera
 
 
 def round_embeddings(embeddings: np.ndarray) -> np.ndarray:
-    """Embeddings as the cache returns them: float32 [n, d], rounded to float16.
+    """Round embeddings to float16 and return them as float32 [n, d], so fresh and cached embeddings are equal.
 
     ``Numerics:`` thread counts and libraries change an embedding by some 1e-6; rounded before use, fresh and cached ones
     are the same number.

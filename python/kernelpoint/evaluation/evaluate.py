@@ -24,7 +24,7 @@ from kernelpoint.workload import Available, Need, Population, complete, why_unas
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell that is asked for. bound: None takes the policy's own first choice."""
+    """One cell of a comparison: policy, error budget, seed. `bound`: None takes the policy's usual bound."""
 
     policy: str
     relative_error: float
@@ -35,7 +35,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """The result of a cell. `reason` says why there is nothing else.
+    """Result of one cell of a comparison. `reason` is set if the policy refused the workload.
 
     error: (estimate - total) / total; error_beyond_latency: the same with the launch latency taken off the total, nan where the
     workload names none;
@@ -70,14 +70,14 @@ class Row:
 
     @classmethod
     def of_record(cls, record: dict[str, Any]) -> Row:
-        """A row from its record."""
+        """Make a row from its stored record."""
         floats = {name for name, field in cls.__dataclass_fields__.items() if field.type == "float"}
         values: dict[str, Any] = {k: math.nan if v is None and k in floats else v for k, v in record.items()}
         return cls(**values)
 
 
 class Inputs:
-    """Inputs of the policies, made at most once for a workload, with the seconds that making it took."""
+    """Inputs of the policies for one workload. Each is made once, and the seconds that this took are stored."""
 
     def __init__(self, workload: Workload, log: Log) -> None:
         self.workload = workload
@@ -87,7 +87,7 @@ class Inputs:
         self._designs: dict[tuple[object, ...], tuple[Design | AssistedDesign, float]] = {}
 
     def population(self, policy: type[Policy], config: Config) -> tuple[Population, frozenset[Need], bool]:
-        """The population that the policy may look at, the inputs it needs, and whether it sees the truth's times."""
+        """Population with the inputs that a policy needs, and whether it contains the true times."""
         profile, sees_truth = self._profile(policy)
         traces = bool(self.workload.paths)
         model = self.workload.model
@@ -119,7 +119,7 @@ class Inputs:
     def design(
         self, policy: type[Policy], config: Config, population: Population
     ) -> tuple[Design | AssistedDesign, float]:
-        """The policy's design and the seconds it took; made once where it does not depend on the budget."""
+        """Design of a policy and the seconds it took. It is made once if it does not depend on the budget."""
         key = (config.policy.name, config.seed, config.error_budget.model_dump_json() if policy.uses_budget else None)
         if any(other[0] != config.policy.name for other in self._designs):
             self._designs.clear()  # cells come policy by policy, and designs of many launches are large
@@ -150,7 +150,9 @@ class Inputs:
 
 
 def evaluate(inputs: Inputs, cell: Cell) -> Row:
-    """Plan, replay and judge. A refusal of the policy becomes a row with the reason."""
+    """Plan a run, replay it with known results, and compare the estimate with the truth. A refusal of the policy gives a row
+    with its reason.
+    """
     workload = inputs.workload
     row = Row(workload.name, cell.policy, cell.relative_error, cell.confidence, cell.seed, workload.size)
     try:
@@ -167,7 +169,7 @@ def evaluate(inputs: Inputs, cell: Cell) -> Row:
 
 
 class LookedUp(NamedTuple):
-    """A run whose results are looked up: its engine, its last interim analysis, and the launches for validation."""
+    """A finished run on known results: its engine, its last interim analysis, and its validation launches."""
 
     engine: Engine
     look: Look
@@ -175,7 +177,7 @@ class LookedUp(NamedTuple):
 
 
 def replay(design: Design | AssistedDesign, config: Config, policy: type[Policy], workload: Workload) -> LookedUp:
-    """The passes of a run whose results are looked up instead of simulated, and its validation launches."""
+    """Make all passes of a run with known results instead of simulations."""
     budget = replace(policy.budget_for(config), counter=workload.counter)
     engine = Engine(design, budget, policy.estimate_for(config))
     validation = _validation_launches(design, config, budget.bound, workload, engine)

@@ -31,8 +31,9 @@ LEAST_ERROR = 1e-5  # drawn for anything smaller: the axis is logarithmic
 
 
 def write_files(folder: Path, workloads: Sequence[Workload], rows: Sequence[Row]) -> list[Path]:
-    """Write comparison.csv (a line per workload, policy, budget and seed), comparison.json (the same and the summaries),
-    comparison.html and comparison.md into `folder`."""
+    """Write a comparison into a folder: comparison.csv (all rows), comparison.json (rows and summaries), comparison.html,
+    comparison.md.
+    """
     lines = per_workload(rows)
     total = overall(lines)
     paths = [folder / f"comparison.{kind}" for kind in ("csv", "json", "html", "md")]
@@ -54,7 +55,7 @@ def write_files(folder: Path, workloads: Sequence[Workload], rows: Sequence[Row]
 
 
 def html_page(workloads: Sequence[Workload], lines: Sequence[Line], total: Sequence[Line]) -> str:
-    """The whole page."""
+    """HTML page of a comparison of methods."""
     counted = "1 workload" if len(workloads) == 1 else f"{len(workloads)} workloads"
     about = (
         f"{counted}, {sum(line.runs for line in lines):,} runs. Every run plans from what is known beforehand (rows marked *: "
@@ -71,7 +72,7 @@ def html_page(workloads: Sequence[Workload], lines: Sequence[Line], total: Seque
 
 
 def markdown(workloads: Sequence[Workload], lines: Sequence[Line], total: Sequence[Line]) -> str:
-    """Every table, the policies that were refused, and the legend."""
+    """Markdown text of a comparison: all tables, the policies that were refused, and the legend."""
     parts = []
     for table in tables(workloads, lines, total):
         parts += [f"**{table.title}**\n", table.markdown(), "", *(f"- {note}" for note in table.notes), ""]
@@ -79,7 +80,7 @@ def markdown(workloads: Sequence[Workload], lines: Sequence[Line], total: Sequen
 
 
 def scatter_of(lines: Sequence[Line]) -> dict[str, Any] | None:
-    """Mean error and cycle speedup of every policy and budget, on logarithmic axes; None without a run that has a speedup.
+    """Chart of mean error against cycle speedup of every policy and budget, on logarithmic axes; None without any speedup.
 
     Marks are outlines, so that two at one place are seen. Lines over several workloads have a panel for each of these, in
     which a line joins the budgets of a policy; one panel names them.

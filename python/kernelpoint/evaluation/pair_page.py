@@ -45,7 +45,7 @@ KERNELS = (
 
 
 def verdict(row: CounterRow, confidence: float) -> tuple[str, str]:
-    """The ratio with its half-width, and its meaning.
+    """Sentence with the ratio of two runs, its half-width, and what it means.
 
     >>> from kernelpoint.estimation import Estimate
     >>> ratio, difference = Estimate.of(0.9, 0.01), Estimate.of(-10.0, 1.0)
@@ -71,7 +71,7 @@ def _colour(row: CounterRow) -> str:
 
 
 def kernel_changes(first: Run, second: Run) -> list[tuple[str, int, float, float, float, float]]:
-    """Of each kernel its name, launches, estimated cycles in both runs, difference and ratio; the largest change first."""
+    """Change of each kernel between two runs: name, launches, cycles in both, difference, ratio; largest change first."""
     a, b = view_of(first), view_of(second)
     cycles = {kernel.name: kernel.cycles for kernel in b.kernels}
     rows = [
@@ -90,7 +90,7 @@ def kernel_changes(first: Run, second: Run) -> list[tuple[str, int, float, float
 
 
 def counter_table(result: Comparison, title: str = "Every counter") -> Table:
-    """Every counter: total, difference and ratio, each with its bound."""
+    """Table of all counters of two runs: total, difference and ratio, each with its bound."""
     rows = [
         Row(
             (
@@ -110,7 +110,7 @@ def counter_table(result: Comparison, title: str = "Every counter") -> Table:
 
 
 def common(result: Comparison) -> str:
-    """Sentence on the launches that both runs simulated."""
+    """Sentence on how many launches both runs simulated."""
     return (
         f"{result.common:,} of {result.launches:,} launches were simulated in both runs ({result.first_drawn:,} in A, "
         f"{result.second_drawn:,} in B); every half-width by itself at {share(result.confidence)}"
@@ -118,7 +118,7 @@ def common(result: Comparison) -> str:
 
 
 def pair_page(first: Run, second: Run, result: Comparison) -> str:
-    """The page: ratio and verdict of the error budget's counter, contributions of kernels, every counter."""
+    """HTML page on two runs: verdict on the error budget's counter, changes of kernels, table of all counters."""
     counter = first.ended().counter
     main = next((row for row in result.rows if row.counter == counter), result.rows[0])
     kernels = kernel_changes(first, second)

@@ -30,7 +30,7 @@ LIBRARIES = ("numpy", "scikit-learn")
 
 @cache
 def code_version(package: Path = PACKAGE) -> str:
-    """32 hexadecimal digits that change with every edit of our code and with every other version of a library.
+    """Hash of KernelPoint's code and the versions of its libraries: 32 hexadecimal digits.
 
     Rows are kept under it, so a folder that an older checkout filled never answers for the code of today; the number of the
     package's version would, for it stays the same while the code is worked on.
@@ -59,7 +59,7 @@ MOST_BYTES = 1 << 30
 
 
 class ResultsFile:
-    """Finished rows, one JSON line each, keyed by everything that they depend on: inputs, cell, and code (`code_version`).
+    """File with finished rows of a comparison, one JSON line each. The key of a row contains inputs, cell and code version.
 
     >>> import tempfile
     >>> results = ResultsFile(Path(tempfile.mkdtemp()) / "rows.jsonl")
@@ -86,25 +86,25 @@ class ResultsFile:
             write_output(path, whole)
 
     def find(self, key: str) -> Row | None:
-        """A row that is already there."""
+        """Stored row with this key; None if there is none."""
         return self._rows.get(key)
 
     def keep(self, key: str, row: Row) -> None:
-        """Store a row. Refused rows are not stored, since the missing input may come later."""
+        """Store a row. Refused rows are not stored, because the missing input may come later."""
         if self._path is None or row.reason:
             return
         append_output(self._path, json.dumps({"key": key, "row": finite(asdict(row))}) + "\n")
 
 
 def cells(policies: Sequence[str], budgets: Sequence[float], seeds: int, *settings: Any) -> Iterator[Cell]:
-    """Every policy at every budget with every seed; settings: confidence and bound of each."""
+    """Make the cells of a comparison: every policy at every budget with every seed."""
     return (Cell(*place, *settings) for place in product(policies, budgets, range(seeds)))
 
 
 def compare(
     workload: Workload, wanted: Sequence[Cell], results: ResultsFile, log: Log, advance: Advance = lambda text: None
 ) -> list[Row]:
-    """The rows of one workload; those in the results are not computed again.
+    """Compute the rows of one workload; rows already in the results file are read from it.
 
     A policy that refuses the workload is asked once, not for every seed.
     """

@@ -16,7 +16,7 @@ ALL = "all"  # the workload of lines over all of them
 
 
 class Means(NamedTuple):
-    """Averages of cycle speedups."""
+    """Harmonic, geometric and arithmetic mean of cycle speedups."""
 
     harmonic: float = NAN
     geometric: float = NAN
@@ -28,7 +28,7 @@ NOT_KNOWN = Means()
 
 @dataclass(frozen=True)
 class Line:
-    """One policy at one budget, over the seeds of one workload or over all workloads.
+    """Summary of one policy at one budget: over the seeds of one workload, or over all workloads.
 
     Attributes:
         speedups: means over workloads; of one workload all three are its total over the mean of what was simulated.
@@ -66,12 +66,12 @@ class Line:
 
     @property
     def harmonic(self) -> float:
-        """The harmonic mean of cycle speedups."""
+        """Harmonic mean of the cycle speedups."""
         return self.speedups.harmonic
 
 
 def means(speedups: Sequence[float]) -> Means:
-    """Harmonic, geometric and arithmetic mean.
+    """Compute the harmonic, geometric and arithmetic mean.
 
     >>> [round(m, 3) for m in means([1.0, 4.0])]
     [1.6, 2.0, 2.5]
@@ -87,7 +87,7 @@ def _mean(values: Iterable[float | None]) -> float:
 
 
 def per_workload(rows: Iterable[Row]) -> list[Line]:
-    """A line for each workload, policy and budget, in the order in which they first appear."""
+    """Summarise rows: one line for each workload, policy and budget, in the order of their first appearance."""
     groups: dict[tuple[str, str, float], list[Row]] = {}
     for row in rows:
         groups.setdefault((row.workload, row.policy, row.relative_error), []).append(row)
@@ -121,7 +121,7 @@ def _of_seeds(workload: str, policy: str, budget: float, rows: list[Row]) -> Lin
 
 
 def overall(lines: Iterable[Line]) -> list[Line]:
-    """A line for each policy and budget over all workloads on which any policy ran.
+    """Summarise lines over all workloads: one line for each policy and budget.
 
     Averages over different workloads cannot be compared, so a policy that did not run on all of them gets no numbers, but a
     reason.

@@ -54,7 +54,7 @@ LEAST_SPEEDUP = 1.05  # shown as 1.1x
 
 
 def tables(workloads: Sequence[Workload], lines: Sequence[Line], total: Sequence[Line]) -> list[Table]:
-    """A table over all workloads, where there are several, and one for each."""
+    """Tables of a comparison: one over all workloads, if there are several, and one for each workload."""
     whole = [_table(f"All {len(workloads)} workloads", "", total)] if len(workloads) > 1 else []
     return whole + [
         _table(
@@ -94,7 +94,7 @@ def _cells(line: Line, columns: Sequence[Column]) -> list[object]:
 
 
 def mark_of(item: Line, lines: Sequence[Line]) -> str:
-    """`best`, `faster, no bound`, `broken` or nothing, among the lines of one table; see MARKS."""
+    """Mark of a line in its table: `best`, `faster, no bound`, `broken` or none; MARKS explains them."""
     if item.held < HELD:  # held is nan where no bound is stated
         return "broken"
     rivals = [line for line in lines if line.runs and line.relative_error == item.relative_error and _sound(line)]

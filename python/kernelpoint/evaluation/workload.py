@@ -28,7 +28,7 @@ MODEL_IS_TRUTH = (
 
 @dataclass(frozen=True)
 class Workload:
-    """Launches in program order, unit i being row i.
+    """A workload for comparisons: launches in program order with their true results.
 
     Attributes:
         results: float64 [N], cycles or ns of each launch in the full run.
@@ -54,16 +54,16 @@ class Workload:
 
     @property
     def size(self) -> int:
-        """The number of launches."""
+        """Number of launches."""
         return len(self.results)
 
     @property
     def total(self) -> float:
-        """The full run's total."""
+        """True total, from the full run."""
         return float(self.results.sum())
 
     def key(self) -> str:
-        """Identifies everything that results depend on."""
+        """Hash of everything in the workload that results depend on."""
         digest = hashlib.blake2b(self.results.tobytes(), digest_size=12)
         digest.update(f"{self.profile.hash()}{self.from_truth}{self.informed}{self.counter}{self.latency}".encode())
         digest.update(fingerprint((self.size,), self.paths).launches.encode())
@@ -72,7 +72,7 @@ class Workload:
 
 
 def load_workload(request: Request, communication: bool, log: Log) -> Workload:
-    """Read a workload.
+    """Read a workload that a user named: truth, traces and profile.
 
     Args:
         communication: keep the kernels of NCCL.
@@ -200,7 +200,7 @@ KEYS = ("truth", "name", "traces", "profile", "host", "fast_model", "device", "l
 
 @dataclass(frozen=True)
 class Request:
-    """A workload as the user names it.
+    """Description of a workload on the command line, parsed.
 
     Attributes:
         truth: per-launch results of the full run.
@@ -229,7 +229,7 @@ class Request:
 
 
 def parse_request(text: str) -> Request:
-    """A workload from the command line: FILE, or key=value pairs separated by commas.
+    """Parse the description of a workload: FILE, or key=value pairs separated by commas.
 
     Raises:
         ConfigError: an unknown key, or neither a truth nor a host with traces.

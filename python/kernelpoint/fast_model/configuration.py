@@ -20,7 +20,7 @@ AMPERE = 80  # SASS version from which on the shipped GPU is rtx
 
 
 def shipped(name: str) -> Configuration:
-    """A packaged configuration, `v100` or `rtx`.
+    """Path of a configuration shipped with the package: `v100` or `rtx`.
 
     >>> shipped("v100").values["sms"]
     80
@@ -29,7 +29,7 @@ def shipped(name: str) -> Configuration:
 
 
 def configuration_of_host(name: str) -> Configuration:
-    """Argument that the embedded host takes as `-config`: a packaged name, or a file.
+    """Argument of the embedded host's option `-config`: a shipped name, or a file.
 
     >>> gpu = configuration_of_host("v100")
     >>> gpu.name, gpu.values["sms"], gpu.hash == configuration_of_host("rtx").hash
@@ -39,8 +39,8 @@ def configuration_of_host(name: str) -> Configuration:
 
 
 def configuration_of(paths: Sequence[str]) -> Configuration:
-    """The configuration that files state: a packaged name, the model's own YAML, or the files of one simulator, of which later
-    ones override.
+    """Read the fast model's configuration: a shipped name, the model's own YAML, or files of a simulator. Later files override
+    earlier ones.
 
     Raises:
         ConfigError: a file cannot be read or is refused.
@@ -62,7 +62,7 @@ def _texts(paths: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def stated_by(gpu: Sequence[str]) -> dict[str, str]:
-    """The words in which a simulator that is started with these arguments will describe its simulated GPU.
+    """Description of the simulated GPU that a simulator with these arguments will report.
 
     Args:
         gpu: a configuration of the embedded host, or the files of one simulator, of which later ones override.
@@ -84,8 +84,7 @@ def stated_by(gpu: Sequence[str]) -> dict[str, str]:
 
 
 def caches_of(simulator: str, configuration: str) -> tuple[int, int, int, int, int, int] | None:
-    """Sets, ways and latency of an L1, then of the last level, of a simulator whose cores have a model of their own; None of
-    any other, and where it does not state its configuration.
+    """Sets, ways and latency of the L1 and of the last-level cache, for a simulator with a core model of its own; else None.
 
     Raises:
         ConfigError: the configuration is refused.
@@ -101,7 +100,7 @@ def caches_of(simulator: str, configuration: str) -> tuple[int, int, int, int, i
 
 
 def architecture_of(simulator_name: str, configuration: str, config_hash: str) -> int:
-    """The architecture of the code that a simulated GPU is configured for, 70 for sm_70; 0 where nothing tells it.
+    """Architecture of the code that a simulated GPU runs (70: sm_70); 0 if unknown.
 
     Args: as stated_by returns them.
 
@@ -116,7 +115,7 @@ def architecture_of(simulator_name: str, configuration: str, config_hash: str) -
 def configuration_for(
     setting: str, simulator: str, configuration: str, config_hash: str, paths: Sequence[str], log: Log
 ) -> Configuration:
-    """The configuration under which the model predicts a run.
+    """Choose the configuration with which the fast model predicts a run.
 
     Args:
         setting: of the key `fast_model`: `auto`, or a file (a packaged name, the model's own YAML, or a simulator's file).

@@ -34,7 +34,8 @@ def predict(
     scan: ScanTable | None = None,
     pool: Pool | None = None,
 ) -> Predictions:
-    """Simulate every launch of a list in program order, with the caches that the ones before it leave, or recall it.
+    """Predict every launch of a list with the fast model, in program order, from the caches that earlier launches leave.
+    Cached predictions are reused.
 
     The result depends on the list, the configuration and the model's version; it is kept in the cache under these, unless
     a trace could not be opened or read, which another try may do. On a GPU that invalidates L1 at each launch, launches of
@@ -125,8 +126,7 @@ def states_of_cores(
     caches: Sequence[int],
     log: Log,
 ) -> bytes:
-    """The states in which the cores of a simulator begin the launches of a list, as they were recorded with its predictions;
-    empty where there are none.
+    """States of the cores before each launch, recorded together with the predictions; empty if there are none.
 
     Args:
         fingerprint: of the list.

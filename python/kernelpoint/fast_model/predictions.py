@@ -22,7 +22,7 @@ SPREAD, OF_TOTAL, REPLAYED = "cycles_spread", "cycles_of_total", "cycles_replaye
 def in_terms_of(
     simulator: str, counters: Mapping[str, np.ndarray], options: str = "", latency: int = 0
 ) -> dict[str, np.ndarray]:
-    """Predictions under the names of a simulator's counters, in its units; none below 0.
+    """Convert predictions to the counter names and units of a simulator. Negative values become 0.
 
     Args:
         simulator: as it calls itself; options: of it, as it states them; counters: predictions by the model's own names
@@ -47,7 +47,7 @@ def in_terms_of(
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Counters of every launch, as the model simulated them in program order.
+    """Counters of every launch, simulated by the fast model in program order.
 
     Attributes:
         counters: the model's counters, by name, nan for launches that were not predicted.
@@ -81,7 +81,7 @@ class Predictions:
 
     @classmethod
     def joined(cls, parts: Sequence[Predictions]) -> Predictions:
-        """Predictions of one model, one after another; nothing is copied where there is one part."""
+        """Concatenate predictions of one model. A single part is returned without a copy."""
         if len(parts) == 1:
             return parts[0]
         counters = Repeated(
@@ -95,7 +95,7 @@ class Predictions:
         return replace(parts[0], counters=counters, failures=failures)
 
     def profile(self) -> Profile:
-        """The predictions as a profile without names and shapes: counters by name, nan for a launch without a prediction."""
+        """Predictions as a profile without names and shapes: values by counter, nan for a launch without prediction."""
         n = self.size
         zero, unknown = np.broadcast_to(np.int64(0), n), np.broadcast_to(np.int64(UNKNOWN), n)  # one number each
         shapeless = np.broadcast_to(np.int64(0), (n, 3))

@@ -56,16 +56,16 @@ class TraceGraph:
 
     @property
     def num_nodes(self) -> int:
-        """Nodes of all kinds."""
+        """Number of nodes of all kinds."""
         return len(self.kinds)
 
     @property
     def num_warps(self) -> int:
-        """Warps of which the graph is the union."""
+        """Number of distinct warps in the graph."""
         return len(self.warp_weights)
 
     def to_pyg(self) -> Data:
-        """The graph as `torch_geometric.data.Data`, for models and loaders of PyG; arrays are shared, not copied.
+        """Convert the graph to `torch_geometric.data.Data`; arrays are shared, not copied.
 
         Attributes of the result: `x` float32 [num_nodes, SCHEMA.feature_count], `tokens` int32 [num_nodes, 2], `kind` uint8
         [num_nodes], `edge_index` int64 [2, num_edges], `edge_type` int64 [num_edges] as `RGCNConv` takes it, `warp` int64
@@ -92,14 +92,14 @@ MOST_NODES = (1 << 31) - 1  # of a graph: nodes are numbered in 32 bits
 
 
 def check_max_nodes(max_nodes: int) -> None:
-    """Refuses a bound on nodes that not even one instruction would meet."""
+    """Raise an error if a bound on nodes is too small for a single instruction."""
     least, is_number = SCHEMA.smallest_max_nodes, isinstance(max_nodes, int) and not isinstance(max_nodes, bool)
     if not is_number or not least <= max_nodes <= MOST_NODES:
         raise ConfigError(f"max_nodes: {shown(max_nodes)} given, an integer from {least} to {MOST_NODES} is needed")
 
 
 def build_graph(path: str | os.PathLike[str], max_nodes: int = DEFAULT_MAX_NODES) -> TraceGraph:
-    """The graph of the launch whose trace is at `path`.
+    """Build the graph of the launch whose trace is at `path`.
 
     Model: where a launch's distinct warps have more than `max_nodes` nodes together, the most frequent are taken; among
     equally frequent ones, first positions in the grid are spread by the golden-ratio sequence. Deterministic, and

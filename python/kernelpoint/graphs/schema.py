@@ -12,7 +12,7 @@ from kernelpoint import _native
 
 @dataclass(frozen=True)
 class GraphSchema:
-    """Node kinds, relations, feature columns and tokens of a trace graph.
+    """Definition of a trace graph: node kinds, relations, feature columns and tokens.
 
     Attributes:
         version: raised with every change of meaning.
@@ -39,7 +39,7 @@ class GraphSchema:
     smallest_max_nodes: int
 
     def column(self, kind: str, name: str) -> int:
-        """Number of a feature column, e.g. column("pseudo", "log_sectors")."""
+        """Index of a feature column, e.g. column("pseudo", "log_sectors")."""
         return self.columns[kind].index(name)
 
 
@@ -54,7 +54,7 @@ SCHEMA = _load()
 
 
 def schema_hash() -> str:
-    """Hash over all of the schema; graphs, checkpoints and cached embeddings with different hashes do not mix.
+    """Hash of the whole schema. Graphs, checkpoints and cached embeddings with different hashes are never mixed.
 
     >>> len(schema_hash())
     16
