@@ -62,7 +62,7 @@ _FOLLOWS = ("hashes.", "strata.", "online.")  # from the traces, the configurati
 
 
 def check_same_run(old: Record, new: RunRecord, predicted: bool = False) -> None:
-    """Refuse, by key, a journal of another run.
+    """Raise an error if a journal belongs to another run; the message names the keys that differ.
 
     Args:
         predicted: the estimate rests on predictions.
@@ -102,7 +102,7 @@ def _flatten(record: Any, prefix: str = "") -> dict[str, Any]:
 
 
 def format_differences(differing: list[str], before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """One line for each difference that a user can act on; its consequences are left out.
+    """Format differences between two configurations, one line each. Differences that only follow from others are left out.
 
     Args:
         differing: keys whose values differ and may not.
@@ -146,14 +146,14 @@ Counters = dict[str, float]
 
 @dataclass(frozen=True)
 class EarlierResults:
-    """Results by launch (process, index), and those of validation launches by the launches of their chain, then by launch."""
+    """Results of an earlier run by (process, index), and results of its validation launches by chain, then by launch."""
 
     of_launch: dict[tuple[int, int], Counters] = field(default_factory=dict)
     of_chain: dict[tuple[int, ...], dict[int, Counters]] = field(default_factory=dict)
 
 
 def read_earlier(path: str, now: RunRecord, counters: tuple[str, ...] | None) -> EarlierResults:
-    """The results in the journal of an earlier run. Launches that were stopped inside are left out.
+    """Read the results in the journal of an earlier run. Launches that were stopped inside are left out.
 
     Args:
         now: the first record of the run that takes them over.

@@ -19,7 +19,7 @@ from kernelpoint.journal.records import LaunchesRecord
 
 @dataclass(frozen=True)
 class LaunchEstimates:
-    """Estimates of every launch of a list; one row for each unit.
+    """Estimates of all launches of a list, one row for each.
 
     Attributes:
         cycles: float64 [N], its own result where it was simulated, else its estimate; nan: none. They add up to the total.
@@ -41,7 +41,7 @@ class LaunchEstimates:
 def estimates_of_launches(
     records: Iterable[LaunchesRecord], offsets: np.ndarray, kernels: int, path: Path
 ) -> LaunchEstimates | None:
-    """Estimates from the records of a journal; None where there are none, as in a run that simulated everything.
+    """Read the estimates of all launches from a journal's records; None if there are none, as in a full run.
 
     Args:
         offsets: int64 [processes + 1], first unit of each process.
@@ -73,7 +73,7 @@ def estimates_of_launches(
 
 
 def pack(array: np.ndarray, dtype: str) -> str:
-    """An array as text.
+    """Encode an array as text for a journal record.
 
     >>> unpack(pack(np.array([1.5, 2.5]), "<f8"), "<f8", 2, "here")
     array([1.5, 2.5])
@@ -82,7 +82,7 @@ def pack(array: np.ndarray, dtype: str) -> str:
 
 
 def unpack(text: str, dtype: str, count: int, place: str) -> np.ndarray:
-    """The array [count] that `pack` made a text of; never takes more memory than `count` numbers need.
+    """Decode an array of `count` numbers from text; uses no more memory than they need.
 
     Raises:
         JournalError: the text is not such an array; the message begins with `place`.
