@@ -10,20 +10,20 @@ Result = TypeVar("Result")
 
 
 class Pool(Protocol):
-    """Workers on this or other machines that share a file system."""
+    """Interface of worker pools, on this machine or on others that share a file system."""
 
     @property
     def workers(self) -> int:
-        """Pieces that are done at once."""
+        """Number of pieces of work that run at the same time."""
         ...
 
     def map(self, function: Callable[[Piece], Result], pieces: Sequence[Piece]) -> Iterator[Result]:
-        """Result of a function for each piece, in their order, whichever worker did it and whenever."""
+        """Apply a function to each piece of work; results in the order of the pieces."""
         ...
 
 
 def pieces_of(weights: Sequence[float], heaviest: float, longest: int) -> list[range]:
-    """Positions of consecutive items, in pieces of at most that weight and length, or of one item.
+    """Cut a sequence of items into consecutive pieces of limited weight and length; a piece has at least one item.
 
     >>> pieces_of([3.0, 1.0, 1.0, 1.0, 9.0], 4.0, 3)
     [range(0, 2), range(2, 4), range(4, 5)]

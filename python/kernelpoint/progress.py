@@ -19,12 +19,12 @@ MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0  # seconds
 
 
 def silent(line: str) -> None:
-    """Ignore a line of text."""
+    """Discard a line of text."""
 
 
 def duration(seconds: float) -> str:
-    """A time, at least 0, in the unit that people use: seconds up to two minutes, minutes up to two hours, hours up to two
-    days, days up to two years, years beyond.
+    """Format a time (at least 0): seconds up to two minutes, minutes up to two hours, hours up to two days, days up to two
+    years, then years.
 
     >>> [duration(seconds) for seconds in (0.01, 0.26, 9.6, 90, 720, 9_000, 130_000, 300_000, 134_686_800)]
     ['0 s', '0.3 s', '10 s', '90 s', '12 min', '2.5 h', '36 h', '3.5 days', '4.3 years']
@@ -44,7 +44,7 @@ def duration(seconds: float) -> str:
 
 
 class WorkProgress:
-    """Progress of a piece of work, with the time left at the rate so far.
+    """Progress display of a piece of work, with the time left at the present rate.
 
     On a terminal (standard error) one line is written again and again, and cleared at the end; elsewhere `log` gets a line
     at most every ten seconds. Nothing is said in the first two seconds.
@@ -101,7 +101,7 @@ class WorkProgress:
 
 @contextlib.contextmanager
 def telling(what: str, log: Log, least: float = SILENT) -> Iterator[None]:
-    """Show the time that the work in the block has taken, from `least` seconds on.
+    """Context manager that shows the elapsed time of the work in its block, from `least` seconds on.
 
     On a terminal one line changes every second, elsewhere `log` gets a line every ten seconds.
 

@@ -29,12 +29,12 @@ from kernelpoint.workload.host_info import HostInfo
 
 
 def to_standard_error(line: str) -> None:
-    """Show a line of text to the user."""
+    """Print a line on standard error."""
     sys.stderr.write(f"{line}\n")
 
 
 class HostedRun:
-    """A sampled run of a simulator in Python: iterate over the launches to simulate and hand over each result.
+    """Sampled run of a simulator written in Python. Iterate over the launches to simulate and report each result.
 
     Made by :func:`host`. Leaving the `with` block ends the run and states its totals; leaving it by an exception keeps the
     journal, from which the same program goes on.
@@ -89,7 +89,7 @@ class HostedRun:
 
     @checked
     def result(self, launch: int, cycles: int | float, instructions: int | float = 0, **counters: float) -> None:
-        """Hand over the counters of a launch. Every launch has the same counters; each is an amount that adds up over
+        """Report the counters of a launch. Every launch has the same counters, and each is an amount that adds up over
         launches.
 
         Raises:
@@ -101,7 +101,7 @@ class HostedRun:
 
     @checked
     def fail(self, launch: int, reason: str = "") -> None:
-        """Say that a launch could not be simulated: it is tried once more, then the bound covers that it is missing.
+        """Report that a launch could not be simulated. It is tried once more; then the bound includes its absence.
 
         Raises:
             HostError: the launch was not asked for.
@@ -122,7 +122,7 @@ def host(
     restore: Callable[[int], object] | None = None,
     log: Log = to_standard_error,
 ) -> HostedRun:
-    """Open a sampled run over the launches of a simulator in Python, or take it over from its journal.
+    """Open a sampled run over the launches of a simulator in Python, or resume it from its journal.
 
     Args:
         config: the YAML file, or its keys.

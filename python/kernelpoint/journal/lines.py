@@ -23,7 +23,7 @@ _HEX = frozenset(b"0123456789abcdef")
 
 
 def seal(text: str, before: int | None = None) -> bytes:
-    r"""A line of the file from a record's JSON; `before`: checksum of the line before it, None for a line that stands alone.
+    r"""Make a line of the journal from a record's JSON. `before` is the checksum of the previous line, None for a single line.
 
     >>> seal('{"type":"resume","results":3}', FIRST)
     b'{"type":"resume","results":3,"chain":"07d06fe0"}\n'
@@ -32,13 +32,13 @@ def seal(text: str, before: int | None = None) -> bytes:
 
 
 def unseal(line: bytes, before: int | None = None) -> bytes | None:
-    """The JSON of a line without its newline; None if the line was changed."""
+    """JSON of a line (without newline); None if the line was changed."""
     body = line[:-_LENGTH]
     return body + b"}" if line == _line_of(body, before) else None
 
 
 def checksum_of(line: bytes) -> int:
-    r"""The checksum that a line without its newline states; that of the next line begins with it.
+    r"""Checksum at the end of a line; the next line's checksum starts from it.
 
     >>> checksum_of(b'{"type":"resume","results":3,"chain":"0000000f"}')
     15
@@ -54,7 +54,7 @@ def _line_of(body: bytes, before: int | None) -> bytes:
 
 
 def check_begin(data: bytes, name: str) -> None:
-    """Refuse a file, complete or cut, that does not begin as a journal of this version.
+    """Raise an error if a file, complete or cut, does not begin like a journal of this version.
 
     Raises:
         JournalError: it is no journal, or one of another version.
@@ -73,7 +73,7 @@ def check_begin(data: bytes, name: str) -> None:
 
 
 def split_lines(data: bytes, name: str) -> tuple[list[bytes], int]:
-    """The JSON of every record, and the length of the file up to the end of the last one.
+    """Split a journal into the JSON of its records; also returns the length of the file up to the end of the last one.
 
     The last line may be torn: a beginning of a record, followed by zeros or a newline that file systems leave. It is
     left out.

@@ -16,7 +16,7 @@ KINDS = {kind.__dataclass_fields__["type"].default: kind for kind in get_args(Re
 
 
 def read_records(path: str | Path) -> list[Record]:
-    """The records of a journal; does not lock, so that a run under way can be looked at.
+    """Read the records of a journal. It takes no lock, so a running journal can be read.
 
     Raises:
         JournalError: the file is missing, empty, no journal, of another version, or damaged; with the line.
@@ -38,7 +38,7 @@ def read_records(path: str | Path) -> list[Record]:
 
 
 def parse(data: bytes, name: str) -> tuple[list[Record], int]:
-    """The records in the bytes of a journal, and where the last whole one ends.
+    """Parse the bytes of a journal: its records, and the offset at which the last complete one ends.
 
     Raises:
         JournalError: see read_records.
@@ -56,7 +56,7 @@ def parse(data: bytes, name: str) -> tuple[list[Record], int]:
 
 
 def record_of(content: Any) -> Record:
-    """A record from the content of its line.
+    """Make a record from the JSON of its line.
 
     Raises:
         Mismatch: it is none of a known type, or its fields are not those of its type.

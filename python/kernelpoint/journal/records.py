@@ -27,8 +27,7 @@ Stratum = Annotated[int, Range(-1, 2**31)]  # -1: a take-all unit
 
 @dataclass(slots=True)
 class HostRecord:
-    """The simulator: its name, its version, the trace list of each process, the simulated GPU's options where it
-    states them."""
+    """The simulator: name, version, trace list of each process, and the options of the simulated GPU if it states them."""
 
     simulator: str
     version: str = ""
@@ -38,8 +37,8 @@ class HostRecord:
 
 @dataclass(slots=True)
 class StrataRecord:
-    """Launches, total of the covariate and cluster of each stratum: with the decisions, all that an estimate needs of a
-    design.
+    """For each stratum the number of launches, the total of the covariate, and the cluster: with the decisions, all that an
+    estimate needs.
     """
 
     units: list[Size]
@@ -49,7 +48,7 @@ class StrataRecord:
 
 @dataclass(slots=True)
 class ProjectionRecord:
-    """A launch that was stopped inside: after how many of its CTAs and cycles."""
+    """CTAs and cycles after which a launch was stopped inside."""
 
     ctas: Count
     of: Count
@@ -58,7 +57,7 @@ class ProjectionRecord:
 
 @dataclass(slots=True)
 class EstimateRecord:
-    """One counter, or ratio of counters.
+    """Estimate and half-width of one counter, or of one ratio of counters.
 
     Attributes:
         simulated: over the simulated launches alone.
@@ -87,7 +86,7 @@ Estimates = dict[str, EstimateRecord]
 
 @dataclass(slots=True)
 class FindingRecord:
-    """A finding of admission; see kernelpoint.admission.Finding. `outcome`: what it does unless it is accepted.
+    """A finding of the input checks (kernelpoint.admission.Finding). `outcome`: its effect unless it is accepted.
 
     >>> FindingRecord("no-grid", "9 of 10 launches have no grid", "", 0.9, None, "none", "named", False).accepted
     False
@@ -105,7 +104,7 @@ class FindingRecord:
 
 @dataclass(slots=True)
 class OpenLaunchRecord:
-    """The unsimulated launch that needs the smallest multiple of its expected cost to break the error budget alone.
+    """The launch not simulated that could break the error budget alone with the smallest factor over its expected cost.
 
     Attributes:
         process, launch: its place.
@@ -123,7 +122,7 @@ class OpenLaunchRecord:
 
 @dataclass(slots=True)
 class PartRecord:
-    """A process, or a cluster, by itself."""
+    """Totals of one process, or of one cluster."""
 
     number: Count
     launches: Size
@@ -133,8 +132,8 @@ class PartRecord:
 
 @dataclass(slots=True)
 class RangeRecord:
-    """A range of a run (phase, layer, module) before the summary: its path, parts separated by "/", empty of the whole run; and
-    its estimates, those of the ranges inside it and of its other launches included.
+    """A range of a run (phase, layer, module): its path (parts separated by "/", empty for the whole run) and its estimates,
+    inner ranges included.
 
     >>> layer = RangeRecord("decode/layer.0", 8, 2, {"cycles": EstimateRecord(9000.0, half_width=300.0)})
     >>> layer.estimates["cycles"].half_width
@@ -150,8 +149,8 @@ class RangeRecord:
 
 @dataclass(slots=True)
 class KernelRecord:
-    """A kernel: its launches, those that were simulated, and the estimated cycles of all of them. estimates: its totals of the
-    counters that its rates are made of, each with a half-width.
+    """A kernel: number of launches, of simulated launches, and estimated cycles. estimates: totals of the counters from which
+    its rates are made, each with a half-width.
 
     >>> gemm = KernelRecord("gemm", launches=100, simulated=4, cycles=2.5e6)
     >>> gemm.cycles / gemm.launches
@@ -167,7 +166,7 @@ class KernelRecord:
 
 @dataclass(slots=True)
 class ReplayErrorRecord:
-    """Error of replay in a counter, as a fraction of its total, and the half-width of that estimate."""
+    """Replay error of a counter as a fraction of its total, and the half-width of this fraction."""
 
     writes_none: ClassVar[bool] = True
 
@@ -180,7 +179,7 @@ class ReplayErrorRecord:
 
 @dataclass(slots=True)
 class DecisionRecord:
-    """One launch decided.
+    """Decision on one launch: simulate or skip, and why.
 
     Attributes:
         u, threshold: reason of a launch that may be drawn.
@@ -213,8 +212,8 @@ class DecisionRecord:
 
 @dataclass(slots=True)
 class ResultRecord:
-    """Result of a launch: its counters, and its projection if it was stopped inside. copied: True if it is the result
-    of an equal launch of a deterministic simulator, or of an earlier run.
+    """Result of a launch: its counters, and its projection if it was stopped inside. copied: True if the result is that of an
+    equal launch of a deterministic simulator, or of an earlier run.
 
     >>> ResultRecord(process=0, launch=3, pass_index=1, counters={"cycles": 900.0}).counters["cycles"]
     900.0
@@ -231,8 +230,8 @@ class ResultRecord:
 
 @dataclass(slots=True)
 class ValidationRecord:
-    """A launch simulated for validation, from real or from replayed state; it is not part of the sample. copied: it is that of
-    an earlier run.
+    """Result of a validation launch, from real or replayed state; it is not part of the sample. copied: taken from an earlier
+    run.
     """
 
     process: Count
@@ -246,7 +245,9 @@ class ValidationRecord:
 
 @dataclass(slots=True)
 class FurtherValidationsRecord:
-    """The first validation launches leave too little of the error budget: more follow, `validations` in all."""
+    """Decision to make more validation launches, `validations` in all, because the first leave too little of the error budget
+    to sampling.
+    """
 
     pass_index: Count
     validations: Count
@@ -255,7 +256,7 @@ class FurtherValidationsRecord:
 
 @dataclass(slots=True)
 class AbortRecord:
-    """A launch that could not be simulated, and why."""
+    """Failure of a launch in the simulator, with the reason."""
 
     process: Count
     launch: Count
@@ -266,7 +267,7 @@ class AbortRecord:
 
 @dataclass(slots=True)
 class LeftOutRecord:
-    """Launches, each (process, launch), that failed as often as is allowed; the run goes on, with a wider bound."""
+    """Launches (process, launch) that failed too often. The run goes on without them, with a wider bound."""
 
     pass_index: Count
     launches: list[tuple[Count, Count]]
@@ -275,7 +276,7 @@ class LeftOutRecord:
 
 @dataclass(slots=True)
 class LaunchesRecord:
-    """Estimates of `count` launches from launch `first` on, before the summary of a run that skipped some.
+    """Estimates of `count` launches from launch `first` on; stands before the summary of a run that skipped launches.
 
     Each text is an array (journal.arrays) with one number for a launch: cycles, float64, its own result or its estimate; over
     all launches they add up to the estimated total. strata, int32: its stratum, -1 where it was simulated for certain.
@@ -296,9 +297,8 @@ class LaunchesRecord:
 
 @dataclass(slots=True)
 class RunRecord:
-    """The first record, once: the resolved configuration, versions, hashes, launches of each process (0 where they
-    are not known), plan file and strata; `online`: nobody knew them beforehand; command: of the simulator, word by
-    word.
+    """First record of a journal: resolved configuration, versions, hashes, launches of each process (0: unknown), plan file
+    and strata. `online`: launches were not known beforehand; `command`: the simulator's, word by word.
 
     >>> begun = RunRecord("0.1.0", config={}, bound="sequential", estimate="regression", launches=[9], hashes={})
     >>> begun.version, begun.strata is None
@@ -322,8 +322,8 @@ class RunRecord:
 
 @dataclass(slots=True)
 class PassRecord:
-    """The beginning of a pass: its number of launches (None while it is not known) and the state of the engine, which is the
-    engine's own affair (estimation.Engine.pass_state).
+    """Beginning of a pass: its number of launches (None: unknown) and the state of the engine, in the engine's own format
+    (estimation.Engine.pass_state).
     """
 
     pass_index: Count
@@ -334,7 +334,7 @@ class PassRecord:
 
 @dataclass(slots=True)
 class DegradedRecord:
-    """A failure: a launch, or with `everything` all that are left, is simulated instead of decided; and why."""
+    """A decision that failed, with its reason: the launch is simulated instead. `everything`: all remaining launches are."""
 
     reason: str
     everything: bool = False
@@ -343,7 +343,7 @@ class DegradedRecord:
 
 @dataclass(slots=True)
 class LookRecord:
-    """The end of a pass: estimates by counter, and whether the error budget is met.
+    """End of a pass: estimates by counter, and whether the error budget is met.
 
     >>> look = LookRecord(0, met=True, estimates={"cycles": EstimateRecord(1000.0, half_width=8.0)}, ratios={})
     >>> look.estimates["cycles"].half_width
@@ -359,7 +359,7 @@ class LookRecord:
 
 @dataclass(slots=True)
 class PopulationRecord:
-    """The launch list, once the census has seen all of it."""
+    """The list of launches, written when the first pass of an online run has seen all of them."""
 
     launches: list[Size]
     plan: str | None
@@ -370,7 +370,7 @@ class PopulationRecord:
 
 @dataclass(slots=True)
 class ResumeRecord:
-    """A new process took the run over, with so many results."""
+    """Resume by a new process, with the number of results so far."""
 
     results: Count
     type: Literal["resume"] = "resume"
@@ -378,7 +378,7 @@ class ResumeRecord:
 
 @dataclass(slots=True)
 class SummaryRecord:
-    """The end of the run.
+    """End of the run: totals, bounds and everything that `kernelpoint report --json` prints.
 
     Attributes:
         copied: launches that took the result of an equal one, or of an earlier run.

@@ -43,7 +43,7 @@ OF_DECISION = (
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """The records of one run.
+    """A run, read from its journal: all records, and what they say together.
 
     Units number the launches of all processes in one row: those of process 0 come first.
 
@@ -65,24 +65,22 @@ class Run:
         return f"<{type(self).__name__} {str(self.path)!r}: {self.policy}, {count}, {end}>"
 
     def of(self, kind: type[Kind]) -> Iterator[Kind]:
-        """The records of one type, in order."""
+        """All records of one type, in order."""
         return (record for record in self.records if isinstance(record, kind))
 
     @property
     def header(self) -> RunRecord:
-        """The first record."""
+        """First record of the journal."""
         return cast(RunRecord, self.records[0])  # the reader has checked it
 
     @cached_property
     def frozen(self) -> RunRecord | PopulationRecord:
-        """The record that says which launches there are and how they were divided: that of the end of a census, or the first
-        record.
-        """
+        """Record with the list of launches and its strata: the first record, or that at the end of a census."""
         return next(self.of(PopulationRecord), self.header)
 
     @cached_property
     def launches(self) -> list[int]:
-        """The number of launches of each process; those so far if the number is not known yet."""
+        """Number of launches of each process; the number so far if it is not known yet."""
         counts = list(self.frozen.launches)
         for process in [number for number, count in enumerate(counts) if not count]:
             own = (decision.launch for decision in self.of(DecisionRecord) if decision.process == process)
@@ -96,13 +94,13 @@ class Run:
 
     @property
     def policy(self) -> str:
-        """The name of the policy that made the decisions."""
+        """Name of the policy that made the decisions."""
         choice = self.setting("policy")
         return str(choice["name"] if isinstance(choice, dict) else choice)
 
     @checked
     def setting(self, key: str) -> Any:
-        """A value of the run's configuration, by its key (`error_budget.counter`).
+        """Value of a configuration key of the run, such as `error_budget.counter`.
 
         Raises:
             JournalError: the configuration in the journal does not have it.
@@ -116,12 +114,12 @@ class Run:
 
     @property
     def summary(self) -> SummaryRecord | None:
-        """The summary of a run that has ended, else None."""
+        """Summary of the run; None if it has not ended."""
         last = self.records[-1]
         return last if isinstance(last, SummaryRecord) else None
 
     def ended(self) -> SummaryRecord:
-        """The summary.
+        """Summary of the run; raises an error if it has not ended.
 
         Raises:
             JournalError: the run has not ended.
@@ -131,7 +129,7 @@ class Run:
         return self.summary
 
     def content(self) -> dict[str, Any]:
-        """The summary as JSON's types; of an unfinished run, the part known so far."""
+        """Summary as JSON types; of an unfinished run, the part that is known so far."""
         if self.summary is not None:
             content = {key: value for key, value in plain(self.summary).items() if key != "type"}
             ranges = [{k: v for k, v in plain(part).items() if k != "type"} for part in self.ranges.values()]
@@ -150,7 +148,7 @@ class Run:
         return {**self.summary.counters, **self.summary.ratios} if self.summary else self.simulated_only()
 
     def simulated_only(self) -> dict[str, EstimateRecord]:
-        """The total of each counter over the results, with no estimate."""
+        """Total of each counter over the simulated launches alone."""
         totals: dict[str, float] = {}
         for result in self.results.values():
             for name, value in result.counters.items():
@@ -159,12 +157,12 @@ class Run:
 
     @cached_property
     def results(self) -> dict[int, ResultRecord]:
-        """The result of every simulated launch, by unit, in the order in which they came."""
+        """Result of every simulated launch by unit, in the order of arrival."""
         return {self.unit(record): record for record in self.of(ResultRecord)}
 
     @cached_property
     def launch_estimates(self) -> LaunchEstimates | None:
-        """Estimates of every launch; None of a run that has not ended, states no estimate, or simulated everything.
+        """Estimate of every launch; None if the run has not ended, states no estimate, or simulated everything.
 
         Raises:
             JournalError: the records do not contain every launch once.
@@ -175,7 +173,7 @@ class Run:
 
     @cached_property
     def ranges(self) -> dict[str, RangeRecord]:
-        """Each range of a run with `ranges:` by its path, each followed by those inside it; "" is the whole run.
+        """Ranges of a run with `ranges:`, by path. A range is followed by its inner ranges; "" is the whole run.
 
         >>> import kernelpoint as kp
         >>> import pathlib
@@ -193,7 +191,7 @@ class Run:
         return found
 
     def name_of(self, unit: int) -> str:
-        """The kernel name of a launch; empty where it is not known."""
+        """Kernel name of a launch; empty text if unknown."""
         check("unit", unit, int)
         estimates = self.launch_estimates
         if estimates is not None and not 0 <= unit < len(estimates.kernels):
@@ -203,16 +201,16 @@ class Run:
 
     @property
     def looks(self) -> list[LookRecord]:
-        """The estimates at the end of each pass."""
+        """Estimates at the end of each pass."""
         return list(self.of(LookRecord))
 
     @property
     def counters(self) -> list[str]:
-        """The names of the counters of every result."""
+        """Names of the counters in every result."""
         return next((list(record.counters) for record in self.of(ResultRecord)), [])
 
     def unit(self, record: DecisionRecord | ResultRecord) -> int:
-        """The unit of the launch that a record is of."""
+        """Unit number of a record's launch, counted over all processes."""
         return int(self._offsets[record.process]) + record.launch
 
     @cached_property
@@ -220,7 +218,7 @@ class Run:
         return np.concatenate([[0], np.cumsum(self.launches)])
 
     def to_frame(self) -> pd.DataFrame:
-        """One row for each launch of the list, in the order of processes and launch indices.
+        """Make a pandas DataFrame with one row for each launch, ordered by process and launch index.
 
         Columns: process, launch; of the last decision pass_index, action, stratum, cluster, stream, u, threshold, take_all,
         prediction, x (missing where the journal does not say); kernel and estimated_cycles, of a run that has ended; simulated:

@@ -12,7 +12,7 @@ _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=
 
 
 def plain(record: Any) -> Any:
-    """A record as JSON's types; `type` (and the version) first, fields with their default left out.
+    """Convert a record to JSON types: `type` and version first, fields with default values left out.
 
     >>> from kernelpoint.journal import AbortRecord
     >>> plain(AbortRecord(process=0, launch=4, pass_index=1))
@@ -30,7 +30,7 @@ def plain(record: Any) -> Any:
 
 
 def text_of(record: Record) -> str:
-    """A record as one line of JSON.
+    """Convert a record to one line of JSON.
 
     Raises:
         ValueError: a number in it is not finite.
@@ -39,8 +39,7 @@ def text_of(record: Record) -> str:
 
 
 def decision_text(record: DecisionRecord) -> str:
-    """`text_of` for decisions, the one record that is written for every launch: without the dict, which costs more than the
-    rest."""
+    """Convert a decision to one line of JSON, faster than `text_of`: decisions are written for every launch."""
     r = record
     stratum = "" if r.stratum is None else f',"stratum":{r.stratum}'
     u = "" if r.u is None else f',"u":{r.u:.17g},"threshold":{r.threshold:.17g}'

@@ -22,7 +22,7 @@ _SYNCED = frozenset((RunRecord, PopulationRecord, LookRecord, SummaryRecord))
 
 
 class JournalWriter:
-    """Holds a journal under a lock and appends to it. The file is not changed before the first record is written.
+    """Writer of a journal: locks the file and appends records. The file does not change before the first record is written.
 
     A record is with the operating system when `write` returns, and survives the death of the process. It is on the disk at
     the end of a pass and of the run; in between, when the last time is a second ago. A power loss costs at most the
@@ -88,7 +88,7 @@ class JournalWriter:
             self._fail(f"cannot write to the journal {self.path}: {error.strerror}")
 
     def close(self) -> None:
-        """Release the file, and the lock with it; a file that this writer made and left empty goes."""
+        """Close the file and release the lock. A file that this writer created and left empty is removed."""
         self._closed = self._closed or f"the journal {self.path} is closed"
         if not self._file.closed:
             if self._made and self._alone and not self._begun and os.getpid() == self._owner:

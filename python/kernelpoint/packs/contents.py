@@ -49,7 +49,7 @@ class _Closed(BaseModel):
 
 
 class TraceFile(_Closed):
-    """A trace: its name below the folder of the list, bytes, time of change in ns, and whether the pack has it whole."""
+    """A trace in a pack: its path in the folder of the list, bytes, modification time in ns, and whether it is complete."""
 
     name: Name
     size: Bytes
@@ -58,7 +58,7 @@ class TraceFile(_Closed):
 
 
 class PackedFootprint(_Closed):
-    """A footprint: the trace that it is of, the residency of the simulated GPU as text, bytes."""
+    """A footprint in a pack: its trace, the cache sizes of the simulated GPU as text, and bytes."""
 
     trace: Name
     residency: Annotated[str, Field(pattern=r"^[0-9]{1,10}(,[0-9]{1,10}){4},(True|False)$")]
@@ -66,7 +66,7 @@ class PackedFootprint(_Closed):
 
 
 class About(_Closed):
-    """The description of a pack, as `write_pack` makes it.
+    """Description in a pack of what it contains, as `write_pack` makes it.
 
     Attributes:
         config: keys of `kernelpoint.yaml`.
@@ -87,7 +87,7 @@ class About(_Closed):
 
 
 def read_about(text: bytes) -> About:
-    """The description in a pack, checked.
+    """Parse and check the description in a pack.
 
     Raises:
         ValueError: it is of another version, or says what a pack may not say; the message names the place.
@@ -150,7 +150,7 @@ def _check_names(about: About) -> None:
 
 
 def check_config(config: dict[str, Any]) -> Config:
-    """The configuration of a pack.
+    """Check the configuration of a pack.
 
     Raises:
         ValueError: it has a key that a pack may not have, or a value that names a file.
@@ -174,7 +174,7 @@ def check_config(config: dict[str, Any]) -> Config:
 
 
 def packed_config(config: Config) -> dict[str, Any]:
-    """The keys of a run's configuration that a pack takes along: those that are not defaults, as a user would write them.
+    """Keys of a run's configuration that a pack contains: those with another value than the default, as a user writes them.
 
     Keys that only the machine of the run needs (plan, journal, resume) are left out: the unpacked run has its own.
 

@@ -44,7 +44,7 @@ _FIRST_DATE = (1980, 1, 1, 0, 0, 0)  # equal content, equal file
 
 @dataclass(frozen=True)
 class Packed:
-    """Counts of a pack: launches of the list, simulated ones, distinct traces, whole ones among them, footprints, bytes."""
+    """Counts of a pack: launches in the list, simulated launches, distinct traces, complete traces, footprints, bytes."""
 
     launches: int
     simulated: int

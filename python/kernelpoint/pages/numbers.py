@@ -8,12 +8,12 @@ from typing import Any, Protocol
 
 
 def is_finite(value: float | None) -> bool:
-    """True of a finite number."""
+    """True if a value is a finite number."""
     return value is not None and math.isfinite(value)
 
 
 def number(value: float | None) -> str:
-    """A total or a count.
+    """Format a total or a count.
 
     >>> number(80651.0), number(0.00068), number(16.5), number(None)
     ('80,651', '0.00068', '16.5', '-')
@@ -24,7 +24,7 @@ def number(value: float | None) -> str:
 
 
 def signed(value: float | None) -> str:
-    """A difference of totals.
+    """Format a difference of two totals, with its sign.
 
     >>> signed(-1234.4)
     '-1,234'
@@ -33,7 +33,7 @@ def signed(value: float | None) -> str:
 
 
 def percent(value: float | None, sign: str = "") -> str:
-    """A share in percent with as many digits as it needs.
+    """Format a share in percent, with as many digits as it needs.
 
     >>> percent(0.01234), percent(0.00001, "+"), percent(float("nan"))
     ('1.23 %', '+0.0010 %', '-')
@@ -46,7 +46,7 @@ def percent(value: float | None, sign: str = "") -> str:
 
 
 def error(value: float | None) -> str:
-    """A signed relative error.
+    """Format a relative error in percent, with its sign.
 
     >>> error(-0.0005)
     '-0.050 %'
@@ -55,7 +55,7 @@ def error(value: float | None) -> str:
 
 
 def half_width(relative: float | None) -> str:
-    """A relative half-width; one above the estimate itself is not given in digits.
+    """Format a relative half-width in percent; one above 100 % is only called so.
 
     >>> half_width(0.0125), half_width(11483.3), half_width(None)
     ('1.25 %', 'over 100 %', '-')
@@ -64,7 +64,7 @@ def half_width(relative: float | None) -> str:
 
 
 def share(value: float) -> str:
-    """A share that was asked for, such as a budget: no more digits than it has.
+    """Format a share that a user wrote, such as a budget, without additional digits.
 
     >>> share(0.05), share(0.005)
     ('5 %', '0.5 %')
@@ -73,7 +73,7 @@ def share(value: float) -> str:
 
 
 def factor(value: float | None) -> str:
-    """A speedup.
+    """Format a speedup.
 
     >>> factor(54.87), factor(737.4)
     ('54.9x', '737x')
@@ -84,12 +84,12 @@ def factor(value: float | None) -> str:
 
 
 def ratio(value: float | None) -> str:
-    """A ratio of two totals, or its half-width."""
+    """Format a ratio of two totals, or its half-width."""
     return f"{value:.4f}" if is_finite(value) else "-"
 
 
 class Bounded(Protocol):
-    """A value with its half-width: 0 of an exact one, nan where none is stated."""
+    """A value with its half-width: 0 if exact, nan if no bound is stated."""
 
     @property
     def estimate(self) -> float:
@@ -97,11 +97,11 @@ class Bounded(Protocol):
 
     @property
     def half_width(self) -> float:
-        """Its half-width."""
+        """Half-width of the value."""
 
 
 def amount(value: Bounded | None, unit: float = 1.0) -> str:
-    """A total or a rate with its half-width: three digits or more, at most four after the point.
+    """Format a total or a rate with its half-width: at least three digits, at most four decimals.
 
     Args:
         unit: that it is counted in.
@@ -120,7 +120,7 @@ def amount(value: Bounded | None, unit: float = 1.0) -> str:
 
 
 def rate(value: Bounded | None) -> str:
-    """A share with its half-width, in percent.
+    """Format a share with its half-width, in percent.
 
     >>> from types import SimpleNamespace as Value
     >>> rate(Value(estimate=0.25, half_width=0.05))
@@ -130,7 +130,7 @@ def rate(value: Bounded | None) -> str:
 
 
 def finite(record: Any) -> Any:
-    """A record for JSON, which has no nan: None stands for one.
+    """Replace nan and infinity in a record by None, because JSON has neither.
 
     >>> finite({"error": float("nan"), "rows": (1.5, "a")})
     {'error': None, 'rows': [1.5, 'a']}

@@ -22,14 +22,14 @@ WITHOUT_CHARTS = (
 
 
 class Block:
-    """A part of a page; `kind` names the macro of the template that renders it."""
+    """Base of the parts of a page. `kind` is the name of the template's macro that renders it."""
 
     kind: ClassVar[str]
 
 
 @dataclass(frozen=True)
 class Verdict(Block):
-    """The answer of a page.
+    """First block of a page: the result in one sentence.
 
     Attributes:
         figure: the number.
@@ -53,7 +53,7 @@ class Verdict(Block):
 
 @dataclass(frozen=True)
 class Facts(Block):
-    """Names with a value each; the last one, a command, takes a whole line where it is given."""
+    """Block with names and values. The last entry, a command, fills a whole line."""
 
     kind = "facts"
     values: Mapping[str, str]
@@ -62,7 +62,7 @@ class Facts(Block):
 
 @dataclass(frozen=True)
 class Chart(Block):
-    """A Vega-Lite chart under a heading and a caption, which also are its label for screen readers.
+    """Block with a Vega-Lite chart, a heading and a caption; screen readers read both.
 
     Attributes:
         name: identifies it on the page.
@@ -77,13 +77,13 @@ class Chart(Block):
 
     @property
     def label(self) -> str:
-        """The label for screen readers; Vega takes it from the description."""
+        """Label for screen readers, which Vega takes from the chart's description."""
         return f"{self.title}. {self.caption}"
 
 
 @dataclass(frozen=True)
 class Text(Block):
-    """Paragraphs, or with a title a list below it."""
+    """Block with paragraphs; with a title, a list below it."""
 
     kind = "text"
     lines: Sequence[str]
@@ -92,7 +92,7 @@ class Text(Block):
 
 @dataclass(frozen=True)
 class Page:
-    """A page.
+    """An HTML page made of blocks.
 
     >>> page = Page("Example", [Text(["1 < 2"])])
     >>> "<h1>Example</h1><p>1 &lt; 2</p>" in page.html()
@@ -111,7 +111,7 @@ class Page:
     reload: int = 0
 
     def html(self) -> str:
-        """The page as HTML; without the extra `report` it has no charts, and says so."""
+        """Render the page as HTML. Without the extra `report` it has no charts, and says so."""
         blocks, drawing = [block for block in self.blocks if block is not None], javascript()
         charts = [block for block in blocks if isinstance(block, Chart) and block.spec is not None]
         specs = {chart.name: {**(chart.spec or {}), "description": chart.label} for chart in charts}
@@ -125,7 +125,7 @@ class Page:
 
 
 def content_policy(scripts: Sequence[str]) -> str:
-    """Content security policy of a page: it runs these scripts and no other, loads nothing, sends nothing.
+    """Content security policy of a page: it runs these scripts only, loads nothing and sends nothing.
 
     >>> content_policy(["1"])
     "default-src 'none'; script-src 'sha256-a4ayc/80/OGda4BO/1o/V0etpOqiLx1JwB5S3beHW0s='; style-src 'unsafe-inline'; ..."
@@ -139,7 +139,7 @@ def content_policy(scripts: Sequence[str]) -> str:
 
 
 def macro(name: str, block: Any) -> str:
-    """One block as HTML, without a page around it."""
+    """Render one block as HTML, without a page around it."""
     return str(getattr(_template().make_module(_assets()), name)(block))
 
 

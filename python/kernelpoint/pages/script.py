@@ -18,7 +18,8 @@ _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def javascript() -> str | None:
-    """The bundle that vl-convert carries, about 0.9 MB, escaped for a page; None where that is not installed (extra `report`).
+    """Bundled JavaScript of Vega from the package vl-convert, about 0.9 MB, escaped for a page; None if that package is not
+    installed.
 
     Making it takes seconds, so it is kept in the cache, under a checksum whose key is this installation. A kept one that is
     damaged, or that came with a cache folder from elsewhere, is made again.

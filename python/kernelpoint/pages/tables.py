@@ -22,7 +22,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table.
+    """Column of a table: heading, alignment, unit.
 
     Attributes:
         name: its heading.
@@ -37,7 +37,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table.
+    """Row of a table: cells, and the rows shown when it is opened.
 
     Attributes:
         cells: a value for each column; an empty text is an empty cell.
@@ -56,7 +56,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table(Block):
-    """A table, which rich's console prints and a page shows.
+    """Table that can be printed in a terminal or rendered in a page.
 
     >>> table = Table((Column("kernel", str), Column("launches")), (Row(("gemm", 1200)),), "Kernels")
     >>> print(table.markdown())
@@ -80,21 +80,21 @@ class Table(Block):
     name: str = ""
 
     def flat(self) -> Iterator[tuple[int, Row]]:
-        """Every row with its depth, each followed by those that it opens to."""
+        """All rows with their depth; a row is followed by the rows below it."""
         return _flat(self.rows, 0)
 
     def texts(self, row: Row) -> list[str]:
-        """The cells of a row as text."""
+        """Texts of the cells of a row."""
         return [
             "" if value == "" else column.show(value) for column, value in zip(self.columns, row.cells, strict=True)
         ]
 
     def html(self) -> str:
-        """The table as HTML."""
+        """Render the table as HTML."""
         return macro("table", self)
 
     def markdown(self) -> str:
-        """The table as Markdown, without rows that others open to."""
+        """Render the table as Markdown, with top-level rows only."""
         lines = [[column.name for column in self.columns], ["---"] * len(self.columns), *map(self.texts, self.rows)]
         return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
@@ -132,12 +132,12 @@ def _flat(rows: Iterable[Row], depth: int) -> Iterator[tuple[int, Row]]:
 
 
 def facts(title: str, values: Iterable[tuple[str, str]]) -> Table:
-    """A table without headings: a name and a text in each row."""
+    """Make a table without headings, with a name and a text in each row."""
     return Table((Column("", str), Column("", str)), [Row(pair) for pair in values], title)
 
 
 def write_table(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
-    """Write values as CSV, or as Parquet where the file is called `.parquet`; returns the number of rows.
+    """Write values as CSV, or as Parquet if the file name ends in `.parquet`; returns the number of rows.
 
     Raises:
         OSError: the file cannot be written.
@@ -167,7 +167,7 @@ def _write_parquet(path: Path, names: Sequence[str], rows: Sequence[Sequence[Any
 
 
 def safe_cell(value: object) -> object:
-    """The value, with an apostrophe before text that a spreadsheet would take for a formula; numbers stay numbers.
+    """Put an apostrophe before text that a spreadsheet would run as a formula; numbers stay numbers.
 
     Source: OWASP, "CSV Injection".
 

@@ -11,7 +11,7 @@ from kernelpoint.paired.sample import check_comparable
 
 
 def compare_apart(first: Run, second: Run) -> Comparison:
-    """Runs over one selection whose samples do not nest, since each run predicts its traced launches for its own GPU.
+    """Compare two runs of one selection whose samples differ, because each run predicted its launches for its own GPU.
 
     Formula: B - A +- (a + b) from the stated intervals A +- a and B +- b; the ratio lies between (B - b) / (A + a) and
     (B + b) / (A - a). Both intervals are right with probability 1 - alpha_1 - alpha_2 at least (union bound),
@@ -39,20 +39,20 @@ def _row_apart(first: Run, second: Run, counter: str) -> CounterRow:
 
 
 def exact_row(first: Run, second: Run, counter: str) -> CounterRow | None:
-    """The row of a counter that both runs know exactly, from traces or full runs; None of any other."""
+    """Row of a counter that both runs know exactly; None for other counters."""
     a, b = stated(first, counter), stated(second, counter)
     return CounterRow.exact(counter, a.estimate, b.estimate) if a.half_width == b.half_width == 0.0 else None
 
 
 def stated(run: Run, counter: str) -> Estimate:
-    """The estimate of a counter in the summary of a run; nan where it states none."""
+    """Estimate of a counter in a run's summary; nan if there is none."""
     row = run.ended().counters[counter]
     return Estimate.of(*(math.nan if value is None else value for value in (row.estimate, row.half_width)))
 
 
 def separate_ratio(first: Run, second: Run, counter: str) -> Estimate:
-    """The ratio B / A if all that is known are the two intervals that the runs state, with the half-width to its farther end;
-    nan if one states none.
+    """Ratio B / A from the stated intervals of two runs alone, with the half-width to its farther end; nan if a bound is
+    missing.
     """
     a, b = stated(first, counter), stated(second, counter)
     if not a.estimate > 0.0:

@@ -20,7 +20,7 @@ FEW = 2  # common launches of a stratum, from which on it may hide much
 
 
 def notes(first: Run, second: Run, rows: list[CounterRow]) -> list[str]:
-    """Sentences that a reader needs beside the numbers."""
+    """Sentences that explain the numbers of a comparison."""
     found = []
     if first.hashes.get("simulator_config") == second.hashes.get("simulator_config"):
         found.append("both runs simulated the same GPU: the ratio of a deterministic simulator is 1")
@@ -47,7 +47,9 @@ def _not_the_estimate(first: Run, rows: list[CounterRow]) -> list[str]:
 
 
 def assumptions(run: DrawnSample, rows: np.ndarray) -> list[str]:
-    """Assumptions of the bound on the common launches, the `rows` of `run`; empty if all launches are common."""
+    """Assumptions of the bound on the common launches; empty if all launches are common. `rows` are the common launches of
+    `run`.
+    """
     stratum = run.stratum[rows]
     drawn = np.bincount(stratum[stratum >= 0], minlength=len(run.strata_units))
     left = drawn < run.strata_units
@@ -62,7 +64,7 @@ def assumptions(run: DrawnSample, rows: np.ndarray) -> list[str]:
 
 
 def check_shared(first: Run, second: Run, *settings: str) -> None:
-    """Without these launch i of one is not launch i of the other, or was not drawn by the same number."""
+    """Raise an error if two runs differ in launch list, plan or seed: their launches could not be paired."""
 
     def shared(run: Run) -> dict[str, Any]:
         hashes = {f"hashes.{name}": run.hashes.get(name) for name in ("traces", "design")}
@@ -92,7 +94,7 @@ def _cure(first: Run, second: Run) -> list[str]:
 
 @dataclass(frozen=True)
 class CounterRow:
-    """One counter.
+    """Comparison of one counter: both totals, difference and ratio, each with its half-width.
 
     Attributes:
         first, second: estimated totals from the common launches.
@@ -116,7 +118,7 @@ class CounterRow:
 
     @classmethod
     def exact(cls, counter: str, first: float, second: float) -> CounterRow:
-        """The row of a counter whose totals both runs know exactly.
+        """Make the row of a counter whose totals both runs know exactly.
 
         >>> CounterRow.exact("instructions", 100.0, 100.0).ratio.half_width
         0.0
@@ -126,13 +128,13 @@ class CounterRow:
 
     @property
     def tighter(self) -> float:
-        """Factor by which the paired interval of the ratio is than that of the separate bounds."""
+        """Factor by which the paired interval of the ratio is narrower than that from two separate bounds."""
         return self.separate / self.ratio.half_width if self.ratio.half_width > 0.0 else math.inf
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two runs compared.
+    """Comparison of two runs: one row for each counter.
 
     Attributes:
         common: launches drawn in both.
@@ -158,12 +160,12 @@ class Comparison:
     def of(
         cls, first: Run, second: Run, rows: Sequence[CounterRow], common: int, confidence: float, notes: Sequence[str]
     ) -> Comparison:
-        """The comparison of two finished runs over one list."""
+        """Make the comparison of two finished runs of one list."""
         launches, drawn = first.ended().launches, (len(first.results), len(second.results))
         return cls(tuple(rows), launches, common, *drawn, confidence, tuple(notes))
 
     def record(self) -> dict[str, Any]:
-        """The comparison as a JSON object."""
+        """Comparison as a JSON object."""
         content = asdict(self)
         rows = content.pop("rows")
         for row, known in zip(rows, self.rows, strict=True):

@@ -52,7 +52,7 @@ class DrawnSample:
 
 
 def sample_of(run: Run) -> DrawnSample:
-    """The sample of a run.
+    """Read the sample and the results of a finished run.
 
     Raises:
         JournalError: the run has not ended or lacks launches that it drew, or its policy states no bound.
@@ -85,7 +85,7 @@ def sample_of(run: Run) -> DrawnSample:
 
 
 def check_comparable(run: Run) -> None:
-    """Refuse a run that says nothing that a comparison could use.
+    """Raise an error if a run states nothing that can be compared.
 
     Raises:
         JournalError: the run has not ended, states no bound, stopped launches inside, or gave its design up.
@@ -144,18 +144,17 @@ def _kinds(run: Run) -> tuple[Kind, ...]:
 
 
 def is_predicted(run: Run) -> bool:
-    """True if the design of a run is one with predictions: then its journal has no strata, and its plan has the
-    predictions."""
+    """True if the design of a run uses predictions. Its journal then has no strata, and its plan has the predictions."""
     return run.frozen.strata is None and run.header.plan is not None
 
 
 def predicts_traced(run: Run) -> bool:
-    """True if a run over a selection rests on predictions of the launches that were traced (two-phase sampling)."""
+    """True if a run of a selection uses predictions of the traced launches (two-phase sampling)."""
     return run.frozen.strata is None and run.setting("selection") is not None
 
 
 def cells_of(run: Run) -> CellSampling:
-    """The cells of a finished run in its last pass, without results.
+    """Cells of a finished run in its last pass, without results.
 
     Raises:
         JournalError: the run says nothing that a comparison could use, or its plan is gone or not its own any more.
@@ -177,7 +176,7 @@ def cells_of(run: Run) -> CellSampling:
 
 
 def results_of(run: Run, counter: str) -> np.ndarray:
-    """float64 [N]: a counter of every launch, nan where it has no result."""
+    """float64 [N]: a counter of every launch, nan for a launch without a result."""
     values = np.full(sum(run.launches), np.nan)
     for unit, result in run.results.items():
         values[unit] = result.counters[counter]

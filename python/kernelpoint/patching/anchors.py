@@ -21,7 +21,7 @@ _WORD = re.compile(r"[A-Za-z_]\w{3,}")
 
 @dataclass(frozen=True)
 class Place:
-    """Place of an insertion: before line `line` (0-based) of `file`, beside a node of kind `kind`."""
+    """Place where a line is inserted: before line `line` (0-based) of `file`, beside a syntax node of kind `kind`."""
 
     file: str
     line: int
@@ -31,7 +31,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Sources:
-    """The sources of a tree, parsed: name -> (text, root node)."""
+    """Parsed C++ sources of a simulator: name -> (text, root node of the syntax tree)."""
 
     texts: Mapping[str, str]
     roots: Mapping[str, SgNode]
@@ -43,7 +43,7 @@ class Sources:
 
 
 def capture(sources: Sources, items: Iterable[Capture | Insertion]) -> dict[str, str]:
-    """The text that each metavariable of the patterns matched.
+    """Text that each metavariable of the patterns matched.
 
     Raises:
         PatchError: a pattern is found nowhere, or two places give one name different texts.
@@ -62,7 +62,7 @@ def capture(sources: Sources, items: Iterable[Capture | Insertion]) -> dict[str,
 
 
 def locate(sources: Sources, insertion: Insertion) -> Place:
-    """The one place of an insertion.
+    """Find the one place of an insertion; raises an error if there is none or several.
 
     Raises:
         PatchError: the pattern is found nowhere (the nearest candidates are named) or more than once, or the node does
@@ -80,7 +80,7 @@ def locate(sources: Sources, insertion: Insertion) -> Place:
 
 
 def after_includes(sources: Sources, file: str) -> int:
-    """The line after the last top-level ``#include`` of a file; 0 where there is none."""
+    """Line after the last top-level ``#include`` of a file; 0 if there is none."""
     ends = [
         child.range().start.line + 1 for child in sources.roots[file].children() if child.kind() == "preproc_include"
     ]

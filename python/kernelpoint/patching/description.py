@@ -17,7 +17,7 @@ class _Section(BaseModel):
 
 
 class Capture(_Section):
-    """A pattern that adds no line: it names parts of the source that added lines use.
+    """Pattern that adds no line: it gives names to parts of the source, for use in added lines.
 
     Attributes:
         match: an ast-grep pattern; ``$NAME`` stands for one node, which every added line can use as ``{NAME}``.
@@ -29,7 +29,7 @@ class Capture(_Section):
 
 
 class Insertion(_Section):
-    """One added line of C++, beside the one place in the sources that a pattern finds.
+    """One added line of C++, placed by a pattern that matches exactly once in the sources.
 
     Attributes:
         name: purpose of the line, shown to the user.
@@ -47,7 +47,7 @@ class Insertion(_Section):
 
 
 class BuildLine(_Section):
-    """One added line in a build file, before the first line that a regular expression finds there."""
+    """One added line in a build file, placed before the first line that a regular expression matches."""
 
     name: str
     file: str
@@ -56,7 +56,7 @@ class BuildLine(_Section):
 
 
 class Copies(_Section):
-    """Our own files: the hook's headers and the ABI's, laid into a folder of their own."""
+    """Files of ours that are copied into the simulator's tree: the headers of the hook and of the ABI."""
 
     into: str
     hook: list[str]
@@ -64,7 +64,7 @@ class Copies(_Section):
 
 
 class Definitions(_Section):
-    """Our own files in a folder from which the simulator's build makes sources when one is newer than they are.
+    """Files of ours in a folder from which the simulator's build generates sources when one is newer than they are.
 
     Attributes:
         into: that folder.
@@ -78,7 +78,7 @@ class Definitions(_Section):
 
 
 class Launcher(_Section):
-    """Our own files for the simulator's job launcher, which finds its definitions by a pattern of their names.
+    """Files of ours for the simulator's job launcher, which finds them by the pattern of their names.
 
     Attributes:
         into: the folder of its definitions.
@@ -92,7 +92,7 @@ class Launcher(_Section):
 
 
 class Description(_Section):
-    """A simulator's ``patch.yaml``, checked.
+    """Content of a simulator's ``patch.yaml``, checked.
 
     Attributes:
         known_by: files, relative to the checkout, that every tree of this simulator has.
@@ -121,7 +121,7 @@ class Description(_Section):
 
 
 def simulators() -> dict[str, Path]:
-    """Simulators that can be patched, by name, and the folder of each: every folder with a ``patch.yaml``.
+    """Simulators that can be patched, by name, each with its folder: every folder with a ``patch.yaml``.
 
     >>> list(simulators())
     ['accelsim', 'macsim']
@@ -134,7 +134,7 @@ def simulators() -> dict[str, Path]:
 
 
 def load_description(simulator: str, folder: Path | None = None) -> Description:
-    """The description of a simulator, from `folder` or from where the package keeps it.
+    """Read the description of a patch, from `folder` or from the package.
 
     Raises:
         PatchError: the simulator is unknown, or its description is missing or wrong.
@@ -161,6 +161,6 @@ def load_description(simulator: str, folder: Path | None = None) -> Description:
 
 
 def kept_at(installed: str, checkout: str) -> Path:
-    """A folder that stands inside an installed package, and at the top of a checkout."""
+    """Path of a folder that is inside an installed package, or at the top of a checkout."""
     package = Path(kernelpoint.__file__).parent
     return package / installed if (package / installed).is_dir() else package.parents[1] / checkout

@@ -16,7 +16,7 @@ _OURS = re.compile(r"^[^\n]*(?://|#) " + re.escape(MARK) + r"\r?\n", re.MULTILIN
 
 
 def add_lines(text: str, added: Iterable[tuple[int, str]], comment: str) -> str:
-    """`text` with marked lines added, each given as (0-based number of the line that it goes before, line).
+    """Add marked lines to a text, each given as (0-based number of the line after it, line).
 
     >>> add_lines("a\\nb\\n", [(1, "x();")], "//")
     'a\\nx(); // [kernelpoint patch]\\nb\\n'
@@ -31,12 +31,12 @@ def add_lines(text: str, added: Iterable[tuple[int, str]], comment: str) -> str:
 
 
 def strip_lines(text: str) -> str:
-    """`text` without the lines that carry our mark."""
+    """Remove the lines that have our mark."""
     return _OURS.sub("", text)
 
 
 def has_lines(text: str) -> bool:
-    """True if `text` carries our mark."""
+    """True if a text has lines with our mark."""
     return MARK in text
 
 
@@ -45,7 +45,7 @@ LISTING = "FILES"  # in our folder: the names of the files that we laid there
 
 
 class OwnFiles:
-    """Files that a patch lays down, and those that an earlier patch laid down.
+    """Files that a patch writes into a checkout, and those that an earlier patch wrote.
 
     Args:
         root: the checkout's folder.
@@ -63,7 +63,7 @@ class OwnFiles:
         self._launcher = launcher or bool(self.laid_down() & set(self._launcher_paths()))
 
     def contents(self) -> dict[str, bytes]:
-        """Contents of every file that is laid down, by path in the checkout.
+        """Contents of all files that the patch writes, by path in the checkout.
 
         Raises:
             PatchError: a file of the installation is missing.
@@ -85,7 +85,7 @@ class OwnFiles:
         return {**files, f"{copies.into}/{LISTING}": names.encode()}
 
     def laid_down(self) -> set[str]:
-        """Paths of the files that are there now, as the listing among them says.
+        """Paths of the files that an earlier patch wrote, from the list in the checkout.
 
         Raises:
             PatchError: the listing names a file outside the checkout.
@@ -101,7 +101,7 @@ class OwnFiles:
         return names
 
     def remove(self) -> list[str]:
-        """Remove every file that was laid down, and our folder where nothing else is in it; the paths removed."""
+        """Remove the files that a patch wrote, and our folder if it is then empty; returns the removed paths."""
         names = sorted(self.laid_down())
         for name in names:
             (self._root / name).unlink(missing_ok=True)
@@ -123,7 +123,7 @@ class OwnFiles:
 
 
 def read_file(path: Path) -> bytes | None:
-    """Content of a file; None where it cannot be read."""
+    """Content of a file; None if it cannot be read."""
     try:
         return read_regular(path, MOST_BYTES)
     except OSError:
@@ -131,7 +131,7 @@ def read_file(path: Path) -> bytes | None:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Replace a file in one step, keeping its mode; a file with the same content is not touched."""
+    """Replace a file in one step and keep its mode; a file with equal content is not touched."""
     if read_file(path) == content:
         return
     path.parent.mkdir(exist_ok=True)

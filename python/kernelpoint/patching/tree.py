@@ -27,7 +27,7 @@ from kernelpoint.patching.own_files import (
 
 
 class State(Enum):
-    """State of a checkout: how far it is patched.
+    """Patch state of a checkout.
 
     >>> State.OUTDATED.value
     'patched by another version'
@@ -40,7 +40,7 @@ class State(Enum):
 
 @dataclass(frozen=True)
 class Edit:
-    """One added line: before line `line` (0-based, of the unpatched file).
+    """One added line, before line `line` (0-based) of the unpatched file.
 
     >>> plan = Plan([Edit("main.cc", 41, "the launch loop", "  if (!kernelpoint::wanted()) continue;")], files={})
     >>> [f"{edit.file}:{edit.line + 1}" for edit in plan.edits]
@@ -55,7 +55,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Plan:
-    """Additions of a patch to a checkout.
+    """Lines and files that a patch adds to a checkout.
 
     Attributes:
         edits: the added lines.
@@ -67,7 +67,7 @@ class Plan:
 
 
 class Tree:
-    """A checkout of the simulator that a description is about.
+    """Source tree of a simulator, to be patched or restored.
 
     Args:
         root: the checkout's folder.
@@ -97,7 +97,7 @@ class Tree:
             )
 
     def plan(self) -> Plan:
-        """Additions of the patch, whether or not the tree is patched already.
+        """Compute what the patch adds, whether or not the tree is patched already.
 
         Raises:
             PatchError: a place is missing or ambiguous; see :mod:`kernelpoint.patching.anchors`.
@@ -113,7 +113,7 @@ class Tree:
         return Plan(edits, {**files, **self._own.contents()})
 
     def state(self) -> State:
-        """State of the tree: how far it is patched."""
+        """Patch state of the tree."""
         if not any(map(has_lines, self._sources().values())) and not self._own.laid_down():
             return State.PRISTINE
         try:
@@ -124,7 +124,7 @@ class Tree:
         return State.PATCHED if same else State.OUTDATED
 
     def apply(self) -> Plan:
-        """Add the patch; lines of an earlier version are replaced. Nothing is written if anything is refused."""
+        """Apply the patch; lines of an earlier version are replaced. Nothing is written if any part is refused."""
         plan = self.plan()
         stale = self._own.laid_down() - set(plan.files)
         for name, content in sorted(plan.files.items(), key=lambda item: item[0] in self._texts()):
@@ -134,7 +134,7 @@ class Tree:
         return plan
 
     def revert(self) -> list[str]:
-        """Take the patch out; every file is as it was before, to the byte. Returns the paths restored or removed."""
+        """Remove the patch and restore every file to the byte; returns the paths restored or removed."""
         changed = []
         for name, text in self._sources().items():
             if has_lines(text):

@@ -12,7 +12,7 @@ CHEAP_SHARE = 0.9  # of the time of a full run; a sampled run that takes more, p
 
 @dataclass(frozen=True)
 class Forecast:
-    """Expected cost of a run at an error budget.
+    """Expected cost of a run at one error budget.
 
     Attributes:
         launches: of the sample.
@@ -46,12 +46,12 @@ class Forecast:
 
     @property
     def budget(self) -> str:
-        """The error budget as text."""
+        """Error budget as text."""
         return f"{100 * self.relative_error:g} %" + (f" with {self.further}" if self.further else "")
 
 
 def sentences(found: Sequence[Forecast], launches: int, planning_seconds: float = 0.0) -> list[str]:
-    """Lines for the user, the last ones warnings. planning_seconds: processor time that the plan took."""
+    """Format forecasts as lines for the user; warnings come last. planning_seconds: processor time of the plan."""
     if not found:
         return []
     simulator = f"times in {found[0].simulator} on one core, to a factor of three"
@@ -99,7 +99,7 @@ def _range(low: float, high: float) -> str:
 
 
 def targets_text(further: Mapping[str, float]) -> str:
-    """Further targets of an error budget as text.
+    """Format the further targets of an error budget as text.
 
     >>> targets_text({"dram_reads": 0.05, "ipc": 0.02})
     'dram_reads 5 %, ipc 2 %'
@@ -114,7 +114,7 @@ def compared(
     speedup: float | None,
     further: Mapping[str, float] | None = None,
 ) -> str | None:
-    """One line that compares a run with its forecast; None where there is no forecast at its budget."""
+    """Line that compares a finished run with its forecast; None without a forecast at its budget."""
     for one in found:
         if one.relative_error == relative_error and one.further == targets_text(further or {}) and speedup:
             return (

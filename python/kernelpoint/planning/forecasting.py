@@ -40,7 +40,7 @@ MARGIN, PART_OF_WAY = 1.1, 0.75
 
 
 def forecasts(config: Config, policy: type[Policy], population: Population, plan: Plan) -> list[Forecast]:
-    """Rehearse runs at 5, 1 and 0.5 % and at the run's own budget, with synthetic results.
+    """Forecast runs at 5, 1 and 0.5 % and at the run's own budget, by rehearsing them with synthetic results.
 
     A launch's result is its predicted cycles (else its time in the profile, else its instructions) times 1 + e, with e normal:
     one part, of standard deviation LINE_ERROR, shared by strata with one correction line, one, PREDICTION_ERROR, by launches of
@@ -184,7 +184,7 @@ def rehearse(
     seed: int,
     others: Mapping[str, np.ndarray] | None = None,
 ) -> list[np.ndarray]:
-    """Units that two rehearsals simulate: of a run that is as predicted, and of one that is less so.
+    """Launches that two rehearsals simulate: one whose results are as predicted, and one with larger errors.
 
     Args:
         work: float64 [N], what is known of each unit's cycles; others: the same of further counters.
@@ -199,7 +199,7 @@ def rehearse(
 
 
 def ranged(as_predicted: float, less_so: float) -> tuple[float, float]:
-    """Both ends of the 80 % range of a cost, given those of the two rehearsals.
+    """Ends of the 80 % range of a cost, from the costs of the two rehearsals.
 
     >>> ranged(11.0, 11.0 * 2.0**4)
     (10.0, 88.0)
@@ -239,7 +239,7 @@ def _variation(work: np.ndarray, strata: np.ndarray) -> np.ndarray:
 
 
 def drawn_until_met(engine: Engine, values: np.ndarray, counters: Sequence[str] = ("cycles",)) -> np.ndarray:
-    """Units of an engine that are simulated by the time its budget is met; values: float64 [N, counters], or [N] of one."""
+    """Launches that an engine simulates until its budget is met. values: float64 [N, counters], or [N] for one counter."""
     deque(passes(engine, counters, values), maxlen=0)
     return np.asarray(engine.drawn())
 

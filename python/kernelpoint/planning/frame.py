@@ -15,7 +15,7 @@ from kernelpoint.workload import Population
 
 @dataclass(frozen=True)
 class SamplingFrame:
-    """The launches of a run and the plan that divides them (the sampling frame).
+    """Sampling frame of a run: its launches and the plan that divides them.
 
     plan_path: the file in which the plan lies, if any; hashes: of traces (the list's fingerprint), design, checkpoint, fast
     model.
@@ -34,7 +34,7 @@ class SamplingFrame:
 
     @classmethod
     def of(cls, population: Population, plan: Plan, plan_path: str | None) -> SamplingFrame:
-        """The frame of a population and its plan, with its hashes."""
+        """Make the frame from a population and its plan, with its hashes."""
         hashes = {"traces": plan.origin["traces"], "design": hash_design(plan.design)}
         if "checkpoint" in plan.origin:
             hashes["checkpoint"] = plan.origin["checkpoint"]
@@ -44,21 +44,21 @@ class SamplingFrame:
 
     @property
     def design(self) -> Design | AssistedDesign:
-        """The frozen sampling design."""
+        """Sampling design, fixed before the first launch."""
         return self.plan.design
 
     @property
     def is_predicted(self) -> bool:
-        """True if the estimate rests on predictions of launches, not on strata."""
+        """True if the estimate uses predictions of the launches, False if it uses strata."""
         return isinstance(self.design, AssistedDesign) or self.plan.first_phase is not None
 
     def expected_costs(self, units: np.ndarray) -> np.ndarray:
-        """float64 [units]: what launches are expected to cost, in any unit: predicted cycles, else the covariate, else 1."""
+        """float64 [units]: expected cost of launches in any unit: predicted cycles, else the covariate, else 1."""
         known = self.design.expected
         return np.ones(len(units)) if known is None else np.asarray(known, dtype=float)[units]
 
     def cluster_and_stream(self, unit: int) -> tuple[int | None, str | None]:
-        """The cluster of a launch and the hash of its stream, where they are known."""
+        """Cluster of a launch and hash of its instruction sequence, if known."""
         clusters, streams = self.design.clusters, self.plan.stream_ids
         stratum, stream = int(self.design.labels[unit]), -1 if streams is None else int(streams[unit])
         cluster = int(clusters[stratum]) if clusters is not None and stratum >= 0 else None
@@ -66,7 +66,7 @@ class SamplingFrame:
 
 
 def strata_record(design: Design | AssistedDesign) -> StrataRecord | None:
-    """Record of the strata of a design in the journal; None where cells of predictions are sampled."""
+    """Journal record of the strata of a design; None if the design has predictions and so no strata."""
     if isinstance(design, AssistedDesign):
         return None
     covariate = None if design.covariate_totals is None else design.covariate_totals.tolist()
@@ -75,7 +75,7 @@ def strata_record(design: Design | AssistedDesign) -> StrataRecord | None:
 
 
 def hash_design(design: Design | AssistedDesign) -> str:
-    """Identifies the frozen part of a run: everything that the design fixes."""
+    """Hash of everything that a design fixes."""
     digest = hashlib.blake2b(digest_size=16)
     for part in _parts_of_assisted(design) if isinstance(design, AssistedDesign) else _parts_of_strata(design):
         digest.update(b"none" if part is None else np.ascontiguousarray(part).tobytes())

@@ -33,7 +33,7 @@ LEAST_SHARE = 0.3  # of all predicted cycles in the first pass; below that a sam
 
 
 def full_plan(config: Config, policy: type[Policy], host: HostInfo, population: Population, log: Log) -> Plan | None:
-    """A plan that simulates every launch, where the list takes less than LEAST_SECONDS; else None.
+    """Plan that simulates every launch, if this takes less than LEAST_SECONDS; else None.
 
     The time is that of the simulator's costs for the instructions of the traces. A policy that the user chose is used as it is.
     """
@@ -62,7 +62,7 @@ def frame_in_full(
     begun_with: Mapping[str, str | None] | None,
     log: Log,
 ) -> SamplingFrame | None:
-    """The frame of a full run over the launches of a sampled run, where its sample would cost about as much; else None.
+    """Frame of a full run in place of a sampled run whose sample would cost about as much; else None.
 
     Args:
         frame, host, budget, estimate: of the sampled run.

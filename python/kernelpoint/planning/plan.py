@@ -25,7 +25,7 @@ _PREDICTION_PARTS = tuple(f.name for f in fields(Prediction) if f.name != "kinds
 
 @dataclass(frozen=True)
 class Plan:
-    """Design that a policy fixed before the first launch, with its origin.
+    """Plan of a run: the design that a policy fixed before the first launch, and everything it was made from.
 
     Args:
         design: strata, first sizes, covariate.
@@ -66,8 +66,8 @@ class Plan:
     first_phase: TwoPhaseDesign | None = None
 
     def cluster_of_unit(self) -> np.ndarray:
-        """int64 [N]: the cluster of each launch, as the engine numbers them: one where the design names none; take-all units
-        come last.
+        """int64 [N]: cluster of each launch, one cluster if the design names none; launches that are always simulated come
+        last.
         """
         labels = np.asarray(self.design.labels, dtype=np.int64)
         clusters = self.design.clusters
@@ -76,7 +76,7 @@ class Plan:
         return np.append(of_label, last)[labels]
 
     def name_of_unit(self, unit: int) -> str | None:
-        """The kernel name of a launch; None where the policy read no traces, or not this one."""
+        """Kernel name of a launch; None if its trace was not read."""
         check("unit", unit, int)
         if self.kernel_ids is not None and not 0 <= unit < len(self.kernel_ids):
             raise ConfigError(f"unit: got {shown(unit)}; allowed: 0 to {len(self.kernel_ids) - 1}")
@@ -84,8 +84,8 @@ class Plan:
         return self.kernel_names[kernel] if kernel >= 0 else None
 
     def kernels_and_shapes(self) -> np.ndarray | None:
-        """int64 [N]: equal where launches have the same kernel name, number of CTAs and number of warps, -1 where no trace was
-        read; None where the policy read none.
+        """int64 [N]: equal numbers for launches with equal kernel name, CTAs and warps, -1 if the trace was not read; None if
+        no trace was.
 
         >>> import kernelpoint as kp
         >>> len(kp.Plan.from_traces("traces/kernelslist.g", policy="gcl").kernels_and_shapes())
@@ -100,8 +100,8 @@ class Plan:
 
     @checked
     def count_of_unit(self, name: str) -> np.ndarray | None:
-        """float64 [N]: a count of the traces (see traces.scan.COUNTS) for every launch, nan where its trace was not read; None
-        where the policy read none.
+        """float64 [N]: a count from the traces (traces.scan.COUNTS) for every launch, nan if its trace was not read; None if
+        no trace was.
         """
         if name in self.known_counts:
             return self.known_counts[name].astype(np.float64)
@@ -147,7 +147,7 @@ class Plan:
     @classmethod
     @checked
     def load(cls, path: str | Path, u: np.ndarray) -> Plan:
-        """Read a plan; `u` are the permanent random numbers of the population, which are not stored.
+        """Read a plan. `u` are the random numbers of the population, which are not stored.
 
         Raises:
             PlanError: the file is missing, damaged, of another version, or for another number of launches.

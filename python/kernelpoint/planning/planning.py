@@ -29,7 +29,7 @@ from kernelpoint.workload import Available, Need, Population, check_available, c
 
 @dataclass(frozen=True)
 class Planning:
-    """The plan of a run before it is made.
+    """Inputs and origin of a plan that is still to be made.
 
     Attributes:
         needs: inputs that the policy asks for.
@@ -51,7 +51,7 @@ class Planning:
 
     @classmethod
     def of(cls, config: Config, policy: type[Policy], population: Population, option: str = "`profile:`") -> Planning:
-        """The plan of a policy over some launches.
+        """Collect what a plan depends on.
 
         Args:
             option: the user's word for the profile.
@@ -67,11 +67,11 @@ class Planning:
 
     @property
     def cache_path(self) -> Path:
-        """The file of the cache in which the plan lies."""
+        """Path of the plan in the cache."""
         return cache_path(self.origin, self.population.fingerprint.files)
 
     def kept(self, log: Log) -> Plan | None:
-        """The plan in the cache, if there is one; a damaged one is said to be made again."""
+        """Plan in the cache, or None. A damaged one is reported and ignored."""
         if not os.path.exists(self.cache_path):
             return None
         try:
@@ -81,7 +81,7 @@ class Planning:
             return None
 
     def begun(self, path: str | None) -> Plan | None:
-        """The plan that a resumed run began with; None where it is missing, unreadable, or of another run."""
+        """Plan with which a resumed run began; None if it is missing, unreadable, or of another run."""
         if path is None or not os.path.exists(path):
             return None
         try:
@@ -91,7 +91,7 @@ class Planning:
         return plan if {**plan.origin, "error_budget": None} == {**self.origin, "error_budget": None} else None
 
     def make(self, log: Log) -> Plan:
-        """Make the inputs that the policy asks for, and let it make its design.
+        """Make the plan: the inputs that the policy asks for, then its design.
 
         A launch that cannot be read becomes a take-all unit (the failure rule): it enters the total exactly, and stands for no
         other. Where the policy reads no traces, those on disk are read for the counters that they determine, and change nothing
@@ -138,7 +138,7 @@ def _seen(population: Population, scan: ScanTable | None, log: Log) -> dict[str,
 def plan_for(
     config: Config, policy: type[Policy], population: Population, log: Log, begun_with: str | None = None
 ) -> tuple[Plan, str | None]:
-    """The plan of a run and the file it lies in, if any.
+    """Find or make the plan of a run; returns it with its file, if it has one.
 
     A plan named in the configuration is used as it is, if it was made for this run. A resumed run goes on with the plan it
     was `begun_with`, even if the error budget has changed since. Otherwise a policy that reads traces, or whose design
@@ -194,9 +194,7 @@ def _warn_of_unread(path: str, plan: Plan, log: Log) -> None:
 
 
 def keep_plan(plan: Plan, log: Log) -> str | None:
-    """Put a plan into the cache, where a run of the same origin finds it: its file there; None where it cannot be kept. Other
-    runs do not find one that lacks traces which another try may read; the run that began with it does, by this path.
-    """
+    """Store a plan in the cache under its origin; returns its path, or None if it cannot be written."""
     cached = cache_path(plan.origin, plan.files)
     if plan.unread:
         log(
@@ -228,7 +226,7 @@ def _scan_for_counts(population: Population, design: Design | AssistedDesign, lo
 
 
 def origin_of(config: Config, policy: type[Policy], population: Population, needs: frozenset[Need]) -> dict[str, Any]:
-    """Everything that a plan depends on, by name; two runs whose origins agree have the same plan.
+    """Everything that a plan depends on, by name. Runs with equal origins have the same plan.
 
     Args:
         needs: inputs that the policy asks for, given what is there (Policy.inputs).
@@ -259,7 +257,7 @@ def origin_of(config: Config, policy: type[Policy], population: Population, need
 
 
 def check_origin(path: str, found: dict[str, Any], wanted: dict[str, Any], log: Log) -> None:
-    """Refuse a plan, or a selection, that was made for other launches, another policy or seed.
+    """Raise an error for a plan or a selection made for other launches, another policy or another seed.
 
     It serves any error budget, some better, and any simulated GPU: predictions of another one cost draws, not coverage.
 
@@ -282,7 +280,7 @@ def check_origin(path: str, found: dict[str, Any], wanted: dict[str, Any], log: 
 
 
 def cache_path(origin: dict[str, Any], files: str) -> Path:
-    """The file of the cache in which a plan of this origin lies; files: which files it is made from (fingerprint, `here`)."""
+    """Path in the cache of the plan with this origin. files: fingerprints of the files it is made from (`here`)."""
     name = hashlib.blake2b(repr((*sorted(origin.items()), files)).encode(), digest_size=16).hexdigest()
     return cache_folder() / "plans" / f"{name}.kpplan"
 

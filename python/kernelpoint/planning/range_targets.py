@@ -27,7 +27,7 @@ from kernelpoint.ratios import RATIOS
 
 @dataclass
 class RangeSample:
-    """The sample of one target.
+    """Sample for one target on a range, such as `cycles of decode`.
 
     path: the range.
     counter: the bounded counter.
@@ -53,15 +53,15 @@ class RangeSample:
         return f"{self.counter} of {self.path}"
 
     def wanted(self) -> NDArray[np.int64]:
-        """Launches that it draws and that have no result."""
+        """Sampled launches without a result."""
         return self.units[self.engine.wanted()]
 
     def places(self, units: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Places in `units` of those launches that lie in the range."""
+        """Positions in `units` of the launches that lie in the range."""
         return np.flatnonzero(np.isin(self.units, units))
 
     def look(self) -> Look:
-        """The end of a pass."""
+        """Estimate the target at the end of a pass."""
         look = self.engine.look()
         self.estimate = replace(look.estimates[self.counter], counter=self.name)
         return look
@@ -70,7 +70,7 @@ class RangeSample:
 def range_samples(
     config: Config, ranges: Ranges | None, design: Design | AssistedDesign, budget: ErrorBudget, estimate: Method
 ) -> list[RangeSample]:
-    """The samples of the targets that name ranges, as `check_range_targets` lets them be; budget: of the run."""
+    """Samples for the targets on ranges; budget: the run's."""
     found = []
     for path, counter, error in _targets(config, ranges):
         assert ranges is not None
@@ -93,13 +93,13 @@ def _targets(config: Config, ranges: Ranges | None) -> Iterator[tuple[str, str, 
 
 
 def targets_of_ranges(config: Config) -> dict[str, float]:
-    """The relative error of each target that names ranges, as it is called: `cycles of decode/*`."""
+    """Relative error of each target on ranges, by its name: `cycles of decode/*`."""
     named = config.error_budget.ranges.items()
     return {f"{counter} of {pattern}": error for pattern, errors in named for counter, error in errors.items()}
 
 
 def widths(config: Config, samples: Sequence[RangeSample]) -> list[tuple[str, float, float]]:
-    """Name, largest relative half-width of its ranges and relative error of each target that names ranges."""
+    """For each target on ranges its name, the largest relative half-width of its ranges, and its relative error."""
     found = []
     for name, error in targets_of_ranges(config).items():
         counter, _, pattern = name.partition(" of ")
@@ -110,7 +110,7 @@ def widths(config: Config, samples: Sequence[RangeSample]) -> list[tuple[str, fl
 
 
 def check_range_targets(config: Config, policy: type[Policy], ranges: Ranges | None) -> None:
-    """Refuse targets of ranges that the run has not, or that no bound can be stated for.
+    """Raise an error for a target on a range that the run does not have, or for which no bound can be stated.
 
     Raises:
         ConfigError: says which.

@@ -35,7 +35,7 @@ NEXT = "next"  # folder beside a selection for the one that continues it
 
 
 def draw(census: Census, config: Config, spare: float, log: Log) -> tuple[Selection, np.ndarray]:
-    """A selection of the launches of a census, and the launches of its first pass, int64 [n].
+    """Select launches of a census for tracing; returns the selection and the launches of its first pass, int64 [n].
 
     The policy makes its design as for a run with a profile and no traces: from names, shapes and neighbours; times,
     where they are known, are the covariate.
@@ -62,7 +62,7 @@ def _strata(plan: Plan) -> Design:
 
 
 def selected(config: Config, policy: type[Policy], host: HostInfo, log: Log) -> tuple[Population, Plan]:
-    """The population and plan of a run over a selection: all launches of the census, of which the host's list holds some.
+    """Population and plan of a run of a selection: all launches of the census, some of which have traces.
 
     Raises:
         ConfigError: another key does not go with a selection, or the host names no list, or several.
@@ -115,7 +115,7 @@ def _with_model(
 
 
 def first_phase(design: Design, config: Config, population: Population, model: Profile) -> TwoPhaseDesign | None:
-    """The traced launches as a first sample with predictions; None where a stratum, or a take-all unit, has none.
+    """The traced launches as a first sample with predictions; None if a stratum or a take-all launch has no prediction.
 
     Args:
         population: of the census, with `listed`; model: predictions of the listed launches, in their order.
@@ -136,7 +136,7 @@ def first_phase(design: Design, config: Config, population: Population, model: P
 
 
 def write_next(config: Config, host: HostInfo, grown: Engine) -> tuple[Path, int]:
-    """Write the selection that continues one whose traces did not do, beside it: its file, and how many launches it adds.
+    """Write the next selection beside one whose traces did not suffice; returns its file and the number of launches added.
 
     Args:
         grown: with the sizes of the pass that could not begin.

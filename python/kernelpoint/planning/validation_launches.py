@@ -26,7 +26,7 @@ DEEPEST = 8  # launches before a validation launch, at most; of a host that rest
 def first_number(
     config: ReplayConfig, design: Design | AssistedDesign, targets: Mapping[str, float], confidence: float
 ) -> int:
-    """Validation launches that a run begins with: those of the configuration, or the fewest that the error budget allows.
+    """Number of validation launches at the beginning of a run: as configured, or the fewest that the error budget allows.
 
     targets: relative error of each, by counter or ratio; that of cycles is of those beyond the launch latency.
     """
@@ -38,13 +38,13 @@ def first_number(
 
 
 def shortest_list(config: ReplayConfig) -> int:
-    """Launches that a list needs for validation launches."""
+    """Number of launches that a list must have for validation launches."""
     return LAUNCHES_PER_VALIDATION * (AUTO_VALIDATED if config.validation == "auto" else config.validation)
 
 
 @dataclass(frozen=True)
 class ValidationChain:
-    """Consecutive launches. The last is the validation launch; `chance` is the probability that it is the first chosen."""
+    """Consecutive launches that end with a validation launch. `chance` is the probability that this launch is chosen first."""
 
     launches: range
     chance: float
@@ -53,7 +53,7 @@ class ValidationChain:
 def choose(
     seed: int, design: Design | AssistedDesign, engine: Engine, most: int, least: int = 1
 ) -> list[ValidationChain]:
-    """At most as many chains as given, in the order in which they are made, each ending in a launch of the first pass.
+    """Choose validation launches among the launches of the first pass, each with the chain of launches before it.
 
     One launch is chosen after the other, in proportion to its expected part of the estimate times how far launches like it
     scatter over the root of what it and the launch before it cost (sampling with unequal probabilities, without
@@ -73,7 +73,7 @@ def choose(
 
 
 def dependence_of(counters: Mapping[str, NDArray[np.float64]], count: int) -> NDArray[np.float64]:
-    """Dependence of launches on earlier ones (estimation.dependence), float64 [count]; 1 where DRAM reads are not known.
+    """How much launches depend on earlier ones, float64 [count] (estimation.dependence); 1 if DRAM reads are unknown.
 
     Args:
         counters: results or predictions of the launches, by name.
@@ -84,7 +84,7 @@ def dependence_of(counters: Mapping[str, NDArray[np.float64]], count: int) -> ND
 
 
 def depth(cost: NDArray[np.float64], unit: int, least: int) -> int:
-    """Launches before one that together cost no more than it does; at least `least`, at most DEEPEST, and as many as there are.
+    """Number of launches before a launch that together cost no more than it does; at least `least`, at most DEEPEST.
 
     >>> depth(np.array([1.0, 1.0, 1.0, 5.0, 9.0]), 3, 1), depth(np.array([1.0, 1.0, 1.0, 5.0, 9.0]), 1, 1)
     (3, 1)
@@ -94,7 +94,7 @@ def depth(cost: NDArray[np.float64], unit: int, least: int) -> int:
 
 
 def successive(chances: NDArray[np.float64], numbers: NDArray[np.float64]) -> list[int]:
-    """Positions in the order in which they are drawn one after the other, each in proportion to its chance among those left.
+    """Order of a draw without replacement in which each position is drawn in proportion to its chance among the remaining.
 
     Formula: ascending -log(1 - u) / p, the arrivals of exponential clocks; u: numbers from 0 to below 1.
 

@@ -42,7 +42,7 @@ def run(
     bound: Bound = "none",
     times: np.ndarray | None = None,
 ) -> tuple[Engine, Look, np.ndarray]:
-    """A run whose results are `y`; by default every launch has the cost for which the policy's own estimator is exact."""
+    """Make a run with the results `y`. Without `y`, each launch has a cost for which the policy's estimator is exact."""
     policy, population = make(name, LAUNCHES if y is None else len(y), times=times)
     method = type(policy).estimates[0]
     design = _design(policy, population)
@@ -78,7 +78,7 @@ def _same(first: Design, second: Design) -> bool:
 
 
 def inputs_are_a_set_of_needs(name: str) -> None:
-    """Whatever there is, the inputs that a policy asks for are members of :class:`~kernelpoint.workload.Need`."""
+    """Check that the inputs of a policy are members of :class:`~kernelpoint.workload.Need`, whichever are available."""
     for available in (Available(), Available(traces=True), Available(traces=True, model=True)):
         needs = load_policy(name).inputs(available)
         assert isinstance(needs, frozenset), f"inputs: got {needs!r}; expected a frozenset of Need"
@@ -86,20 +86,20 @@ def inputs_are_a_set_of_needs(name: str) -> None:
 
 
 def parameters_have_defaults_and_descriptions(name: str) -> None:
-    """A policy works with its defaults, and each parameter is documented."""
+    """Check that a policy works with its default parameters, and that each parameter is documented."""
     for key, field in load_policy(name).Parameters.model_fields.items():
         assert not field.is_required(), f"parameter {key} has no default"
         assert field.description, f"parameter {key} has no description"
 
 
 def equal_populations_and_seeds_give_equal_designs(name: str) -> None:
-    """Repeatable under a seed."""
+    """Check that equal populations and seeds give equal designs."""
     (first, population), (second, again) = make(name), make(name)
     assert _same(_design(first, population), _design(second, again))
 
 
 def the_population_is_not_changed(name: str) -> None:
-    """Inputs are not mutated."""
+    """Check that a policy does not change the population."""
     policy, population = make(name)
     before = copy.deepcopy(population)
     policy.design(population)
@@ -115,7 +115,7 @@ def the_population_is_not_changed(name: str) -> None:
 
 
 def populations_of_any_size_are_estimated(name: str) -> None:
-    """From one launch on."""
+    """Check that populations of every size are estimated, from one launch on."""
     for count in (1, 2, 30, 31):
         _, look, y = run(name, np.arange(1.0, count + 1))
         assert _estimate(look) > 0
@@ -123,7 +123,7 @@ def populations_of_any_size_are_estimated(name: str) -> None:
 
 
 def launches_of_equal_cost_are_estimated_exactly(name: str) -> None:
-    """Weights add up to the population, or to its work, with a bound and without."""
+    """Check that launches of equal cost are estimated exactly: the weights add up to the population, or to its work."""
     bounds: tuple[Bound, ...] = ("none", "sequential")
     for bound in bounds:
         _, look, y = run(name, bound=bound)
@@ -131,7 +131,7 @@ def launches_of_equal_cost_are_estimated_exactly(name: str) -> None:
 
 
 def strata_without_variance_and_of_one_launch_keep_their_weight(name: str) -> None:
-    """No stratum vanishes from the total."""
+    """Check that strata without variance or with one launch count in the total."""
     for times in (np.full(LAUNCHES, 5000.0), np.where(np.arange(LAUNCHES) == 60, 9e6, 1000.0)):
         policy, population = make(name, times=times)
         design = _design(policy, population)
@@ -145,7 +145,7 @@ def strata_without_variance_and_of_one_launch_keep_their_weight(name: str) -> No
 
 
 def every_launch_is_in_a_stratum_or_simulated(name: str) -> None:
-    """Strata are numbered 0 ... H - 1, none is empty; -1 marks take-all units."""
+    """Check that strata are numbered 0 ... H - 1 without gaps; -1 marks launches that are always simulated."""
     policy, population = make(name)
     design = _design(policy, population)
     assert len(design.strata) == population.size
@@ -154,13 +154,13 @@ def every_launch_is_in_a_stratum_or_simulated(name: str) -> None:
 
 
 def results_out_of_order_give_the_same_estimate(name: str) -> None:
-    """The order of results inside a pass does not matter."""
+    """Check that the order of results within a pass does not change the estimate."""
     y = np.random.default_rng(3).lognormal(size=LAUNCHES)
     assert _near(_estimate(run(name, y)[1]), _estimate(run(name, y, order=lambda wanted: wanted[::-1])[1]))
 
 
 def the_estimate_uses_no_launch_that_was_not_simulated(name: str) -> None:
-    """True totals are withheld."""
+    """Check that the estimate uses no result of a launch that was not simulated."""
     y = np.random.default_rng(4).lognormal(size=LAUNCHES)
     engine, look, _ = run(name, y)
     seen = np.zeros(len(y), dtype=bool)
@@ -169,7 +169,7 @@ def the_estimate_uses_no_launch_that_was_not_simulated(name: str) -> None:
 
 
 def bounds_estimates_and_documentation_are_stated(name: str) -> None:
-    """A policy declares its bounds and its estimator; a purposive sample states no bound."""
+    """Check that a policy names its bounds and its estimator, and that a sample without random draws states no bound."""
     kind = load_policy(name)
     assert kind.__doc__, "no docstring"
     assert kind.bounds and set(kind.bounds) <= {"sequential", "none"}
@@ -180,7 +180,7 @@ def bounds_estimates_and_documentation_are_stated(name: str) -> None:
 
 
 def a_missing_input_is_named(name: str) -> None:
-    """A design without an input that the policy asks for is refused, in the policy's name."""
+    """Check that a design without a required input is refused, and that the message names the policy."""
     policy, _ = make(name)
     if not load_policy(name).inputs(Available()):
         return
@@ -193,7 +193,7 @@ def a_missing_input_is_named(name: str) -> None:
 
 
 def truths(count: int) -> dict[str, np.ndarray]:
-    """Results of `count` launches that no policy sees beforehand, float64, by what is the matter with them."""
+    """True results of `count` launches that no policy knows, float64, by the kind of trouble in them."""
     random, stream = generator(0, "conformance"), stream_of(count)
     quiet = 1000.0 * (1.0 + stream) * random.lognormal(0.0, 0.02, count)
     return {
@@ -204,8 +204,8 @@ def truths(count: int) -> dict[str, np.ndarray]:
 
 
 def a_stated_bound_holds(name: str) -> None:
-    """Of RUNS runs at 5 % and 95 % on each of three populations, no fewer than LEAST_RIGHT state an interval that holds the
-    total; the shares are printed. A policy that states no bound unasked is not tested.
+    """Check coverage: of RUNS runs at 5 % and 95 % on each of three populations, at least LEAST_RIGHT have an interval that
+    contains the total. The shares are printed. A policy without a bound is not tested.
     """
     bound = load_policy(name).bounds[0]
     if bound == "none":

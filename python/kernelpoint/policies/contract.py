@@ -17,7 +17,7 @@ from kernelpoint.workload import Available, Need, Population
 
 
 class Policy(ABC):
-    """One sampling method. Instances have no state of a run: the same population gives the same design.
+    """Base of sampling methods. An instance has no state of a run: equal populations give equal designs.
 
     Class attributes:
         counters: counters of a profile that the method plans from besides instructions; no time is among them.
@@ -51,7 +51,7 @@ class Policy(ABC):
 
     @classmethod
     def check_parameters(cls, choice: PolicyChoice) -> Any:
-        """The parameters that the user named, with defaults for the others.
+        """Parameters that the user set, with defaults for the others.
 
         Raises:
             ConfigError: unknown, of the wrong type or out of range.
@@ -61,7 +61,7 @@ class Policy(ABC):
 
     @classmethod
     def inputs(cls, available: Available) -> frozenset[Need]:
-        """Inputs that a design is made from, chosen from the available ones; none unless overridden.
+        """Inputs that the design needs, chosen from the available ones; none unless overridden.
 
         What is named here is there when `design` is called, or the run is refused (workload.check_available).
         """
@@ -69,7 +69,7 @@ class Policy(ABC):
 
     @classmethod
     def bound_for(cls, config: Config) -> Bound:
-        """The bound of a run: the one that the user named, or the method's first.
+        """Kind of bound of a run: that of the configuration, or the method's first.
 
         Raises:
             ConfigError: the method cannot state the one that the user named.
@@ -85,19 +85,19 @@ class Policy(ABC):
 
     @classmethod
     def budget_for(cls, config: Config) -> ErrorBudget:
-        """The error budget of a run, with the bound of `bound_for`."""
+        """Error budget of a run, with its kind of bound."""
         wanted = config.error_budget
         targets = wanted.counter, cls.bound_for(config), wanted.further
         return ErrorBudget(wanted.relative_error, wanted.confidence, *targets)
 
     @classmethod
     def projects(cls, config: Config) -> bool:
-        """True if launches are stopped inside and projected (projection.py); whole unless overridden."""
+        """True if the method stops launches inside and projects their results; False unless overridden."""
         return False
 
     @classmethod
     def estimate_for(cls, config: Config) -> Method:
-        """The estimator of a run: the one that the user named, or the method's first.
+        """Estimator of a run: that of the configuration, or the method's first.
 
         Raises:
             ConfigError: the method does not go with the one that the user named.
@@ -112,7 +112,7 @@ class Policy(ABC):
 
     @abstractmethod
     def design(self, population: Population) -> Design | AssistedDesign:
-        """Strata and first sample sizes, from facts known without simulation.
+        """Divide the launches into strata and set the first sample sizes, from facts known without simulation.
 
         Must not change `population`, and must give equal designs for equal populations and configurations.
 

@@ -8,7 +8,7 @@ from kernelpoint.estimation.numbering import number_labels
 
 
 def first_of_each(strata: np.ndarray) -> np.ndarray:
-    """int64 [H]: the first launch of every stratum that has any, in the order of the strata; -1 marks launches in none.
+    """int64 [H]: first launch of every stratum, in the order of the strata; -1 marks launches without a stratum.
 
     >>> first_of_each(np.array([3, -1, 0, 3])).tolist()
     [2, 0]
@@ -18,7 +18,7 @@ def first_of_each(strata: np.ndarray) -> np.ndarray:
 
 
 def numbered(strata: np.ndarray) -> np.ndarray:
-    """int32 [N]: the same strata numbered 0, 1, ... in the order of their first launch; negative ones become -1.
+    """int32 [N]: strata renumbered 0, 1, ... in the order of their first launch; negative numbers become -1.
 
     >>> numbered(np.array([7, -1, 3, 7])).tolist()
     [0, -1, 1, 0]
@@ -31,7 +31,7 @@ def numbered(strata: np.ndarray) -> np.ndarray:
 
 
 def first_of_each_process(label: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """bool [N]: which launches are the first with their label in their process."""
+    """bool [N]: true for the first launch with its label in its process."""
     process = np.searchsorted(offsets, np.arange(len(label)), side="right")
     firsts = np.zeros(len(label), dtype=bool)
     firsts[np.unique(np.column_stack([process, label]), axis=0, return_index=True)[1]] = True
@@ -39,7 +39,8 @@ def first_of_each_process(label: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 
 def context(label: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """int64 [N]: one label for (previous, own, next) of each launch within its process; beyond the ends stands -2.
+    """int64 [N]: one label for each combination of (previous, own, next) labels within a process; -2 stands for a missing
+    neighbour.
 
     Args:
         label: int [N].
@@ -59,8 +60,8 @@ def context(label: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 
 def varying_context(label: np.ndarray, kernel: np.ndarray, signature: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """int64 [N]: labels split by the nearest launches before and after, in their process, whose kernels come in several
-    signatures. Persistent kernels have one grid for every size of their data; such a neighbour tells the size.
+    """int64 [N]: labels split by the nearest launches before and after whose kernels have several signatures. Persistent
+    kernels have one grid for every size of their data; such a neighbour tells the size.
 
     Args:
         label, kernel, signature: int [N]; kernel numbers from 0, -1 unknown; a signature is of one kernel.

@@ -15,7 +15,7 @@ from kernelpoint.workload import Population
 
 
 def design_of(policy: Policy, population: Population) -> Design | AssistedDesign:
-    """The policy's design of a population; with several processes, one design each, side by side.
+    """Make the design of a policy for a population: one design for each process, joined.
 
     No stratum contains launches of two processes, so that each process has its own estimand, total and bound.
 
@@ -49,7 +49,7 @@ def _checked_design(policy: Policy, population: Population) -> Design | Assisted
 
 
 def combined(parts: Sequence[Design], population: Population) -> Design:
-    """The designs of the processes of a population as one: strata and clusters numbered on, one domain per process."""
+    """Join the designs of several processes: strata and clusters are renumbered, and each process is a domain."""
     first_stratum = np.cumsum([0] + [len(part.first_sizes) for part in parts])
     strata = [
         np.where(part.strata < 0, -1, part.strata + base) for part, base in zip(parts, first_stratum, strict=False)

@@ -21,7 +21,8 @@ THRESHOLD = 0.25  # of the coefficient of variation
 
 
 class PrincipalKernelProjection:
-    """One launch in flight: stopped once its IPC is stable over a rolling window and at least one wave of CTAs is through.
+    """Projection of one launch (PKA): it is stopped when its IPC is stable over a rolling window and at least one wave of CTAs
+    has finished.
 
     Formula: IPC_j = (I_j - I_{j-1}) / (t_j - t_{j-1}) over the points of the last `window` cycles; stop when
     sd(IPC) / mean(IPC) < `threshold` and c >= S. Then, with I_k the instructions of the k CTAs issued, drained,
@@ -57,7 +58,7 @@ class PrincipalKernelProjection:
         self.is_stopped = False
 
     def stops(self, cycles: int, instructions: int, issued: int, completed: int, total: int) -> bool:
-        """Take a point, the next in the order of cycles; True if the launch is to be stopped."""
+        """Add a measurement (in the order of cycles); True if the launch is to be stopped."""
         if self.is_stopped:
             return True
         self._points.extend((cycles, instructions))
@@ -83,7 +84,7 @@ class PrincipalKernelProjection:
         return np.array(self._points[begin:], dtype=float).reshape(-1, 2)
 
     def project(self, counters: Mapping[str, float]) -> dict[str, float]:
-        """The counters of the whole launch, from those of the stopped one, its resident CTAs drained."""
+        """Counters of the whole launch, projected from those of the stopped launch after its resident CTAs ended."""
         scale = self.total / self.issued
         whole = counters["instructions"] * scale
         left = max(whole - self._points[-1], 0.0)
@@ -93,7 +94,7 @@ class PrincipalKernelProjection:
 
 
 class Projections:
-    """Launches in flight that are followed, stopped and projected.
+    """Launches in flight that may be stopped inside and projected.
 
     Args:
         is_on: False where the policy simulates launches whole; nothing is followed then.
@@ -111,7 +112,7 @@ class Projections:
         self.saved_cycles = 0.0
 
     def stops(self, unit: int, *point: int) -> bool:
-        """Take a point (cycles, instructions, issued, completed, total) of a launch; True if it is to be stopped now."""
+        """Add a measurement (cycles, instructions, issued, completed, total) of a launch; True if it is to be stopped now."""
         launch = self._followed.setdefault(unit, PrincipalKernelProjection()) if self._is_on else None
         try:
             return launch is not None and launch.stops(*point)
@@ -120,28 +121,28 @@ class Projections:
             raise
 
     def is_stopped(self, unit: int) -> bool:
-        """True if this launch was to be stopped."""
+        """True if the simulator was told to stop this launch."""
         launch = self._followed.get(unit)
         return launch is not None and launch.is_stopped
 
     def forget(self, unit: int) -> None:
-        """A launch is no longer in flight."""
+        """Remove a launch that is no longer in flight."""
         self._followed.pop(unit, None)
 
     def project(self, unit: int, counters: Mapping[str, float]) -> tuple[dict[str, float], ProjectionRecord]:
-        """The counters of a launch that was stopped, projected, and the journal's record of that."""
+        """Projected counters of a stopped launch, and the journal's record of the projection."""
         launch = self._followed[unit]
         assert launch is not None, "it was stopped"
         return launch.project(counters), ProjectionRecord(launch.issued, launch.total, counters["cycles"])
 
     def take(self, counters: Mapping[str, float], projection: ProjectionRecord | None) -> None:
-        """A result is counted."""
+        """Count a result, projected or whole, for the warnings."""
         if projection is not None:
             self.count += 1
             self.saved_cycles += counters["cycles"] - projection.simulated_cycles
 
     def warnings(self) -> list[str]:
-        """Warnings about the projections, for the summary."""
+        """Warnings about the projections, for the run's summary."""
         if not self._is_on:
             return []
         if not self.count:

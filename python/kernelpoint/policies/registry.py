@@ -11,7 +11,7 @@ POLICIES: Registry[Policy] = Registry("policy", Policy, "kernelpoint.policies.me
 
 
 def policy_names() -> list[str]:
-    """The names of all policies, sorted; imports none of them.
+    """Names of all policies, sorted. Imports no policy.
 
     >>> {"all", "random"} <= set(policy_names())
     True
@@ -21,7 +21,7 @@ def policy_names() -> list[str]:
 
 @checked
 def load_policy(choice: str | PolicyChoice) -> type[Policy]:
-    """The class of a policy, by its name or as a configuration names it; imports that policy only.
+    """Class of a policy, given its name or its entry in a configuration; imports only this policy.
 
     Raises:
         ConfigError: there is no such policy, the name is not a policy's, or a parameter is not allowed.

@@ -21,13 +21,15 @@ LAUNCHES = 120
 
 
 def stream_of(count: int) -> np.ndarray:
-    """int32 [count]: six streams, two of each kernel (stream s runs kernel s % 3), in a repeating order, three of them rare."""
+    """int32 [count]: instruction sequence of each launch, six in a repeating order; sequence s belongs to kernel s % 3, three
+    are rare.
+    """
     launches = np.arange(count)
     return np.where(launches % 11 == 7, 3 + launches % 3, launches % 3).astype(np.int32)
 
 
 def synthetic_scan(count: int) -> ScanTable:
-    """Scan that reading the traces of `count` launches would give."""
+    """Scan of `count` synthetic launches, as reading traces would give it."""
     _, stream = np.unique(stream_of(count), return_inverse=True)  # numbered without gaps
     present = np.unique(stream_of(count))
     instructions = 100 * (1 + present[stream].astype(np.int64)) ** 2
@@ -52,7 +54,7 @@ def synthetic_scan(count: int) -> ScanTable:
 
 
 def synthetic_profile(count: int, times: np.ndarray | None = None) -> Profile:
-    """A profile with times (ns) that differ a little inside a stream and much between streams, unless `times` are given."""
+    """Profile whose times (ns) differ little within an instruction sequence and much between them, unless `times` are given."""
     builder = ProfileBuilder("made up")
     noise = np.random.default_rng(5).normal(1.0, 0.02, count)
     for launch, s in enumerate(stream_of(count).tolist()):
@@ -62,7 +64,7 @@ def synthetic_profile(count: int, times: np.ndarray | None = None) -> Profile:
 
 
 def synthetic_embeddings(count: int) -> np.ndarray:
-    """float32 [streams, 256]: one far-apart point per stream."""
+    """Embeddings float32 [sequences, 256], far apart from each other."""
     present = len(np.unique(stream_of(count)))
     return np.random.default_rng(1).normal(size=(present, 256)).astype(np.float32)
 
@@ -70,7 +72,7 @@ def synthetic_embeddings(count: int) -> np.ndarray:
 def make(
     name: str, count: int = LAUNCHES, seed: int = 0, times: np.ndarray | None = None, **settings: Any
 ) -> tuple[Policy, Population]:
-    """A policy and a population with its inputs, and nothing else; `settings` are keys of the configuration.
+    """Make a policy and a synthetic population with the inputs that it needs; `settings` are configuration keys.
 
     >>> policy, population = make("gcl", count=12)
     >>> len(policy.design(population).strata)

@@ -18,7 +18,7 @@ from kernelpoint.workload import Available, Need, Population
 
 
 def two_means(values: np.ndarray) -> int:
-    """Position of the cut of sorted values in two with the least sum of squares within; 0 where all are equal.
+    """Best split of sorted values into two clusters by least squares: the position of the cut, 0 if all values are equal.
 
     On one dimension the best two clusters are a cut between neighbours, so all n - 1 cuts are tried: with prefix sums S,
     the best maximises S_k^2 / k + (S_n - S_k)^2 / (n - k). Equal values stay together. Of equal cuts the first is taken.
@@ -39,7 +39,7 @@ def two_means(values: np.ndarray) -> int:
 
 @dataclass(frozen=True)
 class Leaf:
-    """A cluster: its launches (in order of time), their number N, mean and population standard deviation, sample size m."""
+    """Cluster of launches by time: its launches, their number N, mean, population standard deviation, sample size m."""
 
     units: np.ndarray
     N: int
@@ -49,10 +49,10 @@ class Leaf:
 
 
 class TimeClusters(Policy):
-    """A policy whose strata are clusters of profiled times, and whose promise is that of the profile's variances."""
+    """Base of policies whose strata are clusters of profiled times, and whose bound is computed from the profile's variances."""
 
     class Parameters(Section):
-        """Parameters that a user may set."""
+        """Parameters of the policy that a user may set."""
 
         epsilon: Annotated[
             float | None,
@@ -66,12 +66,12 @@ class TimeClusters(Policy):
 
     @classmethod
     def inputs(cls, available: Available) -> frozenset[Need]:
-        """A profile with the times of the launches."""
+        """Inputs of the policy: a profile with the times of the launches."""
         return frozenset({Need.PROFILE})
 
     @abstractmethod
     def clusters(self, times: np.ndarray, kernel: np.ndarray, z_over_eps: float) -> tuple[list[Leaf], np.ndarray]:
-        """The clusters and the sample size of each.
+        """Divide the launches into clusters and size the sample of each.
 
         Args:
             times: float64 [N], in the profile's unit.
@@ -80,7 +80,7 @@ class TimeClusters(Policy):
         """
 
     def design(self, population: Population) -> Design:
-        """Strata are the clusters; launches without a time are take-all units."""
+        """Make the design: each cluster is a stratum; launches without a time are always simulated."""
         times, known = population.known_times(self.config.policy.name)
         budget = self.config.error_budget
         quantile = -NormalDist().inv_cdf((1 - budget.confidence) / 2)
@@ -90,7 +90,9 @@ class TimeClusters(Policy):
 
 
 def clustered_design(population: Population, leaves: Sequence[Leaf], sizes: np.ndarray, times: np.ndarray) -> Design:
-    """A stratum per cluster; launches in none are take-all units. The covariate is the profiled time."""
+    """Design with one stratum for each cluster and the profiled time as covariate; launches in no cluster are always
+    simulated.
+    """
     strata = np.full(population.size, -1, dtype=np.int32)
     for number, leaf in enumerate(leaves):
         strata[leaf.units] = number

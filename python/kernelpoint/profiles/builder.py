@@ -19,7 +19,7 @@ GRAPH_HINT = "; CUDA graphs are recorded as one block each: record their kernels
 
 
 class ProfileBuilder:
-    """Gathers launches in the order of a file; columns are packed, so that millions of launches stay small.
+    """Collects launches while a file is read, and makes a profile of them. Columns are packed to save memory.
 
     >>> builder = ProfileBuilder("results.csv")
     >>> builder.add("gemm", grid=(2, 1, 1), block=(64, 1, 1), counters={"cycles": 900.0})
@@ -43,11 +43,11 @@ class ProfileBuilder:
         return len(self._duration)
 
     def leave_out(self, what: str, count: int = 1) -> None:
-        """Count records that are no kernel launch."""
+        """Count a record that is no kernel launch."""
         self.left_out[what] = self.left_out.get(what, 0) + count
 
     def remark(self, kind: str, launches: int, time: float = 0.0, place: str = "") -> None:
-        """Note what the file shows of its own soundness; see Remark. Remarks of one kind add up.
+        """Note a sign of a defect in the file (Remark); remarks of one kind are added up.
 
         Args:
             launches: how many it concerns; time: their nanoseconds, where known; place: of the first.
@@ -72,7 +72,7 @@ class ProfileBuilder:
         counters: Mapping[str, float] | None = None,
         trace: str = "",
     ) -> None:
-        """One launch. Times in ns. `process`, then `order` sort the launches, then `start`, then the order of the file.
+        """Add one launch, times in ns. Launches are sorted by `process`, `order`, `start`, then by the order of `add`.
 
         `graph_node`: the number of a node of a CUDA graph, where the launch is one.
         """
@@ -92,7 +92,7 @@ class ProfileBuilder:
         self._traces.append(trace)
 
     def finish(self, device: int | None = None) -> Profile:
-        """The profile of one GPU.
+        """Make the profile of one GPU.
 
         Raises:
             ProfileError: no kernel launch, or launches of several GPUs and none is named.

@@ -34,7 +34,7 @@ _BEGIN = re.compile(
 
 
 def is_chakra(raw: bytes) -> bool:
-    """True if bytes are the beginning of a Chakra trace: a short message with a version, or an attribute with a name.
+    """True if bytes begin like a Chakra trace: a short message with a version, or an attribute with a name.
 
     >>> is_chakra(b"\\x07\\n\\x050.0.4"), is_chakra(b'{\\n  "schemaVersion": 1')
     (True, False)
@@ -44,7 +44,7 @@ def is_chakra(raw: bytes) -> bool:
 
 @cache
 def schema() -> Any:
-    """The messages, as classes of protobuf: Node, GlobalMetadata, AttributeProto.
+    """Protobuf classes of Chakra's messages: Node, GlobalMetadata, AttributeProto.
 
     Raises:
         SetupError: protobuf is not installed.
@@ -76,7 +76,7 @@ def schema() -> Any:
 
 
 def read_trace(path: Path) -> tuple[Any, list[Any]]:
-    """The metadata and the nodes of a trace, plain or compressed.
+    """Read the metadata and the nodes of a Chakra trace, plain or compressed.
 
     Raises:
         ProfileError: the file is cut or damaged; the message names the node.
@@ -93,7 +93,7 @@ def read_trace(path: Path) -> tuple[Any, list[Any]]:
 
 
 def write_trace(file: BinaryIO, metadata: Any, nodes: Iterable[Any]) -> None:
-    """Write an execution trace of Chakra: the metadata, then each node, as protobuf's messages with their lengths."""
+    """Write a Chakra execution trace: the metadata, then each node, as protobuf messages after their lengths."""
     for message in (metadata, *nodes):
         data = message.SerializeToString()
         file.write(_varint(len(data)) + data)
@@ -109,14 +109,14 @@ def value_of(message: Any, name: str, default: Any = None) -> Any:
 
 
 def set_value(message: Any, name: str, **value: Any) -> None:
-    """Give a node an attribute in the place of one of that name: `set_value(node, "is_cpu_op", bool_val=False)`."""
+    """Set an attribute of a node, replacing one of that name: `set_value(node, "is_cpu_op", bool_val=False)`."""
     kept = [attribute for attribute in message.attr if attribute.name != name]
     del message.attr[:]
     message.attr.extend([*kept, schema().AttributeProto(name=name, **value)])
 
 
 def is_kernel(node: Any) -> bool:
-    """True if a node is a kernel launch that computes: on the GPU, and no communication."""
+    """True if a node is a computing kernel: on the GPU, and no communication."""
     return node.type == COMP and not value_of(node, "is_cpu_op", False)
 
 

@@ -28,29 +28,29 @@ NOT_THIS, WORDS, STRUCTURE, SIGNATURE = 0, 1, 2, 3
 
 @dataclass(frozen=True)
 class Beginning:
-    """The first bytes of a file, decompressed."""
+    """First bytes of a file, decompressed, by which formats recognise it."""
 
     raw: bytes
 
     @cached_property
     def text(self) -> str:
-        """The bytes as text, without byte order mark and blanks before it."""
+        """First bytes as text, without byte order mark and leading blanks."""
         return self.raw.decode(encoding_of(self.raw), errors="replace").lstrip("\ufeff \r\n\t")
 
     @cached_property
     def first_line(self) -> str:
-        """The first line that is not empty."""
+        """First line that is not empty."""
         return self.text.partition("\n")[0]
 
     @cached_property
     def columns(self) -> set[str]:
-        """Names in the first line, if it is the header of a CSV."""
+        """Column names, if the first line is the header of a CSV."""
         return {name.strip(' "\r') for name in self.first_line.split(",")}
 
 
 class ProfileFormat(ABC):
-    """One format. Subclasses are found by the registry (`profiles.read.FORMATS`); other packages name theirs in the entry
-    point group `kernelpoint.profiles`.
+    """Base of profile formats. The registry (`profiles.read.FORMATS`) finds the subclasses; other packages register theirs in
+    the entry point group `kernelpoint.profiles`.
 
     Class attributes:
         description: the format as a user calls it, for the list of those allowed.
@@ -61,13 +61,13 @@ class ProfileFormat(ABC):
     @classmethod
     @abstractmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """Confidence that a file with this beginning is of the format: by its first bytes (SIGNATURE), by how it
-        is built (STRUCTURE), by words in it (WORDS), or not at all (NOT_THIS).
+        """How sure it is that a file with this beginning has the format: SIGNATURE (first bytes), STRUCTURE (layout), WORDS
+        (words in it) or NOT_THIS.
         """
 
     @abstractmethod
     def read(self, path: Path, device: int | None) -> Profile:
-        """The profile in a file that was recognised.
+        """Read the profile in a file of this format.
 
         Args:
             path: the file, perhaps compressed (`open_decompressed`).
@@ -79,20 +79,20 @@ class ProfileFormat(ABC):
 
 
 class TextFormat(ProfileFormat):
-    """A format that is text, plain or compressed."""
+    """Base of formats that are text, plain or compressed."""
 
     def read(self, path: Path, device: int | None) -> Profile:
-        """Opens the file as text for `read_text`."""
+        """Open the file as text and call `read_text`."""
         with open_text(path) as file:
             return self.read_text(file, str(path), device)
 
     @abstractmethod
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
-        """The profile in an open file; `source` is its name in messages."""
+        """Read the profile in an open file; messages call it `source`."""
 
 
 def open_decompressed(path: Path) -> BinaryIO:
-    """The bytes of a file, decompressed if it is gzip or xz.
+    """Open a file for bytes, decompressed if it is gzip or xz.
 
     >>> _ = Path("times.gz").write_bytes(gzip.compress(b"TICKS"))
     >>> with open_decompressed(Path("times.gz")) as file:
@@ -111,7 +111,7 @@ def open_decompressed(path: Path) -> BinaryIO:
 
 @contextmanager
 def open_text(path: Path) -> Iterator[TextIO]:
-    """A file as text, line ends as they are; decompressed if it is gzip or xz."""
+    """Open a file as text with line ends unchanged, decompressed if it is gzip or xz."""
     with open_decompressed(path) as raw:
         encoding = encoding_of(raw.read(2))
         raw.seek(0)
@@ -120,7 +120,7 @@ def open_text(path: Path) -> Iterator[TextIO]:
 
 
 def encoding_of(beginning: bytes) -> str:
-    """UTF-16 where bytes begin with its mark, as a shell of Windows writes what a tool prints; else UTF-8.
+    """Text encoding of a file: UTF-16 if it begins with its mark (Windows shells write it), else UTF-8.
 
     >>> encoding_of("Name".encode("utf-16")), encoding_of(b"Name")
     ('utf-16', 'utf-8')
@@ -130,7 +130,7 @@ def encoding_of(beginning: bytes) -> str:
 
 @contextmanager
 def told_of(file: str) -> Iterator[None]:
-    """Errors of reading a file as ProfileError; `file` names it in the message.
+    """Context manager that turns errors of reading a file into ProfileError with the file's name.
 
     >>> with told_of("times.csv"):
     ...     int("a few")
@@ -147,6 +147,6 @@ def told_of(file: str) -> Iterator[None]:
 
 
 def beginning_of(path: Path) -> Beginning:
-    """The first bytes of a file, decompressed."""
+    """Read the first bytes of a file, decompressed."""
     with open_decompressed(path) as raw:
         return Beginning(raw.peek(PEEK) if isinstance(raw, io.BufferedReader) else raw.read(PEEK))

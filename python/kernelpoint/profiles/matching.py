@@ -16,7 +16,7 @@ MOST_EDITS = 2000  # launches missing on either side up to which the order is ma
 
 @dataclass(frozen=True)
 class Matching:
-    """The result of a matching.
+    """Assignment of a profile's rows to the launches of a list.
 
     Attributes:
         rows: int64 [N], row of the profile for each launch of the list, -1 where there is none.
@@ -39,11 +39,11 @@ class Matching:
 
     @property
     def matched(self) -> int:
-        """Launches of the list that have a row."""
+        """Number of launches in the list that have a row."""
         return int((self.rows >= 0).sum())
 
     def sentences(self) -> list[str]:
-        """Sentences on the matching, for the user."""
+        """Sentences about the matching, for the user."""
         lines = [f"{self.matched:,} of {len(self.rows):,} launches are in the profile, matched by {self.how}"]
         if len(self.rows) > self.matched:
             first = int(np.flatnonzero(self.rows < 0)[0])
@@ -62,7 +62,7 @@ class Matching:
 
 
 def match(profile: Profile, launches: Launches, replays: bool = False) -> Matching:
-    """Give every launch its row of the profile.
+    """Find the row of a profile for every launch of a list.
 
     Two launches are of a kind when name, grid and block agree; names are compared as `names.full_key` writes them, so
     mangled and demangled ones agree, and by function name alone where the other side has no such full name. Where one side
@@ -88,7 +88,7 @@ def match(profile: Profile, launches: Launches, replays: bool = False) -> Matchi
 
 
 def kinds_of(profile: Profile, launches: Launches) -> tuple[np.ndarray, np.ndarray]:
-    """int64 [N] of a profile and of launches: equal where they are of one kind, as `match` compares them.
+    """int64 [N] for a profile and for launches: equal numbers where name, grid and block agree as in `match`.
 
     >>> from kernelpoint.profiles.builder import ProfileBuilder
     >>> builder = ProfileBuilder("x")

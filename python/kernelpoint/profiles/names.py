@@ -26,7 +26,7 @@ def _demangler() -> Any:
 
 @lru_cache(maxsize=65536)
 def demangle(name: str) -> str:
-    """A C++ name as people write it, by the C++ library's own demangler; other names stay as they are.
+    """Demangle a C++ name with the C++ library's own demangler; other names stay as they are.
 
     >>> demangle("_Z9vectorAddPKfS0_Pfi")
     'vectorAdd(float const*, float const*, float*, int)'
@@ -45,7 +45,7 @@ def demangle(name: str) -> str:
 
 
 def readable(name: str) -> str:
-    """A kernel as people write it: demangled, without return type and parameters.
+    """Kernel name for people: demangled, without return type and parameters.
 
     >>> readable("_ZN2at6native6reduceILi512EEEvPf")
     'at::native::reduce<512>'
@@ -55,7 +55,7 @@ def readable(name: str) -> str:
 
 @lru_cache(maxsize=65536)
 def full_key(name: str) -> str:
-    """A kernel with its template arguments, the same for every way in which tools write it.
+    """Kernel name with template arguments in one spelling, whichever tool wrote it.
 
     Left out: return type, parameters, spaces, casts and suffixes of numbers; unnamed namespaces and lambdas get one
     spelling each.
@@ -72,7 +72,7 @@ def full_key(name: str) -> str:
 
 @lru_cache(maxsize=65536)
 def base_key(name: str) -> str:
-    """The innermost function name, without namespaces and template arguments.
+    """Innermost function name, without namespaces and template arguments.
 
     >>> base_key("void at::native::reduce<512>(float*)"), base_key("_ZN2at6native6reduceILi512EEEvPf")
     ('reduce', 'reduce')

@@ -22,7 +22,7 @@ INSTRUCTIONS = ("warp_instructions", "smsp__inst_executed.sum", "instructions", 
 
 @dataclass(frozen=True, eq=False)
 class Launches:
-    """Names and shapes of launches in program order, as far as they are known, whatever knows them.
+    """Names and shapes of launches in program order, as far as they are known.
 
     Attributes:
         names: kernel name of each; empty where unknown.
@@ -44,12 +44,12 @@ class Launches:
 
     @property
     def size(self) -> int:
-        """The number of launches N."""
+        """Number of launches N."""
         return len(self.names)
 
     @cached_property
     def kinds(self) -> np.ndarray:
-        """int64 [N]: equal for launches of one key; of equal name, grid and block where there are no keys."""
+        """int64 [N]: equal numbers for launches with equal key; without keys, with equal name, grid and block."""
         if self.keys is not None:
             return self.keys
         rows = np.concatenate([Texts.of(self.names).numbers[:, None], self.grid, self.block], axis=1)
@@ -58,7 +58,7 @@ class Launches:
 
 @dataclass(frozen=True)
 class Remark:
-    """Signs of a file's soundness.
+    """Sign of a defect in a profile: its kind, share of launches and time, and the first place.
 
     Attributes:
         launches: how many it concerns; time: their nanoseconds, 0 where unknown; place: of the first, for messages.
@@ -74,7 +74,7 @@ class Remark:
 
 @dataclass(frozen=True)
 class Profile:
-    """Launches of one GPU in program order, one row each.
+    """Times and counters of the launches of one GPU, in program order, one row each.
 
     Attributes:
         source: the file.
@@ -126,7 +126,7 @@ class Profile:
 
     @property
     def size(self) -> int:
-        """The number of launches N."""
+        """Number of launches N."""
         return len(self.name_ids)
 
     @property
@@ -142,7 +142,7 @@ class Profile:
 
     @cached_property
     def time(self) -> np.ndarray:
-        """float64 [N]: how long each launch took: its duration in ns, or its cycles where no launch has a duration.
+        """float64 [N]: duration of each launch in ns; cycles if no launch has a duration.
 
         Raises:
             ProfileError: the profile has neither.
@@ -155,12 +155,12 @@ class Profile:
 
     @property
     def instructions(self) -> np.ndarray | None:
-        """float64 [N]: instructions of each launch (INSTRUCTIONS says which counter), or None."""
+        """float64 [N]: instructions of each launch, or None. INSTRUCTIONS lists the counters that count as such."""
         return next((self.counters[name] for name in INSTRUCTIONS if name in self.counters), None)
 
     @cached_property
     def signature(self) -> np.ndarray:
-        """int64 [N]: equal for launches of equal name, grid, block, registers, shared memory and key; 0 for the first seen."""
+        """int64 [N]: equal numbers for launches of equal name, grid, block, registers, shared memory and key; the first has 0."""
         columns = [self.name_ids[:, None], self.grid, self.block, self.registers[:, None], self.shared_memory[:, None]]
         if self.keys is not None:
             columns.append(self.keys[:, None])
@@ -174,7 +174,7 @@ class Profile:
         return self.names[self.name_ids[row]]
 
     def take(self, rows: np.ndarray) -> Profile:
-        """The launches `rows`, in that order; -1 gives a launch of which nothing is known."""
+        """Profile with the launches `rows` in that order; -1 gives a launch without any information."""
         missing = rows < 0
 
         def pick(values: np.ndarray, unknown: float) -> np.ndarray:
@@ -213,11 +213,11 @@ class Profile:
 
     @cached_property
     def communication(self) -> np.ndarray:
-        """object [N]: the library of communication that each launch belongs to; empty for launches that compute."""
+        """object [N]: communication library of each launch; empty text for launches that compute."""
         return np.array([communication(name) for name in self.names] or [""], dtype=object)[self.name_ids]
 
     def of_process(self, number: int) -> Profile:
-        """The launches of one process.
+        """Profile of the launches of one process.
 
         Raises:
             ProfileError: it has none; the message names those that have.
@@ -230,7 +230,7 @@ class Profile:
         return replace(self.take(np.flatnonzero(there == number)), processes=None)
 
     def without_communication(self) -> Profile:
-        """Without kernels of communication; `left_out` says how many there were of each library."""
+        """Profile without kernels of communication libraries; `left_out` counts them by library."""
         families, counts = np.unique(self.communication[self.communication != ""].astype(str), return_counts=True)
         if not len(families):
             return self
@@ -239,7 +239,7 @@ class Profile:
         return replace(kept, left_out={**self.left_out, **dropped})
 
     def without_results(self, counters: Collection[str] = ()) -> Profile:
-        """The profile without times: names, shapes and instruction counts.
+        """Profile without times: names, shapes and instruction counts.
 
         Of the other counters it has only those that are named.
         """
@@ -248,7 +248,7 @@ class Profile:
         return replace(self, start=np.zeros(self.size, dtype=np.int64), duration=unknown, counters=kept)
 
     def with_launches_of(self, light: Profile) -> Profile:
-        """A profile with these times and counters, and with name, shape and stream from `light`, whose rows are the same
+        """Profile with these times and counters, and with name, shape and stream from `light`, whose rows are the same
         launches.
 
         That is two-level profiling: a light profile knows every launch, a detailed one only some of them (`take` left the
@@ -266,7 +266,7 @@ class Profile:
         )
 
     def hash(self) -> str:
-        """Identifies the content of the profile, whatever its file name."""
+        """Hash of the profile's content, independent of its file name."""
         digest = hashlib.blake2b("\n".join(self.names).encode(), digest_size=16)
         columns = (self.name_ids, self.grid, self.block, self.registers, self.shared_memory, self.stream)
         keys = () if self.keys is None else (self.keys,)

@@ -16,7 +16,7 @@ _THOUSANDS = re.compile(r"-?\d{1,3}(,\d{3})+(\.\d*)?(e[-+]?\d+)?")
 
 
 def rows_of(file: TextIO, source: str) -> Iterator[tuple[int, Row]]:
-    """Line number and fields of every row after the header.
+    """Iterate over the rows after the header: line number and fields.
 
     Raises:
         ProfileError: a row has another number of fields than the header.
@@ -32,7 +32,7 @@ def rows_of(file: TextIO, source: str) -> Iterator[tuple[int, Row]]:
 
 
 def number(text: str, where: str, allow_empty: bool = False) -> float:
-    """A number of a table, with or without commas between thousands.
+    """Parse a number, with or without commas between thousands.
 
     Raises:
         ProfileError: it is none, or has its comma elsewhere: a decimal comma would make 545 of 5,45.
@@ -58,7 +58,7 @@ def number(text: str, where: str, allow_empty: bool = False) -> float:
 
 
 def shape(text: str, where: str) -> tuple[int, int, int]:
-    """Three sizes as profilers write them.
+    """Parse three sizes as profilers write them.
 
     >>> shape("88497x1x1", "x:1"), shape("(128, 1, 1)", "x:1"), shape("  64    1    1", "x:1"), shape("7", "x:1")
     ((88497, 1, 1), (128, 1, 1), (64, 1, 1), (7, 1, 1))
@@ -75,7 +75,7 @@ def shape(text: str, where: str) -> tuple[int, int, int]:
 
 
 def whole_number(text: str, where: str) -> int:
-    """A whole number of a table; UNKNOWN where the field is empty."""
+    """Parse an integer; UNKNOWN if the field is empty."""
     if not text.strip():
         return UNKNOWN
     value = number(text, where)

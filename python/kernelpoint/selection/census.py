@@ -43,17 +43,17 @@ class Census:
 
     @property
     def size(self) -> int:
-        """The number of launches N."""
+        """Number of launches N."""
         return self.launches.size
 
     @property
     def tracer(self) -> Tracer:
-        """The tracer of the simulator."""
+        """Tracer of the simulator that wrote the census."""
         return tracers()[self.simulator]
 
     @property
     def first(self) -> int:
-        """The tracer's number of launch 0."""
+        """Number of launch 0 in the tracer's count."""
         return self.tracer.first
 
     @property

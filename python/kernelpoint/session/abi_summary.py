@@ -17,8 +17,8 @@ Row = tuple[str, int, float, float, float]  # name, flags, estimate, half-width,
 
 @dataclass(frozen=True)
 class Summary:
-    """A summary as it crosses the ABI: the fields of kp_summary and kp_estimate. A row is
-    (name, flags, estimate, half-width, simulated), nan where nothing is stated; a process (number, launches, simulated, rows).
+    """Summary in the form in which it crosses the C ABI: the fields of kp_summary and kp_estimate. A row is (name, flags,
+    estimate, half-width, simulated), nan if not stated; a process is (number, launches, simulated, rows).
     """
 
     flags: int
@@ -36,7 +36,7 @@ class Summary:
 
     @classmethod
     def of(cls, record: SummaryRecord, saved_seconds: float | None) -> Summary:
-        """The fields of a summary record, and the processor time that the run saved, where that is known."""
+        """Convert a summary record, with the processor time that the run saved if known."""
         bounded, names = record.half_width is not None, of_sampling_only(record)
         sampled = dict.fromkeys(names, OF_SAMPLING)
         unmet = {name: UNMET for name, share in record.unmet.items() if share <= LARGEST_UNMET}
@@ -59,7 +59,7 @@ class Summary:
 
 
 def of_sampling_only(record: SummaryRecord) -> set[str]:
-    """Names of the counters and ratios whose half-widths contain the sampling error only."""
+    """Names of the counters and ratios whose half-widths cover the sampling error only."""
     if record.bound_scope not in (TOTAL_ERROR, SAMPLING_ERROR):
         return set()
     names = {n for n, e in record.counters.items() if e.half_width and n not in record.replay_errors}

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def open(config_path: str, info: Mapping[str, Any], log: Log) -> Session | WorkerSession:
-    """Open a run, or take one over from its journal. A simulator that works for a coordinator opens none.
+    """Open a run, or resume one from its journal. In a worker of a coordinator, open a worker session instead.
 
     Raises:
         KernelPointError: of the kind that names what is refused; nothing was started and no journal was touched but to read.
@@ -57,7 +57,7 @@ def open(config_path: str, info: Mapping[str, Any], log: Log) -> Session | Worke
 
 
 def own_command() -> list[str]:
-    """The command line of this process; nothing if the system does not give it."""
+    """Command line of this process; empty if the system does not give it."""
     try:
         words = Path("/proc/self/cmdline").read_bytes().split(b"\0")[:-1]
     except OSError:
@@ -72,7 +72,7 @@ def open_run(
     pool: Pool | None = None,
     command: Sequence[str] = (),
 ) -> Session:
-    """Open a run of a configuration, or take one over from its journal.
+    """Open a run with a configuration, or resume one from its journal.
 
     Args:
         pool: see setup.prepare.

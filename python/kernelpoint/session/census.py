@@ -34,7 +34,7 @@ FARTHEST = 1 << 20  # launches that may be asked about ahead of all others; ever
 
 
 class Census(Orders):
-    """Launches that are taken as they come. None is simulated.
+    """Orders of the first pass of an online run: launches are listed as they come, and none is simulated.
 
     Args:
         setup: of a run without a frame.
@@ -49,11 +49,11 @@ class Census(Orders):
         self._ended: set[int] = set()
 
     def record(self, process: int, launch: int, outcome: Outcome) -> OutcomeRecord:
-        """No launch is in flight, so none has an outcome."""
+        """Raise HostError: no launch is in flight, so none can have a result."""
         raise not_in_flight(process, launch)
 
     def next(self, process: int, after: int) -> tuple[int, int]:
-        """The first launch after `after` that was not asked about."""
+        """First launch after `after` that is not yet in the list."""
         self._check(process, max(after, 0))
         count, launch = self._counts[process], self._first_unseen(process, after + 1)
         if after != END_OF_LIST and (not count or launch < count):
@@ -70,53 +70,53 @@ class Census(Orders):
         return launch
 
     def decision(self, process: int, launch: int, trace_path: str | None = None) -> DecisionRecord | None:
-        """Every launch is skipped, and its trace taken down."""
+        """Skip the launch and note its trace."""
         self._check(process, launch)
         if launch in self._paths[process]:
             return None
         return DecisionRecord(process, launch, 0, "skip", trace=trace_path or "")
 
     def start(self, decision: DecisionRecord) -> None:
-        """A launch is known from now on."""
+        """Add a launch to the list."""
         process, launch = decision.process, decision.launch
         self._check(process, launch)
         self._paths[process][launch] = decision.trace or ""
         self._reach[process] = max(self._reach[process], launch + 1)
 
     def answer(self, process: int, launch: int) -> Answer:
-        """Skip: the census simulates nothing."""
+        """Return skip: the census simulates nothing."""
         return Answer(SKIP, 0)
 
     def require_in_flight(self, process: int, launch: int) -> int:
-        """HostError: no launch is in flight."""
+        """Raise HostError: no launch is in flight."""
         raise not_in_flight(process, launch)
 
     def take(self, record: OutcomeRecord) -> str:
-        """HostError: no launch has an outcome."""
+        """Raise HostError: no launch can have a result."""
         raise not_in_flight(record.process, record.launch)
 
     # ---- the end ----------------------------------------------------------------------------------------------------
 
     def population(self) -> Population:
-        """The launches, now that it is known which there are; those never asked about have no trace."""
+        """Population of all launches seen. A launch that the simulator never asked about has no trace."""
         counts = tuple(count or reach for count, reach in zip(self._counts, self._reach, strict=True))
         paths = (self._paths[process].get(i, "") for process, count in enumerate(counts) for i in range(count))
         return Population(counts=counts, seed=self._setup.config.seed, paths=Texts.of(list(paths)))
 
     def frame(self, log: Log) -> SamplingFrame:
-        """The launches and their plan, which may fail in any way that a policy can."""
+        """Plan the launches seen; raises every error that a policy can raise."""
         population = self.population()
         plan = Planning.of(self._setup.config, self._setup.policy, population).make(log)
         return SamplingFrame.of(population, plan, None)
 
     def frame_without_plan(self) -> SamplingFrame:
-        """The launches so far, each of which stands for itself only."""
+        """Frame of the launches so far without a plan: each launch stands for itself only."""
         population = self.population()
         origin = origin_of(self._setup.config, self._setup.policy, population, frozenset())
         return SamplingFrame.of(population, Plan(Design.take_all(population.u), origin), None)
 
     def population_record(self, frame: SamplingFrame, path: str | None) -> PopulationRecord:
-        """The end of the census, as it stands in the journal; path: of its plan."""
+        """Journal record of the end of the census; `path`: file of the plan."""
         known = self._setup.record().hashes
         strata = strata_record(frame.design)
         assert strata is not None, "a list that is not known beforehand has no predictions"

@@ -16,7 +16,7 @@ from typing import NoReturn
 
 
 class HostStream(io.TextIOBase):
-    """Text that Python code prints, handed line by line to the host, whose own stream keeps everything in order.
+    """Text stream that passes what Python code prints to the simulator, line by line, so that all output keeps its order.
 
     Example:
         >>> lines = []
@@ -36,22 +36,22 @@ class HostStream(io.TextIOBase):
 
     @property
     def encoding(self) -> str:  # type: ignore[override]
-        """As of a text stream."""
+        """Encoding of the stream, as every text stream has one."""
         return "utf-8"
 
     def writable(self) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
     def write(self, text: str) -> int:
-        """Takes text; hands every complete line to the host."""
+        """Write text; each complete line goes to the simulator."""
         *complete, self._pending = (self._pending + text).split("\n")
         for line in complete:
             self._emit(line)
         return len(text)
 
     def flush(self) -> None:
-        """Hands over a line that is not complete yet."""
+        """Pass on a line that is not complete yet."""
         if self._pending:
             line, self._pending = self._pending, ""
             self._emit(line)
@@ -67,7 +67,8 @@ def _say_nothing(*warning: object, **more: object) -> None:
 
 
 def settle(emit: Callable[[str], object], privileged: bool) -> None:
-    """Make a fresh interpreter a guest: prints go to `emit`, signals stay the host's, numeric libraries use one thread.
+    """Prepare the Python interpreter inside a simulator: prints go to `emit`, signals stay the simulator's, numeric libraries
+    use one thread.
 
     Folders of PYTHONPATH count as they do for the `kernelpoint` command, unless the process is `privileged`: it has rights that
     the user who started it has not (set-user-ID); no other PYTHON* variable does.

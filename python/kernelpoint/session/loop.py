@@ -49,7 +49,7 @@ Steps = Generator[None, None, None]
 
 
 class Loop:
-    """The steps of a run.
+    """Steps of a run, one after another.
 
     Args:
         setup: the fixed inputs of the run.
@@ -86,7 +86,7 @@ class Loop:
             self.validation = Validation(self._setup, frame, self.sample.engine, self.sampled.planned_first)
 
     def run(self) -> Steps:
-        """The whole run."""
+        """Make the whole run, pass after pass."""
         if self.census is not None:
             yield from self._take_census(self.census)
         if self.validation is not None:
@@ -111,12 +111,12 @@ class Loop:
             yield
 
     def accept(self, record: Record) -> None:
-        """Write a new decision or outcome to the journal, and apply it."""
+        """Write a decision or a result to the journal and apply it."""
         self._recorder.write(record)
         self.take(record)
 
     def take(self, record: Record) -> None:
-        """Apply a decision, an outcome or an incident: any record that is no step of the loop."""
+        """Apply a record that is no step of the loop: a decision, a result or an incident."""
         match record:
             case DecisionRecord():
                 self.orders.start(record)
@@ -137,7 +137,7 @@ class Loop:
                 self._go_on(record)
 
     def end_of_journal(self) -> None:
-        """The loop has ended, or waits for the simulator: take what the journal has behind its last step.
+        """Apply the records of a resumed journal after its last step.
 
         Raises:
             JournalError: it has another step.
@@ -343,14 +343,14 @@ class Loop:
     # ---- the end ----------------------------------------------------------------------------------------------------
 
     def summary(self) -> SummaryRecord:
-        """Statement of the run at its end; no estimate where it ends earlier."""
+        """Summary of the run; without an estimate if the run ends early."""
         if self.orders is self.census:
             self._prepare(self.census.frame_without_plan())
         look = self.sample.statement() if self.is_done else None
         return summarise(self._setup, self.sampled, self._replay_check(), look, self._recorder.degraded)
 
     def ranges(self, summary: SummaryRecord) -> list[RangeRecord]:
-        """Record of each range, where the configuration names some; none where the summary states no estimate."""
+        """Journal record of each range, if the configuration names ranges and the summary has an estimate."""
         known = self._setup.ranges
         look = None if known is None or summary.estimate is None else self.sample.statement()
         if look is None or known is None:
@@ -359,11 +359,11 @@ class Loop:
         return without_bounds(records) if self._setup.withdrawing else records
 
     def launches(self, summary: SummaryRecord) -> Iterator[LaunchesRecord]:
-        """Estimates of every launch, before a summary that states one."""
+        """Journal records with the estimates of all launches, written before a summary with an estimate."""
         return launches_records(self.frame, self.sample) if summary.estimate is not None else iter(())
 
     def kernel_name(self, process: int, launch: int) -> str | None:
-        """The kernel name of a launch, where its trace was read."""
+        """Kernel name of a launch, if its trace was read."""
         return None if self.orders is self.census else self.frame.plan.name_of_unit(self.sampled.unit(process, launch))
 
     def _replay_check(self) -> ReplayCheck:

@@ -23,7 +23,7 @@ ENDED_SIMULATOR = "the simulator ended in it"
 
 
 class Order(NamedTuple):
-    """One launch to be simulated: the state that it begins with, and cycles between its progress calls (0: none)."""
+    """Order to simulate one launch: its initial state, and the cycles between its progress calls (0: none)."""
 
     process: int
     launch: int
@@ -35,7 +35,7 @@ Chain = tuple[Order, ...]  # simulated one after the other in one simulator; the
 
 
 class Planned(NamedTuple):
-    """A chain that a run will ask for, and its expected cost, in any unit.
+    """Chain of launches that a run will order, and its expected cost in any unit.
 
     >>> alone = Planned((Order(process=0, launch=3, state=1),), cost=900.0)
     >>> [order.launch for order in alone.chain]
@@ -48,7 +48,7 @@ class Planned(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The answer of a simulator to an order.
+    """Result of an ordered launch, or the reason of its failure.
 
     Attributes:
         counters: by name, cycles and instructions first; empty of a launch that could not be simulated.
@@ -84,8 +84,8 @@ def counters_of(
 
 
 def check_counters(launch: int, counters: dict[str, float], known: Sequence[str] | None, wanted: str) -> None:
-    """Refuse counters that differ from the `known` ones (of earlier results, or of the host's description), lack a part of the
-    `wanted` one, or are no amounts.
+    """Raise an error for counters that differ from the `known` names, lack a part of the `wanted` one, or are no valid
+    amounts.
 
     Raises:
         HostError: names the launch, what came, and what is allowed.
@@ -106,8 +106,8 @@ def check_counters(launch: int, counters: dict[str, float], known: Sequence[str]
 
 
 class Answer(NamedTuple):
-    """A decision for the host: action, pass, cycles between its progress calls (0: none wanted), the state that the launch
-    begins with, 1 where its result is no part of the sample, and 1 where its constant latency may be skipped.
+    """Decision for the simulator: action, pass, cycles between progress calls (0: none), initial state of the launch, 1 if its
+    result is not part of the sample, 1 if its constant latency may be skipped.
 
     >>> Answer(SIMULATE, pass_index=1, interval=200)
     Answer(action=0, pass_index=1, interval=200, state=0, uncounted=0, latency=0)
@@ -125,7 +125,7 @@ OutcomeRecord = ResultRecord | ValidationRecord | AbortRecord
 
 
 class Orders:
-    """Launches that the run waits for. They are walked in program order; each is in flight once, and has one outcome.
+    """Launches that a run waits for. They are ordered in program order; each is in flight once and gets one result.
 
     Orders write nothing. `decision`, `record` and `copy` give a record for the journal, refuse what is impossible, and change
     nothing. `start` then does what a decision says, and `take` what an outcome says, in the process that wrote the record as
@@ -156,15 +156,15 @@ class Orders:
     # ---- the walk ---------------------------------------------------------------------------------------------------
 
     def begin(self, units: Iterable[int]) -> None:
-        """Order these units (ascending) in the place of those before; none may be in flight."""
+        """Order these launches (ascending) instead of the earlier ones, none of which may be in flight."""
         self._is_open[self._queue] = False
         self._queue = np.array(units, dtype=np.int64)
         self._is_open[self._queue] = True
         self.open_count = len(self._queue)
 
     def next(self, process: int, after: int) -> tuple[int, int]:
-        """The next launch to ask about after `after`: (OK, launch index); (PENDING, -1) while others are in flight; (DONE, -1)
-        where every launch has its outcome.
+        """Next launch after `after`: (OK, launch index); (PENDING, -1) while others are in flight; (DONE, -1) if every launch
+        has its result.
         """
         self.unit(process, max(after, 0))
         if after != END_OF_LIST and (launch := self._first_after(process, after, self._executes)) is not None:
@@ -185,11 +185,11 @@ class Orders:
         return None
 
     def waiting(self) -> np.ndarray:
-        """int64: open units that are not in flight, ascending."""
+        """int64, ascending: ordered launches that are not in flight."""
         return np.setdiff1d(self._queue[self._is_open[self._queue]], np.array(sorted(self.in_flight), dtype=np.int64))
 
     def unit(self, process: int, launch: int) -> int:
-        """The unit of a launch; HostError where the host names one that the list does not have."""
+        """Unit number of a launch. Raises HostError for a launch that the list does not have."""
         if not 0 <= process < len(self._offsets) - 1:
             raise HostError(f"process: got {process}; allowed: 0 to {len(self._offsets) - 2}")
         unit = int(self._offsets[process]) + launch
@@ -206,16 +206,16 @@ class Orders:
     # ---- one launch -------------------------------------------------------------------------------------------------
 
     def decision(self, process: int, launch: int, trace_path: str | None = None) -> DecisionRecord | None:
-        """The decision on a launch; None where it is made already, or needs no record."""
+        """Decision on a launch; None if it is already made or needs no record."""
         return None
 
     def start(self, decision: DecisionRecord) -> None:
-        """A launch is in flight from now on, unless it is skipped."""
+        """Mark a launch as in flight, unless the decision is to skip it."""
         if decision.action != "skip":
             self.in_flight.add(self.unit(decision.process, decision.launch))
 
     def answer(self, process: int, launch: int) -> Answer:
-        """Simulate a launch in flight, skip any other; asked twice, the same."""
+        """Answer for the simulator: simulate a launch in flight, skip any other. The answer can be asked for again."""
         unit = self.unit(process, launch)
         if unit not in self.in_flight:
             return Answer(SKIP, self.pass_index)
@@ -223,11 +223,11 @@ class Orders:
         return Answer(SIMULATE, self.pass_index, order.interval, order.state)
 
     def order(self, unit: int) -> Order:
-        """The order of an open unit: a launch, and the state in which it begins."""
+        """Order for a launch that waits: the launch and its initial state."""
         return Order(*self.place(unit), REPLAYED)
 
     def require_in_flight(self, process: int, launch: int) -> int:
-        """The unit of a launch in flight; HostError for any other."""
+        """Unit of a launch in flight. Raises HostError for any other launch."""
         if (unit := self.unit(process, launch)) not in self.in_flight:
             raise not_in_flight(process, launch)
         return unit
@@ -238,38 +238,38 @@ class Orders:
         return False
 
     def record(self, process: int, launch: int, outcome: Outcome) -> OutcomeRecord:
-        """The record of what became of a launch in flight."""
+        """Journal record of the result, or the failure, of a launch in flight."""
         raise NotImplementedError
 
     def copy(self, process: int, launch: int) -> OutcomeRecord | None:
-        """The record of a result that is known without simulating: of an equal launch, or of an earlier run; else None."""
+        """Journal record of a result that needs no simulation, from an equal launch or an earlier run; else None."""
         return None
 
     def take(self, record: OutcomeRecord) -> str:
-        """Take the outcome of a launch; a failure to be stated, or empty."""
+        """Apply the result of a launch. Returns a message on its failure, or empty text."""
         raise NotImplementedError
 
     def end(self, unit: int) -> None:
-        """A unit in flight has its outcome."""
+        """Mark a launch in flight as finished."""
         if unit not in self.in_flight:
             raise not_in_flight(*self.place(unit))
         self.in_flight.remove(unit)
         self.leave_out(unit)
 
     def leave_out(self, unit: int) -> None:
-        """Nothing more is expected of a unit."""
+        """Remove a launch from those that the run waits for."""
         self.open_count -= int(self._is_open[unit])
         self._is_open[unit] = False
 
     def forget_in_flight(self) -> None:
-        """The process that simulated the launches in flight is gone."""
+        """Mark all launches in flight as waiting again, because the process that simulated them has ended."""
         self.in_flight.clear()
 
     def planned(self) -> list[Planned]:
-        """Launches that `next` will name, as far as they are known, in its order: they can be simulated beforehand."""
+        """Launches that `next` will name, in its order, so that workers can simulate them ahead."""
         return []
 
 
 def not_in_flight(process: int, launch: int) -> HostError:
-    """The error of an outcome that nobody asked for."""
+    """Error for a result of a launch that was not ordered."""
     return HostError(f"launch {launch} of process {process} is not in flight: each launch is counted once")

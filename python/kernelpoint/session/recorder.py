@@ -16,7 +16,7 @@ from kernelpoint.session.verdict import EXACT, width_text
 
 
 class Recorder:
-    """The one place that writes the journal of a run, and the records that it had when the run went on with it.
+    """Writer of a run's journal, and reader of the records that a resumed run starts from.
 
     While records of an earlier process are left, nothing is written and nothing printed.
 
@@ -42,46 +42,46 @@ class Recorder:
 
     @property
     def path(self) -> Path:
-        """The journal's file."""
+        """Path of the journal."""
         return self._journal.path
 
     # ---- the journal of an earlier process --------------------------------------------------------------------------
 
     def replay(self, records: Iterable[Record]) -> None:
-        """Replay these records first; this process continues after the last one."""
+        """Set the records of an earlier process, to be applied before this process continues."""
         self._past.extend(records)
         self.progress.is_muted = True
 
     @property
     def is_replaying(self) -> bool:
-        """True while records of an earlier process are replayed."""
+        """True while records of an earlier process remain."""
         return bool(self._past)
 
     @property
     def head(self) -> Record | None:
-        """The record that comes next; None where this process continues."""
+        """Next record of an earlier process; None if none remains."""
         return self._past[0] if self._past else None
 
     def pop(self) -> Record:
-        """Take the record that comes next."""
+        """Take the next record of an earlier process."""
         self._line += 1
         record = self._past.popleft()
         self.progress.is_muted = bool(self._past)
         return record
 
     def misplaced(self) -> JournalError:
-        """The error of a next record that cannot be where it is."""
+        """Error: the next record cannot stand where it does."""
         kind = self._past[0].type
         return JournalError(f"{self.path}:{self._line + 1}: a record {kind!r} where none can be")
 
     def damaged(self, error: Exception) -> JournalError:
-        """The error of the record that was taken last."""
+        """Error: the record taken last is damaged."""
         return JournalError(f"{self.path}:{self._line}: {error}")
 
     # ---- output -----------------------------------------------------------------------------------------------------
 
     def require_open(self) -> None:
-        """Raises SessionError once the run cannot go on."""
+        """Raise SessionError if the run can no longer continue."""
         if self._closed:
             raise SessionError(self._closed)
 
@@ -102,16 +102,16 @@ class Recorder:
             raise self._close(f"the run cannot go on: {error}") from error
 
     def defer(self, record: Record) -> None:
-        """Append a record before the next one, and not at all where none follows."""
+        """Append a record together with the next one; if none follows, it is not written."""
         self._deferred = record
 
     @property
     def has_deferred(self) -> bool:
-        """True if nothing was written since a record was deferred."""
+        """True if a deferred record is not written yet."""
         return self._deferred is not None
 
     def degrade(self, reason: str, everything: bool = False) -> None:
-        """Note a failure, which the summary repeats; the first one is said at once.
+        """Note a failure for the summary; the first one is also printed at once.
 
         Args:
             everything: all launches that are left are simulated because of it.
@@ -137,7 +137,7 @@ class Recorder:
 
 
 def describe(error: Exception) -> str:
-    """One line for the journal: type, message and where it happened.
+    """Format an error for the journal on one line: type, message and source line.
 
     >>> try:
     ...     1 / 0
@@ -153,7 +153,7 @@ def describe(error: Exception) -> str:
 
 
 class Progress:
-    """Turns the events of a session into lines of text.
+    """Printer of a run's progress, one line for each event.
 
     Args:
         log: takes one line.
@@ -168,23 +168,23 @@ class Progress:
         self._work: WorkProgress | None = None  # of the pass
 
     def say_plainly(self, line: str) -> None:
-        """One line as it is."""
+        """Print a line unchanged."""
         if not self.is_muted:
             self._log(line)
 
     def say(self, *texts: str) -> None:
-        """A line for each text, under the name that every line of the plugin carries."""
+        """Print each text on a line that begins with the plugin's name."""
         for text in texts:
             self.say_plainly(f"kernelpoint: {text}")
 
     def pass_begins(self, pass_index: int, wanted: int, launches: int) -> None:
-        """A pass over `launches` launches starts and will simulate `wanted` of them."""
+        """Print that a pass over `launches` launches begins and will simulate `wanted` of them."""
         self._launches, self._wanted = launches, wanted
         self._work = WorkProgress(f"pass {pass_index}", "launches", self.say_plainly, terminal=False)
         self.say(f"pass {pass_index}: {wanted:,} of {self._launches:,} launches to simulate")
 
     def completed(self, simulated: int, left: int) -> None:
-        """A result came in; says so only now and then."""
+        """Print now and then how many launches are simulated."""
         if self._work is not None and self.tells_results:
             note = f"{simulated:,} of {self._launches:,} in all{self._so_far}"
             self._work(self._wanted - left, self._wanted, note=note)
@@ -197,8 +197,8 @@ class Progress:
         ranges: Sequence[tuple[str, float, float]] = (),
         is_withdrawn: bool = False,
     ) -> None:
-        """The bound at the end of a pass, on each target of the error budget; ranges: name, largest relative half-width and
-        error of each target that names ranges; is_withdrawn: the run states no bound.
+        """Print the bound at the end of a pass for each target. ranges: name, largest relative half-width and error of each
+        target on ranges; is_withdrawn: the run states no bound.
         """
         known = {**look.estimates, **look.ratios}
         texts = [

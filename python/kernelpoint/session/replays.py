@@ -22,7 +22,7 @@ MEMORY = 256 << 20  # bytes of packed footprints that are kept, shared by the pr
 
 
 class Replays:
-    """State that launches of each process begin with; lists are read at the first use.
+    """Cache state for the beginning of launches, by process. Each list is read when it is first needed.
 
     Args:
         host: the simulator, with the state that it can restore.
@@ -38,7 +38,7 @@ class Replays:
         self._lists: dict[int, Replay] = {}
 
     def before(self, process: int, launch: int) -> Replayed:
-        """The touches of the launches before one.
+        """Memory accesses of the launches before one that fill the caches.
 
         Raises:
             HostError: the host cannot replay, it has no such process, or the list has no such launch.

@@ -23,7 +23,7 @@ from kernelpoint.totals.rules import Basis, stated
 
 
 class Sample:
-    """An engine at work on the launches of a frame.
+    """Sample of a run: the engine's draws and their results, over the launches of a frame.
 
     Args:
         setup: what is fixed; frame: the launches and their plan.
@@ -52,32 +52,32 @@ class Sample:
 
     @property
     def is_complete(self) -> bool:
-        """True if every drawn launch has its result."""
+        """True if every sampled launch has its result."""
         return not len(self.wanted())
 
     def wanted(self) -> np.ndarray:
-        """Drawn launches without a result, int64, ascending: those of the sample of the run, and of samples of ranges."""
+        """int64, ascending: sampled launches without a result, those of the run's sample and of ranges."""
         return np.unique(np.concatenate([self.engine.wanted(), *(one.wanted() for one in self.ranges)]))
 
     def pass_state(self) -> dict[str, Any]:
-        """State of the present pass that a journal has to keep."""
+        """State of the present pass, for the journal."""
         state = self.engine.pass_state()
         return state | {"ranges": {one.name: one.engine.pass_state() for one in self.ranges}} if self.ranges else state
 
     @property
     def cycles_of_ranges(self) -> float:
-        """Simulated cycles of launches that samples of ranges alone draw."""
+        """Simulated cycles of launches that only the samples of ranges contain."""
         own = set(self.engine.results.units.tolist()) if self._known else set()
         return sum(counters.get("cycles", 0.0) for unit, counters in self._known.items() if unit not in own)
 
     def is_exact(self, unit: int) -> bool:
-        """True if the launch has a result that is no projection."""
+        """True if the launch has a result that is not projected."""
         return bool(self.has_result[unit]) and unit not in self._projected
 
     # ---- passes -----------------------------------------------------------------------------------------------------
 
     def open_pass(self, state: Mapping[str, Any] | None = None) -> np.ndarray:
-        """Begin a pass, from a journal's `state` of it or as the engine has it; the units that it wants."""
+        """Begin a pass, from the `state` in a journal or from the engine; returns the launches to simulate."""
         if state is not None:
             self.engine.restore_pass(state)
             for one in self.ranges:
@@ -89,7 +89,7 @@ class Sample:
         return wanted
 
     def explain(self, unit: int, record: DecisionRecord) -> None:
-        """Write into a decision the reason why the launch is sampled or not, and its prediction."""
+        """Add to a decision why the launch is sampled or not, and its prediction."""
         record.stratum = stratum = int(self._design.labels[unit])
         if stratum < 0 and self._frame.plan.first_phase is None:
             certain = self._design is self._frame.design and unit not in self._frame.plan.broken
@@ -102,7 +102,7 @@ class Sample:
             record.x = self._design.expected[unit]
 
     def take(self, unit: int, counters: Mapping[str, float], is_projection: bool = False) -> None:
-        """The result of a launch."""
+        """Add the result of a launch."""
         if self.ranges:
             self._known[unit] = counters
             self._give(unit)
@@ -132,18 +132,20 @@ class Sample:
                 engine.record(place, tuple(counters), tuple(counters.values()))
 
     def expansions(self, units: np.ndarray) -> np.ndarray:
-        """float64 [units]: launches that each stands for in the total; 0 without a result, or in samples of ranges alone."""
+        """float64 [units]: number of launches that each represents in the total; 0 without a result, or in samples of ranges
+        only.
+        """
         own = np.isin(units, self.engine.drawn()) & self.has_result[units]
         return np.where(own, self.engine.expansions(units), 0.0)
 
     def set_systematic_errors(self, errors: Mapping[str, Estimate]) -> None:
-        """Errors that all results share (replay), by counter."""
+        """Set the errors, by counter, that all results share (replay error)."""
         self.engine.set_systematic_errors(errors)
         for one in self.ranges:
             one.engine.set_systematic_errors(errors)
 
     def take_look(self) -> Look:
-        """The end of a pass. The budget is met if that of every range is."""
+        """Make the interim analysis at the end of a pass. The budget is met if the budgets of all ranges are, too."""
         look = self.engine.look()
         self.look = replace(look, met=all([look.met, *(one.look().met for one in self.ranges)]))
         return self.look
@@ -176,7 +178,8 @@ class Sample:
         return False
 
     def can_lack(self, units: Sequence[int]) -> bool:
-        """True if the run can say something without the results of some units: others stand for them, or may be drawn instead.
+        """True if the run can state an estimate without the results of some launches, because others represent them or can be
+        drawn instead.
 
         A full run is exact or nothing, and so is a purposive sample.
         """
@@ -187,7 +190,7 @@ class Sample:
         return self._frame.population.listed is None or bool(traced[self.engine.without(units).wanted()].all())
 
     def leave_out(self, units: Sequence[int]) -> None:
-        """Go on without the results of some units; every later bound allows for them."""
+        """Continue without the results of some launches; every later bound allows for them."""
         self.engine = self.engine.without(units)
         for one in self.ranges:
             one.engine = one.engine.without(one.places(np.array(units)).tolist())
@@ -195,7 +198,7 @@ class Sample:
         self.left_out |= set(units)
 
     def simulate_everything(self) -> None:
-        """Give the design up for one in which every launch is simulated (the failure rule)."""
+        """Replace the design by one in which every launch is simulated (after a failed decision)."""
         known, frame = self.engine, self._frame.design
         self._design = Design.take_all(frame.u, frame.domains if isinstance(frame, Design) else None)
         self.engine = Engine(self._design, self._setup.budget, "mean", RATIOS)
@@ -215,8 +218,9 @@ class Sample:
     # ---- what it says -----------------------------------------------------------------------------------------------
 
     def estimates(self, counters: Sequence[str] | None = None) -> np.ndarray:
-        """float64 [N, counters]: of each launch the value that its trace determines, else its result, else its prediction; by
-        default of all counters."""
+        """float64 [N, counters]: exact value of each launch from its trace, else its result, else its prediction; all counters
+        by default.
+        """
         names = self.engine.counters if counters is None else tuple(counters)
         rows = self._values(np.arange(len(self.has_result)), names)
         for name, values in self._exact().items():
@@ -225,8 +229,7 @@ class Sample:
         return rows
 
     def statement(self) -> Look | None:
-        """The last interim analysis, with exact values where traces determine them; None if the sample is not
-        complete."""
+        """Last interim analysis, with exact values where traces determine them; None if the sample is incomplete."""
         if self.look is None or not self.is_complete:
             return None
         basis = Basis(
@@ -252,7 +255,7 @@ class Sample:
         return exact_values(self._frame.plan, self.engine, self._projected)
 
     def one_per_stream_cycles(self) -> float | None:
-        """Predicted cycles of one launch for each distinct stream; None where streams are not known."""
+        """Predicted cycles of one launch for each distinct instruction sequence; None if these are unknown."""
         streams = self._frame.plan.stream_ids
         if streams is None or "cycles" not in self.engine.counters:
             return None
@@ -261,11 +264,11 @@ class Sample:
 
     @property
     def strata(self) -> np.ndarray:
-        """int [N], the stratum of each launch, -1 of one that is simulated for certain."""
+        """int [N]: stratum of each launch, -1 for a launch that is always simulated."""
         return np.asarray(self._design.labels)
 
     def processes(self) -> list[tuple[int, int]]:
-        """Launches of each process, and how many of them have a result."""
+        """Number of launches of each process, and how many have a result."""
         parts = np.split(self.has_result, self._frame.population.offsets[1:-1])
         return [(len(part), int(part.sum())) for part in parts]
 

@@ -28,7 +28,7 @@ MAX_ATTEMPTS = 2  # a launch is tried in two passes before the run gives its bou
 
 
 class SampledLaunches(Orders):
-    """Launches of the sample.
+    """Orders for the launches of the sample.
 
     Args:
         setup: the fixed inputs of the run; frame: the launches and their plan; sample: takes results.
@@ -52,7 +52,7 @@ class SampledLaunches(Orders):
         self._restarting: set[int] = set()  # processes of a resumed full run that have not gone on yet
 
     def decision(self, process: int, launch: int, trace_path: str | None = None) -> DecisionRecord | None:
-        """Simulate or skip, with the reason; None of a launch in flight."""
+        """Decide to simulate or skip a launch, with the reason; None for a launch in flight."""
         unit = self.unit(process, launch)
         if unit in self.in_flight:
             return None
@@ -61,14 +61,14 @@ class SampledLaunches(Orders):
         return record
 
     def start(self, decision: DecisionRecord) -> None:
-        """A launch is in flight from now on; the first one of a resumed full run is where that went on."""
+        """Mark a launch as in flight. In a resumed full run, its first launch marks where it continues."""
         super().start(decision)
         if decision.action != "skip" and decision.process in self._restarting:
             self._restarting.remove(decision.process)
             self.restarts.append(self.unit(decision.process, decision.launch))
 
     def order(self, unit: int) -> Order:
-        """The order of a launch: the state in which it begins.
+        """Order for a launch: its initial state and progress interval.
 
         A full run keeps the simulator's own state from launch to launch. Every other launch begins with replayed state,
         whatever else is simulated.
@@ -78,22 +78,22 @@ class SampledLaunches(Orders):
         return Order(*self.place(unit), REPLAYED if replays else KEPT, self.projections.interval)
 
     def planned(self) -> list[Planned]:
-        """Each launch that waits, a chain by itself."""
+        """Waiting launches, each as a chain of one."""
         units = [unit for unit in self.waiting().tolist() if self._copied(unit) is None]
         costs = self.frame.expected_costs(np.array(units, dtype=np.int64)).tolist()
         return [Planned((self.order(unit),), cost) for unit, cost in zip(units, costs, strict=True)]
 
     def planned_first(self) -> list[Planned]:
-        """`planned` of the first pass, before it begins: no validation launch changes them."""
+        """Launches of the first pass, before it begins. Validation launches do not change them."""
         self.begin(self.sample.wanted())
         return self.planned()
 
     def stops(self, process: int, launch: int, point: Sequence[int]) -> bool:
-        """True if the policy projects the launch from here."""
+        """True if the policy stops the launch now and projects its result."""
         return self.projections.stops(self.require_in_flight(process, launch), *point)
 
     def record(self, process: int, launch: int, outcome: Outcome) -> OutcomeRecord:
-        """The result of a launch; one that could not be simulated is ordered once more in the next pass, then never."""
+        """Journal record of a result. A failed launch is ordered once more in the next pass, then never."""
         unit = self.require_in_flight(process, launch)
         if not outcome.counters:
             return AbortRecord(process, launch, self.pass_index, outcome.reason)
@@ -108,7 +108,7 @@ class SampledLaunches(Orders):
         return ResultRecord(process, launch, self.pass_index, counters, projection)
 
     def copy(self, process: int, launch: int) -> ResultRecord | None:
-        """The result of an earlier run, or of an equal launch of a deterministic simulator."""
+        """Result from an earlier run, or from an equal launch of a deterministic simulator."""
         counters = self._copied(self.unit(process, launch))
         return None if counters is None else ResultRecord(process, launch, self.pass_index, dict(counters), copied=True)
 
@@ -124,7 +124,7 @@ class SampledLaunches(Orders):
         return int(described.keys[unit]) if described is not None and described.is_deterministic else 0
 
     def take(self, record: OutcomeRecord) -> str:
-        """Give a result to the sample, or note a failed attempt."""
+        """Add a result to the sample, or count a failed attempt."""
         unit = self.unit(record.process, record.launch)
         self.end(unit)
         self.projections.forget(unit)
@@ -152,11 +152,13 @@ class SampledLaunches(Orders):
     # ---- launches that fail -----------------------------------------------------------------------------------------
 
     def failed(self) -> list[int]:
-        """Units that failed as often as is allowed."""
+        """Launches that failed as often as is allowed."""
         return sorted(unit for unit, count in self.attempts.items() if count >= MAX_ATTEMPTS)
 
     def lost(self) -> list[int]:
-        """Units that failed for good. Model: where two of a kernel and shape ended the simulator, all of them would."""
+        """Launches that failed for good. Model: if two launches of one kernel and shape ended the simulator, all of them
+        would.
+        """
         lost = set(self.failed())
         shapes = self.frame.plan.kernels_and_shapes() if lost & self.fatal else None
         if shapes is not None:
@@ -166,7 +168,7 @@ class SampledLaunches(Orders):
         return sorted(lost)
 
     def give_up(self, launches: Sequence[tuple[int, int]]) -> list[int]:
-        """Forget launches, each (process, launch index), that the run goes on without; their units."""
+        """Remove launches, given as (process, launch index), without which the run continues; returns their units."""
         units = [self.unit(*launch) for launch in launches]
         for unit in units:
             self.attempts.pop(unit, None)
@@ -174,7 +176,7 @@ class SampledLaunches(Orders):
         return units
 
     def forget_in_flight(self) -> None:
-        """Launches in flight are ordered again. Failed ones get a fresh chance, those that ended their simulator none."""
+        """Order the launches in flight again. Failed launches are tried again, except those that ended their simulator."""
         super().forget_in_flight()
         self.attempts = {unit: MAX_ATTEMPTS for unit in self.fatal & self.attempts.keys()}
         if self._setup.is_full_run:  # it restarts with the next launch

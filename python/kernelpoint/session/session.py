@@ -42,7 +42,7 @@ from kernelpoint.traces.replay import Replayed
 
 
 class Session:
-    """One sampled run. Methods are the functions of kernelpoint/abi.h with Python's types; see there for their contracts.
+    """One sampled run as the simulator sees it. Methods are the functions of kernelpoint/abi.h with Python types.
 
     A call that cannot be written to the journal closes the session; from then on every call raises SessionError.
 
@@ -72,7 +72,7 @@ class Session:
     # ---- the host's calls -------------------------------------------------------------------------------------------
 
     def on_launch(self, process: int, index: int, trace_path: str | None = None) -> Answer:
-        """Decide one launch.
+        """Decide to simulate or skip one launch.
 
         Args:
             trace_path: where the launches are not known beforehand.
@@ -93,14 +93,14 @@ class Session:
         return answer._replace(latency=self._latency)
 
     def replay_before(self, process: int, index: int) -> Replayed:
-        """The touches of the launches before one; see kp_state of kernelpoint/state.h."""
+        """Memory accesses of the launches before one that fill the caches (kp_state in kernelpoint/state.h)."""
         self._orders()
         touches = self.replays.before(process, index)
         self.saved.begin()
         return touches
 
     def next(self, process: int, after: int) -> tuple[int, int]:
-        """The next launch to simulate, or to ask about, after `after`: (status, launch index or -1).
+        """Next launch to simulate, or to ask about, after `after`: (status, launch index or -1).
 
         A simulator that runs the others functionally is told each launch, and goes back to the first only.
         """
@@ -140,7 +140,7 @@ class Session:
             self.loop.accept(decision)
 
     def planned(self) -> list[Planned]:
-        """Known launches that `next` will name; a coordinator has them simulated beforehand."""
+        """Launches that `next` will name, as far as known; a coordinator simulates them ahead."""
         self.recorder.require_open()
         return [
             Planned(tuple(order._replace(launch=self._place(order.launch)) for order in chain), cost)
@@ -148,7 +148,7 @@ class Session:
         ]
 
     def on_progress(self, process: int, index: int, *point: int) -> int:
-        """Continue (0) or stop (1) a launch in flight; point: cycles, instructions, CTAs issued, completed, in total."""
+        """Continue (0) or stop (1) a launch in flight. point: cycles, instructions, CTAs issued, completed, in total."""
         orders, launch = self._orders(), self._launch(process, index)
         try:
             return int(orders.stops(process, launch, point))
@@ -166,15 +166,15 @@ class Session:
         names: Sequence[str] = (),
         values: Sequence[float] = (),
     ) -> None:
-        """Take the result of a launch in flight, the fields of kp_result."""
+        """Accept the result of a launch in flight, given as the fields of kp_result."""
         self.take(process, index, Outcome(counters_of(index, cycles, instructions, names, values), stopped=stopped))
 
     def on_abort(self, process: int, index: int, reason: str | None = None) -> None:
-        """A launch in flight could not be simulated: once more in the next pass, then never."""
+        """Accept the failure of a launch in flight: it is ordered once more in the next pass, then never."""
         self.take(process, index, Outcome(reason=reason))
 
     def take(self, process: int, index: int, outcome: Outcome) -> None:
-        """Take the outcome of a launch in flight into the journal and the sample."""
+        """Write the result of a launch in flight to the journal and add it to the sample."""
         orders, launch = self._orders(), self._launch(process, index)
         if counters := outcome.counters:
             self.saved.end((process, launch), counters["cycles"])
@@ -184,7 +184,7 @@ class Session:
         self.loop.accept(orders.record(process, launch, outcome))
 
     def finish(self) -> Summary:
-        """End the run, even inside a pass; it then states no estimate."""
+        """End the run. If this happens inside a pass, no estimate is stated."""
         self.recorder.require_open()
         if self.summary is None:
             summary = self.loop.summary()
@@ -223,7 +223,7 @@ class Session:
         self.saved.measure(weights, cycles.estimate)
 
     def launch_estimate(self, process: int, index: int) -> tuple[float, float, bool, list[float]]:
-        """(cycles, instructions, whether it was simulated, its counters if so) of one launch: its result, else the prediction.
+        """(cycles, instructions, simulated or not, counters if simulated) of one launch: its result, else its estimate.
 
         Over all launches both add up to the estimated totals.
         """
@@ -239,18 +239,19 @@ class Session:
         return cycles, instructions, simulated, row[2:].tolist() if simulated else []
 
     def launch_name(self, process: int, index: int) -> str | None:
-        """The kernel name of a launch, where its trace was read."""
+        """Kernel name of a launch, if its trace was read."""
         return self.loop.kernel_name(process, self._launch(process, index))
 
     # ---- the life of a run ------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """The first record of a new journal, and the first orders."""
+        """Write the first record of a new journal and make the first orders."""
         self.recorder.write(self.setup.record())
         self._advance()
 
     def go_on(self, records: Sequence[Record]) -> None:
-        """Take a run over from its journal: same decisions, every result kept, nothing doubled. Records win over recomputation.
+        """Resume a run from its journal: equal decisions, every result kept, none doubled. Records take precedence over
+        recomputation.
 
         Raises:
             JournalError: the journal is of another run, or does not fit together.

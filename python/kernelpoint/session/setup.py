@@ -33,7 +33,7 @@ from kernelpoint.workload.host_info import HostInfo
 
 @dataclass(frozen=True)
 class Setup:
-    """Everything about a run that is fixed when it opens.
+    """Everything that is fixed when a run opens: configuration, simulator, launches, plan.
 
     frame: None where nobody knows the launches yet; ranges: of its launches, where the configuration names some; command: of
     the simulator, word by word, where it is known; is_full_run: every launch is simulated in program order, from the state that
@@ -54,11 +54,11 @@ class Setup:
 
     @property
     def withdrawing(self) -> list[Finding]:
-        """Findings for which the run states no bound."""
+        """Findings because of which the run states no bound."""
         return withdrawing(self.findings, self.config.accept)
 
     def record(self) -> RunRecord:
-        """The journal's first record; launches that the host did not count stand as 0."""
+        """First record of the journal. A process whose launches the simulator did not count has 0."""
         return RunRecord(
             kernelpoint=__version__,
             config=self.config.recorded(),
@@ -73,7 +73,7 @@ class Setup:
 
 
 def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = None, pool: Pool | None = None) -> Setup:
-    """Read the lists, make the population and make or load its plan; a resumed run has one that it was `begun_with`.
+    """Read the lists, make the population, and make or load its plan. A resumed run uses the plan that it was `begun_with`.
 
     Args:
         pool: workers that read, embed and predict instead of this process.
@@ -113,7 +113,7 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
 
 
 def admitted(frame: SamplingFrame, config: Config, host: HostInfo, log: Log) -> tuple[Finding, ...]:
-    """Print, once, the findings of admission in the lists and traces of a run.
+    """Print the findings about the lists and traces of a run, once.
 
     Raises:
         AdmissionError: the run is refused; ConfigError: `accept` has a kind that no check has.
@@ -197,7 +197,7 @@ def _needs_census(config: Config, policy: type[Policy], host: HostInfo) -> bool:
 
 
 def latency_of(config: Config) -> int:
-    """Treatment of the constant latency of launches: 0 simulated, 1 skipped.
+    """How the constant latency of launches is treated: 0 simulated, 1 skipped.
 
     >>> from kernelpoint.config import parse_config
     >>> [latency_of(parse_config({"version": 1, "policy": policy})) for policy in ("random", "all")]
@@ -208,7 +208,7 @@ def latency_of(config: Config) -> int:
 
 
 def budget_of(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudget:
-    """The error budget of a run.
+    """Error budget of a run, with defaults of the policy and the simulator.
 
     Raises:
         ConfigError: the counter of the budget is not a sum over the host's launches.
@@ -229,5 +229,5 @@ def budget_of(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudg
 
 
 def may_run_in_full(config: Config, policy: type[Policy]) -> bool:
-    """True if a full run states what the sampled run would."""
+    """True if a full run states everything that the sampled run would."""
     return not policy.projects(config) and config.replay.total == "run" and config.replay.state == "real"

@@ -52,7 +52,7 @@ from kernelpoint.totals.unmet import unmet_shares
 def summarise(
     setup: Setup, sampled: SampledLaunches, checked: ReplayCheck, look: Look | None, degraded: Sequence[str]
 ) -> SummaryRecord:
-    """Close the books: launches, simulated and skipped add up to the list.
+    """Make the summary record of a run. Simulated and skipped launches add up to the list.
 
     Args:
         checked: the replay error.
@@ -104,7 +104,7 @@ def _withdrawn(summary: SummaryRecord, reasons: Sequence[Finding]) -> SummaryRec
 
 
 def without_bounds(record: Any) -> Any:
-    """A record, with no half-width in it or in what it holds.
+    """Copy of a record without any half-width, inner records included.
 
     >>> without_bounds([EstimateRecord(9.0, half_width=1.0, relative_half_width=0.1)])[0].half_width is None
     True
@@ -247,7 +247,7 @@ def _over(above: float | None, below: float | None) -> float | None:
 
 
 def sentence(summary: SummaryRecord) -> str:
-    """One line for the user."""
+    """First line of a summary for the user."""
     s = summary
     speed = f", cycle speedup {s.cycle_speedup:.4g}" if s.cycle_speedup else ""
     inside = f" ({s.projected:,} of them projections)" if s.projected else ""
@@ -260,7 +260,7 @@ def sentence(summary: SummaryRecord) -> str:
 
 
 def number(value: float) -> float | None:
-    """A float for JSON, which has no NaN.
+    """Convert a float for JSON, which has no NaN.
 
     >>> number(float("nan")) is None
     True
@@ -269,17 +269,17 @@ def number(value: float) -> float | None:
 
 
 def estimate_record(estimate: Estimate) -> EstimateRecord:
-    """An estimate as it stands in the journal: None for a number that is not finite."""
+    """Convert an estimate to its journal record; a number that is not finite becomes None."""
     return EstimateRecord(*(number(getattr(estimate, field.name)) for field in fields(EstimateRecord)))
 
 
 def estimate_records(estimates: Mapping[str, Estimate]) -> dict[str, EstimateRecord]:
-    """Record of each estimate, by name."""
+    """Journal record of each estimate, by name."""
     return {name: estimate_record(estimate) for name, estimate in estimates.items()}
 
 
 def look_record(pass_index: int, look: Look) -> LookRecord:
-    """An interim analysis as it stands in the journal."""
+    """Journal record of an interim analysis."""
     return LookRecord(pass_index, bool(look.met), estimate_records(look.estimates), estimate_records(look.ratios))
 
 
@@ -287,7 +287,7 @@ def look_record(pass_index: int, look: Look) -> LookRecord:
 
 
 def range_records(ranges: Ranges, look: Look, sample: Sample) -> list[RangeRecord]:
-    """Record of each range, in the order of `ranges.paths`.
+    """Journal record of each range, in the order of `ranges.paths`.
 
     Args:
         look: the statement of the run.
@@ -299,7 +299,7 @@ def range_records(ranges: Ranges, look: Look, sample: Sample) -> list[RangeRecor
 
 
 def kernel_records(plan: Plan, look: Look, sample: Sample) -> list[KernelRecord]:
-    """Record of each kernel, by name, with the counters that its rates are made of; none where the plan knows no names.
+    """Journal record of each kernel by name, with the counters for its rates; none if names are unknown.
 
     Args:
         look: the statement of the run.
@@ -364,7 +364,7 @@ def _of_counter(
 
 
 def launches_records(frame: SamplingFrame, sample: Sample) -> Iterator[LaunchesRecord]:
-    """Estimates of every launch, in blocks of one process each; none where every launch was simulated."""
+    """Journal records with the estimates of all launches, in blocks of one process; none if all were simulated."""
     if "cycles" not in sample.engine.counters or sample.has_result.all():
         return
     cycles, strata = sample.estimates(["cycles"])[:, 0], sample.strata

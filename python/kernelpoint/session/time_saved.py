@@ -16,7 +16,7 @@ Place = tuple[int, int]  # process and launch
 
 
 class TimeSaved:
-    """Processor time of simulated launches, and of everything that the run did besides.
+    """Measurement of processor time: of the simulated launches, and of everything else that the run did.
 
     The time of a launch is the processor time from its decision to its result. Where the session is not in the simulator's
     process, `took` gets the time that the launch took there. Launches must not overlap.
@@ -44,15 +44,15 @@ class TimeSaved:
         self._took: dict[Place, tuple[float, float]] = {}  # seconds and cycles
 
     def begin(self) -> None:
-        """Start the clock of the next launch; a later call starts it again."""
+        """Start the clock for the next launch; a later call starts it again."""
         self._since = self._clock()
 
     def took(self, seconds: float) -> None:
-        """The launch that ends next took so much processor time in another process."""
+        """Set the processor time of the launch that ends next, measured in another process."""
         self._told = seconds
 
     def end(self, place: Place, cycles: float) -> None:
-        """A launch has ended after so many cycles."""
+        """Note that a launch ended after this number of cycles."""
         if self._told is not None:
             self._took[place] = (self._told, cycles)
             self._elsewhere += self._told
@@ -61,7 +61,7 @@ class TimeSaved:
         self._since = self._told = None
 
     def measure(self, weights: Callable[[list[Place]], np.ndarray | list[float]], total_cycles: float) -> None:
-        """Forecast the processor time of a full run.
+        """Forecast the processor time of a full run from the times of the simulated launches.
 
         Formula: sum(w s) / sum(w c) C, over launches that this process knows the time of: w launches that each stands for, s
         seconds, c cycles; C cycles of all launches. Dear launches are drawn more often than others, so a rate without weights
@@ -81,14 +81,14 @@ class TimeSaved:
 
     @property
     def seconds(self) -> float | None:
-        """Seconds saved; None where they are not known, or where a full run would be about as cheap."""
+        """Seconds saved against a full run; None if unknown, or if a full run would cost about the same."""
         if self.known is None:
             return None
         full, spent = self.known
         return full - spent if full - spent >= max(LEAST_SECONDS, LEAST_SHARE * full) else None
 
     def sentence(self) -> str | None:
-        """One line on the time saved; None where `seconds` is."""
+        """Sentence on the time saved; None if `seconds` is None."""
         saved = self.seconds
         if self.known is None or saved is None:
             return None

@@ -76,7 +76,7 @@ def needs_validation(setup: Setup) -> bool:
 
 
 def why_not_checked(setup: Setup) -> str:
-    """Reason why the error of replay cannot be estimated in this run; empty where it can."""
+    """Reason why this run cannot estimate its replay error; empty text if it can."""
     if setup.host.executes and not setup.host.restores_state:
         return "this simulator runs skipped launches functionally, which leaves caches as the last simulated launch left them"
     if setup.config.replay.state == "empty":
@@ -101,8 +101,7 @@ def why_not_checked(setup: Setup) -> str:
 
 
 def has_trajectories(setup: Setup) -> bool:
-    """True if predictions include the scatter of launches over equally likely trajectories of the
-    list."""
+    """True if the predictions include the scatter of launches over equally likely simulations of the list."""
     known = {} if setup.frame is None else setup.frame.design.computed
     return OF_TOTAL in known and setup.budget.counter == "cycles"
 
@@ -111,7 +110,7 @@ def has_trajectories(setup: Setup) -> bool:
 
 
 class ChainStep(NamedTuple):
-    """One launch of a chain; is_last: it is the validation launch, whose result is compared with that of the sample."""
+    """One launch of a chain. is_last: the validation launch, whose result is compared with that in the sample."""
 
     chain: int
     launch: int
@@ -120,7 +119,7 @@ class ChainStep(NamedTuple):
 
 
 class Validation(Orders):
-    """Validation launches, ordered one after the other.
+    """Orders for the validation launches, one after another.
 
     Args:
         setup: of a run that `needs_validation`; frame: its launches; engine: of the sample, before its first pass.
@@ -157,7 +156,7 @@ class Validation(Orders):
 
     @property
     def remaining(self) -> int:
-        """Launches still to be simulated."""
+        """Number of launches still to be simulated."""
         return len(self._steps) - self._position
 
     def _order_next(self) -> None:
@@ -167,18 +166,18 @@ class Validation(Orders):
         self.begin([self._steps[self._position].launch] if self.remaining else [])
 
     def order(self, unit: int) -> Order:
-        """The order of the next launch: after the one before it in its chain, or from replayed state."""
+        """Order for the next launch: directly after the launch before it in its chain, or from replayed state."""
         return Order(0, unit, self._steps[self._position].state)
 
     def answer(self, process: int, launch: int) -> Answer:
-        """Simulate the next launch, skip any other. No decision on it is in the journal."""
+        """Simulate the next launch of the chain, skip any other. These decisions are not in the journal."""
         if self._is_open[unit := self.unit(process, launch)]:
             self.in_flight.add(unit)
         answer = super().answer(process, launch)
         return answer._replace(uncounted=int(answer.action == SIMULATE))
 
     def planned(self) -> list[Planned]:
-        """Chains that have not begun; then the first sample, which no validation launch changes."""
+        """Chains that have not begun, then the first sample, which validation launches do not change."""
         chains: dict[int, list[Order]] = {}
         for step in self._steps[self._position :]:
             if tuple(self.chains[step.chain].launches) in self._setup.earlier.of_chain:
@@ -193,7 +192,7 @@ class Validation(Orders):
         return mine + [plan for plan in self._then() if ordered.isdisjoint(plan.chain)]
 
     def record(self, process: int, launch: int, outcome: Outcome) -> OutcomeRecord:
-        """The result of the launch, from real or replayed state; without one, its chain is given up."""
+        """Journal record of a result. If the launch failed, its chain is given up."""
         self.require_in_flight(process, launch)
         if not outcome.counters:
             return AbortRecord(process, launch, 0, outcome.reason)
@@ -204,7 +203,7 @@ class Validation(Orders):
         return self._result(outcome.counters)
 
     def copy(self, process: int, launch: int) -> ValidationRecord | None:
-        """The result of an earlier run that has simulated the whole chain."""
+        """Result of an earlier run that has simulated the whole chain."""
         step = self._steps[self._position]
         results = self._setup.earlier.of_chain.get(tuple(self.chains[step.chain].launches))
         return None if results is None else self._result(results[step.launch], copied=True)
@@ -214,7 +213,7 @@ class Validation(Orders):
         return ValidationRecord(0, step.launch, step.chain, "replayed" if step.state else "kept", counters, copied)
 
     def take(self, record: OutcomeRecord) -> str:
-        """Keep a result, or leave a failed chain out; go on to the next launch."""
+        """Keep a result, or give up a failed chain; continue with the next launch."""
         step = self._steps[self._position] if self.remaining else None
         if isinstance(record, ValidationRecord):
             if step is None or (step.launch, step.chain) != (record.launch, record.validation):
@@ -234,7 +233,7 @@ class Validation(Orders):
         return ""
 
     def forget_in_flight(self) -> None:
-        """The state of the launch before is gone with its process, so its chain begins again."""
+        """Start the chain again, because the state of its earlier launches ended with their process."""
         super().forget_in_flight()
         while self.remaining and self._steps[self._position].state == KEPT:
             self._position -= 1
@@ -244,7 +243,7 @@ class Validation(Orders):
     # ---- the error of replay ----------------------------------------------------------------------------------------
 
     def outcome(self, sample: Sample) -> ReplayCheck:
-        """The error of each counter, from the validation launches that the sample has simulated as well."""
+        """Replay error of each counter, from the validation launches that are also in the sample."""
         cycles = sum(counters["cycles"] for step, counters in self._results.items() if step not in self._copied)
         kept = {
             self._steps[position].launch: counters
@@ -272,7 +271,9 @@ class Validation(Orders):
         )
 
     def further(self, sample: Sample, pass_index: int) -> FurtherValidationsRecord | None:
-        """As many more as should leave the sample enough of the error budget; None where these do, or no more may follow."""
+        """Number of additional validation launches that would leave enough of the error budget to sampling; None if no more
+        are needed or allowed.
+        """
         if not sample.is_complete:
             return None
         found = self.outcome(sample)
@@ -293,7 +294,7 @@ class Validation(Orders):
         return enough_validations(error, n, eps, budget.confidence, most) - n
 
     def extend(self, record: FurtherValidationsRecord) -> None:
-        """Order further chains of validation launches."""
+        """Order additional chains of validation launches."""
         self._extensions += 1
         self.count = min(record.validations, len(self.chains))
         self._steps = self._first_steps()
@@ -302,7 +303,8 @@ class Validation(Orders):
 
 @dataclass(frozen=True)
 class ReplayCheck:
-    """Estimates of the error of replay.
+    """Estimated replay errors by counter. `reason` says why there are none; `cycles` were simulated for them; `validations` is
+    their number.
 
     errors: by counter; cycles: simulated for it; reason: why there are no errors, or empty; assumption: that it rests on, or
     empty; validations: number of validation launches that it was made from.
@@ -322,7 +324,7 @@ def check_of(
     cycles: float,
     confidence: float,
 ) -> ReplayCheck:
-    """The estimated error of the sample's results.
+    """Estimate the replay error of the sample's results.
 
     Args:
         kept: by unit, in the order in which they were chosen, its counters from the state that the launches before it left;
@@ -360,5 +362,5 @@ def check_of(
 
 
 def check_without_validation(setup: Setup) -> ReplayCheck:
-    """Nothing is known of the replay error in a run without validation launches; its reason."""
+    """Result of a run without validation launches: no replay error, and the reason."""
     return ReplayCheck(reason=why_not_checked(setup))

@@ -71,7 +71,9 @@ USUALLY_DRAWN = 0.95  # Model: probability from which a launch is as good as see
 
 
 def open_launch(summary: SummaryRecord) -> list[str]:
-    """Say which launch that was not simulated breaks the error budget first, and how large it must be: one line, or none."""
+    """Sentence on the launch, not simulated, that would break the error budget first, and how large it must be; empty text if
+    there is none.
+    """
     found = summary.open_launch
     if found is None or found.probability >= USUALLY_DRAWN:
         return []
@@ -87,7 +89,9 @@ LARGEST_UNMET = 0.25  # Model: a counter that a larger share of launches may hav
 
 
 def unmet_counters(summary: SummaryRecord) -> list[str]:
-    """Say which counters no simulated launch has any of, and in how many launches there may be some: one line, or none."""
+    """Sentence on counters that are 0 in all simulated launches, and in how many launches they may not be; empty text if there
+    is none.
+    """
     if not summary.unmet:
         return []
     share = 100.0 * max(summary.unmet.values())
@@ -98,7 +102,7 @@ def unmet_counters(summary: SummaryRecord) -> list[str]:
 
 
 def width_text(width: float, budget: float) -> str:
-    """A relative half-width in per cent, with enough digits to differ from the error budget.
+    """Format a relative half-width in per cent, with enough digits to differ from the error budget.
 
     >>> width_text(0.0084, 0.01), width_text(0.01, 0.01), width_text(0.0100012, 0.01), width_text(3.0, 0.01)
     ('0.84', '1', '1.0001', 'over 100')

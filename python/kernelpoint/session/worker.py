@@ -59,8 +59,8 @@ PR_SET_PDEATHSIG = 1  # of prctl(2): the signal that a process gets when the thr
 
 @dataclass(frozen=True)
 class Hello:
-    """A simulator's description of itself: the fields of HostInfo, the KernelPoint in it, the process, seconds since its start
-    of the interpreter.
+    """Description that a simulator sends to the coordinator: fields of HostInfo, KernelPoint's version, the process, seconds
+    since its start.
     """
 
     kernelpoint: str
@@ -69,7 +69,7 @@ class Hello:
 
 
 def encode_chain(chain: Chain) -> str:
-    """A chain as one line.
+    """Encode a chain of launches as one line.
 
     >>> encode_chain((Order(0, 7, 1),))
     '[[0,7,1,0]]'
@@ -78,7 +78,7 @@ def encode_chain(chain: Chain) -> str:
 
 
 def decode_chain(steps: Sequence[Sequence[int]]) -> Chain:
-    """The chain from its JSON.
+    """Decode a chain of launches from its JSON.
 
     >>> decode_chain([[0, 7, 1, 0]])
     (Order(process=0, launch=7, state=1, interval=0),)
@@ -87,12 +87,12 @@ def decode_chain(steps: Sequence[Sequence[int]]) -> Chain:
 
 
 def encode_outcomes(chain: Chain, outcomes: Sequence[Outcome]) -> str:
-    """A chain and its outcomes as one line; numbers keep every bit."""
+    """Encode a chain and its results as one line; numbers keep every bit."""
     return json.dumps({"chain": chain, "outcomes": [asdict(outcome) for outcome in outcomes]}, separators=(",", ":"))
 
 
 def decode_outcomes(line: str | bytes) -> tuple[Chain, tuple[Outcome, ...]]:
-    """A chain and its outcomes, from a line.
+    """Decode a chain and its results from a line.
 
     Raises:
         ValueError: the line is none that encode_outcomes made.
@@ -115,7 +115,7 @@ class _Answer:
 
 
 class WorkerSession:
-    """Methods are the functions of kernelpoint/abi.h with Python's types, as those of Session; see there.
+    """Session inside a worker's simulator. Methods are the functions of kernelpoint/abi.h with Python types, as in Session.
 
     Args:
         config: the run's; of it, only how launches are stopped inside, the launch latency and the state for replay are used
@@ -149,7 +149,7 @@ class WorkerSession:
     # ---- the host's calls -------------------------------------------------------------------------------------------
 
     def next(self, process: int, after: int) -> tuple[int, int]:
-        """The next launch of this chain, or of the next one after waiting for it; DONE if no chain will come."""
+        """Next launch of this chain, or of the next chain after waiting for it; DONE if no chain will come."""
         if (order := self._order()) is None:
             chain = self._chains.get()
             if chain is None:
@@ -170,13 +170,13 @@ class WorkerSession:
         return Answer(SIMULATE, 0, order.interval, order.state, latency=self._latency)
 
     def replay_before(self, process: int, index: int) -> Replayed:
-        """The touches of the launches before one."""
+        """Memory accesses of the launches before one that fill the caches."""
         touches = self._replays.before(process, index)
         self._processor_begun = time.process_time()
         return touches
 
     def on_progress(self, process: int, index: int, *point: int) -> int:
-        """Continue (0) or stop (1) the launch in flight, by its own progress alone."""
+        """Continue (0) or stop (1) the launch in flight, judged by its own progress alone."""
         self._in_flight(process, index)
         self._points.append(point)
         return int(self._projections.stops(index, *point))
@@ -191,7 +191,7 @@ class WorkerSession:
         names: Sequence[str] = (),
         values: Sequence[float] = (),
     ) -> None:
-        """Take the result of the launch in flight, the fields of kp_result."""
+        """Accept the result of the launch in flight, given as the fields of kp_result."""
         self._in_flight(process, index)
         processor = time.process_time() - self._processor_begun
         counters = counters_of(index, cycles, instructions, names, values)
@@ -200,14 +200,14 @@ class WorkerSession:
         self._end_order(index, Outcome(counters, None, stopped, points, self._seconds(), processor))
 
     def on_abort(self, process: int, index: int, reason: str | None = None) -> None:
-        """Take that the launch in flight could not be simulated."""
+        """Accept the failure of the launch in flight."""
         self._in_flight(process, index)
         if (reason or "").startswith(ENDED_SIMULATOR):
             return  # the coordinator sees the process end, and has the launch simulated once more
         self._end_order(index, Outcome(reason=reason or "no reason given", seconds=self._seconds()))
 
     def finish(self) -> Summary:
-        """Counts of this simulator; it states no estimate."""
+        """Counts of this simulator; a worker states no estimate."""
         launches = self._host.launch_counts
         own = [sum(process == p for p, _ in self._simulated) for process in range(self._host.process_count)]
         rows = [(p, max(n, s), s, ()) for p, (n, s) in enumerate(zip(launches, own, strict=True))]
@@ -215,11 +215,11 @@ class WorkerSession:
         return Summary(NO_BOUND, total, done, total - done, 1, 0, self._confidence, np.nan, np.nan, (), (), rows)
 
     def launch_estimate(self, process: int, index: int) -> tuple[float, float, bool, list[float]]:
-        """Nothing is known here of a launch's cost."""
+        """Return unknown values: a worker does not know the cost of a launch."""
         return np.nan, np.nan, (process, index) in self._simulated, []
 
     def launch_name(self, process: int, index: int) -> str | None:
-        """None: a worker does not know the names of launches."""
+        """Return None: a worker does not know the names of launches."""
         return None
 
     # ---- small parts ------------------------------------------------------------------------------------------------
@@ -262,7 +262,7 @@ class WorkerSession:
 
 
 def die_with_parent() -> None:
-    """Have the system end this process when the one that started it ends, stopped or not; at once where that has ended."""
+    """Make the system end this process when its parent ends; ends at once if the parent has already ended."""
     parent = os.getppid()
     with contextlib.suppress(OSError, AttributeError):  # not Linux
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

@@ -8,8 +8,8 @@ from kernelpoint.workload import Population
 
 
 class All(Policy):
-    """Every launch is a take-all unit; the total is exact and the half-width 0."""
+    """Policy of the full run: every launch is simulated, the total is exact and the half-width 0."""
 
     def design(self, population: Population) -> Design:
-        """All units in the take-all part, no stratum left to draw from."""
+        """Design in which every launch is always simulated."""
         return Design.take_all(population.u)

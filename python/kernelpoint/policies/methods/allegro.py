@@ -11,7 +11,7 @@ FEWEST_DRAWS = 30  # the smallest sample, for which a mean is taken to be normal
 
 
 def draws_needed(values: np.ndarray, z_over_eps: float) -> float:
-    """n = (z / eps * sigma / mu)^2, sigma with n - 1; 1 where nothing varies.
+    """Sample size n = (z / eps * sigma / mu)^2, where sigma divides by n - 1; 1 if nothing varies.
 
     >>> round(draws_needed(np.array([9.0, 10.0, 11.0]), 39.2), 4)
     15.3664
@@ -23,7 +23,7 @@ def draws_needed(values: np.ndarray, z_over_eps: float) -> float:
 
 
 def split(times: np.ndarray, units: np.ndarray, z_over_eps: float) -> list[Leaf]:
-    """The clusters of one kernel: split in two until a cluster needs fewer than MOST_DRAWS draws."""
+    """Split the launches of one kernel in two, again and again, until each cluster needs fewer than MOST_DRAWS draws."""
     order = units[np.argsort(times[units], kind="stable")]
     stack = [order]
     leaves: list[Leaf] = []
@@ -58,7 +58,7 @@ class Allegro(TimeClusters):
     """
 
     def clusters(self, times: np.ndarray, kernel: np.ndarray, z_over_eps: float) -> tuple[list[Leaf], np.ndarray]:
-        """Clusters of every kernel, with the sample size that each needs by itself."""
+        """Clusters of every kernel, and the sample size that each cluster needs by itself."""
         leaves = [
             leaf
             for number in np.unique(kernel[kernel >= 0])

@@ -16,7 +16,7 @@ from kernelpoint.workload import Available, Need, Population
 
 
 class Gcl(Policy):
-    """GCL-Sampler (2026).
+    """GCL-Sampler (arXiv 2603.00551, 2026).
 
     Each launch is embedded by the relational GCN of the paper; K-Means clusters the embeddings, with K by best silhouette and
     the smaller K on near ties; the first launch of each cluster represents it: that = sum_c N_c y_first(c). Layers, readout,
@@ -40,7 +40,7 @@ class Gcl(Policy):
     """
 
     class Parameters(Section):
-        """Parameters that a user may set."""
+        """Parameters of the policy that a user may set."""
 
         max_clusters: Annotated[int, Field(ge=2, description="largest number of clusters tried")] = 20
 
@@ -49,11 +49,11 @@ class Gcl(Policy):
 
     @classmethod
     def inputs(cls, available: Available) -> frozenset[Need]:
-        """Traces and embeddings."""
+        """Inputs of the policy: traces and embeddings."""
         return frozenset({Need.TRACES, Need.EMBEDDINGS})
 
     def design(self, population: Population) -> Design:
-        """A stratum per cluster, represented by its first launch."""
+        """Make the design: each cluster is a stratum, represented by its first launch."""
         scan = population.scan_for("gcl")
         readable = np.flatnonzero(scan.stream_ids >= 0)
         used, stream, launches = np.unique(scan.stream_ids[readable], return_inverse=True, return_counts=True)

@@ -52,7 +52,8 @@ CLUSTER_DISTANCE = 0.3  # embeddings of length 1 closer than this open no new cl
 
 
 class KernelPoint(Policy):
-    """Design section 4: strata frozen beforehand, permanent random numbers, passes, pooled variances, regression on work.
+    """KernelPoint's own method: strata fixed before the run, permanent random numbers, passes, pooled variances, predictions
+    as covariates.
 
     Predictions are the covariates of the counters, and the engine makes cells from them (estimation/cells/sampling.py);
     kernels are the groups that they may be off alike for. They come from the fast model, where every launch is traced; else
@@ -77,8 +78,8 @@ class KernelPoint(Policy):
 
     @classmethod
     def inputs(cls, available: Available) -> frozenset[Need]:
-        """Traces and predictions; without predictions the profile that the user names, and embeddings where it has no times.
-        Times of another GPU predict less well than the fast model of this one.
+        """Inputs of the policy: traces and predictions. Without predictions: the profile that the user named, and embeddings
+        if it has no times.
         """
         profile = available.profile
         named = frozenset() if profile is None else frozenset({Need.PROFILE})
@@ -89,7 +90,9 @@ class KernelPoint(Policy):
         return named | {Need.TRACES} | (set() if profile is not None and profile.has_times else {Need.EMBEDDINGS})
 
     def design(self, population: Population) -> Design | AssistedDesign:
-        """Strata, first sizes and the covariate; with predictions the groups of launches that they may be off alike for."""
+        """Make the design: strata, first sample sizes and the covariate; with predictions, also the groups of launches that
+        may share one prediction error.
+        """
         if why_unassisted(self.config, population) is None and _predicts_most(population):
             return self._assisted(population, *_by_model(population))
         if population.described is not None and population.described.repeats_exactly:

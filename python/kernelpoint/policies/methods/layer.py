@@ -17,7 +17,7 @@ from kernelpoint.workload import Available, Need, Population
 
 
 class Layer(Policy):
-    """Simulates one of the layers that are equal, and counts it as often as there are.
+    """Simulates one of several equal layers and multiplies its cycles by their number.
 
     Accel-Sim 2.0 recommends it for language models ("trace one representative layer and extrapolate"), and so do users of
     distributed simulators. Layers are runs of equal kernels and shapes that repeat at once, as `ranges: detected` finds them.
@@ -29,7 +29,7 @@ class Layer(Policy):
     """
 
     class Parameters(Section):
-        """Parameters that a user may set."""
+        """Parameters of the policy that a user may set."""
 
         place: Annotated[
             float, Field(ge=0, le=1, description="which of the equal layers is simulated: 0 the first, 1 the last")
@@ -40,11 +40,11 @@ class Layer(Policy):
 
     @classmethod
     def inputs(cls, available: Available) -> frozenset[Need]:
-        """Kernels and shapes: from the traces, or from a profile."""
+        """Inputs of the policy: kernels and shapes, from traces or from a profile."""
         return frozenset({Need.TRACES if available.traces else Need.PROFILE})
 
     def design(self, population: Population) -> Design:
-        """A stratum for each place in a layer, represented by one launch."""
+        """Make the design: each position in a layer is a stratum, represented by one launch."""
         strata = numbered(equal_layers(_keys(population)))
         copies = np.bincount(strata + 1, minlength=1)
         order = np.argsort(strata, kind="stable")
@@ -61,7 +61,7 @@ def _keys(population: Population) -> np.ndarray:
 
 
 def equal_layers(keys: np.ndarray) -> np.ndarray:
-    """int64 [N]: one number for the launches at one place of equal layers; -1 outside all layers.
+    """int64 [N]: one number for all launches at the same position of equal layers; -1 outside all layers.
 
     >>> equal_layers(np.array([9, 1, 2, 3, 1, 2, 3, 8])).tolist()
     [-1, 0, 1, 2, 0, 1, 2, -1]

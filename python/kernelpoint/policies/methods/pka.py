@@ -40,7 +40,7 @@ COUNTERS = (
 
 
 def has_counters(profile: Profile | None) -> bool:
-    """True if a profile has the twelve counters for at least one launch."""
+    """True if a profile has PKA's twelve counters for at least one launch."""
     return profile is not None and all(name in profile.counters for name in COUNTERS)
 
 
@@ -73,7 +73,7 @@ class Pka(Policy):
     """
 
     class Parameters(Section):
-        """Parameters that a user may set."""
+        """Parameters of the policy that a user may set."""
 
         max_clusters: Annotated[int, Field(ge=2, description="largest number of clusters tried")] = MOST_CLUSTERS
         project: Annotated[
@@ -87,7 +87,9 @@ class Pka(Policy):
 
     @classmethod
     def inputs(cls, available: Available) -> frozenset[Need]:
-        """Traces, unless the profile has the twelve counters, and of every launch either these or a name."""
+        """Inputs of the policy: traces, unless the profile has the twelve counters for some launches and a name for all
+        others.
+        """
         profile = available.profile
         if profile is None or not has_counters(profile):
             return frozenset({Need.TRACES})
@@ -96,11 +98,11 @@ class Pka(Policy):
 
     @classmethod
     def projects(cls, config: Config) -> bool:
-        """As its parameter `project` says."""
+        """True if the parameter `project` is set: launches are then stopped inside and projected."""
         return bool(cls.check_parameters(config.policy).project)
 
     def design(self, population: Population) -> Design:
-        """A stratum per cluster, represented by its first launch."""
+        """Make the design: each cluster is a stratum, represented by its first launch."""
         features, detailed = _features(population)
         clusters = self._clusters(features[detailed], _known_amounts(population, detailed))
         strata = np.full(population.size, -1, dtype=np.int64)

@@ -27,19 +27,19 @@ class Random(Policy):
     assumes_tail: ClassVar[bool] = True
 
     class Parameters(Section):
-        """Parameters that a user may set."""
+        """Parameters of the policy that a user may set."""
 
         first_sample: Annotated[
             int, Field(ge=2, description="launches of the first pass, which give the first variance")
         ] = PILOT_SIZE
 
     def design(self, population: Population) -> Design:
-        """One stratum, a pilot of 30 launches (all of them where there are fewer)."""
+        """Make the design: one stratum with a pilot sample of 30 launches, or of all if there are fewer."""
         return simple_random_sample(population, self.parameters.first_sample)
 
 
 def simple_random_sample(population: Population, first_sample: int = PILOT_SIZE) -> Design:
-    """The design that needs nothing but the number of launches: one stratum.
+    """Design of a simple random sample, which needs only the number of launches: one stratum.
 
     >>> from kernelpoint.workload import Population
     >>> simple_random_sample(Population((100,), seed=0)).first_sizes.tolist()

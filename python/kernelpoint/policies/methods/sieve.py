@@ -22,7 +22,7 @@ BANDWIDTH = 1.0
 
 
 def density_cuts(counts: np.ndarray) -> np.ndarray:
-    """Cuts between launches of a kernel: local minima of a Gaussian kernel density of their distinct instruction counts.
+    """Cut the launches of a kernel at the local minima of a Gaussian kernel density of their distinct instruction counts.
 
     The log density with bandwidth 1 is evaluated at 50 evenly spaced points between the least and the greatest count; a
     point that is nowhere above its two neighbours is a cut (as in the authors' scripts).
@@ -48,13 +48,13 @@ def density_cuts(counts: np.ndarray) -> np.ndarray:
 
 
 def variation(counts: np.ndarray) -> float:
-    """Coefficient of variation; 0 where the mean is 0."""
+    """Coefficient of variation; 0 if the mean is 0."""
     mean = float(counts.mean())
     return float(counts.std()) / mean if mean > 0.0 else 0.0
 
 
 def most_frequent(values: np.ndarray) -> float:
-    """The most frequent value; of equally frequent ones the least.
+    """Most frequent value; the smallest one among equally frequent values.
 
     >>> most_frequent(np.array([3, 1, 1, 3]))
     1.0
@@ -79,7 +79,7 @@ class Sieve(Policy):
     """
 
     class Parameters(Section):
-        """Parameters that a user may set."""
+        """Parameters of the policy that a user may set."""
 
         theta: Annotated[
             float, Field(gt=0, description="coefficient of variation from which launches of a kernel are split")
@@ -90,13 +90,13 @@ class Sieve(Policy):
 
     @classmethod
     def inputs(cls, available: Available) -> frozenset[Need]:
-        """Traces, unless a profile counts the instructions of every launch."""
+        """Inputs of the policy: traces, unless a profile has the instructions of every launch."""
         counts = None if available.profile is None else available.profile.instructions
         is_counted = counts is not None and bool(np.isfinite(counts).all())
         return frozenset({Need.PROFILE if is_counted else Need.TRACES})
 
     def design(self, population: Population) -> Design:
-        """A stratum per kernel (tiers 1 and 2) or per part of it (tier 3), with one representative each."""
+        """Make the design: each kernel (tiers 1 and 2) or part of a kernel (tier 3) is a stratum with one representative."""
         counts = population.instructions("sieve")
         kernel = population.kernels
         usable = np.isfinite(counts) & (kernel >= 0)

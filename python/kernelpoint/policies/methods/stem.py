@@ -10,7 +10,7 @@ from kernelpoint.policies.time_clusters import Leaf, TimeClusters, two_means
 
 
 def sample_size(N: float, mean: float, deviation: float, z_over_eps: float) -> int:
-    """STEM for one cluster (eq. 3): m = ceil((z / eps * sigma / mu)^2), from 1 to N.
+    """Sample size of one cluster by STEM (eq. 3): m = ceil((z / eps * sigma / mu)^2), from 1 to N.
 
     >>> sample_size(1000, 10.0, 1.0, 39.2)
     16
@@ -21,7 +21,7 @@ def sample_size(N: float, mean: float, deviation: float, z_over_eps: float) -> i
 
 
 def joint_sizes(N: np.ndarray, mean: np.ndarray, deviation: np.ndarray, z_over_eps: float) -> np.ndarray:
-    """STEM for many clusters (eq. 6, the KKT point): least sum of m_i mu_i with the total's error within eps.
+    """Sample sizes of many clusters by STEM (eq. 6): the least sum of m_i mu_i with the error of the total within eps.
 
     m_i = ceil((z / eps)^2 * (sum_j N_j sigma_j sqrt(mu_j)) / (sum_j N_j mu_j)^2 * N_i sigma_i / sqrt(mu_i)), from 1 to N_i.
     Clusters of mean 0 (clocks of whole microseconds) count as the least positive mean.
@@ -39,7 +39,7 @@ def joint_sizes(N: np.ndarray, mean: np.ndarray, deviation: np.ndarray, z_over_e
 
 
 def root(times: np.ndarray, units: np.ndarray, z_over_eps: float) -> list[Leaf]:
-    """ROOT: the clusters of one kernel. A cluster is split in two (K-Means) unless that makes its sample cost more.
+    """Divide one kernel into clusters by ROOT: a cluster is split in two (K-Means) unless this makes its sample cost more.
 
     The cost of a cluster is tau = m mu. The root's m is that of eq. 3; that of two children is that of eq. 6 for the two.
     A split is kept unless tau_1 + tau_2 > tau. Sizes of 1 and times that are all equal end it.
@@ -69,7 +69,7 @@ def root(times: np.ndarray, units: np.ndarray, z_over_eps: float) -> list[Leaf]:
 
 
 def clusters_of(times: np.ndarray, kernel: np.ndarray, z_over_eps: float) -> list[Leaf]:
-    """ROOT on every kernel; launches with kernel -1 are in none."""
+    """Divide every kernel into clusters by ROOT; launches with kernel -1 are in none."""
     order = np.argsort(kernel, kind="stable")
     groups: Sequence[np.ndarray] = np.split(order, np.flatnonzero(np.diff(kernel[order])) + 1)
     return [leaf for units in groups if len(units) and kernel[units[0]] >= 0 for leaf in root(times, units, z_over_eps)]
@@ -94,7 +94,7 @@ class Stem(TimeClusters):
     """
 
     def clusters(self, times: np.ndarray, kernel: np.ndarray, z_over_eps: float) -> tuple[list[Leaf], np.ndarray]:
-        """ROOT's clusters, with STEM's sizes."""
+        """Clusters by ROOT, with sample sizes by STEM."""
         leaves = clusters_of(times, kernel, z_over_eps)
         N, mean, deviation = (np.array([getattr(leaf, name) for leaf in leaves]) for name in ("N", "mean", "deviation"))
         return leaves, joint_sizes(N, mean, deviation, z_over_eps)

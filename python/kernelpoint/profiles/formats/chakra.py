@@ -11,7 +11,8 @@ from kernelpoint.profiles.profile import UNKNOWN, Profile
 
 
 class Chakra(ProfileFormat):
-    """Nodes of type COMP_NODE that are not on the CPU, in the order of their ids. Collectives are left out.
+    """Format of Chakra traces: nodes of type COMP_NODE that are not on the CPU, in the order of their ids. Collectives are
+    left out.
 
     Times are in whole microseconds there, unless KernelPoint wrote the trace; grids stand in no Chakra trace.
     """
@@ -20,11 +21,11 @@ class Chakra(ProfileFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """Confidence that a file with this beginning is of the format."""
+        """How sure it is that a file with this beginning is a Chakra trace."""
         return SIGNATURE if is_chakra(beginning.raw) else NOT_THIS
 
     def read(self, path: Path, device: int | None) -> Profile:
-        """The profile in a file that was recognised."""
+        """Read the profile in a Chakra trace."""
         builder = ProfileBuilder(str(path))
         for node in read_trace(path)[1]:
             if is_kernel(node):

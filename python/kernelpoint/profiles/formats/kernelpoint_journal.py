@@ -14,7 +14,7 @@ from kernelpoint.profiles.profile import Profile
 
 
 class KernelPointJournal(TextFormat):
-    """Counters of the result records of a run in which every launch was simulated (policy `all`).
+    """Format of KernelPoint's journals: counters of a full run (policy `all`).
 
     Launches are in the order of processes, then of launch indices. Names stand in the traces only.
 
@@ -26,11 +26,11 @@ class KernelPointJournal(TextFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """Confidence that a file with this beginning is of the format."""
+        """How sure it is that a file with this beginning is a journal."""
         return SIGNATURE if beginning.text.startswith('{"type":"run"') else NOT_THIS
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
-        """The profile in an open file; `source` is its name in messages."""
+        """Read the profile in an open journal; messages call it `source`."""
         try:
             records, _ = parse(file.read().encode(), source)
         except JournalError as error:

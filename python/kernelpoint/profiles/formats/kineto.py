@@ -20,7 +20,7 @@ LARGEST_EVENT = 64 << 20  # characters; an event that is longer is taken for dam
 
 
 class Kineto(TextFormat):
-    """Events with category `kernel`; `gpu_memcpy` and `gpu_memset` are left out, all others passed over.
+    """Format of PyTorch's profiler (JSON): events of category `kernel`. `gpu_memcpy` and `gpu_memset` are counted as left out.
 
     Timestamps and durations are microseconds there. Launch order is the order of correlation ids (CUDA calls), then of
     starts. Memory stays that of the launches: the file is never in memory as a whole.
@@ -33,11 +33,11 @@ class Kineto(TextFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """Confidence that a file with this beginning is of the format."""
+        """How sure it is that a file with this beginning is PyTorch profiler JSON."""
         return STRUCTURE if beginning.text.startswith(("{", "[")) else NOT_THIS
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
-        """The profile in an open file; `source` is its name in messages."""
+        """Read the profile in open JSON of PyTorch's profiler; messages call it `source`."""
         builder = ProfileBuilder(source)
         replays: set[int] = set()  # correlations of calls that replay a graph
         seen: set[int] = set()
@@ -89,7 +89,7 @@ def _add_event(builder: ProfileBuilder, event: dict[str, Any], source: str) -> i
 
 
 def correlation_of(event: dict[str, Any]) -> int:
-    """The number of the call that an event belongs to; 0 where it has none."""
+    """Number of the CUDA call that an event belongs to; 0 if it has none."""
     about = event.get("args")
     about = about if isinstance(about, dict) else {}
     return integer(about.get("correlation", about.get("correlation_id", 0)))
@@ -102,12 +102,12 @@ def _sizes(value: Any, where: str) -> tuple[int, int, int]:
 
 
 def integer(value: Any) -> int:
-    """A number of an event, which may stand as text; UNKNOWN where it is none."""
+    """Integer in an event, which may be text; UNKNOWN if it is no integer."""
     return int(value) if isinstance(value, int) or (isinstance(value, str) and value.isdigit()) else UNKNOWN
 
 
 def events(file: TextIO, source: str) -> Iterator[dict[str, Any]]:
-    """The objects of the array `traceEvents` (or of an array at the top), decoded one at a time."""
+    """Decode the objects of the array `traceEvents` (or of a top-level array) one at a time."""
     decode = json.JSONDecoder().raw_decode
     text, position = _open_array(file, source)
     while True:

@@ -21,7 +21,7 @@ _INTEGERS, _END = {int}, (int, type(None))
 
 
 class NsightSystemsSqlite(ProfileFormat):
-    """The SQLite export: table CUPTI_ACTIVITY_KIND_KERNEL, names from StringIds.
+    """Format of Nsight Systems' SQLite exports: table CUPTI_ACTIVITY_KIND_KERNEL, names from StringIds.
 
     Mangled names are preferred where the export has them: they match trace lists exactly. Times are ns there.
 
@@ -33,11 +33,11 @@ class NsightSystemsSqlite(ProfileFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """Confidence that a file with this beginning is of the format."""
+        """How sure it is that a file with this beginning is an SQLite export of Nsight Systems."""
         return SIGNATURE if beginning.raw.startswith(b"SQLite format 3\x00") else NOT_THIS
 
     def read(self, path: Path, device: int | None) -> Profile:
-        """The profile in a file that was recognised."""
+        """Read the profile in an SQLite export of Nsight Systems."""
         return from_database(path, lambda connection, source: _read_tables(connection, source, device))
 
 
@@ -54,7 +54,7 @@ DEFAULTS = {
 
 
 def from_database(path: Path, read: Callable[[sqlite3.Connection, str], T]) -> T:
-    """Call `read` with the open export and its name, and return its result.
+    """Open an export, call `read` with the database and its name, and return the result.
 
     Raises:
         ProfileError: it cannot be read, or a query takes longer than its size allows.

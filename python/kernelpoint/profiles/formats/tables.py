@@ -30,7 +30,7 @@ _CALL = re.compile(r"(.*) \[(\d+)\]")
 
 @dataclass(frozen=True)
 class Table:
-    """The columns of one tool's table, in small letters and without the units behind their names.
+    """Columns of one tool's table, in lower case and without units.
 
     Attributes:
         title: as a user calls it.
@@ -103,7 +103,7 @@ METRICS = {"Duration": "gpu__time_duration.sum", "Elapsed Cycles": "gpc__cycles_
 
 
 class Tables(TextFormat):
-    """Any of the tables above, between commas, semicolons or tabs.
+    """Format of text tables of several tools, separated by commas, semicolons or tabs.
 
     Lines before the header and lines that begin with `==` are of the tool or of the program, and are passed over. Units stand
     behind the names of columns, in a line below them, behind the values, or in the map of the tool; times become ns, sizes
@@ -118,12 +118,12 @@ class Tables(TextFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """STRUCTURE where a line of the beginning is the header of a table."""
+        """STRUCTURE if a line of the beginning is the header of a known table."""
         lines = beginning.text.split("\n")
         return STRUCTURE if _find_header(lines) is not None else NOT_THIS
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
-        """Read a table."""
+        """Read the profile in a text table."""
         errors: list[str] = []
         lines = _without_errors(iter(file.readline, ""), errors)
         header = _find_header(itertools.islice(lines, MOST_PREAMBLE))
@@ -143,7 +143,7 @@ class Tables(TextFormat):
 
 
 def titles() -> str:
-    """The tables that are read, as users call them."""
+    """Names of the supported tables, as users call them."""
     return ", ".join(table.title for table in TABLES if not table.refused)
 
 
@@ -371,7 +371,7 @@ class _Rows:
 
 
 def exact(text: str, digits: int, where: str) -> int:
-    """A number with so many digits moved before its point, rounded: clocks have more digits than a float.
+    """Parse a number exactly, shift its decimal point by `digits`, and round: clock values have more digits than a float.
 
     >>> exact("1661203462600478.25", 3, "x:1"), exact("1,000", 0, "x:1")
     (1661203462600478250, 1000)
