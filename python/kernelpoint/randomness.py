@@ -12,7 +12,7 @@ import numpy as np
 
 
 def generator(seed: int, purpose: str, *indices: int) -> np.random.Generator:
-    """A generator for one purpose (Philox4x64-10, Salmon et al., SC 2011).
+    """Random number generator for one purpose (Philox4x64-10, Salmon et al., SC 2011).
 
     Args:
         seed: the user's seed, any integer from 0 to 2**64 - 1.
@@ -30,7 +30,7 @@ def generator(seed: int, purpose: str, *indices: int) -> np.random.Generator:
 
 
 def permanent_random_numbers(seed: int, process: int, count: int) -> np.ndarray:
-    """The permanent random numbers u_i in [0, 1) of the launches 0 ... count - 1 of a process.
+    """Random numbers u_i in [0, 1) of the launches 0 ... count - 1 of a process; launch i always has the same number.
 
     Launch i keeps its number however long the list is and whenever it is asked for, so samples of different sizes are
     nested and two runs with the same seed share their draws (Ohlsson 1995; Sarndal, Swensson, Wretman, section 3.3).

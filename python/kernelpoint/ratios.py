@@ -23,7 +23,7 @@ STALLS, PER_INSTRUCTION = "_stalls", "warp_instructions"
 
 
 def rates_of(names: Collection[str]) -> dict[str, tuple[str, str]]:
-    """Rates that describe a kernel: the ratios of RATIOS, and the stalls of each reason per warp instruction.
+    """Names of the rates that describe a kernel: the ratios of RATIOS, and each `*_stalls` counter per warp instruction.
 
     >>> rates_of(("cycles", "instructions", "warp_instructions", "memory_stalls"))
     {'ipc': ('instructions', 'cycles'), 'memory_stalls': ('memory_stalls', 'warp_instructions')}
@@ -33,7 +33,7 @@ def rates_of(names: Collection[str]) -> dict[str, tuple[str, str]]:
 
 
 def ratios_of(names: Sequence[str]) -> tuple[str, ...]:
-    """The ratios that can be made from counters of these names.
+    """Names of the ratios that these counters allow.
 
     >>> ratios_of(("cycles", "instructions"))
     ('ipc',)
@@ -42,7 +42,7 @@ def ratios_of(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def check_counter(wanted: str, names: Sequence[str]) -> None:
-    """Refuse a budget on a name that is neither one of these counters nor a ratio of two.
+    """Raise an error if a budget names neither one of these counters nor a ratio of two of them.
 
     Raises:
         HostError: names the counters that the host reports.
@@ -60,7 +60,7 @@ def check_counter(wanted: str, names: Sequence[str]) -> None:
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Refuse counter names that cannot be typed or displayed.
+    """Raise an error for counter names that cannot be typed or displayed.
 
     Raises:
         HostError: names the first such counter.

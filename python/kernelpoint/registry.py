@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def foreign_code(implementation: type) -> str | None:
-    """Hash of the file in which a class of another package is defined; None for ours, which the version identifies.
+    """Hash of the source file of a class from another package; None for classes of KernelPoint, whose version identifies them.
 
     >>> foreign_code(Registry) is None
     True
@@ -31,7 +31,7 @@ def foreign_code(implementation: type) -> str | None:
 
 
 class Registry(Generic[T]):
-    """All implementations of a contract.
+    """All implementations of a contract, such as policies or profile formats.
 
     Those of KernelPoint are the modules of one package, each with exactly one subclass of the contract, called like its
     module. Other packages add theirs with an entry point of the registry's group, whose value names the class
@@ -49,11 +49,11 @@ class Registry(Generic[T]):
         self.base: Any = base
 
     def names(self) -> list[str]:
-        """The names of all implementations, sorted; imports none of them."""
+        """Names of all implementations, sorted. Imports none of them."""
         return sorted({*self.own_names(), *self._installed()})
 
     def load(self, name: str) -> type[T]:
-        """The class of the implementation `name`; imports that one only.
+        """Class of one implementation, by name; imports only this one.
 
         Raises:
             ConfigError: there is none of that name, or it does not fulfil the contract.
@@ -67,12 +67,12 @@ class Registry(Generic[T]):
         return self._checked(name, point)
 
     def load_all(self) -> list[type[T]]:
-        """Every implementation: ours in the order of their names, then those of other packages."""
+        """Classes of all implementations: KernelPoint's by name, then those of other packages."""
         own = self.own_names()
         return [self.load(name) for name in [*own, *sorted(set(self._installed()) - set(own))]]
 
     def own_names(self) -> list[str]:
-        """The names of ours, sorted."""
+        """Names of KernelPoint's own implementations, sorted."""
         paths = importlib.import_module(self.package).__path__
         return sorted(module.name for module in pkgutil.iter_modules(paths) if not module.name.startswith("_"))
 

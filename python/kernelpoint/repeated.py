@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 class Repeated(Mapping[str, NDArray[np.float64]]):
-    """Columns of N rows, by name: float64 [N] each, made when they are asked for.
+    """Table of N rows with named columns, float64 [N] each, in which many rows are equal. Columns are made on demand.
 
     Args:
         kinds: int [N], the distinct row that each row equals; None: every row is one of its own.
@@ -36,11 +36,11 @@ class Repeated(Mapping[str, NDArray[np.float64]]):
 
     @property
     def size(self) -> int:
-        """The number of rows N."""
+        """Number of rows N."""
         return len(next(iter(self.of_kind.values()))) if self.kinds is None else len(self.kinds)
 
     def take(self, rows: NDArray[np.integer]) -> Repeated:
-        """The columns of some rows.
+        """Table of some rows.
 
         >>> Repeated(np.array([0, 1]), {"cycles": np.array([900.0, 70.0])}).take(np.array([1, 1]))["cycles"].tolist()
         [70.0, 70.0]
@@ -48,7 +48,7 @@ class Repeated(Mapping[str, NDArray[np.float64]]):
         return Repeated(rows if self.kinds is None else self.kinds[rows], self.of_kind)
 
     def where(self, known: NDArray[np.bool_], otherwise: float) -> Repeated:
-        """The columns with another value in the rows that are not `known`.
+        """Table with another value in the rows where `known` is false.
 
         >>> Repeated(np.array([0, 0]), {"cycles": np.array([900.0])}).where(np.array([True, False]), 0.0)["cycles"].tolist()
         [900.0, 0.0]
@@ -61,7 +61,7 @@ class Repeated(Mapping[str, NDArray[np.float64]]):
         return Repeated(np.where(known, kinds, count).astype(np.int32), values)
 
     def with_columns(self, columns: Mapping[str, NDArray[np.float64]]) -> Repeated:
-        """The columns and others, float64 [N] each.
+        """Table with additional columns, float64 [N] each.
 
         >>> columns = Repeated(np.array([0, 0, 0]), {"cycles": np.array([900.0])})
         >>> both = columns.with_columns({"reads": np.array([1.0, 2.0, 1.0])})
@@ -76,7 +76,7 @@ class Repeated(Mapping[str, NDArray[np.float64]]):
 
 
 class Column:
-    """One column of N rows, of which few differ.
+    """Column of N numbers with few distinct values.
 
     Args:
         kinds: int [N], the distinct row that each row equals; None: every row is one of its own.
@@ -104,12 +104,12 @@ class Column:
         return Column(self.kinds, self.of_kind * factor)
 
     def sum(self) -> np.float64:
-        """The sum of all rows."""
+        """Sum of all rows."""
         return np.add.reduce(self[:])
 
 
 class Texts(Sequence[str]):
-    """A column of N texts, such as the trace of each launch: each distinct one is kept once.
+    """Column of N texts, such as the trace of each launch; each distinct text is stored once.
 
     Args:
         distinct: the distinct texts, in the order of their first row.
@@ -125,7 +125,7 @@ class Texts(Sequence[str]):
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> Texts:
-        """From the text of each row."""
+        """Make the column from the text of each row."""
         if isinstance(texts, Texts):
             return texts
         numbers: dict[str, int] = {}
@@ -135,7 +135,7 @@ class Texts(Sequence[str]):
 
     @classmethod
     def joined(cls, parts: Sequence[Texts]) -> Texts:
-        """Several columns, one below the other.
+        """Concatenate columns.
 
         >>> list(Texts.joined([Texts.of(["a", "b"]), Texts.of(["b", "c"])]))
         ['a', 'b', 'b', 'c']
@@ -150,7 +150,7 @@ class Texts(Sequence[str]):
         return cls(tuple(numbers), np.concatenate(columns))
 
     def take(self, rows: NDArray[Any] | slice) -> Texts:
-        """The texts of some rows."""
+        """Column of some rows."""
         numbers = self.numbers[rows]
         texts, first = np.unique(numbers, return_index=True)
         kept = texts[np.argsort(first)]
@@ -166,7 +166,7 @@ class Texts(Sequence[str]):
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """int64 [distinct]: the rows of each text."""
+        """int64 [distinct]: number of rows with each text."""
         return np.bincount(self.numbers[self.numbers >= 0], minlength=len(self.distinct))
 
     @overload
@@ -203,7 +203,7 @@ NO_TEXTS = Texts.of(())
 
 
 def first_of_each(numbers: np.ndarray) -> np.ndarray:
-    """int64 [C]: the first row of each number from 0 to C - 1; rows of negative numbers are left out.
+    """int64 [C]: first row with each number from 0 to C - 1; negative numbers are left out.
 
     >>> first_of_each(np.array([1, -1, 0, 1])).tolist()
     [2, 0]
@@ -215,7 +215,7 @@ def first_of_each(numbers: np.ndarray) -> np.ndarray:
 
 
 def distinct_rows(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first of each distinct row of int64 [N, k], in no order, and int64 [N], which of them each row equals.
+    """First row of each distinct row of int64 [N, k], in no order; and int64 [N], the distinct row that each row equals.
 
     >>> first, which = distinct_rows(np.array([[2, 1], [7, 7], [2, 1]]))
     >>> sorted(first.tolist()), (which == which[0]).tolist()

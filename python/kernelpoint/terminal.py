@@ -19,7 +19,7 @@ _SHOWN = {
 
 
 def plain(text: str) -> str:
-    r"""A text whose control characters, but tabs and newlines, are shown instead of obeyed.
+    r"""Replace control characters in a text by visible ones, except tabs and newlines.
 
     >>> plain("sum\x1b[31m red\nnext")
     'sum␛[31m red\nnext'
@@ -28,7 +28,7 @@ def plain(text: str) -> str:
 
 
 class PlainStream:
-    """A text stream that writes plain text; everything else is delegated to `unfiltered`.
+    """Text stream that makes control characters visible; everything else goes to the stream `unfiltered`.
 
     >>> import io
     >>> stream = PlainStream(io.StringIO())
@@ -41,7 +41,7 @@ class PlainStream:
         self.unfiltered = stream
 
     def write(self, text: str) -> int:
-        """Write a text as :func:`plain` shows it."""
+        """Write a text after :func:`plain`."""
         self.unfiltered.write(plain(text))
         return len(text)
 
@@ -50,7 +50,7 @@ class PlainStream:
 
 
 def unfiltered(stream: Any) -> Any:
-    """The stream below a plain one, for writers that filter by themselves.
+    """Stream below a PlainStream, for writers that filter by themselves.
 
     >>> unfiltered(PlainStream(sys.stdout)) is unfiltered(sys.stdout)
     True
@@ -59,7 +59,7 @@ def unfiltered(stream: Any) -> Any:
 
 
 def show_line(text: str) -> None:
-    """Write a text over the last line of the terminal that is standard error; an empty one clears it."""
+    """Replace the last line of the terminal (standard error) by a text; an empty text clears it."""
     stream = unfiltered(sys.stderr)
     stream.write(f"\r\033[K{plain(text)}")
     stream.flush()

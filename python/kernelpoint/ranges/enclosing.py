@@ -16,7 +16,7 @@ OPERATOR = "\0"  # before the name of an operator, until the outermost of each m
 def enclosing(
     ranges: Iterable[tuple[Thread, float, float, str]], calls: Sequence[tuple[Thread, float]]
 ) -> Iterator[tuple[int, list[str]]]:
-    """Each call's number, with the names of the ranges of its thread that contain it, outermost first.
+    """Names of the ranges that contain each call on its thread, outermost first, with the call's number.
 
     Args:
         ranges: thread, begin, end and name.
@@ -64,7 +64,7 @@ def _sweep(held: list[tuple[float, float, str]], times: list[tuple[float, int]])
 
 
 def with_one_operator(names: list[str]) -> list[str]:
-    """Names without operators, but for the outermost one inside the innermost other range.
+    """Remove operators from a path of names, except the outermost operator inside the innermost other range.
 
     >>> with_one_operator(["model", OPERATOR + "linear", OPERATOR + "addmm"])
     ['model', 'linear']

@@ -18,7 +18,7 @@ SEPARATOR = "/"
 
 @dataclass(frozen=True)
 class Ranges:
-    """A tree of ranges. Its root is the whole run, with the empty path.
+    """Tree of ranges of a run. The root is the whole run and has the empty path.
 
     Attributes:
         paths: of each range, parts separated by "/"; a range follows the one that contains it.
@@ -38,7 +38,7 @@ class Ranges:
 
     @classmethod
     def of(cls, paths: Sequence[str], source: str) -> Ranges:
-        """Ranges from the path of each launch; an empty one lies in no range.
+        """Make the tree from the path of each launch; an empty path is in no range.
 
         Raises:
             ConfigError: a path has more than MOST_PARTS parts, or there are more than MOST_RANGES ranges.
@@ -53,19 +53,19 @@ class Ranges:
 
     @property
     def size(self) -> int:
-        """The number of launches N."""
+        """Number of launches N."""
         return len(self.of_launch)
 
     @cached_property
     def depths(self) -> np.ndarray:
-        """int64 [R]: how many ranges each lies in."""
+        """int64 [R]: depth of each range in the tree."""
         depths = np.zeros(len(self.paths), np.int64)
         for number, parent in enumerate(self.parents.tolist()[1:], 1):
             depths[number] = depths[parent] + 1
         return depths
 
     def launches(self, path: str) -> np.ndarray:
-        """int64 [n]: the launches of a range, those of ranges inside it too, ascending.
+        """int64 [n], ascending: launches of a range, inner ranges included.
 
         >>> Ranges.of(["a/b", "a", ""], "an example").launches("a").tolist()
         [0, 1]
@@ -74,7 +74,7 @@ class Ranges:
         return np.flatnonzero(inside[self.of_launch])
 
     def sums(self, values: np.ndarray) -> np.ndarray:
-        """float64 [R]: the sum of the values of the launches (float64 [N]) of each range.
+        """float64 [R]: sum of a value (float64 [N]) over the launches of each range.
 
         >>> Ranges.of(["a/b", "a", ""], "an example").sums(np.array([1.0, 2.0, 4.0])).tolist()
         [7.0, 3.0, 1.0]
@@ -85,7 +85,7 @@ class Ranges:
         return sums
 
     def layers(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Innermost ranges, and which of them run the same kernels.
+        """Innermost ranges, with equal numbers for those that run the same kernels.
 
         Args:
             keys: int64 [N], equal for launches of one kernel and shape.
@@ -107,7 +107,7 @@ class Ranges:
 
 
 def matching(pattern: str, paths: Sequence[str]) -> list[str]:
-    """Paths of ranges that a pattern of the error budget names; `*` stands for any text of one part.
+    """Paths of the ranges that a pattern matches; `*` matches any text of one part.
 
     >>> matching("decode/*", ("", "decode", "decode/layer.0", "decode/layer.0/mlp"))
     ['decode/layer.0']

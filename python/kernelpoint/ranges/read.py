@@ -17,7 +17,7 @@ SOURCES: Registry[RangeSource] = Registry("ranges", RangeSource, "kernelpoint.ra
 
 
 def read_ranges(value: str, launches: Launches, log: Log) -> Ranges:
-    """The ranges of the launches of a run.
+    """Read the ranges of a run's launches.
 
     Args:
         value: a file, or the word of a source without one (`names`, `detected`).
@@ -50,7 +50,7 @@ def read_ranges(value: str, launches: Launches, log: Log) -> Ranges:
 
 
 def ranges_for(value: str | None, population: Population, log: Log) -> Ranges | None:
-    """The ranges of a population, or None where the configuration names none (`read_ranges`).
+    """Read the ranges of a population; None if the configuration names none.
 
     >>> ranges_for(None, Population((6,), seed=0), print) is None
     True

@@ -15,8 +15,8 @@ from kernelpoint.progress import Log
 
 
 class RangeSource(ABC):
-    """One source of ranges. Subclasses are found by the registry (`ranges.read.SOURCES`); other packages name theirs in the
-    entry point group `kernelpoint.ranges`.
+    """Base of sources of ranges. The registry (`ranges.read.SOURCES`) finds the subclasses; other packages register theirs in
+    the entry point group `kernelpoint.ranges`.
 
     Class attributes:
         description: the source as a user calls it, for the list of those allowed.
@@ -28,12 +28,12 @@ class RangeSource(ABC):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """Certainty that a file with this beginning belongs to this source, on the scale of profile formats."""
+        """How sure it is that a file with this beginning is of this source, on the scale of profile formats."""
         return NOT_THIS
 
     @abstractmethod
     def paths(self, file: Path, launches: Launches, log: Log) -> list[str]:
-        """The path of each launch, parts separated by "/"; empty where it lies in no range.
+        """Path of each launch, parts separated by "/"; empty for a launch in no range.
 
         Args:
             file: the source's file; the empty path of a source without one.
@@ -44,7 +44,7 @@ class RangeSource(ABC):
 
 
 class ProfileSource(RangeSource):
-    """A source in a file that a profile format reads too: its kernels are those of the profile.
+    """Base of sources that read ranges from a file which is a profile too: the file's kernels are those of the profile.
 
     Class attributes:
         format: that format.
@@ -54,21 +54,21 @@ class ProfileSource(RangeSource):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """That of the profile format."""
+        """How sure it is that a file is of this source: as sure as the profile format is."""
         return cls.format.certainty(beginning)
 
     def paths(self, file: Path, launches: Launches, log: Log) -> list[str]:
-        """The path of each launch, parts separated by "/"; empty where it lies in no range."""
+        """Path of each launch, parts separated by "/"; empty for a launch in no range."""
         profile = self.format().read(file, None)
         return matched(self.paths_of_kernels(file), profile, launches, log)
 
     @abstractmethod
     def paths_of_kernels(self, file: Path) -> list[str]:
-        """The path of each kernel of the profile, in its order."""
+        """Path of each kernel of the profile, in the profile's order."""
 
 
 def matched(paths: Sequence[str], profile: Profile, launches: Launches, log: Log) -> list[str]:
-    """Paths of the launches of a run from those of the launches of a profile (`paths`, in its order).
+    """Convert paths of a profile's launches into paths of a run's launches.
 
     Raises:
         ProfileError: fewer than half of them have a counterpart.

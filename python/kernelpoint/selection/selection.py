@@ -23,7 +23,7 @@ _COLUMNS: tuple[str, ...] = ("name_ids", "grid", "block", "registers", "shared_m
 
 @dataclass(frozen=True)
 class Selection:
-    """Launches to be traced, and the design that they were drawn by.
+    """Launches to be traced, and the design from which they were drawn.
 
     Attributes:
         census: all launches; design: strata, first sizes and all else that a policy fixed.
@@ -49,17 +49,17 @@ class Selection:
 
     @property
     def numbers(self) -> np.ndarray:
-        """int64 [n]: the tracer's numbers of the launches to trace, ascending."""
+        """int64 [n], ascending: numbers of the launches to trace, as the tracer counts."""
         return np.unique(self.census.numbers[self.traced])
 
     def with_traced(self, launches: np.ndarray) -> Selection:
-        """The selection with further launches (int64 [n]) to trace."""
+        """Selection with more launches (int64 [n]) to trace."""
         traced = self.traced.copy()
         traced[launches] = True
         return replace(self, traced=traced)
 
     def save(self, path: Path) -> None:
-        """Write the file; it appears whole or not at all.
+        """Write the selection; the file appears whole or not at all.
 
         Raises:
             PlanError: it cannot be written there.

@@ -26,7 +26,7 @@ Counters = Mapping[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Costs:
-    """Seconds of a simulation on one core, to a factor of three.
+    """Cost of a simulation: seconds on one core for a launch and for an instruction, right within a factor of three.
 
     Attributes:
         instructions: the count of traces that costs time: `thread_instructions`, or `instructions` of warps.
@@ -40,14 +40,14 @@ class Costs:
     latency: float = 0.0
 
     def seconds(self, launches: int, instructions: float, is_full_run: bool = False) -> float:
-        """Seconds of launches with so many instructions in all."""
+        """Seconds to simulate these launches with this total of instructions."""
         each = self.launch + (self.latency if is_full_run else 0.0)
         return each * launches + self.instruction * instructions
 
 
 @dataclass(frozen=True)
 class Tracer:
-    """The tracer of a simulator: its census, its input, and the lists that it writes.
+    """Interface to a simulator's tracer: the census it writes, the input it takes, and the lists it makes.
 
     Attributes:
         first: its number of a context's first launch.
@@ -75,7 +75,7 @@ class Tracer:
 
 @dataclass(frozen=True)
 class CoreModel:
-    """A model of a simulator's own cores, beside the fast model.
+    """Model of a simulator's own cores, used together with the fast model.
 
     Attributes:
         version: raised with its numbers.
@@ -90,7 +90,7 @@ class CoreModel:
 
 @dataclass(frozen=True)
 class Simulator:
-    """A simulator as other modules see it; the defaults are those of one that nothing is known of.
+    """Everything that other modules ask about one simulator. The defaults are for an unknown simulator.
 
     Attributes:
         name: as it calls itself at the ABI.
@@ -142,7 +142,7 @@ DEFAULT = "accelsim"  # the simulator whose traces and costs stand for those of 
 
 @cache
 def simulators() -> tuple[Simulator, ...]:
-    """All simulators by name.
+    """List all known simulators by name.
 
     >>> [one.name for one in simulators()]
     ['accelsim', 'macsim']
@@ -154,7 +154,7 @@ def simulators() -> tuple[Simulator, ...]:
 
 @cache
 def simulator(name: str) -> Simulator:
-    """The simulator of a name, or one that nothing is known of.
+    """Look up a simulator by name; an unknown name gives the defaults.
 
     >>> simulator("macsim").title, simulator("mine").title
     ('MacSim', '')
@@ -163,7 +163,7 @@ def simulator(name: str) -> Simulator:
 
 
 def simulator_of(paths: Sequence[str]) -> Simulator:
-    """The simulator whose trace format the first trace has; without traces that of `DEFAULT`.
+    """Simulator whose trace format the first trace has; without traces that of `DEFAULT`.
 
     >>> simulator_of(["Kernel7/trace.txt"]).title, simulator_of([]).title
     ('MacSim', 'Accel-Sim')
@@ -172,7 +172,7 @@ def simulator_of(paths: Sequence[str]) -> Simulator:
 
 
 def options_of(text: str) -> dict[str, str]:
-    """Option -> value of a configuration as simulators state it: `-key value`, `key value` or `key: value` on a line.
+    """Parse a simulator's configuration into option -> value: lines `-key value`, `key value` or `key: value`.
 
     >>> options_of("-n_clusters 80\\nl2_size: 6291456")
     {'-n_clusters': '80', 'l2_size': '6291456'}
@@ -186,7 +186,7 @@ def options_of(text: str) -> dict[str, str]:
 
 
 def whole(options: Options, key: str, otherwise: int = 0) -> int:
-    """A whole number among options, perhaps with a comment behind it.
+    """Integer value of an option; a comment may follow it.
 
     >>> whole({"-clusters": "80 # clusters"}, "-clusters"), whole({}, "-cores", 1)
     (80, 1)

@@ -29,7 +29,7 @@ GRID = ("ctas", "warps")
 
 
 def exact_values(plan: Plan, engine: Engine, projected: set[int]) -> dict[str, np.ndarray]:
-    """Counter -> float64 [N], its value for every launch, where the traces give it.
+    """Counter -> float64 [N]: value of every launch, for counters that the traces determine.
 
     A counter is exact if every launch simulated to its end has exactly the value of its trace. Launches whose
     trace cannot be read have their result.
@@ -76,7 +76,7 @@ def _filled(told: np.ndarray, units: np.ndarray, values: np.ndarray, projected: 
 
 
 def with_exact(look: Look, values: Mapping[str, np.ndarray], offsets: np.ndarray) -> Look:
-    """A look in which the totals of `values` have no error, for the run and for each process, and ratios are made with them.
+    """Replace the estimated totals of `values` in a look by exact ones, for the run and for each process, and remake ratios.
 
     Model: the relative half-width of a ratio of which one total is exact is that of the other total.
     """
@@ -96,7 +96,7 @@ def _with_estimates(
 
 
 def with_grids(look: Look, plan: Plan, has_result: np.ndarray, offsets: np.ndarray) -> Look:
-    """A look with the CTAs and warps of all launches, where traces give them and the host does not report them.
+    """Add the CTAs and warps of all launches to a look, if traces give them and the simulator does not report them.
 
     Args:
         has_result: bool [N], which launches were simulated; offsets: int64 [processes + 1], first unit of each process.

@@ -47,7 +47,7 @@ AT_MOST = (
 
 
 def with_active_cycles(look: Look, latency: int, targets: Collection[str]) -> Look:
-    """A look whose cycles and active cycles agree: they differ by a constant, so one total serves both.
+    """Make cycles and active cycles in a look agree. They differ by a constant, so one total serves both.
 
     The one with a target keeps its half-width, and the other has the same, unless it has a target too.
 
@@ -76,7 +76,7 @@ def with_active_cycles(look: Look, latency: int, targets: Collection[str]) -> Lo
 
 
 def with_identities(look: Look, engine: Engine, fixed: Collection[str]) -> Look:
-    """A look whose estimates agree with each other.
+    """Make the estimates in a look fulfil identities between counters.
 
     Model: an identity that is true in each simulated launch is true in all.
 
@@ -148,7 +148,7 @@ def _ratio(name: str, ratio: Estimate, estimates: Mapping[str, Estimate]) -> Est
 
 @dataclass
 class Balance:
-    """Estimates to be made consistent, in place.
+    """Estimates that are made consistent with each other, in place.
 
     Attributes:
         values, half_widths: of each counter.
@@ -167,7 +167,7 @@ class Balance:
     unit: Mapping[str, float]
 
     def derive(self, identity: Terms) -> None:
-        """Take each counter from the others of an identity where they know more of it than its own estimate does."""
+        """Compute each counter from the others of an identity if this gives a narrower bound than its own estimate."""
         for name, weight in identity.items():
             others = {other: w / -weight for other, w in identity.items() if other != name}
             half = sum(abs(w) * self.half_widths[other] for other, w in others.items())
@@ -176,10 +176,10 @@ class Balance:
                 self.half_widths[name] = half
 
     def project(self, identities: Sequence[Terms], at_most: Sequence[Terms]) -> None:
-        """Move estimates to the nearest that fulfil identities (sum = 0), limits (sum <= 0) and `least`, each in units of its
-        half-width: least squares under accounting constraints (Stone, Champernowne, Meade 1942), by projections in turn
-        (Dykstra 1983), the last one onto all limits that are met at once. Half-widths grow by as much as an estimate moves, so
-        right intervals stay right. Exact ones stay.
+        """Move estimates to the nearest values that fulfil identities (sum = 0), limits (sum <= 0) and `least`: least squares
+        in units of half-widths under accounting constraints (Stone, Champernowne, Meade 1942), by alternating projections
+        (Dykstra 1983). A half-width grows by as much as its estimate moves, so right intervals stay right. Exact estimates
+        stay.
         """
         names = list(self.values)
         x = before = np.array([self.values[name] for name in names])

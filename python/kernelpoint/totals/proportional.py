@@ -29,7 +29,7 @@ WEAK = 0.25  # of an estimate; a wider half-width says little of a counter
 
 
 def with_proportional(look: Look, engine: Engine, plan: Plan, stay: Iterable[str]) -> Look:
-    """A look in which counters of EVENTS have `proportional_total` where its half-width is the smaller one.
+    """Replace the totals of counters in EVENTS by `proportional_total` if its half-width is smaller.
 
     So have counters that are predicted themselves where the look knows little of them.
 
@@ -73,8 +73,8 @@ def _not_restored(name: str, event: str) -> float:
 def proportional_total(
     values: np.ndarray, x: np.ndarray, of: np.ndarray, all_x: np.ndarray, all_of: np.ndarray, confidence: float
 ) -> tuple[float, float]:
-    """The total of a counter, and its half-width: a ratio for each group of units (separate ratio estimator, Cochran 1977,
-    section 6.10), and the mean ratio for groups of which there is no draw.
+    """Total of a counter proportional to another, with its half-width: one ratio for each group of units (separate ratio
+    estimator, Cochran 1977, section 6.10), and the mean ratio for groups without a draw.
 
     Formula: r_g = sum y / sum x over the n_g draws of group g, r the mean r_g; total = sum_g r_g X_g + r X_0, X_g the x of all
     units of g, X_0 of those of groups without a draw; half-width = t sqrt(w^2 sum_g r_g^2 (U_g^2 / n_g + sum u^2) + s^2 (X_0^2

@@ -17,7 +17,7 @@ from kernelpoint.totals.proportional import with_proportional
 
 @dataclass(frozen=True)
 class Basis:
-    """Inputs of the rules beside the interim analysis.
+    """Inputs of the rules, beside the interim analysis that they change.
 
     Attributes:
         engine: with the results; plan: of the run.
@@ -37,7 +37,7 @@ class Basis:
 
 
 class Rule(NamedTuple):
-    """One rule: it changes estimates of a look. `place` is the reason why it stands where it stands."""
+    """One rule that changes estimates of an interim analysis. `place` says why it stands at its position."""
 
     name: str
     place: str
@@ -74,7 +74,7 @@ RULES = (
 
 
 def stated(look: Look, basis: Basis) -> Look:
-    """A look as the run states it: every rule, one after another."""
+    """Apply every rule to an interim analysis, in order; the result is what the run states."""
     for rule in RULES:
         look = rule.apply(look, basis)
     return look

@@ -11,8 +11,8 @@ from kernelpoint.estimation.unseen import unseen_share
 
 
 def unmet_shares(look: Look, engine: Engine, confidence: float) -> dict[str, float]:
-    """By counter that is 0 in every simulated launch, and not bounded otherwise: the largest share of all launches that may
-    have some of it.
+    """For each counter that is 0 in all simulated launches and has no other bound: the largest share of launches that may have
+    a positive value.
 
     Formula: unseen_share (estimation/unseen.py) of the launches that each draw stands for. Of n draws that stand for equally
     many it is 1 - (1 - confidence)^(1 / n), nearly 3 / n at 95 % (Hanley and Lippman-Hand, JAMA 249, 1983).

@@ -55,7 +55,7 @@ _DAMAGED = (sqlite3.DatabaseError, ValueError, TypeError, LookupError, Attribute
 
 
 def cache_folder() -> Path:
-    """Folder of the cache: ``$KERNELPOINT_CACHE``, else ``$XDG_CACHE_HOME/kernelpoint``, else ``~/.cache/kernelpoint``.
+    """Path of the cache folder: ``$KERNELPOINT_CACHE``, else ``$XDG_CACHE_HOME/kernelpoint``, else ``~/.cache/kernelpoint``.
 
     >>> import os
     >>> os.environ["KERNELPOINT_CACHE"] = "/scratch/kernelpoint"
@@ -69,7 +69,7 @@ def cache_folder() -> Path:
 
 
 def key_of(*parts: object) -> str:
-    """The key of what depends on these parts and nothing else: 32 hexadecimal digits, of their text.
+    """Key of a cached value that depends on these parts and nothing else: 32 hexadecimal digits, a hash of their text.
 
     >>> key_of("kernel-1.traceg", 120, 7) == key_of("kernel-1.traceg", 120, 8)
     False
@@ -79,7 +79,7 @@ def key_of(*parts: object) -> str:
 
 
 def checksum(text: str, value: bytes) -> int:
-    """CRC-32 of a row: its kind and key as one text, then its value.
+    """CRC-32 of a row of the cache: kind and key as text, then the value.
 
     >>> checksum("scan c0ffee", b"record")
     249616442
@@ -88,7 +88,7 @@ def checksum(text: str, value: bytes) -> int:
 
 
 class ArtefactCache:
-    """Artefacts in one file, `artefacts.sqlite` of the cache folder; safe for several processes at once.
+    """Cache of computed values in one file, `artefacts.sqlite`. Several processes may use it at once.
 
     An artefact has a kind and a key (:func:`key_of`). Nothing is ever out of date: what depends on a file that changed has
     another key.
@@ -115,7 +115,7 @@ class ArtefactCache:
         self._db.close()
 
     def get(self, kind: str, keys: Sequence[str], decode: Callable[[bytes], Value] = bytes) -> list[Value | None]:  # type: ignore[assignment]
-        """The artefacts of a kind by their keys, in that order; None where there is none.
+        """Look up values of a kind by their keys; None for a missing one.
 
         Args:
             decode: makes an artefact of its bytes, and raises ValueError where they are none; the cache is damaged then.
@@ -133,7 +133,7 @@ class ArtefactCache:
         return [found.get(key) for key in keys]
 
     def put(self, kind: str, artefacts: Mapping[str, bytes]) -> None:
-        """Keep artefacts, by their keys."""
+        """Store values of a kind by their keys."""
         rows = [(kind, key, value, checksum(f"{kind} {key}", value)) for key, value in artefacts.items()]
         try:
             self._db.execute("BEGIN IMMEDIATE")
@@ -143,7 +143,7 @@ class ArtefactCache:
             self._recover(error)
 
     def kinds(self, beginning: str) -> list[str]:
-        """Kinds of artefacts that are kept, with this beginning, sorted."""
+        """Sorted names of the stored kinds that begin with this text."""
         try:
             found = self._db.execute("SELECT DISTINCT kind FROM artefacts WHERE kind GLOB ?", (f"{beginning}*",))
             return sorted(str(kind) for (kind,) in found)
@@ -166,7 +166,7 @@ class ArtefactCache:
 
 @contextlib.contextmanager
 def opened(cache: ArtefactCache | None, log: Log):  # type: ignore[no-untyped-def]
-    """A cache that is at hand, else the user's, which is closed at the end."""
+    """Context manager: the given cache, else the user's cache, which is closed at the end."""
     own = ArtefactCache(log=log) if cache is None else cache
     try:
         yield own

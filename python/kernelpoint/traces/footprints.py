@@ -23,7 +23,7 @@ KIND = f"footprint {_native.FOOTPRINT_VERSION} "  # of artefact; the residency f
 
 
 class Footprints:
-    """Packed footprints of contents in a cache.
+    """Cached footprints of traces: the memory sectors that a launch touches last.
 
     A footprint belongs to the content of a trace and to how many CTAs the simulated GPU holds at once, which decides the order
     of its touches. Saved footprints are written by :meth:`flush`.
@@ -66,7 +66,7 @@ class Footprints:
         return {path: content for content, path in enumerate(self._paths)}
 
     def load(self, path: str) -> bytes | None:
-        """The footprint of a trace, one of `paths`; None where none was saved of its content."""
+        """Footprint of a trace in `paths`; None if none is stored for its content."""
         if self._beside is not None and (packed := self._beside.get(path)) is not None:
             return packed
         content = self._content_of[path]
@@ -90,18 +90,18 @@ class Footprints:
         return kept
 
     def save(self, path: str, packed: bytes) -> None:
-        """Remember a footprint until the next :meth:`flush`."""
+        """Keep a footprint in memory until the next :meth:`flush`."""
         self._unwritten[self._keys[self._content_of[path]][-1]] = packed
 
     def flush(self) -> None:
-        """Write the saved footprints."""
+        """Write the saved footprints to the cache."""
         if self._unwritten:
             self._cache.put(self._kind, self._unwritten)
             self._unwritten, self._ahead = {}, {}
 
 
 def kept_footprints(paths: Sequence[str]) -> Iterator[tuple[str, str, bytes]]:
-    """Trace, residency and footprint of all that the user's cache has of some traces as they are now."""
+    """Footprints of some traces in the user's cache: trace, residency, bytes."""
     cache = ArtefactCache()
     keys = trace_keys(paths, cache)
     for kind in cache.kinds(KIND):
@@ -116,7 +116,7 @@ def kept_footprints(paths: Sequence[str]) -> Iterator[tuple[str, str, bytes]]:
 
 
 def write_beside(folder: Path, rows: Sequence[tuple[str, str, int]], packed: Iterable[bytes]) -> None:
-    """Write footprints that another machine made beside the trace list that they belong to; no other list knows them.
+    """Write footprints from another machine into the folder of their trace list; no other list uses them.
 
     Args:
         rows: trace below the folder, residency, bytes of each footprint.
@@ -129,7 +129,7 @@ def write_beside(folder: Path, rows: Sequence[tuple[str, str, int]], packed: Ite
 
 
 class FootprintsBeside:
-    """Footprints that lie beside a trace list, of one residency; empty where there are none.
+    """Footprints in the folder of a trace list, for one residency; empty if there are none.
 
     Args:
         list_path: the list, or the folder that stands for it.
@@ -173,7 +173,7 @@ class FootprintsBeside:
             raise TraceError(f"{self._path}: no footprints of a pack: {' '.join(str(error).split())[:200]}") from None
 
     def get(self, path: str) -> bytes | None:
-        """The footprint of a trace; None where there is none."""
+        """Footprint of a trace; None if there is none."""
         if (place := self._places.get(os.path.abspath(path))) is None:
             return None
         with open_regular(self._path) as file:

@@ -17,7 +17,7 @@ from kernelpoint.traces.trace_list import TraceList
 
 @dataclass(frozen=True)
 class StateInfo:
-    """The state of a simulator that replay restores; see ``kp_kept`` of kernelpoint/state.h for the meaning of the fields."""
+    """Caches and other state of a simulator that replay restores. Fields are those of ``kp_kept`` in kernelpoint/state.h."""
 
     lines: int
     residency: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
@@ -32,7 +32,7 @@ class StateInfo:
 
 @dataclass(frozen=True, eq=False)
 class Replayed:
-    """The touches of earlier launches that matter, as ``kp_replay`` returns them."""
+    """Memory accesses of earlier launches that still matter for the caches, as ``kp_replay`` returns them."""
 
     touches: np.ndarray  # structured, as kp_touch; `opaque` is the SM, and in its high half the path
     launches: int  # earlier launches looked at
@@ -46,7 +46,8 @@ class Replayed:
 
 
 class Replay:
-    """The walk back over one trace list, from any launch, until the state is covered.
+    """Replay of cache state from one trace list: it collects accesses of earlier launches, newest first, until the state is
+    filled.
 
     For each content (its addresses included) the last touch of every sector is read once, kept packed in memory within
     a bound, and on disk for later runs. The walk takes the touches from the newest launch to the oldest, each sector once, and
@@ -106,11 +107,11 @@ class Replay:
 
     @property
     def memory(self) -> int:
-        """Bytes of packed footprints kept at the moment."""
+        """Bytes of packed footprints in memory."""
         return self._native.memory
 
     def before(self, launch: int) -> Replayed:
-        """The touches of the launches before `launch`, and of the copies among them.
+        """Accesses of the launches and copies before `launch` that fill the caches.
 
         Raises:
             IndexError: the list has no such launch.

@@ -61,7 +61,7 @@ Dim3 = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class LaunchShape:
-    """Shape of a launch: its kernel and how it is laid out.
+    """Kernel name, grid, block and other sizes of a launch.
 
     Attributes:
         kernel_name: as traced (mangled).
@@ -83,7 +83,7 @@ class LaunchShape:
 
 @dataclass(frozen=True)
 class LaunchHeader:
-    """The header of a trace.
+    """Header of a trace: the facts of a launch before its instructions.
 
     Attributes:
         shape: kernel and layout.
@@ -111,7 +111,7 @@ class LaunchHeader:
 
 @dataclass(frozen=True)
 class Work:
-    """Amount of work of a launch.
+    """Amounts of work of a launch: instructions by kind, accesses, sectors.
 
     ``Model:`` global memory means what the L1 cache sees as data: global, local and texture opcodes, and generic ones
     outside the window of shared memory. A sector is 32 aligned bytes; sectors are summed over accesses.
@@ -146,7 +146,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Defects:
-    """Defects that a simulator takes without a message; it then simulates another program.
+    """Counts of defects that a simulator accepts without a message, although it then simulates another program.
 
     Attributes:
         zero_addresses: accesses to global memory whose first lane reads or writes address 0.
@@ -173,7 +173,8 @@ class Defects:
 
 @dataclass(frozen=True)
 class Scan:
-    """Header, work and defects of a launch, and the hash of its address-free stream, 32 hexadecimal digits.
+    """Result of reading a trace: header, work, defects, and the hash of its instruction sequence without addresses (32
+    hexadecimal digits).
 
     Launches with the same instructions, strides, sectors and distances have equal hashes, whatever their buffers
     (plugin/native/trace/scan.h).
@@ -210,7 +211,7 @@ def read_header(path: str | os.PathLike[str]) -> LaunchHeader:
 
 
 def scan_trace(path: str | os.PathLike[str]) -> Scan:
-    """Read a trace once, without a cache; a launch that is a folder is named by its ``trace.txt``.
+    """Read a trace once, without the cache. A launch stored as a folder is named by its ``trace.txt``.
 
     A trace format may hold less than another, so that the same launch gives another stream and another graph there.
 
@@ -236,12 +237,12 @@ def scan_trace(path: str | os.PathLike[str]) -> Scan:
 
 
 def shape_from_native(header: _native.LaunchHeader) -> LaunchShape:
-    """The shape in a header of the extension module."""
+    """Convert the shape in a header of the extension module."""
     return LaunchShape(header.kernel_name, header.grid, header.block, header.shared_memory, header.registers)
 
 
 def header_from_native(header: _native.LaunchHeader) -> LaunchHeader:
-    """A header of the extension module as a dataclass."""
+    """Convert a header of the extension module into a dataclass."""
     return LaunchHeader(
         shape=shape_from_native(header),
         kernel_id=header.kernel_id,

@@ -41,7 +41,7 @@ def scan_launches(
     threads: int | None = None,
     pool: Pool | None = None,
 ) -> ScanTable:
-    """Read the trace of every launch once. Traces in the cache are not read again, and of equal traces one is parsed.
+    """Read the trace of every launch. Cached traces are not read again, and equal traces are parsed once.
 
     A trace that cannot be used does not stop the others: it is reported in ``errors``. An interrupted scan (Ctrl-C) goes
     on where it stopped, because the cache is filled as it goes.
@@ -72,7 +72,7 @@ def scan_launches(
 
 
 def passing(reasons: Iterable[str]) -> list[str]:
-    """The reasons that may be gone at another try: too many open files, no permission, a disk or a server that fails.
+    """Reasons that another try may remove: too many open files, no permission, a disk or server that fails.
 
     >>> passing(["a.traceg:7: expected a mask, found 'x'", "b.traceg: cannot be opened: Permission denied"])
     ['b.traceg: cannot be opened: Permission denied']
@@ -81,7 +81,7 @@ def passing(reasons: Iterable[str]) -> list[str]:
 
 
 def trace_keys(paths: Sequence[str], cache: ArtefactCache) -> list[tuple[str, ...]]:
-    """Keys of traces: of the file as it is, then of its content where the cache knows it."""
+    """Cache keys of traces: of the file as it is, then of its content if the cache knows it."""
     files = _file_keys(paths, _native.stat_many(paths))
     known = cache.get(CONTENT, files, _content)
     return [

@@ -15,7 +15,8 @@ ROOT = "[pytorch|profiler"  # begin of the names of nodes that stand for a whole
 
 
 class Chakra(ProfileSource):
-    """The nodes that a kernel's node depends on by control: those of annotations, and the outermost operator in the innermost.
+    """Ranges of a Chakra trace: annotations that a kernel's node depends on by control, and the outermost operator in the
+    innermost.
 
     A node with an attribute `op_schema` that is not empty is an operator.
     """
@@ -25,7 +26,7 @@ class Chakra(ProfileSource):
     format = chakra.Chakra
 
     def paths_of_kernels(self, file: Path) -> list[str]:
-        """The path of each kernel of the profile, in its order."""
+        """Path of each kernel of the profile, in the profile's order."""
         nodes = {node.id: node for node in read_trace(file)[1]}
         return [_path(nodes[number], nodes) for number in sorted(nodes) if is_kernel(nodes[number])]
 

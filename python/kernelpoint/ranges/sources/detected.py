@@ -17,7 +17,8 @@ DEPTH = 3  # repeats inside repeats
 
 
 class Detected(RangeSource):
-    """The longest runs of launches that repeat themselves at once (tandem repeats), and inside each the same again.
+    """Ranges found in the sequence of kernels: the longest runs of launches that repeat at once (tandem repeats), and repeats
+    inside them.
 
     Model: launches are equal if kernel and shape are. Of all lengths that many kernels come back after, the one whose copies
     cover the most launches counts, and of several the shortest. So iterations are found first, then layers in them. The
@@ -28,7 +29,7 @@ class Detected(RangeSource):
     word = "detected"
 
     def paths(self, file: Path, launches: Launches, log: Log) -> list[str]:
-        """The path of each launch, parts separated by "/"; empty where it lies in no range."""
+        """Path of each launch, parts separated by "/"; empty for a launch in no range."""
         found = repeats(launches.kinds)
         if not any(found):
             raise ProfileError(
@@ -38,7 +39,7 @@ class Detected(RangeSource):
 
 
 def repeats(keys: np.ndarray, depth: int = DEPTH) -> list[str]:
-    """The path of each launch in the repeats of a sequence of kernels, int [N]; empty where nothing repeats.
+    """Repeats in a sequence of kernels: the path of each launch as int [N], empty where nothing repeats.
 
     >>> repeats(np.array([9, 1, 2, 3, 1, 2, 3, 8]))
     ['', 'detected.0', 'detected.0', 'detected.0', 'detected.1', 'detected.1', 'detected.1', '']

@@ -17,7 +17,8 @@ Thread = tuple[Any, Any]
 
 
 class Kineto(ProfileSource):
-    """`record_function` events, `nn.Module` calls and operators of the thread that launched a kernel, at the time of its call.
+    """Ranges of a PyTorch profile: `record_function` events, `nn.Module` calls and operators that were open on the launching
+    thread.
 
     Categories user_annotation, python_function (modules only; `with_modules` or `with_stack` of the profiler writes them) and
     cpu_op, of which the outermost inside the innermost module counts. Kernels of the backward pass are launched by another
@@ -29,7 +30,7 @@ class Kineto(ProfileSource):
     format = kineto.Kineto
 
     def paths_of_kernels(self, file: Path) -> list[str]:
-        """The path of each kernel of the profile, in its order."""
+        """Path of each kernel of the profile, in the profile's order."""
         found = _Events()
         with open_text(file) as text:
             for event in kineto.events(text, str(file)):

@@ -11,7 +11,7 @@ from kernelpoint.ranges.source import Log, RangeSource
 
 
 class Names(RangeSource):
-    """The folders of a launch's trace, below the one that all traces lie in, and the name of its kernel.
+    """Ranges from names: the folders of a launch's trace, without the folder common to all, and the kernel's name.
 
     A tracer, or a script after it, tags launches by folders: `decode/layer.3/kernel-17.traceg`. A simulator that describes its
     launches tags them in their names: `decode/layer.3/gemm`.
@@ -21,7 +21,7 @@ class Names(RangeSource):
     word = "names"
 
     def paths(self, file: Path, launches: Launches, log: Log) -> list[str]:
-        """The path of each launch, parts separated by "/"; empty where it lies in no range."""
+        """Path of each launch, parts separated by "/"; empty for a launch in no range."""
         folders = [os.path.dirname(os.path.abspath(trace)) if trace else "" for trace in launches.traces]
         named = [folder for folder in set(folders) if folder]
         if not named and not any(launches.names):

@@ -17,7 +17,7 @@ Call = tuple[int, float]  # thread, time
 
 
 class NsightSystems(ProfileSource):
-    """NVTX ranges (push and pop, start and end) of the thread that launched a kernel, at the time of its CUDA call.
+    """Ranges of an Nsight Systems export: NVTX ranges that were open on the launching thread at the time of the CUDA call.
 
     Table NVTX_EVENTS has the ranges, CUPTI_ACTIVITY_KIND_RUNTIME the call of each kernel, by its correlation.
     """
@@ -27,7 +27,7 @@ class NsightSystems(ProfileSource):
     format = NsightSystemsSqlite
 
     def paths_of_kernels(self, file: Path) -> list[str]:
-        """The path of each kernel of the profile, in its order."""
+        """Path of each kernel of the profile, in the profile's order."""
         return from_database(file, _paths)
 
 

@@ -12,7 +12,8 @@ from kernelpoint.ranges.source import Log, RangeSource
 
 
 class Table(RangeSource):
-    """A CSV with the columns `launch` and `path`; others are ignored. Launches that it does not name lie in no range.
+    """Ranges from a CSV with the columns `launch` and `path`; other columns are ignored. A launch without a row is in no
+    range.
 
     `launch` counts from 0 in program order, those of all processes in one row.
     """
@@ -21,11 +22,11 @@ class Table(RangeSource):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """Certainty that a file with this beginning belongs to this source, on the scale of profile formats."""
+        """How sure it is that a file with this beginning is such a CSV."""
         return STRUCTURE if {"launch", "path"} <= beginning.columns else NOT_THIS
 
     def paths(self, file: Path, launches: Launches, log: Log) -> list[str]:
-        """The path of each launch, parts separated by "/"; empty where it lies in no range."""
+        """Path of each launch, parts separated by "/"; empty for a launch in no range."""
         found: dict[int, str] = {}
         with open_text(file) as text:
             for line, row in rows_of(text, str(file)):

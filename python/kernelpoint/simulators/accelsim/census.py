@@ -18,7 +18,8 @@ _FILE = re.compile(r"kernel-(\d+)(-ctx_\w+)?")
 
 
 class AccelSimCensus(TextFormat):
-    """`stats_ctx_0x...`, `stats.csv` before version 2.0: name and shape of each launch of a CUDA context.
+    """Format of the census of Accel-Sim's tracer, `stats_ctx_0x...` (`stats.csv` before version 2.0): name and shape of each
+    launch of a CUDA context.
 
     The tracer writes it for every launch, whichever it traces; a range beyond the last launch traces none. Launches are
     numbered from 1 without gaps. Names are mangled. Instructions (of warps) are known of traced launches only; the counter
@@ -32,11 +33,11 @@ class AccelSimCensus(TextFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """Confidence that a file with this beginning is of the format."""
+        """How sure it is that a file with this beginning is such a census."""
         return SIGNATURE if beginning.text.startswith(HEADER) else NOT_THIS
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
-        """The profile in an open file; `source` is its name in messages."""
+        """Read the census in an open file; messages call it `source`."""
         builder = ProfileBuilder(source)
         file.readline()
         expected, first = FIRST, None

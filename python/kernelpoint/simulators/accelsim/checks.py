@@ -21,7 +21,7 @@ _FOLDER_BEFORE = re.compile(rb"^[ \t]*(?!kernel|#)[^\n]*/kernel-", re.MULTILINE)
     table=CHECKS,
 )
 def single_warp_exits(listed: Listed) -> Case | None:
-    """Blocks of one warp whose lanes leave at different EXITs."""
+    """Find blocks of one warp whose lanes leave at different EXIT instructions, at which Accel-Sim stops."""
     if listed.scan is None:
         return None
     one_warp = listed.scan.warps == listed.scan.ctas
@@ -41,7 +41,7 @@ def single_warp_exits(listed: Listed) -> Case | None:
     table=CHECKS,
 )
 def newer_code(listed: Listed) -> Case | None:
-    """Code of a newer architecture than the simulated GPU is configured for."""
+    """Find code of a newer architecture than the one for which the simulated GPU is configured."""
     newer = {version: count for version, count in listed.architectures.items() if version > listed.architecture}
     if not newer or not listed.architecture:
         return None
@@ -58,7 +58,7 @@ def newer_code(listed: Listed) -> Case | None:
     table=CHECKS,
 )
 def ends_with_copy(listed: Listed) -> Case | None:
-    """A list whose last command is a copy."""
+    """Find a list whose last command is a copy, at which Accel-Sim aborts."""
     last = listed.text.rstrip().rpartition(b"\n")[2]
     what = "the list ends with a copy to the GPU"
     return Case(what, 0.0, None, listed.lists[0]) if last.startswith(b"MemcpyHtoD") else None
@@ -72,7 +72,7 @@ def ends_with_copy(listed: Listed) -> Case | None:
     table=CHECKS,
 )
 def names_not_read(listed: Listed) -> Case | None:
-    """Lines whose traces Accel-Sim does not read: with ./ or a folder before the name."""
+    """Find lines with ./ or a folder before the trace's name, which Accel-Sim does not read."""
     count = sum(1 for _ in _FOLDER_BEFORE.finditer(listed.text))
     return Case(f"{count:,} lines name a trace with a folder", 0.0, None, listed.lists[0]) if count else None
 
@@ -86,7 +86,7 @@ def names_not_read(listed: Listed) -> Case | None:
     table=CHECKS,
 )
 def byte_order_mark(listed: Listed) -> Case | None:
-    """A list that begins with a byte order mark, as editors of Windows write it."""
+    """Find a list with a byte order mark, as Windows editors write it; Accel-Sim then ignores the first line."""
     if not listed.text.startswith(b"\xef\xbb\xbf"):
         return None
     return Case("the list begins with a byte order mark", 1.0 / (listed.size + 1), None, listed.lists[0])
@@ -100,7 +100,7 @@ def byte_order_mark(listed: Listed) -> Case | None:
     table=CHECKS,
 )
 def container(listed: Listed) -> Case | None:
-    """Traces in containers that the simulator does not open."""
+    """Find traces in containers that Accel-Sim does not open."""
     pairs = zip(listed.paths.distinct, listed.paths.counts.tolist(), strict=True)
     count = sum(launches for path, launches in pairs if path.endswith((".gz", ".zst")))
     if not count or not listed.lists:

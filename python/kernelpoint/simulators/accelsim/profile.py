@@ -22,7 +22,7 @@ LIMIT = "GPGPU-Sim: ** break due to reaching the maximum"
 
 
 class AccelSimOutput(TextFormat):
-    """Cycles and instructions of every kernel that Accel-Sim printed, in the order of launch uids.
+    """Format of Accel-Sim's output: cycles and instructions of every kernel it printed, in the order of launch uids.
 
     Grid, block, shared memory, registers and the trace's file name come from the header that is printed when a trace is
     opened; the n-th `launching kernel name` belongs to the n-th such header.
@@ -35,11 +35,11 @@ class AccelSimOutput(TextFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """Confidence that a file with this beginning is of the format."""
+        """How sure it is that a file with this beginning is output of Accel-Sim."""
         return WORDS if "Accel-Sim" in beginning.text or "GPGPU-Sim" in beginning.text else NOT_THIS
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
-        """The profile in an open file; `source` is its name in messages."""
+        """Read the profile in an open output; messages call it `source`."""
         headers: list[dict[str, str]] = []
         launched: dict[int, dict[str, str]] = {}
         results: dict[int, dict[str, str]] = {}
@@ -114,7 +114,7 @@ _STATISTICS = {
 
 
 class GetStatsCsv(TextFormat):
-    """What `get_stats.py -K` prints: for each statistic a line with its pattern, then a table of kernel launches.
+    """Format of the output of `get_stats.py -K`: for each statistic a line with its pattern, then a table of kernel launches.
 
     Launches are in the order of the table, which is that of the run. A table without `-K` has one row for all launches of a
     kernel, or of an application.
@@ -127,12 +127,12 @@ class GetStatsCsv(TextFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """Confidence that a file with this beginning is of the format."""
+        """How sure it is that a file with this beginning is output of get_stats.py."""
         is_table = re.search(r"^(APPS|CFG),", beginning.text, re.MULTILINE)
         return STRUCTURE if is_table else NOT_THIS
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
-        """The profile in an open file; `source` is its name in messages."""
+        """Read the profile in an open table; messages call it `source`."""
         values: dict[str, dict[str, float]] = {}  # launch -> counter -> value
         chosen: dict[str, str] = {}
         for statistic, launch, value in _statistics(file, source):

@@ -20,7 +20,8 @@ done
 
 
 def kernel_ranges(numbers: np.ndarray, most: int = MOST_CHARACTERS) -> list[str]:
-    """`DYNAMIC_KERNEL_RANGE` of each tracer run: neighbouring numbers merged, so many items that it stays short enough.
+    """Values of `DYNAMIC_KERNEL_RANGE`, one for each tracer run: neighbouring numbers are merged, and each value fits its
+    limit.
 
     Args:
         numbers: int64 [n], ascending, each once.

@@ -18,7 +18,8 @@ _SHARED = re.compile(r"(?:static|dynamic) shared mem: (\d+)")
 
 
 class MacSimCensus(TextFormat):
-    """`kernel_names.txt`: name, grid, block, registers and shared memory of each launch, numbered from 0 without gaps.
+    """Format of `kernel_names.txt`: name, grid, block, registers and shared memory of each launch, numbered from 0 without
+    gaps.
 
     Raises:
         ProfileError: a line is malformed or a launch is missing.
@@ -28,11 +29,11 @@ class MacSimCensus(TextFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """Confidence that a file with this beginning is of the format."""
+        """How sure it is that a file with this beginning is such a census."""
         return SIGNATURE if _NAME.match(beginning.first_line) else NOT_THIS
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
-        """The profile in an open file; `source` is its name in messages."""
+        """Read the census in an open file; messages call it `source`."""
         builder = ProfileBuilder(source)
         lines = ((number, text) for number, text in enumerate(file, 1) if text.strip())
         for expected, (number, text) in enumerate(lines, FIRST):

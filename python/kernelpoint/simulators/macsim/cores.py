@@ -29,7 +29,7 @@ COLUMNS = (
 def predict_cores(
     paths: Sequence[str], configuration: _native.fast_model.Configuration, log: Log
 ) -> tuple[dict[str, np.ndarray], bytes]:
-    """Counters of every launch, and the states that launches begin with.
+    """Counters of every launch by a model of MacSim's cores, and the states in which launches begin.
 
     Requests are all misses of fetches and loads; those beyond L1 met no other on its way.
     """

@@ -15,7 +15,7 @@ COUNTS = struct.Struct("<II")  # SMs, and counters of each; then histories, then
 
 
 def kept_state(stated: bytes) -> dict[str, Any]:
-    """Fields of HostInfo: SMs keep L1, instruction cache and branch predictor.
+    """Fields of HostInfo on state that MacSim's SMs keep between launches: L1, instruction cache and branch predictor.
 
     Raises:
         HostError: these are not the bytes of a hook.
@@ -31,6 +31,6 @@ def kept_state(stated: bytes) -> dict[str, Any]:
 
 
 def replayed_bytes(replayed: Replayed) -> bytes:
-    """Branch predictors of all SMs, for the hook."""
+    """Bytes with the branch predictors of all SMs, for the hook in MacSim."""
     sms, counters = replayed.counters.shape
     return COUNTS.pack(sms, counters) + replayed.histories.tobytes() + replayed.counters.tobytes()

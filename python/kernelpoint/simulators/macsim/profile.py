@@ -17,7 +17,7 @@ _CLOCK = re.compile(r"(Clock LCM|GPU clock frequency)\s*:\s*([\d.]+)")
 
 
 class MacSimOutput(TextFormat):
-    """Cycles of every kernel of one application that MacSim printed.
+    """Format of MacSim's output: cycles of every kernel of one application.
 
     A kernel lasts from its `setup_process` to the next one, the last to the end of the application. MacSim's clock ticks
     at the least common multiple of its clocks (C= in the log); cycles are those of the GPU. Names stand in the traces only;
@@ -31,11 +31,11 @@ class MacSimOutput(TextFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """Confidence that a file with this beginning is of the format."""
+        """How sure it is that a file with this beginning is output of MacSim."""
         return WORDS if "setup_process" in beginning.text or "src/macsim.cc" in beginning.text else NOT_THIS
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
-        """The profile in an open file; `source` is its name in messages."""
+        """Read the profile in an open output; messages call it `source`."""
         starts: list[int] = []
         traces: list[str] = []
         end, expected, clock = None, 0, {"Clock LCM": 1.0, "GPU clock frequency": 1.0}

@@ -14,7 +14,8 @@ SAMPLED_KERNEL_INFO=$here/{SAMPLE} TRACE_PATH=$here/run-1/traces OVERWRITE=1 CUD
 
 
 def sampled_kernels(strata: np.ndarray, traced: np.ndarray, first: int) -> str:
-    """`SAMPLED_KERNEL_INFO` of MacSim's tracer: two lines of text, then for each stratum its size, traced launches, numbers.
+    """Text of `SAMPLED_KERNEL_INFO` for MacSim's tracer: two lines, then for each stratum its size, traced launches and
+    numbers.
 
     Take-all units, which stand for themselves only, come first, as one cluster of as many launches as are traced.
 

@@ -32,7 +32,7 @@ OTHER_FILES = 32  # that MacSim has open besides those of warps
 
 @dataclass(frozen=True)
 class Conversion:
-    """Counts of a conversion.
+    """Counts of a finished conversion: files, launches, approximations.
 
     Attributes:
         launches: in the list.
@@ -57,7 +57,7 @@ class Conversion:
     approximated: dict[str, int]
 
     def sentences(self, output: Path) -> list[str]:
-        """Lines for the user: written files, approximations, and the number of files that MacSim will keep open."""
+        """Lines for the user: written files, approximations, and how many files MacSim will keep open."""
         limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         lines = [
             f"{output / 'kernel_config.txt'}: {self.launches:,} launches in {self.folders:,} folders, {self.warps:,} warps, "
@@ -82,7 +82,7 @@ def convert_to_macsim(
     threads: int | None = None,
     progress: ConversionProgress = lambda stage, done, total: None,
 ) -> Conversion:
-    """Write a list of Accel-Sim traces in MacSim's layout.
+    """Convert a list of Accel-Sim traces into MacSim's layout.
 
     Launches with equal files share a folder. All is written beside `output` and gets its name when it is whole. What an
     interrupted conversion (Ctrl-C, or killed) leaves there, the next one removes.

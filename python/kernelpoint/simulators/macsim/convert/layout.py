@@ -46,7 +46,7 @@ class _Code:
 
 
 def place(digests: Sequence[_native.macsim.Digest]) -> list[Placement]:
-    """Folder and code of every launch, in the order of the list.
+    """Assign a folder and a code number to every launch, in the order of the list.
 
     ``Model:`` launches whose kernels have the same name run the same code, unless one PC says otherwise: then they are
     different functions of that name (several libraries in one process).
