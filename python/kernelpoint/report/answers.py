@@ -9,7 +9,7 @@ from kernelpoint.session.verdict import EXACT, NOTHING, SAMPLING_ERROR, open_lau
 
 
 def answers(run: Run, view: RunView) -> dict[str, str]:
-    """Answers about a finished run, by question: interval, cost, dominating kernels, possible misses, next step.
+    """Five answers about a finished run: interval, cost, dominating kernels, possible misses, next step.
 
     Args:
         run: a finished run.

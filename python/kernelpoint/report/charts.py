@@ -34,7 +34,7 @@ OPACITY: Spec = {"condition": {"test": "chosen === '' || chosen === datum.kernel
 
 
 def charts(view: RunView, letters: int = LETTERS) -> dict[str, Spec]:
-    """The specifications by name; a chart without data is left out.
+    """Vega-Lite charts of a run by name. A chart without data is left out.
 
     share: estimated cycles of each kernel; timeline: launches of each kernel along the run, and which were simulated; passes:
     the stated interval after each pass; map: embeddings of the streams.
@@ -168,7 +168,7 @@ def _launch_bins(view: RunView, row_of: np.ndarray, labels: np.ndarray) -> Rows:
 def passes_chart(
     looks: Sequence[PassEnd], counter: str, relative_error: float, full_run: FullRun | None = None
 ) -> Spec | None:
-    """The interval after each pass, the error budget about the last estimate, and the full run's total where it is known."""
+    """Chart of the interval after each pass, the error budget around the last estimate, and the full run's total if known."""
     rows: Rows = [
         {
             "pass": f"{look.number}",
@@ -225,7 +225,7 @@ def passes_chart(
 
 
 def kernel_colours(view: RunView) -> dict[str, str]:
-    """Colours of the largest kernels, and of the others last."""
+    """Colours of the largest kernels; all other kernels share the last one."""
     return {**{k.name: colour for k, colour in zip(view.kernels, COLOURS[:6], strict=False)}, OTHERS: GREY}
 
 

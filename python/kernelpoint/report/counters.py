@@ -23,7 +23,7 @@ def is_weak(row: EstimateRecord) -> bool:
 
 
 def known_total(row: EstimateRecord) -> float | None:
-    """An estimate, or None where it says nothing: below zero, or zero without a half-width, since no simulated launch has any.
+    """Estimate of a counter; None if it is below zero, or zero without a half-width because no simulated launch has any.
 
     >>> known_total(EstimateRecord(estimate=0.0, simulated=0.0)) is None
     True
@@ -35,7 +35,7 @@ def known_total(row: EstimateRecord) -> float | None:
 
 
 def total(value: float | None) -> str:
-    """An estimated total as text.
+    """Format an estimated total.
 
     >>> total(80651.0), total(None)
     ('80,651', 'not known')
@@ -44,7 +44,7 @@ def total(value: float | None) -> str:
 
 
 def computed(row: EstimateRecord) -> float | None:
-    """The half-width that results show, as a share of the estimate; the stated one is no smaller than the error budget.
+    """Half-width shown in tables, as a share of the estimate. The stated one is never smaller than the error budget.
 
     >>> computed(EstimateRecord(estimate=200.0, half_width=2.0, computed_half_width=0.5))
     0.0025
@@ -55,7 +55,7 @@ def computed(row: EstimateRecord) -> float | None:
 
 
 def price(run: Run, row: EstimateRecord) -> float | None:
-    """Launches to simulate until the half-width of a counter is that of the error budget; None where no bound is stated.
+    """Number of launches to simulate until a counter's half-width equals the error budget; None if no bound is stated.
 
     Model: n (w / b)^2, at most all launches, for n simulated launches, half-width w and budget b: half-widths fall with the
     root of the sample.
@@ -77,7 +77,7 @@ AGAINST_FULL_RUN = (Column("full run"), Column("error", error))
 
 
 def counter_table(run: Run, truth: FullRun | None = None) -> Table:
-    """Every counter's estimate, beside the full run where there is one; uncertain ones in grey."""
+    """Table of the estimates of all counters, beside the full run if there is one; uncertain ones are grey."""
     rows = []
     for name, found in run.estimates().items():
         cells = [

@@ -13,7 +13,7 @@ from kernelpoint.report import End
 
 @dataclass(frozen=True)
 class Options:
-    """Options of `kernelpoint report --as`: see its help."""
+    """Options of `kernelpoint report --as`."""
 
     like: Path | None = None
     clock: float | None = None
@@ -21,11 +21,13 @@ class Options:
 
 
 class Export(ABC):
-    """One form of `--as`. Other packages name theirs in the entry point group `kernelpoint.exports`."""
+    """Base of the forms of `kernelpoint report --as`. Other packages register theirs in the entry point group
+    `kernelpoint.exports`.
+    """
 
     @abstractmethod
     def write(self, run: Run, path: Path, options: Options) -> str:
-        """Write the file of a finished run; what it has, for a line on it.
+        """Write the file for a finished run; returns a description of its content.
 
         Raises:
             ConfigError, ProfileError, SetupError: an option, an input or a package is missing, or refused.

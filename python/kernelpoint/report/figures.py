@@ -24,12 +24,12 @@ STYLE: dict[str, Any] = {
 
 
 def draw_figures(view: RunView, folder: Path) -> list[Path]:
-    """Write the charts of a run's page; a chart without data is left out. Arguments and errors as draw_specs."""
+    """Write the charts of a run's page as files. A chart without data is left out. Arguments and errors as in draw_specs."""
     return draw_specs(charts(view, LETTERS), folder)
 
 
 def draw_specs(specs: Mapping[str, Any], folder: Path) -> list[Path]:
-    """Write Vega-Lite charts as `NAME.pdf` and `NAME.svg`, as wide as a column of a page of two; returns the files.
+    """Write Vega-Lite charts as `NAME.pdf` and `NAME.svg`, as wide as a column of a two-column page; returns the files.
 
     Raises:
         OSError: the folder cannot be made or written.

@@ -11,7 +11,7 @@ from kernelpoint.pages.numbers import error, number
 
 @dataclass(frozen=True)
 class FullRun:
-    """Truth for a sampled run.
+    """True totals and cycles of launches, from a full run, to compare a sampled run with.
 
     Attributes:
         total: total of the budget's counter in the full run.
@@ -50,7 +50,7 @@ def compare(run: Run, full: Run) -> FullRun:
 
 
 def sentence(full: FullRun) -> str:
-    """The comparison in one line.
+    """Sentence that compares a sampled run with the full run.
 
     >>> sentence(FullRun(total=1000.0, error=0.002, inside=True, non_sampling_error=0.0001))
     'full run: 1,000; error +0.200 %, inside the stated interval; non-sampling error +0.010 %'

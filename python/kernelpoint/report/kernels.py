@@ -20,7 +20,7 @@ NOTE = (
 
 
 def kernel_table(view: RunView) -> Table | None:
-    """The table, which can be filtered; None of a run whose kernels have no names."""
+    """Table of kernels, which the reader can filter; None if the run's kernels have no names."""
     if not view.kernels:
         return None
     rates = list(dict.fromkeys(name for kernel in view.kernels for name in kernel.rates))

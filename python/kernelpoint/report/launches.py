@@ -15,7 +15,7 @@ SIMULATED, ESTIMATED, PROJECTED = "simulated", "estimated", "projected"
 
 @dataclass(frozen=True)
 class Launch:
-    """One launch of a run.
+    """One launch of a run: kernel, simulated or estimated, stratum, cycles and counters.
 
     Attributes:
         process, launch: its place.
@@ -36,7 +36,7 @@ class Launch:
 
 
 def launches(run: Run) -> Iterator[Launch]:
-    """Every launch of a finished run.
+    """Iterate over all launches of a finished run.
 
     Raises:
         JournalError: the run has not ended, or its journal is inconsistent.
@@ -61,7 +61,7 @@ COLUMNS = ("process", "launch", "kernel", "how", "stratum", "cycles")
 
 
 def write_launches(run: Run, path: Path) -> int:
-    """Write one line for each launch; the cycles add up to the estimated total. Returns the number of launches.
+    """Write one row for each launch; the cycles add up to the estimated total. Returns the number of launches.
 
     Columns: process, launch (index in program order), kernel, how (simulated, estimated, projected), stratum (-1: simulated for
     certain), cycles, and every other counter where the launch was simulated.

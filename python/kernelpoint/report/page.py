@@ -68,7 +68,7 @@ def write_page(run: Run, path: Path, full_run: Run | None = None) -> None:
 
 
 def page_of(run: Run, full_run: Run | None = None) -> str:
-    """The HTML report of a finished run; arguments and errors as write_page."""
+    """HTML report of a finished run. Arguments and errors as in write_page."""
     plan, note = plan_of(run)
     s = run.ended()
     expected = compared(plan.forecast, s.relative_error, s.simulated, s.cycle_speedup, s.further)
@@ -76,7 +76,7 @@ def page_of(run: Run, full_run: Run | None = None) -> str:
 
 
 def html_page(run: Run, view: RunView, note: str = "") -> str:
-    """The whole page of a finished run; `note`: a sentence on missing parts, or on the forecast."""
+    """HTML page of a finished run; `note`: a sentence on missing parts or on the forecast."""
     specs = charts(view)
     cycles, *others = (Chart(name, *texts, specs.get(name)) for name, texts in SECTIONS.items())
     blocks = [

@@ -25,7 +25,7 @@ TEX |= {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciic
 
 
 def write_paper(run: Run, view: RunView, folder: Path) -> list[Path]:
-    """Write `kernels.tex` (not of a run whose kernels have no names), `sentence.txt` and `kernelpoint.bib`; returns the files.
+    """Write `kernels.tex` (if the kernels have names), `sentence.txt` and `kernelpoint.bib`; returns the files.
 
     Raises:
         ConfigError: a file cannot be written. JournalError: the run has not ended.
@@ -46,7 +46,7 @@ def write_paper(run: Run, view: RunView, folder: Path) -> list[Path]:
 
 
 def sentence_of(run: Run) -> str:
-    """A sentence for a paper: the number of simulated launches, the total, its bound, and the errors that the bound covers.
+    """Sentence for a paper: number of simulated launches, total, bound, and the errors that the bound covers.
 
     >>> import kernelpoint as kp
     >>> sentence_of(kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="all"))
@@ -70,7 +70,7 @@ def sentence_of(run: Run) -> str:
 
 
 def kernels_table(view: RunView) -> str:
-    """The kernels with most cycles as a LaTeX table (package booktabs), the others in one row; empty without names."""
+    """LaTeX table (package booktabs) of the kernels with most cycles, all others in one row; empty without names."""
     if not view.kernels:
         return ""
     lines = [
@@ -97,7 +97,7 @@ def _half_width(kernel: Kernel) -> str:
 
 
 def latex(text: str) -> str:
-    """A text whose special characters LaTeX prints as they are.
+    """Escape a text so that LaTeX prints its special characters.
 
     >>> latex("gemm_f16<50 %>")
     'gemm\\\\_f16<50 \\\\%>'

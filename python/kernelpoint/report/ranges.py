@@ -19,8 +19,8 @@ CAPTION = (
 
 
 def range_table(run: Run) -> Table | None:
-    """The ranges of a finished run, each with those inside it; None of a run without ranges. The counter is that of the error
-    budget, or cycles.
+    """Table of the ranges of a finished run, each followed by its inner ranges; None without ranges. Its counter is that of
+    the error budget, or cycles.
     """
     if not run.ranges:
         return None
@@ -60,7 +60,7 @@ def range_table(run: Run) -> Table | None:
 
 
 def write_ranges(run: Run, path: Path) -> int:
-    """Write one line for each range and counter; returns the number of ranges.
+    """Write one row for each range and counter; returns the number of ranges.
 
     Columns: path (parts separated by "/", empty of the whole run), launches, simulated, counter, estimate, half_width.
 

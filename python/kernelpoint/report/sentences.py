@@ -8,7 +8,7 @@ from kernelpoint.session.verdict import EXACT, open_launch, unmet_counters, verd
 
 
 def sentences(run: Run) -> list[str]:
-    """The lines of a report, the verdict first; of an unfinished run, those known so far."""
+    """Lines of a text report, verdict first; of an unfinished run, the lines known so far."""
     if (s := run.summary) is None:
         so_far = run.content()
         return [
@@ -22,7 +22,7 @@ def sentences(run: Run) -> list[str]:
 
 
 def caveats(s: SummaryRecord) -> list[str]:
-    """Lines on what a finished run's bound takes for granted, and on what it leaves out."""
+    """Sentences on the assumptions of a finished run's bound, and on errors outside it."""
     lines = []
     if s.bound_scope != EXACT:
         budgets = [share(s.relative_error), *(f"{name} {share(error)}" for name, error in s.further.items())]
@@ -37,7 +37,7 @@ def caveats(s: SummaryRecord) -> list[str]:
 
 
 def costs(run: Run) -> list[str]:
-    """Lines of a finished run on launches simulated beside the sample, and on the speedups."""
+    """Sentences on the cost of a finished run: launches simulated beside the sample, and speedups."""
     s, lines = run.ended(), []
     if validations := sum(1 for _ in run.of(ValidationRecord)):
         lines.append(

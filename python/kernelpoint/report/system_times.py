@@ -16,12 +16,7 @@ from kernelpoint.simulators import options_of, simulator
 
 @dataclass(frozen=True)
 class SystemTimes:
-    """Attributes:
-    names: of the kernels, empty where not known.
-    nanoseconds: float64 [N].
-    simulated: bool [N].
-    half_width: of their sum, in nanoseconds, None where the run states none.
-    """
+    """Times of the launches of a run in nanoseconds, for simulators of whole systems."""
 
     names: list[str]
     nanoseconds: np.ndarray
@@ -30,7 +25,7 @@ class SystemTimes:
 
 
 def system_times(run: Run, megahertz: float | None, end: End = "estimate") -> SystemTimes:
-    """Times of the launches of a finished run, all processes in one row.
+    """Convert the cycles of a finished run's launches to times, over all processes.
 
     Args:
         megahertz: clock of the SMs; None: as the simulated GPU states it.
@@ -59,7 +54,7 @@ def system_times(run: Run, megahertz: float | None, end: End = "estimate") -> Sy
 
 
 def clock_of(run: Run, megahertz: float | None) -> float:
-    """Clock of the SMs in MHz: the one given, else the simulator's own."""
+    """Clock of the SMs in MHz: the given one, else that of the simulator."""
     if megahertz is None:
         host = run.header.host
         megahertz = None if host is None else simulator(host.simulator).clock(options_of(host.configuration))

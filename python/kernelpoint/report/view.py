@@ -25,8 +25,8 @@ SHARES = ("l1_miss_rate", "l2_miss_rate")
 
 @dataclass(frozen=True)
 class Variant:
-    """A kernel with its template arguments: name as people write it, launches, and the simulated ones; cycles: estimated;
-    totals: of the counters that its rates are made of.
+    """A kernel with its template arguments: readable name, launches, simulated launches, estimated cycles, and totals for its
+    rates.
     """
 
     name: str
@@ -37,12 +37,13 @@ class Variant:
 
     @property
     def rates(self) -> dict[str, Estimate]:
-        """IPC, miss rates and stalls."""
+        """IPC, miss rates and stalls of the kernel."""
         return rates_from(self.totals)
 
 
 def rates_from(totals: Mapping[str, Estimate]) -> dict[str, Estimate]:
-    """IPC, miss rates (at most 1) and stalls, without those that divide by zero and those below their half-width.
+    """IPC, miss rates (at most 1) and stalls from totals. Rates that divide by zero, or lie below their half-width, are left
+    out.
 
     >>> ipc = rates_from({"instructions": Estimate.exact(90.0), "cycles": Estimate.of(45.0, 0.9)})["ipc"]
     >>> ipc.estimate, ipc.half_width
@@ -59,7 +60,7 @@ def rates_from(totals: Mapping[str, Estimate]) -> dict[str, Estimate]:
 
 @dataclass(frozen=True)
 class Kernel(Variant):
-    """One kernel of the workload: all of its variants together.
+    """One kernel of the workload, all of its variants together.
 
     Attributes:
         share: of the estimated total of all kernels.
@@ -77,14 +78,14 @@ class Kernel(Variant):
 
     @property
     def error(self) -> float | None:
-        """Relative error of `cycles` against a full run; None where there is none."""
+        """Relative error of `cycles` against a full run; None without one."""
         true = self.truth["cycles"].estimate if self.truth else 0.0
         return self.cycles / true - 1.0 if true else None
 
 
 @dataclass(frozen=True)
 class PassEnd:
-    """The end of a pass: its number in the journal, launches simulated until then, the estimate and its half-width."""
+    """End of a pass: its number, launches simulated so far, estimate and half-width."""
 
     number: int
     simulated: int
@@ -94,7 +95,7 @@ class PassEnd:
 
 @dataclass(frozen=True)
 class RunView:
-    """Content of the page.
+    """Everything that the page of a run shows, as arrays.
 
     Attributes:
         counter: the counter of `values`: that of the error budget, or cycles where the budget is on a ratio.
@@ -119,12 +120,12 @@ class RunView:
 
 
 def view_of(run: Run, full_run: Run | None = None) -> RunView:
-    """The arrays of a finished run, with the plan that it used; arguments as view_run."""
+    """Data for the page of a finished run, with the plan it used. Arguments as in view_run."""
     return view_run(run, plan_of(run)[0], full_run)
 
 
 def view_run(run: Run, plan: Plan, full_run: Run | None = None) -> RunView:
-    """Gather the arrays of a finished run.
+    """Collect the data for the page of a finished run.
 
     Args:
         run: the journal.
@@ -279,7 +280,7 @@ def _results(run: Run, count: int) -> tuple[np.ndarray, np.ndarray, str]:
 
 
 def pass_ends(run: Run, counter: str) -> list[PassEnd]:
-    """The end of each pass that has an estimate of the counter."""
+    """Ends of the passes that have an estimate of the counter."""
     looks = []
     results = sorted(record.pass_index for record in run.results.values())
     for look in run.looks:
@@ -291,7 +292,7 @@ def pass_ends(run: Run, counter: str) -> list[PassEnd]:
 
 
 def plan_of(run: Run) -> tuple[Plan, str]:
-    """The plan of a run; without one, a single cluster of all launches, and a note if the run had more."""
+    """Plan of a run. If the file is missing: one cluster of all launches, and a note if the run had more."""
     counts, seed, path = run.launches, run.setting("seed"), run.frozen.plan
     u = np.concatenate([permanent_random_numbers(seed, process, count) for process, count in enumerate(counts)])
     note = ""

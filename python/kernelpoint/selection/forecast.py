@@ -17,7 +17,7 @@ LANES = 32
 
 
 def forecast(census: Profile, drawn: np.ndarray, traced: np.ndarray) -> list[str]:
-    """Cost of tracing and simulating a selection, beside that of all launches, as sentences for the user.
+    """Sentences on the cost of tracing and simulating a selection, beside the cost of all launches.
 
     Times are those of the default simulator on one core.
 

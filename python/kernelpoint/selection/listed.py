@@ -14,7 +14,7 @@ SHOWN = 3  # launches that a message names
 
 
 def listed_launches(selection: Selection, path: str) -> tuple[np.ndarray, Texts]:
-    """Launches of the census in the order of a trace list, int64 [n], and their traces.
+    """Launch of the census for each trace of a list, int64 [n], and the traces.
 
     A trace belongs to the launch that its number names (N of `kernel-N`, `Kernel<N>`); name, grid and block must
     agree.
@@ -90,7 +90,7 @@ def _check(selection: Selection, launch: int, trace: str) -> None:
 
 
 def check_drawn(selection: Selection, drawn: np.ndarray, listed: np.ndarray, path: str) -> None:
-    """Refuse a list that lacks launches of the first pass.
+    """Raise an error if a list lacks launches of the first pass.
 
     Raises:
         TraceError: names the first of them.

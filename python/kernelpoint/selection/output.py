@@ -39,7 +39,7 @@ def write_output(
     numbers: np.ndarray | None = None,
     earlier: Path | None = None,
 ) -> list[Path]:
-    """Write a selection, the tracer's files and the script into a folder, which is made; the files.
+    """Write a selection, the tracer's input files and the script into a new folder; returns the files.
 
     Args:
         numbers: the tracer's numbers to trace now; by default all of the selection.

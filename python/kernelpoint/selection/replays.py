@@ -15,7 +15,7 @@ from kernelpoint.repeated import distinct_rows
 
 @dataclass(frozen=True)
 class Repetition:
-    """A program as its profile shows it, over launches that were traced once each.
+    """Launches of a program as its profile shows them, each assigned to the launch in which it was traced.
 
     Attributes:
         traced: int64 [N], for each launch of the program its traced launch; -1 where there is none.
@@ -31,7 +31,7 @@ class Repetition:
     replays: int
 
     def findings(self, place: str) -> list[Finding]:
-        """Launches of either side without a counterpart, as findings of admission."""
+        """Findings of the input checks: launches of the profile or of the list without a counterpart."""
         remedy = (
             "profile and traces are of different runs, or one of them is of a part: record both with the same input"
         )
@@ -50,7 +50,7 @@ class Repetition:
 
 
 def repetition(profile: Profile, launches: Launches) -> Repetition:
-    """Find for every launch of a profile the launch of a list, or census, in which it was traced.
+    """Find for every launch of a profile the launch of a list or census in which it was traced.
 
     A tracer sees a launch outside graphs where it runs, and each node of a graph once, where the graph is captured or built. A
     replay is the launches of one call. Its graph is told by the numbers of its nodes where the profile has them, else by the
@@ -83,7 +83,7 @@ def repetition(profile: Profile, launches: Launches) -> Repetition:
 
 
 def traced_once(profile: Profile) -> np.ndarray:
-    """Launches that a tracer sees, int64 [n]: those outside graphs, and of each node of a graph the first."""
+    """Launches that a tracer sees, int64 [n]: those outside CUDA graphs, and the first of each node of a graph."""
     replayed, kinds = in_graphs(profile), kinds_of(profile, profile.launches)[0]
     return np.sort(np.concatenate([np.flatnonzero(~replayed), _nodes(profile, replayed, kinds)[1]]))
 

@@ -92,7 +92,7 @@ def trace_keys(paths: Sequence[str], cache: ArtefactCache) -> list[tuple[str, ..
 
 @dataclass
 class Chunk:
-    """Results of parsing some traces, by position.
+    """Results of parsing some traces, in their order.
 
     Attributes:
         scans: None where a trace cannot be used.
@@ -108,7 +108,7 @@ class Chunk:
 
 
 def read_chunk(files: Sequence[str], threads: int = 1, report: Callable[[int], None] | None = None) -> Chunk:
-    """Parse traces. report: called with how many are read, a few times a second, and may raise to stop."""
+    """Parse traces. `report` is called with the number read, a few times a second, and may raise an error to stop."""
     chunk, record = Chunk(), np.zeros(1, dtype=RECORD)
     known: dict[LaunchShape, LaunchShape] = {}  # equal shapes travel once between workers
     for i, scan in enumerate(_native.scan_many(list(files), threads, report)):

@@ -13,7 +13,7 @@ from kernelpoint.traces.scan import COUNTS, DEFECTS, LaunchShape
 
 @dataclass(frozen=True, eq=False)
 class ScanTable:
-    """Table of N launches, read without simulating any; row i is launch index i.
+    """Table of N launches with what their traces say, read without simulating; row i is launch index i.
 
     Rows of launches in `errors` have -1 as ids and 0 as counts. Launches of equal traces have one content, and its record.
 
@@ -56,7 +56,7 @@ class ScanTable:
 
     @property
     def counts(self) -> np.ndarray:
-        """int64 [N, 9]: columns as in scan.COUNTS."""
+        """int64 [N, 9]: counts of each launch, columns as in scan.COUNTS."""
         return self.records["counts"][self.record_ids]
 
     @property
@@ -65,16 +65,16 @@ class ScanTable:
         return self.records["by_unit"][self.record_ids]
 
     def defects(self, name: str) -> np.ndarray:
-        """int64 [N]: a defect of each launch's trace, by its name in scan.DEFECTS."""
+        """int64 [N]: number of defects of one kind (scan.DEFECTS) in each launch's trace."""
         return self.records["defects"][:, DEFECTS.index(name)][self.record_ids]
 
     @property
     def architectures(self) -> np.ndarray:
-        """int64 [N]: SASS version of each launch's code, 70 for sm_70; 0 where its trace cannot be used."""
+        """int64 [N]: SASS version of each launch's code (70: sm_70); 0 if the trace is unusable."""
         return self.records["architecture"][self.record_ids]
 
     def stream_counts(self) -> np.ndarray:
-        """int64 [S, 9]: counts of every stream's first launch, by stream id."""
+        """int64 [S, 9]: counts of the first launch of each instruction sequence."""
         return self.records["counts"][self.record_ids[self.first_launches()]]
 
     @property
@@ -118,16 +118,16 @@ class ScanTable:
         return self._count("bytes")
 
     def stream_hash(self, launch: int) -> str | None:
-        """The stream of a launch as 32 hexadecimal digits; None where its trace cannot be used."""
+        """Hash of a launch's instruction sequence, 32 hexadecimal digits; None if its trace is unusable."""
         stream = int(self.stream_ids[launch])
         return None if stream < 0 else self.streams[stream].tobytes().hex()
 
     def stream_hashes(self) -> list[str]:
-        """The hash of every stream, by stream id."""
+        """Hash of each instruction sequence, by its id."""
         return [stream.tobytes().hex() for stream in self.streams]
 
     def graph_keys(self) -> list[str]:
-        """32 hexadecimal digits for every stream, by stream id: equal keys, equal graphs of the streams' first launches.
+        """Key of the graph of each instruction sequence, 32 hexadecimal digits: equal keys, equal graphs.
 
         The stream's hash; where the first launch's trace has operand values, a hash of that and of the values. ``Model:`` a
         stream is embedded by the values of its first launch: its launches run the same instructions on the same strides, so
@@ -143,15 +143,16 @@ class ScanTable:
         ]
 
     def stream_names(self) -> list[str]:
-        """The kernel name of every stream's first launch, by stream id."""
+        """Kernel name of the first launch of each instruction sequence."""
         return [self.kernel_names[k] for k in self.kernel_ids[self.first_launches()]]
 
     def first_launches(self) -> np.ndarray:
-        """int64 [S]: the first launch of every stream."""
+        """int64 [S]: first launch of each instruction sequence."""
         return first_of_each(self.stream_ids)
 
     def part(self, first: int, last: int) -> tuple[ScanTable, np.ndarray]:
-        """The launches `first` to `last` - 1 as a table of their own, and int64 [s], the streams of this one that occur there.
+        """Table of the launches `first` to `last` - 1, and int64 [s], the ids in this table of the instruction sequences that
+        occur there.
 
         Streams and contents are numbered again, in the same order; shapes and kernel names keep their numbers.
         """

@@ -14,7 +14,7 @@ from kernelpoint.repeated import Texts
 
 @dataclass(frozen=True, eq=False)
 class TraceList:
-    """The commands of a trace list.
+    """Commands of a trace list: launches and copies to the GPU.
 
     Attributes:
         paths: trace of every launch, in program order; row i is launch index i. A trace may occur repeatedly.
@@ -34,7 +34,7 @@ class TraceList:
 
     @property
     def numbers(self) -> np.ndarray:
-        """int64 [N]: the tracer's number of each launch."""
+        """int64 [N]: number of each launch in the tracer's count."""
         return np.append(self.number_of, -1)[self.paths.numbers]
 
 
@@ -65,7 +65,7 @@ def read_trace_list(path: str | os.PathLike[str]) -> TraceList:
 
 
 def trace_formats() -> tuple[str, ...]:
-    """The names of all trace formats, those of their simulators: one folder of plugin/simulators each, which registers itself.
+    """Names of all trace formats. Each is a folder of plugin/simulators that registers itself.
 
     >>> all(name.islower() for name in trace_formats())
     True
@@ -74,7 +74,7 @@ def trace_formats() -> tuple[str, ...]:
 
 
 def is_list_name(path: str | os.PathLike[str]) -> bool:
-    """True if a file is called as the tracer of some format calls its lists, so that it is no launch's trace.
+    """True if a file name is one that some tracer uses for its lists, so the file is no trace.
 
     >>> is_list_name("traces/kernelslist.g"), is_list_name("traces/kernel-1.traceg")
     (True, False)
@@ -83,7 +83,7 @@ def is_list_name(path: str | os.PathLike[str]) -> bool:
 
 
 def launch_paths(path: str | os.PathLike[str]) -> Texts:
-    """The trace file of every launch of a trace list, in program order; raises as :func:`read_trace_list`.
+    """Trace file of every launch in a trace list, in program order. Raises the errors of :func:`read_trace_list`.
 
     >>> list(launch_paths("traces/kernelslist.g")[:2])
     ['traces/kernel-1.traceg', 'traces/kernel-1.traceg']
@@ -92,7 +92,7 @@ def launch_paths(path: str | os.PathLike[str]) -> Texts:
 
 
 class ListedTraces:
-    """Paths of traces by the lists of a run's processes, each read at its first use.
+    """Paths of the traces of all processes. Each list is read when it is first needed.
 
     Args:
         lists: of each process, None where it has none.
@@ -106,7 +106,7 @@ class ListedTraces:
         self._paths: dict[int, Sequence[str]] = {}
 
     def path(self, process: int, launch: int) -> str:
-        """Path of a launch's trace; empty where there is no list, or it has no such launch.
+        """Path of a launch's trace; empty if there is no list, or no such launch in it.
 
         Raises:
             TraceError: the list cannot be read.

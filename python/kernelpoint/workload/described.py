@@ -55,7 +55,7 @@ class Descriptions:
 
     @classmethod
     def of(cls, launches: list[Mapping[str, Any]]) -> Descriptions:
-        """From one mapping for each launch: any of name, shape, key, cost, features.
+        """Make descriptions from one mapping for each launch, with any of name, shape, key, cost, features.
 
         Raises:
             HostError: a mapping has another entry, or one of another type, or launches have different numbers of features.
@@ -83,7 +83,7 @@ class Descriptions:
 
     @classmethod
     def of_columns(cls, columns: Mapping[str, Any]) -> Descriptions:
-        """From the columns that the embedding packs: names, and numbers as bytes."""
+        """Make descriptions from packed columns as the C++ side sends them: names, and numbers as bytes."""
         names = tuple(columns["names"])
         extents = np.frombuffer(columns["extents"], np.uint32)
         shapes = np.split(np.frombuffer(columns["shapes"], np.int64), np.cumsum(extents)[:-1])
@@ -97,12 +97,14 @@ class Descriptions:
 
     @property
     def size(self) -> int:
-        """The number of launches N."""
+        """Number of launches N."""
         return len(self.names)
 
     @property
     def repeats_exactly(self) -> bool:
-        """True if the distinct keys are so few that one launch of each, which tells the total exactly, is a small sample."""
+        """True if there are so few distinct keys that simulating one launch of each, which gives the exact total, is a small
+        sample.
+        """
         return self.is_deterministic and bool(self.keys.all()) and REPEATS * len(np.unique(self.keys)) <= self.size
 
     @property
@@ -112,14 +114,14 @@ class Descriptions:
 
     @cached_property
     def signature(self) -> np.ndarray:
-        """int64 [N]: equal for launches of equal name, shape and key, numbered in the order of their first launch."""
+        """int64 [N]: equal numbers for launches of equal name, shape and key, in the order of first launches."""
         numbers: dict[Any, int] = {}
         rows = zip(self.names, self.shapes, self.keys.tolist(), strict=True)
         return np.array([numbers.setdefault(row, len(numbers)) for row in rows], dtype=np.int64)
 
     @cached_property
     def work(self) -> np.ndarray:
-        """float64 [N]: the work of each launch, in any unit: its cost, else its first feature, else its shape's product.
+        """float64 [N]: work of each launch in any unit: its cost, else its first feature, else the product of its shape.
 
         Model: extents multiply, as those of a grid or of a GEMM do; a launch without any of them counts 1.
         """
@@ -130,7 +132,7 @@ class Descriptions:
         return np.maximum(volume, 1.0) if found is None else found
 
     def profile(self) -> Profile:
-        """The descriptions as a profile: names, signatures, and the costs as cycles if every launch has one."""
+        """Convert the descriptions to a profile: names, signatures, and the costs as cycles if every launch has one."""
         names, name_ids = np.unique(np.array(self.names, dtype=object), return_inverse=True)
         unknown = np.full(self.size, UNKNOWN, dtype=np.int64)
         return Profile(

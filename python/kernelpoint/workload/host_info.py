@@ -25,7 +25,7 @@ MOST_HISTORY, MOST_COUNTERS = 24, 1 << 30  # bits of a predictor's history; coun
 
 @dataclass(frozen=True)
 class HostInfo:
-    """The fields of `kp_host` and `kp_kept`, in Python's types; see kernelpoint/abi.h and state.h for their meaning."""
+    """Description of the simulator: the fields of `kp_host` (kernelpoint/abi.h) and `kp_kept` (state.h) as Python values."""
 
     simulator: str
     version: str = ""
@@ -56,29 +56,29 @@ class HostInfo:
 
     @property
     def can_replay(self) -> bool:
-        """True if the host applies what replay hands over, and there is a trace list to replay."""
+        """True if the simulator applies replayed accesses and there is a trace list to replay."""
         return self.state_lines > 0 and None not in self.list_paths
 
     @property
     def restores_state(self) -> bool:
-        """True if each sampled launch begins in the state that earlier launches leave, by replay or the host's own means."""
+        """True if each sampled launch begins in the state that earlier launches leave, by replay or by the simulator itself."""
         return self.can_replay or self.restores
 
     @cached_property
     def launch_latency(self) -> int:
-        """Constant cycles of each launch, by the simulator's options; 0 where there are none."""
+        """Constant cycles of each launch, from the simulator's options; 0 if there are none."""
         return simulator(self.simulator).launch_latency(options_of(self.configuration))
 
     @property
     def counters(self) -> tuple[str, ...] | None:
-        """Counters of every result, cycles and instructions first; None where the host does not say."""
+        """Counters of every result, cycles and instructions first; None if the simulator does not name them."""
         if self.counter_names is None:
             return None
         return ("cycles", "instructions", *self.counter_names, *((ACTIVE_CYCLES,) if self.launch_latency else ()))
 
     @classmethod
     def from_mapping(cls, info: Mapping[str, Any]) -> HostInfo:
-        """From the fields of the embedding; missing ones keep their defaults.
+        """Make the description from a mapping of fields that the C++ side sends; missing fields keep their defaults.
 
         Raises:
             HostError: there are more processes or launches than a run may have, or more of a GPU's parts than any has.
@@ -123,7 +123,7 @@ class HostInfo:
 
 @dataclass(frozen=True, eq=False)
 class ModelSource:
-    """Source of predictions. The configuration is worked out, and said, when it is first asked for.
+    """Fast model as the source of predictions. Its configuration is determined, and printed, at the first use.
 
     Attributes:
         setting: of the key `fast_model`: `auto`, or a file.
@@ -143,8 +143,9 @@ class ModelSource:
 
     @cached_property
     def configuration(self) -> Configuration:
-        """The simulated GPU as a configuration of the model; ConfigError if the file, or the simulator's description, is
-        refused."""
+        """Simulated GPU as a configuration of the fast model. Raises ConfigError if the file or the simulator's options are
+        refused.
+        """
         from kernelpoint.fast_model import configuration_for
 
         told = self.simulator
@@ -153,7 +154,7 @@ class ModelSource:
         )
 
     def identity(self) -> dict[str, str]:
-        """Everything that predictions depend on besides the launches: for a plan's origin and the journal."""
+        """Hash of everything that predictions depend on besides the launches, for a plan's origin and the journal."""
         from kernelpoint.fast_model import MODEL_VERSION
 
         found = self.configuration

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Need(enum.Enum):
-    """An input that a design is made from.
+    """Inputs that a policy's design may need.
 
     >>> [need.value for need in Need]
     ['traces', 'embeddings', 'model', 'profile']
@@ -35,7 +35,7 @@ class Need(enum.Enum):
 
 
 def why_no_cells(config: Config, population: Population) -> str | None:
-    """Reason why the estimate of a run cannot rest on predictions of launches, whatever their source; None where it may.
+    """Reason why the estimate of a run cannot use predictions of launches, from any source; None if it can.
 
     Predictions serve the total of one application, estimated by regression.
 
@@ -54,7 +54,7 @@ def why_no_cells(config: Config, population: Population) -> str | None:
 
 
 def why_unassisted(config: Config, population: Population) -> str | None:
-    """Reason why the estimate of a run does not rest on the fast model's predictions; None where it may.
+    """Reason why the estimate of a run does not use the fast model's predictions; None if it does.
 
     >>> from kernelpoint.config import parse_config
     >>> from kernelpoint.workload import Population
@@ -70,7 +70,7 @@ def why_unassisted(config: Config, population: Population) -> str | None:
 
 @dataclass(frozen=True)
 class Available:
-    """Inputs that a policy may choose from.
+    """Inputs that are available to a policy.
 
     Attributes:
         profile: the one that the user named.
@@ -89,13 +89,13 @@ class Available:
 
     @classmethod
     def of(cls, population: Population, config: Config) -> Available:
-        """Inputs that a population has before anything is read."""
+        """Inputs that a population has before any trace is read."""
         reason = why_unassisted(config, population)
         return cls(population.profile, population.has_traces, reason is None, reason)
 
 
 def check_available(policy: str, needs: frozenset[Need], available: Available, option: str = "`profile:`") -> None:
-    """Refuse a policy whose inputs are not there.
+    """Raise an error if an input that a policy needs is missing.
 
     Args:
         option: the user's option for a profile.
@@ -127,7 +127,7 @@ def complete(
     read: Progress | None = None,
     embedded: Progress | None = None,
 ) -> Population:
-    """Add the inputs that a population lacks; existing ones are kept.
+    """Read the inputs that a population still lacks; existing ones are kept.
 
     Args:
         needs: inputs of a policy; all are available (`check_available`).
@@ -170,7 +170,7 @@ def complete(
 
 
 def with_profile(population: Population, config: Config, log: Log) -> Population:
-    """The population with the profile that the configuration names, if any.
+    """Add the profile that the configuration names, if any, to a population.
 
     `profile: model` takes the fast model's predictions. With a trace list the rows are matched with its launches; `log`
     gets the others. Without one the profile has to have exactly one row per launch.
@@ -214,7 +214,7 @@ def with_profile(population: Population, config: Config, log: Log) -> Population
 def with_descriptions(
     population: Population, described: Descriptions | None, is_deterministic: bool = False
 ) -> Population:
-    """The population with what its launches say of themselves: predictions where each has a cost, and a profile.
+    """Add the simulator's descriptions of launches to a population: predictions if each has a cost, and a profile.
 
     Traces come first: where they are on disk, descriptions are not used.
 
@@ -231,7 +231,7 @@ def with_descriptions(
 
 
 def population_for(config: Config, host: HostInfo, log: Log, pool: Pool | None = None) -> Population:
-    """The launches of all processes, with the sources of a plan's inputs: the fast model, and the profile that is named.
+    """Make the population of a run: launches of all processes, and where the plan's inputs come from (fast model, profile).
 
     Args:
         pool: workers that read, embed and predict instead of this process.
@@ -252,7 +252,7 @@ def population_for(config: Config, host: HostInfo, log: Log, pool: Pool | None =
 
 
 def population_of(host: HostInfo, seed: int) -> Population:
-    """The launches of all processes, from their lists or from the numbers that the host gives.
+    """Make the population of a run from its lists, or from the launch counts that the simulator gives.
 
     >>> population_of(HostInfo("mine", process_count=2, list_paths=(None, None), launch_counts=(3, 2)), seed=0).size
     5

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Fingerprint(NamedTuple):
-    """Identity of the launches of all processes, each as 32 hexadecimal digits.
+    """Identity of the launches of all processes: 32 hexadecimal digits for each.
 
     Attributes:
         launches: of the number of launches of each process, and for every launch, in program order, of its name within the
@@ -41,7 +41,7 @@ class Fingerprint(NamedTuple):
 
 
 def fingerprint(counts: Sequence[int], paths: Sequence[str]) -> Fingerprint:
-    """Identify the launches of all processes.
+    """Compute the identity of the launches of all processes.
 
     Args:
         counts: launches of each process.
@@ -72,7 +72,7 @@ def fingerprint(counts: Sequence[int], paths: Sequence[str]) -> Fingerprint:
 
 @dataclass(frozen=True)
 class Population:
-    """The launches of all processes in one row: unit = offsets[process] + launch index.
+    """Launches of all processes, numbered through: unit = offsets[process] + launch index.
 
     Args:
         counts: number of launches of each process, in order.
@@ -129,12 +129,12 @@ class Population:
 
     @property
     def size(self) -> int:
-        """The population size N."""
+        """Population size N."""
         return int(self.offsets[-1])
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """Identity of the launches, by the files as they were when this was first asked."""
+        """Identity of the launches, from the files as they were at the first call."""
         key = self.counts, id(self.paths)
         if key not in self._fingerprints:
             self._fingerprints[key] = fingerprint(self.counts, self.paths)
@@ -147,7 +147,7 @@ class Population:
 
     @cached_property
     def launches(self) -> Launches:
-        """Names and shapes of the launches: from their traces where each has one, else from descriptions or the profile."""
+        """Names and shapes of the launches: from traces if all have one, else from descriptions or the profile."""
         if self.has_traces and (self.scan is None or self.scan.errors):
             return launches_of_traces(self.paths)
         if self.scan is not None:
@@ -161,7 +161,7 @@ class Population:
 
     @cached_property
     def kernels(self) -> np.ndarray:
-        """int64 [N]: which kernel each launch runs, from the traces or the profile's names; -1 where unknown.
+        """int64 [N]: number of the kernel of each launch, from traces or names in the profile; -1 if unknown.
 
         >>> from kernelpoint.traces import launch_paths, scan_launches
         >>> Population(counts=(6,), seed=0, scan=scan_launches(launch_paths("traces/kernelslist.g"))).kernels
@@ -176,7 +176,7 @@ class Population:
         return np.zeros(self.size, dtype=np.int64)
 
     def instructions(self, policy: str) -> np.ndarray:
-        """float64 [N]: instructions of each launch, from the traces or the profile's counters; nan where unknown.
+        """float64 [N]: instructions of each launch, from traces or the profile's counters; nan if unknown.
 
         Raises:
             PolicyError: neither knows them; in the name of the policy.
@@ -196,7 +196,7 @@ class Population:
         return counts
 
     def known_times(self, policy: str) -> tuple[np.ndarray, np.ndarray]:
-        """Times known beforehand, float64 [N], and which launches have one, bool [N].
+        """Times known before the run, float64 [N], and whether each launch has one, bool [N].
 
         Raises:
             PolicyError: there is no profile, fewer than half of the launches have a time, or a time is negative.
@@ -229,7 +229,8 @@ class Population:
         return traced
 
     def launch_at(self, process: int, place: int) -> int:
-        """The launch at a place of the host's list; negative numbers, which stand for its ends, as they are.
+        """Launch index for a position in the simulator's list; negative positions, which mark its ends, are returned
+        unchanged.
 
         Raises:
             HostError: the list is not that long.
@@ -245,35 +246,35 @@ class Population:
         return int(self.listed[place])
 
     def place_of(self, launch: int) -> int:
-        """The place of a launch in the host's list; negative numbers as they are."""
+        """Position of a launch in the simulator's list; negative numbers are returned unchanged."""
         return launch if self.listed is None or launch < 0 else int(np.searchsorted(self.listed, launch))
 
     @cached_property
     def u(self) -> np.ndarray:
-        """float64 [N]: the permanent random numbers."""
+        """float64 [N]: permanent random numbers of the launches."""
         numbered = enumerate(self.counts, self.first_process)
         return np.concatenate([permanent_random_numbers(self.seed, p, n) for p, n in numbered])
 
     def scan_for(self, policy: str) -> ScanTable:
-        """The scan; PolicyError, in the name of a policy that needs it, where there is none."""
+        """Scan of the traces. Raises PolicyError, with the policy's name, if there is none."""
         if self.scan is None:
             raise PolicyError(f"policy {policy} needs the traces of the launches, and there are none")
         return self.scan
 
     def embeddings_for(self, policy: str) -> np.ndarray:
-        """The embeddings; PolicyError, in the name of a policy that needs them, where there are none."""
+        """Embeddings of the launches. Raises PolicyError, with the policy's name, if there are none."""
         if self.embeddings is None:
             raise PolicyError(f"policy {policy} needs the traces and embeddings of the launches, and there are none")
         return self.embeddings
 
     def profile_for(self, policy: str) -> Profile:
-        """The profile; PolicyError, in the name of a policy that needs it, where there is none."""
+        """Profile of the launches. Raises PolicyError, with the policy's name, if there is none."""
         if self.profile is None:
             raise PolicyError(f"policy {policy} needs a time of every launch; name a profile with `profile:`")
         return self.profile
 
     def process(self, number: int) -> Population:
-        """The launches of one process as a population of their own, with the same permanent random numbers."""
+        """Population of the launches of one process, with the same random numbers."""
         first, last = self.offsets[number : number + 2].tolist()
         scan, embeddings = self.scan, self.embeddings
         if scan is not None:
@@ -305,7 +306,7 @@ def _of_scan(scan: ScanTable) -> Launches:
 
 
 def launches_of_traces(paths: Sequence[str]) -> Launches:
-    """Names and shapes of launches, from the headers of their traces; unreadable ones match nothing.
+    """Names and shapes of launches from the headers of their traces; an unreadable trace matches no launch.
 
     >>> launches_of_traces(("traces/kernel-1.traceg",)).names
     Texts(['axpy_f32'])
@@ -329,7 +330,7 @@ def launches_of_traces(paths: Sequence[str]) -> Launches:
 
 
 def aligned(profile: Profile, paths: Sequence[str], log: Log, accepted: Collection[str] = ()) -> Profile:
-    """A profile whose row i belongs to the trace `paths[i]`; `log` gets the rows and launches without a counterpart.
+    """Profile sorted so that row i belongs to the trace `paths[i]`; `log` gets the rows and launches without a counterpart.
 
     A profile without names and shapes (a journal, the output of some simulators) is matched by position and gets them
     from the traces.
@@ -351,7 +352,7 @@ def aligned(profile: Profile, paths: Sequence[str], log: Log, accepted: Collecti
 
 
 def named(profile: Profile, paths: Sequence[str]) -> Profile:
-    """A profile whose row i belongs to `paths[i]`, with names and shapes from the headers of the traces where it has none.
+    """Profile whose row i belongs to `paths[i]`; missing names and shapes are taken from the headers of the traces.
 
     >>> from kernelpoint.traces import launch_paths
     >>> from kernelpoint.profiles import read_profile

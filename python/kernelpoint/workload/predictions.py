@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def with_model_source(population: Population, setting: str, simulator: HostInfo, log: Log) -> Population:
-    """The population with the source of predictions, unless `fast_model` is off or a process has no list on disk.
+    """Add the fast model as a source of predictions to a population, unless it is off or a list is missing on the disk.
 
     Args:
         setting: `auto`, `off`, or a file; see :func:`kernelpoint.fast_model.configuration_for`.
@@ -39,7 +39,7 @@ def with_model_source(population: Population, setting: str, simulator: HostInfo,
 
 
 def predicted(population: Population, log: Log) -> Population:
-    """The population with predictions of each launch by its model source, in the simulator's terms, made or recalled.
+    """Add predictions of each launch to a population: made or read from the cache, under the simulator's counter names.
 
     >>> from kernelpoint.workload import population_of
     >>> host = HostInfo("mine", list_paths=("traces/kernelslist.g",))
@@ -73,7 +73,7 @@ def predicted(population: Population, log: Log) -> Population:
 
 
 def usable(model: Profile, known: np.ndarray) -> Repeated:
-    """Predictions that can serve as covariates, by counter, 0 where not `known`.
+    """Predictions that can be covariates, by counter; 0 for launches that are not `known`.
 
     Args:
         model: the fast model's counters.
@@ -94,7 +94,7 @@ def usable(model: Profile, known: np.ndarray) -> Repeated:
 
 
 def model_profile(population: Population) -> Profile | None:
-    """The predictions as a profile of the launches: with their names and shapes, for policies that plan from times.
+    """Convert predictions to a profile with the names of the launches, for policies that plan from times.
 
     >>> from kernelpoint.workload import Population
     >>> model_profile(Population(counts=(6,), seed=0)) is None

@@ -54,8 +54,7 @@ BYTES = {
 
 @dataclass(frozen=True)
 class Written:
-    """Counts of a written trace: nodes; kernels among them; filled: kernels that got a time of the run, the others kept
-    their own."""
+    """Counts of a written Chakra trace: nodes, kernels among them, and kernels that got a time from the run (`filled`)."""
 
     nodes: int
     kernels: int
@@ -63,7 +62,7 @@ class Written:
 
 
 class Chakra(Export):
-    """An execution trace of MLCommons, for ASTRA-sim."""
+    """Export as an execution trace of MLCommons Chakra, for ASTRA-sim."""
 
     def write(self, run: Run, path: Path, options: Options) -> str:
         """Write the file; returns a sentence on its content."""
@@ -72,7 +71,7 @@ class Chakra(Export):
 
 
 def write_chakra(run: Run, times: SystemTimes, path: Path, like: Path | None) -> Written:
-    """Write a trace with the times of a run.
+    """Write a Chakra trace with the launch times of a run.
 
     Args:
         times: of the run's launches.

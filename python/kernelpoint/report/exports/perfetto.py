@@ -31,7 +31,7 @@ Event = dict[str, Any]
 
 
 class Perfetto(Export):
-    """A timeline for the Perfetto viewer."""
+    """Export as a timeline for the Perfetto viewer."""
 
     def write(self, run: Run, path: Path, options: Options) -> str:
         """Write the file; returns a sentence on its content."""
@@ -39,7 +39,7 @@ class Perfetto(Export):
 
 
 def write_trace(run: Run, path: Path) -> int:
-    """Write the trace; returns the number of launches in it.
+    """Write the timeline; returns the number of launches in it.
 
     Raises:
         JournalError: the run has not ended.

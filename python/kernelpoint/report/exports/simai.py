@@ -13,7 +13,7 @@ from kernelpoint.report.system_times import clock_of
 
 
 class Simai(Export):
-    """Times of modules, for SimAI."""
+    """Export of the times of modules, for SimAI."""
 
     def write(self, run: Run, path: Path, options: Options) -> str:
         """Write the file; returns a sentence on its content."""
@@ -21,7 +21,7 @@ class Simai(Export):
 
 
 def write_simai(run: Run, path: Path, megahertz: float | None) -> int:
-    """Write the time of each module: ranges without others inside, those of one name as repetitions of it.
+    """Write the time of each module. Modules are the innermost ranges; ranges of one name count as repetitions.
 
     `time_gpu_avg` is the mean over them, `time_gpu_min` and `time_gpu_max` the least and the largest. SimAI
     recognises attention, MLP and others by the sections' names (`layernorm`, `atten...`, `mlp...`, `Emb`,

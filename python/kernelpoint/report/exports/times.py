@@ -23,7 +23,7 @@ from kernelpoint.workload import launches_of_traces
 
 @dataclass(frozen=True)
 class KernelTime:
-    """Launches of one kernel and shape.
+    """Times of the launches of one kernel and shape.
 
     Attributes:
         configuration: of the simulated GPU: the simulator and the hash of its configuration.
@@ -55,7 +55,7 @@ Key = tuple[str, str, str, str]  # range, kernel, grid, block
 
 
 class Times(Export):
-    """A table of kernel times, CSV or .parquet."""
+    """Export as a table of kernel times, CSV or .parquet."""
 
     def write(self, run: Run, path: Path, options: Options) -> str:
         """Write the file; returns a sentence on its content."""
@@ -63,7 +63,7 @@ class Times(Export):
 
 
 def kernel_times(run: Run, megahertz: float | None) -> Iterator[KernelTime]:
-    """The rows of a finished run, in the order of first launches.
+    """Times of a finished run by kernel and shape, in the order of first launches.
 
     Args:
         megahertz: clock of the SMs; None: as the simulated GPU states it.
@@ -101,7 +101,7 @@ def kernel_times(run: Run, megahertz: float | None) -> Iterator[KernelTime]:
 
 
 def write_times(run: Run, path: Path, megahertz: float | None) -> int:
-    """Write the rows as CSV, or as Parquet where the file is called `.parquet`; returns their number.
+    """Write the table of kernel times as CSV, or as Parquet if the file name ends in `.parquet`; returns the number of rows.
 
     Raises:
         SetupError: Parquet, and pyarrow is not installed. ConfigError, JournalError: as :func:`kernel_times`.
