@@ -49,7 +49,7 @@ class Leaf:
 
 
 class TimeClusters(Policy):
-    """Base of policies whose strata are clusters of profiled times, and whose bound is computed from the profile's variances."""
+    """Base of policies whose strata are clusters of profiled times; the bound is computed from the variances in the profile."""
 
     class Parameters(Section):
         """Parameters of the policy that a user may set."""

@@ -160,7 +160,7 @@ class Profile:
 
     @cached_property
     def signature(self) -> np.ndarray:
-        """int64 [N]: equal numbers for launches of equal name, grid, block, registers, shared memory and key; the first has 0."""
+        """int64 [N]: equal numbers for launches of equal name, grid, block, registers, shared memory and key."""
         columns = [self.name_ids[:, None], self.grid, self.block, self.registers[:, None], self.shared_memory[:, None]]
         if self.keys is not None:
             columns.append(self.keys[:, None])
