@@ -53,7 +53,7 @@ _DAMAGED = (zipfile.BadZipFile, NotImplementedError, RuntimeError, lzma.LZMAErro
 
 
 def is_pack(path: Path) -> bool:
-    """True if a file begins as a pack does, whole or not."""
+    """True if a file begins like a pack, complete or not."""
     try:
         with open_regular(path) as file:
             return file.read(4) == b"PK\x03\x04"
@@ -76,7 +76,7 @@ def _folder_beside(path: Path, seal: bytes) -> Path:
 
 
 def unpack(path: Path, folder: Path | None = None, most_bytes: int | None = None) -> Path:
-    """Write the files of a pack into a folder. Returns the path of the trace list.
+    """Unpack a pack into a folder; returns the path of its trace list.
 
     The folder has `kernelpoint.yaml`, which names the plan, the list, a file for each trace, and the footprints. It appears
     whole or not at all; one that this pack was unpacked into before is taken as it is.
@@ -107,7 +107,7 @@ def unpack(path: Path, folder: Path | None = None, most_bytes: int | None = None
 
 
 def about_pack(path: Path) -> About:
-    """Description in a pack, as `write_pack` makes it. Raises PlanError as `unpack`."""
+    """Read the description in a pack. Raises PlanError as `unpack` does."""
     with _opened(path, None, is_read=True) as (_, about, _seal):
         return about
 
