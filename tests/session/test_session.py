@@ -7,10 +7,12 @@ import pytest
 from simulated_host import failing_once
 
 from kernelpoint.errors import ConfigError, HostError
+from kernelpoint.estimation import ErrorBudget, Estimate, Look
 from kernelpoint.journal import PassRecord, ResultRecord, load_run
 from kernelpoint.journal.text import plain
 from kernelpoint.planning.plan import Plan
 from kernelpoint.session.abi_summary import UNMET
+from kernelpoint.session.recorder import Progress
 from kernelpoint.session.verdict import LARGEST_UNMET
 
 LOOSE = "policy: random\nerror_budget: {relative_error: 0.05}"
@@ -185,6 +187,14 @@ def test_progress_lines_tell_pass_launches_and_bound(host):
     host.run(host.open(LOOSE))
     assert any("pass 0: 30 of 200 launches to simulate" in line for line in host.log)
     assert any("sampling error within the error budget" in line for line in host.log)
+
+
+def test_a_pass_within_the_budget_says_why_the_run_goes_on():
+    log = []
+    look = Look(1, {"cycles": Estimate.of(200.0, 2.0)}, [], {}, met=False, goes_on="the beginning is unlike the rest")
+    Progress(log.append).looked(look, 1, ErrorBudget(0.01))
+    wanted = "cycles 200 +- 1 %; within the error budget, but the run goes on: the beginning is unlike the rest"
+    assert log == [f"kernelpoint: pass 1: {wanted}"]
 
 
 def test_the_journal_tells_the_estimate_of_every_launch_and_they_add_up_to_the_total(host):

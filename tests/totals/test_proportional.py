@@ -53,14 +53,20 @@ GROUPS = np.repeat(np.arange(20), 10)
 RARE = (GROUPS % 7 == 0).astype(float)
 
 
-def estimates_of(counters, predictions, seed=1, replay=None):
-    """Estimates of a sample of 200 launches of 20 kernels whose cycles are met at 1 %; `counters` beside cycles."""
+def looked(counters, predictions, seed):
+    """A look at a sample of 200 launches of 20 kernels whose cycles are met at 1 %, with `counters` beside; engine, design."""
     rng = np.random.default_rng(seed)
     predictions = {"cycles": 1000.0 + 100.0 * GROUPS, **predictions}
     counters = {"cycles": predictions["cycles"] * (1.0 + 0.02 * rng.standard_normal(200)), **counters}
     design = AssistedDesign(predictions, GROUPS, rng.random(200))
     engine = Engine(design, ErrorBudget(0.01))
     *_, look = passes(engine, tuple(counters), np.stack(list(counters.values()), axis=1))
+    return look, engine, design
+
+
+def estimates_of(counters, predictions, seed=1, replay=None):
+    """Estimates after the rule, and the draws."""
+    look, engine, design = looked(counters, predictions, seed)
     engine.set_systematic_errors(replay or {})
     return with_proportional(look, engine, Plan(design, {}), {"cycles"}).estimates, engine.drawn()
 
@@ -71,6 +77,13 @@ def test_a_rare_counter_that_is_predicted_has_a_total():
     assert len(drawn) < 100
     assert total.estimate == pytest.approx(210.0)
     assert 0.05 < total.relative_half_width < 0.25
+
+
+@pytest.mark.parametrize(("name", "moves"), [("l1_global_read_hits", True), ("active_cycles", False)])
+def test_active_cycles_stay_those_of_cycles(name, moves):
+    look, engine, design = looked({name: 7.0 * RARE}, {name: 7.0 * RARE}, seed=1)
+    whole = with_proportional(look, engine, Plan(design, {}), {"cycles"})
+    assert (whole.estimates[name] != look.estimates[name]) is moves
 
 
 def test_a_counter_in_proportion_has_the_measured_error_of_replay():

@@ -237,10 +237,14 @@ class Engine:
         """
         whole = self._systematic.widened(look)
         targets = self.budget.each()
-        met = may_stop and all(whole.meets(one) for one in targets)
+        within = all(whole.meets(one) for one in targets)
+        met = may_stop and within
         but_for_errors = not met and may_stop and all(look.meets(one) for one in targets)
         warnings = [*whole.warnings, *(self._systematic.unmet() if but_for_errors else [])]
-        return replace(whole.no_narrower_than(self.budget), met=met, warnings=warnings)
+        goes_on = (
+            "" if met or not within else look.goes_on or "the sample has to meet what other errors leave of the budget"
+        )
+        return replace(whole.no_narrower_than(self.budget), met=met, warnings=warnings, goes_on=goes_on)
 
     def _check_targets(self) -> None:
         """Raises ConfigError where a target is not among the counters of the results."""

@@ -40,6 +40,7 @@ class Look:
         assumptions: sentences on what the statement rests on.
         warnings: sentences.
         open_unit: the undrawn unit that breaks the budget first, None where there is none.
+        goes_on: why the sample has to grow although every half-width is within the budget, or empty.
 
     >>> import numpy as np
     >>> from kernelpoint.estimation import Design, Engine, ErrorBudget, passes
@@ -58,6 +59,7 @@ class Look:
     assumptions: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     open_unit: OpenUnit | None = None
+    goes_on: str = ""
 
     def budgeted(self, counter: str) -> list[Estimate]:
         """Estimates that an error budget on a counter, or a ratio, is about: of the whole, or of each domain."""

@@ -210,8 +210,11 @@ class Progress:
         if not texts:
             return
         self._so_far = f"; so far {texts[0]}"
-        has_no_place = is_withdrawn or all(text.endswith(EXACT) for text in texts)
-        place = "" if has_no_place else f"; sampling error {'within' if look.met else 'beyond'} the error budget"
+        place = f"; sampling error {'within' if look.met else 'beyond'} the error budget"
+        if is_withdrawn or all(text.endswith(EXACT) for text in texts):
+            place = ""
+        elif look.goes_on:
+            place = f"; within the error budget, but the run goes on: {look.goes_on}"
         self.say(f"pass {pass_index}: {', '.join(texts)}{place}")
 
 

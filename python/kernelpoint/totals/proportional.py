@@ -11,6 +11,7 @@ import numpy as np
 from kernelpoint.estimation import Engine, Estimate, Look, constants
 from kernelpoint.estimation.quantiles import two_sided
 from kernelpoint.planning.plan import Plan
+from kernelpoint.ratios import ACTIVE_CYCLES
 from kernelpoint.simulators import simulators
 
 # The tables of all simulators. EVENTS: counter -> predicted counter that it is in proportion to, kernel by kernel. REPLAY:
@@ -47,7 +48,7 @@ def with_proportional(look: Look, engine: Engine, plan: Plan, stay: Iterable[str
     for column, name in enumerate(engine.counters):
         old, event = estimates[name], EVENTS.get(name, name)
         knows_little = name in EVENTS or not old.relative_half_width <= WEAK
-        if name in {*stay, "cycles"} or event not in predictions or not knows_little:
+        if name in {*stay, "cycles", ACTIVE_CYCLES} or event not in predictions or not knows_little:
             continue
         if math.isinf(_not_restored(name, event)):
             estimates[name] = old.moved(old.estimate, math.inf)

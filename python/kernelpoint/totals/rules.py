@@ -47,7 +47,7 @@ class Rule(NamedTuple):
 RULES = (
     Rule(
         "active cycles",
-        "first: cycles and active cycles differ by a constant, and every later rule may take either",
+        "first: cycles and active cycles differ by a constant, so no later rule moves one of them alone",
         lambda look, basis: with_active_cycles(look, basis.latency, basis.targets),
     ),
     Rule(

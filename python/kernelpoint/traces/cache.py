@@ -155,10 +155,7 @@ class ArtefactCache:
         """After an error inside a query: a damaged file is replaced; one that cannot be used now is not asked again."""
         self._db.close()
         if not _is_damage(error):
-            self._log(
-                f"kernelpoint: the cache {self.path} cannot be used ({error}); the rest of this process does without"
-            )
-            self._db = _in_memory()
+            self._db = _in_memory(self.path, error, self._log)
             return
         _move_aside(self.path, self._log)
         self._db = _open_or_make(self.path, self._log)
@@ -215,12 +212,18 @@ def _open_or_make(path: Path, log: Log) -> _Connection:
         _move_aside(path, log)
         return _open(path)
     except (OSError, sqlite3.DatabaseError) as error:
+        return _in_memory(path, error, log)
+
+
+_REPORTED: set[Path] = set()  # caches that cannot be used, of which this process has told its user
+
+
+def _in_memory(path: Path, error: Exception, log: Log) -> _Connection:
+    """A cache in place of one that cannot be used."""
+    if path not in _REPORTED:
+        _REPORTED.add(path)
         reason = error.strerror or error if isinstance(error, OSError) else error
-        log(f"kernelpoint: the cache {path} cannot be used ({reason}); nothing read in this run is remembered")
-        return _in_memory()
-
-
-def _in_memory() -> _Connection:
+        log(f"kernelpoint: the cache {path} cannot be used ({reason}); nothing read from now on is remembered")
     return _prepare(sqlite3.connect(":memory:", isolation_level=None, factory=_Connection))
 
 

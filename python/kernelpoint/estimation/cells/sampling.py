@@ -216,7 +216,8 @@ class CellSampling(Sampling):
         whole = not states or self._parts.whole
         open_unit = None if whole else self._open_unit(estimates[self.target].estimate)
         index = self.looks if states else 0
-        self._last = Look(index, estimates, clusters, ratios, met, [], assumptions, warnings, open_unit)
+        goes_on = "the beginning of the run is unlike the rest, and gets an estimate of its own" if new else ""
+        self._last = Look(index, estimates, clusters, ratios, met, [], assumptions, warnings, open_unit, goes_on)
         return self._last
 
     def _stated(self, budget: ErrorBudget, states: bool) -> dict[str, Estimate]:
