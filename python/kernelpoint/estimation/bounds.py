@@ -13,7 +13,7 @@ Kind = Literal["first", "learning", "sized"]
 
 
 def error_probability(bound: Bound, alpha: float, kinds: Sequence[Kind]) -> float:
-    """alpha_k, the error probability of the last of the looks (ends of passes) whose kinds are given.
+    """Error probability alpha_k of a run's last interim analysis, given the kinds of all its analyses.
 
     The kind of a pass is fixed before it begins. A pass is "sized" if it should meet the budget, "learning" if it is held back
     because spreads are still too uncertain to size it. The first look spends 0.25 alpha, the j-th learning one 0.1 alpha / 2^j,
@@ -38,7 +38,7 @@ def error_probability(bound: Bound, alpha: float, kinds: Sequence[Kind]) -> floa
 
 
 def stated(computed: float, estimate: float, relative_error: float) -> float:
-    """The half-width that is stated: max(t SE, eps |that|), 0 where nothing is left to chance.
+    """Half-width that the run states: max(t SE, eps |that|); 0 if nothing was left to chance.
 
     A run stops because its estimated variance is small, and of the small ones the too small ones are the ones that stop it.
     So a run claims its budget, +- eps, as in fixed-width sequential estimation (Chow and Robbins 1965), not the smaller
@@ -52,7 +52,7 @@ def stated(computed: float, estimate: float, relative_error: float) -> float:
 
 
 def relative(half_width: float, estimate: float, relative_error: float) -> float:
-    """half_width / |estimate|; infinite where only the latter is 0.
+    """Relative half-width, half_width / |estimate|; infinite if only the estimate is 0.
 
     Numerics: exactly `relative_error` where the half-width is that part of the estimate, whatever the division rounds to.
 

@@ -16,7 +16,7 @@ Assume = Literal["repetitive", "ordinary", "hostile"]
 
 
 def check_assume(value: str) -> None:
-    """Raises ConfigError where there is no such assumption."""
+    """Raise ConfigError if a value of `assume` does not exist."""
     if value not in get_args(Assume):
         raise ConfigError(f"assume: {value!r} is not allowed; give one of {', '.join(get_args(Assume))}")
 
@@ -64,15 +64,15 @@ class ErrorBudget:
 
     @cached_property
     def targets(self) -> dict[str, float]:
-        """The relative error of each target, by counter or ratio; that of `counter` first."""
+        """Relative error of each target, by counter or ratio; the target of `counter` comes first."""
         return {self.counter: self.relative_error, **self.further}
 
     def allowed(self, name: str) -> float:
-        """The relative error of a target; of any other counter, that of the first target."""
+        """Relative error of a target; for any other counter, that of the first target."""
         return self.targets.get(name, self.relative_error)
 
     def each(self) -> list[ErrorBudget]:
-        """The budget of each target alone, in the order of `targets`.
+        """List one budget for each target, in the order of `targets`.
 
         >>> [one.relative_error for one in ErrorBudget(0.01, further={"dram_reads": 0.05}).each()]
         [0.01, 0.05]
@@ -81,6 +81,6 @@ class ErrorBudget:
 
     @staticmethod
     def joined(budgets: Sequence[ErrorBudget]) -> ErrorBudget:
-        """The budget of which `each` gives these."""
+        """Join budgets of single targets into one; the inverse of `each`."""
         first, *others = budgets
         return replace(first, further={other.counter: other.relative_error for other in others})

@@ -27,7 +27,8 @@ from kernelpoint.estimation.strata.sampling import StrataSampling
 
 
 class Engine:
-    """Draws passes, takes results in any order, looks at the end of each pass, grows the sample until the budget is met.
+    """Engine of a sampled run: draws passes, takes results in any order, analyses each pass, and grows the sample until the
+    budget is met.
 
     The state is a function of (design, budget, state of each pass, results): not of the order in which
     results come, nor of time or threads. Nothing is drawn, and nothing stops, inside a pass. At the beginning of each pass
@@ -83,30 +84,30 @@ class Engine:
 
     @property
     def looks(self) -> int:
-        """Interim analyses so far."""
+        """Number of interim analyses so far."""
         return self.sampling.looks
 
     @property
     def u(self) -> Floats:
-        """float64 [N], the numbers that decide which unit is drawn."""
+        """float64 [N]: random numbers that decide which units are drawn."""
         return self.sampling.u
 
     @property
     def thresholds(self) -> Floats | None:
-        """See Sampling."""
+        """float64 [H]: unit i of stratum h is drawn if u_i <= T_h; None if units are not drawn by this rule."""
         return self.sampling.thresholds
 
     def drawn(self) -> Ints:
-        """See Sampling."""
+        """int64, ascending: units of the present sample, and units that are always simulated."""
         return self.sampling.drawn()
 
     def wanted(self) -> Ints:
-        """Drawn units without a result, int64, ascending: what this pass (or its retry) still has to simulate."""
+        """int64, ascending: drawn units without a result, which this pass still has to simulate."""
         drawn = self.drawn()
         return np.setdiff1d(drawn[self.results.rows[drawn] < 0], sorted(self._lacking), assume_unique=True)
 
     def grow(self) -> bool:
-        """Sizes the sample of the next pass from the last look.
+        """Size the sample of the next pass from the last analysis.
 
         Returns:
             False where the sample cannot grow: all is drawn, the design is purposive, no bound is wanted, the budget is
@@ -119,26 +120,26 @@ class Engine:
         return True
 
     def pass_state(self) -> dict[str, object]:
-        """See Sampling."""
+        """State of the present pass for the journal, as JSON types."""
         return self.sampling.pass_state()
 
     def restore_pass(self, state: Mapping[str, object]) -> None:
-        """See Sampling."""
+        """Take a pass from a journal instead of drawing it again."""
         self.sampling.restore_pass(state)
 
     # ---- results ----------------------------------------------------------------------------------------------------
 
     @property
     def counters(self) -> tuple[str, ...]:
-        """Names of the counters, in the order of the first record; empty before it."""
+        """Names of the counters in the order of the first result; empty before it."""
         return self.results.counters
 
     def check(self, unit: int, counters: Sequence[str], values: Sequence[float]) -> None:
-        """Refuse what `record` would refuse, with HostError; nothing is kept."""
+        """Raise HostError for values that `record` would refuse; nothing is stored."""
         self.results.check(*_row(unit, counters, values))
 
     def record(self, unit: int, counters: Sequence[str], values: Sequence[float]) -> None:
-        """The counters of one simulated unit. Results of units that are not drawn wait until they are.
+        """Store the counters of one simulated unit. Results of units that are not drawn wait until they are.
 
         Raises:
             HostError: unknown unit, second result of a unit, other counters than before, or a value that is not finite.
@@ -146,19 +147,19 @@ class Engine:
         self.results.add(*_row(unit, counters, values))
 
     def record_many(self, units: Iterable[int], counters: Sequence[str], values: Floats) -> None:
-        """The same for many units: values is float64 [units, counters]."""
+        """Store the counters of many units: float64 [units, counters]."""
         self.results.add_many(units, counters, values)
 
     def take_over(self, other: Engine) -> None:
-        """All results of another engine over the same units, with their systematic errors."""
+        """Take all results and systematic errors from another engine over the same units."""
         units = other.results.units
         if len(units):
             self.record_many(units, other.counters, other.results.of(units))
         self._systematic.by_counter |= other._systematic.by_counter
 
     def without(self, units: Sequence[int]) -> Engine:
-        """The same engine where some units can have no result: they are not wanted, strata are sampled without them, and what
-        they may be is in every look (nonresponse.py).
+        """Engine in which some units can have no result. They are not drawn, and every analysis includes what they may be
+        (nonresponse.py).
         """
         other = object.__new__(Engine)
         other._begin(self.sampling.lacking(np.asarray(units, dtype=np.int64)))
@@ -169,7 +170,7 @@ class Engine:
         return other
 
     def nonresponse(self) -> dict[int, Values]:
-        """Estimated counters of each unit that can have no result; {} while there are no results."""
+        """Estimated counters of each unit that can have no result; {} before the first result."""
         units = self.results.units
         if not self._lacking or not len(units):
             return {}
@@ -182,11 +183,11 @@ class Engine:
 
     @property
     def systematic_errors(self) -> Mapping[str, Estimate]:
-        """Errors that all results share, by counter, as they were set."""
+        """Errors by counter that all results share."""
         return self._systematic.by_counter
 
     def set_systematic_errors(self, errors: Mapping[str, Estimate]) -> None:
-        """Errors that all results share (replay), by counter, from the next look on; they replace those set before.
+        """Set the errors by counter that all results share (replay error), for all later analyses.
 
         Args:
             errors: (total as results have it) - (true total), as fractions of the total, with half-widths at the confidence
@@ -195,18 +196,19 @@ class Engine:
         self._systematic.set(errors)
 
     def errors_beyond_budget(self) -> list[str]:
-        """Sentences on targets that no sample meets, for the error that all results share."""
+        """Sentences on targets that no sample can meet, because of the error that all results share."""
         return self._systematic.beyond_budget()
 
     @property
     def has_bias(self) -> bool:
-        """True if results may all err to one side, or units have none: no part is known better than the whole."""
+        """True if results may share an error, or some units have no result: then no part is known better than the whole."""
         return bool(self._systematic.by_counter or self._lacking)
 
     # ---- estimates --------------------------------------------------------------------------------------------------
 
     def look(self) -> Look:
-        """The end of a pass: estimates of everything. Spends error probability, unless results are missing.
+        """Make the interim analysis at the end of a pass: estimates of everything. It uses error probability unless results
+        are missing.
 
         Systematic errors are in the half-widths, and the sampling design gets what they leave of the budget.
 
@@ -254,16 +256,16 @@ class Engine:
                 raise ConfigError(f"error_budget.counter: {target!r} is not reported{near}; allowed: {allowed}")
 
     def predict(self, units: Iterable[int], counters: Sequence[str] | None = None) -> Floats:
-        """Result or prediction of units in some counters, by default all: `Sampling.predict`."""
+        """float64 [units, counters]: result of each unit, else its prediction; all counters by default."""
         places = np.asarray(list(units) if not isinstance(units, np.ndarray) else units, np.int64)
         return self.sampling.predict(places, counters)
 
     def expansions(self, units: Ints) -> Floats:
-        """See Sampling."""
+        """float64 [units]: number of units that each drawn unit represents; 1 for all others."""
         return self.sampling.expansions(units)
 
     def unit_errors(self, counter: str) -> UnitErrors | None:
-        """Errors of the units in a counter, as the last look has them; None where it states no bound, or has no look."""
+        """Errors of all units in one counter, from the last analysis; None if it states no bound."""
         spread = self.sampling.unit_spreads(counter) if self._last is not None else None
         if spread is None:
             return None

@@ -12,7 +12,7 @@ from kernelpoint.estimation.budget import ErrorBudget
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value, mostly the total of a counter or a ratio of totals, with its half-width. nan stands for what is not known.
+    """A value, mostly a total or a ratio of totals, with its half-width. nan: unknown.
 
     Sums and quotients take errors at their worst, since nothing is known of how two of them go together.
 
@@ -60,14 +60,14 @@ class Estimate:
         simulated: float = math.nan,
         computed_half_width: float = math.nan,
     ) -> Estimate:
-        """A value of which only some of the attributes are known."""
+        """Make an estimate of which only some attributes are known."""
         part = relative(half_width, estimate, 0.0)
         spread = std_error, degrees_of_freedom
         return cls(counter, estimate, half_width, part, *spread, confidence, simulated, computed_half_width)
 
     @classmethod
     def exact(cls, estimate: float, **more: Any) -> Estimate:
-        """A value without an error.
+        """Make an estimate without error.
 
         >>> Estimate.exact(7.0).half_width
         0.0
@@ -86,7 +86,7 @@ class Estimate:
         simulated: float,
         budget: ErrorBudget,
     ) -> Estimate:
-        """An estimate whose half-width is no less than t SE, the error budget and what outliers may change.
+        """Make an estimate whose half-width is at least t SE, the error budget, and the effect of outliers.
 
         Args:
             computed: t SE; nan where no bound is stated.
@@ -104,12 +104,12 @@ class Estimate:
 
     @classmethod
     def unknown(cls, counter: str, confidence: float) -> Estimate:
-        """A ratio over a total of 0."""
+        """Make an estimate of a ratio whose denominator is 0."""
         nan = math.nan
         return cls(counter, nan, nan, nan, nan, 0.0, confidence, nan)
 
     def moved(self, estimate: float, half_width: float, **more: Any) -> Estimate:
-        """The same with another value and half-width, and `more` fields.
+        """Copy with another value and half-width, and other fields in `more`.
 
         >>> Estimate.of(200.0, 4.0).moved(400.0, 10.0).relative_half_width
         0.025
@@ -143,7 +143,7 @@ class Estimate:
         )
 
     def no_narrower_than(self, relative_error: float) -> Estimate:
-        """The same with a half-width of that part of the value at least; a value without a sampling error stays as it is.
+        """Copy whose half-width is at least this share of the value; an estimate without sampling error is unchanged.
 
         >>> [Estimate.of(100.0, half, std_error=half).no_narrower_than(0.02).half_width for half in (0.0, 1.0, 3.0)]
         [0.0, 2.0, 3.0]
@@ -154,7 +154,7 @@ class Estimate:
         return replace(self, half_width=least, relative_half_width=relative_error)
 
     def meets(self, relative_error: float) -> bool:
-        """True if the half-width is within an error, but for rounding: the rule by which a run stops.
+        """True if the half-width is within a relative error, up to rounding. This rule decides whether a run stops.
 
         >>> Estimate.of(200.0, 4.0).meets(0.02)
         True
@@ -162,7 +162,7 @@ class Estimate:
         return self.half_width <= relative_error * abs(self.estimate) * (1.0 + 1e-9)
 
     def contains(self, truth: float) -> bool:
-        """True if the interval holds a value, allowing for rounding in the sums."""
+        """True if the interval contains a value, up to rounding in the sums."""
         return bool(abs(self.estimate - truth) <= self.half_width + 1e-9 * abs(truth))
 
 

@@ -12,7 +12,7 @@ from kernelpoint.estimation.unseen import OpenUnit
 
 @dataclass(frozen=True)
 class LookPart:
-    """A cluster, or a domain, in an interim analysis.
+    """Estimates of one cluster, or one domain, in an interim analysis.
 
     Attributes:
         number: of the cluster or domain, from 0.
@@ -28,7 +28,7 @@ class LookPart:
 
 @dataclass(frozen=True)
 class Look:
-    """Interim analysis at the end of a pass.
+    """Interim analysis: the estimates at the end of a pass.
 
     Attributes:
         index: 1, 2, ...; 0 where results are missing and no error probability was spent.
@@ -62,19 +62,17 @@ class Look:
     goes_on: str = ""
 
     def budgeted(self, counter: str) -> list[Estimate]:
-        """Estimates that an error budget on a counter, or a ratio, is about: of the whole, or of each domain."""
+        """Estimates to which an error budget on a counter or ratio applies: of the whole, or of each domain."""
         if counter in self.ratios:
             return [self.ratios[counter]]
         return [part.estimates[counter] for part in self.domains] or [self.estimates[counter]]
 
     def meets(self, budget: ErrorBudget) -> bool:
-        """True if it meets the budget of one target."""
+        """True if the budget of one target is met."""
         return all(one.meets(budget.relative_error) for one in self.budgeted(budget.counter))
 
     def no_narrower_than(self, budget: ErrorBudget) -> Look:
-        """The same with half-widths of the budget at least: a run claims no more than what it was sized for, whatever errors
-        beside the sampling error left for the sample.
-        """
+        """Copy whose half-widths are at least the budget: a run states no less than the budget it was sized for."""
 
         def raised(estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
             return {name: one.no_narrower_than(budget.allowed(name)) for name, one in estimates.items()}

@@ -13,7 +13,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Moments:
-    """Sufficient statistics of a value within each of H strata.
+    """Count, mean and sum of squares of a value in each of H strata.
 
     Symbols: n_h draws, mean ybar_h, m2_h = sum over draws of (y_i - ybar_h)^2. Strata without draws have mean 0.
 
@@ -28,7 +28,7 @@ class Moments:
 
     @classmethod
     def of(cls, strata: NDArray[np.integer], values: Floats, count: int) -> Moments:
-        """The moments of values (float64 [n]) that lie in strata (integers [n], 0 ... count - 1).
+        """Compute the moments of values (float64 [n]) in strata (integers [n], 0 ... count - 1).
 
         Numerics: two passes, so that a small spread on a large mean is not lost to cancellation.
         """
@@ -40,7 +40,7 @@ class Moments:
 
     @classmethod
     def of_neighbours(cls, strata: NDArray[np.integer], values: Floats, count: int) -> Moments:
-        """The same from values in order, m2 from the differences of neighbours: m2_h = sum (y_(j+1) - y_j)^2 / 2.
+        """Compute the moments of ordered values, with m2 from differences of neighbours: m2_h = sum (y_(j+1) - y_j)^2 / 2.
 
         m2_h / (n_h - 1) is the variance of draws that are spread over the run (successive differences; Wolter 2007, section
         8.2): it is raised little by what changes slowly along the run, which such a sample follows. It is at least a quarter
@@ -58,5 +58,5 @@ class Moments:
 
     @property
     def variance(self) -> Floats:
-        """s_h^2 = m2_h / (n_h - 1), float64 [H]; 0 where a stratum has fewer than two draws."""
+        """Variance s_h^2 = m2_h / (n_h - 1), float64 [H]; 0 in a stratum with fewer than two draws."""
         return self.m2 / np.maximum(self.n - 1, 1)

@@ -49,7 +49,7 @@ Spreads = tuple[Floats, Floats, Floats]  # weights, residuals and spreads of Uni
 
 @dataclass(frozen=True)
 class UnitErrors:
-    """Errors of the units of a sampled population in one counter, float64 [N] each.
+    """Errors of the units of a sampled population in one counter: weights, residuals and spreads, float64 [N] each.
 
     Attributes:
         weights: w_i, 1 of a unit that stands for itself only.
@@ -67,7 +67,8 @@ class UnitErrors:
 
     @property
     def largest(self) -> Floats:
-        """S_i max_j |r_j| / S_j n_h / (n_h - 1) of each unit, float64 [N]; 0 in strata of fewer than two draws.
+        """Largest residual of each unit's stratum, scaled: S_i max_j |r_j| / S_j n_h / (n_h - 1), float64 [N]; 0 with fewer
+        than two draws.
 
         >>> zeros, strata = np.zeros(4), np.zeros(4, int)
         >>> UnitErrors(zeros, np.array([2.0, -1.0, -1.0, 0.0]), np.ones(4), zeros, strata).largest.tolist()
@@ -82,7 +83,7 @@ class UnitErrors:
 
 @dataclass(frozen=True)
 class Tree:
-    """Nested parts of N units.
+    """Tree of nested parts over N units, such as ranges of a run.
 
     Attributes:
         parents: int [R], part that each part lies in, which stands before it; -1 of the first, the whole.
@@ -97,16 +98,16 @@ class Tree:
 
     @property
     def count(self) -> int:
-        """The number of parts R."""
+        """Number of parts R."""
         return len(self.parents)
 
     @property
     def whole_parents(self) -> NDArray[np.integer]:
-        """`parents`, and those of the rests: part R + k holds the units of part k that lie in no part of it."""
+        """Parents of all parts and of their rests. Part R + k has the units of part k that are in no inner part."""
         return np.concatenate([self.parents, np.arange(self.count)])
 
     def sums(self, values: Floats) -> Floats:
-        """Sum of the values of the units (float64 [N]) of each part, and of each rest: float64 [2 R]."""
+        """float64 [2 R]: sum of values (float64 [N]) over the units of each part, then of each rest."""
         own = np.bincount(self.of_unit, weights=values, minlength=self.count)
         sums = own.copy()
         for part in range(self.count - 1, 0, -1):
@@ -114,8 +115,7 @@ class Tree:
         return np.concatenate([sums, np.where(self.leaf, 0.0, own)])
 
     def largest_squares(self, values: Floats, strata: NDArray[np.integer]) -> Floats:
-        """Sum over strata (int [N], from -1) of the squared largest value (float64 [N], 0 or more) of the units of each part,
-        and of each rest: float64 [2 R].
+        """float64 [2 R]: for each part, then each rest, the sum over strata of the squared largest value of its units.
 
         >>> tree = Tree(np.array([-1, 0, 0]), np.array([1, 1, 2]))
         >>> tree.largest_squares(np.array([1.0, 2.0, 4.0]), np.array([0, 1, 1])).tolist()
@@ -147,7 +147,7 @@ class Tree:
 
     @property
     def leaf(self) -> NDArray[np.bool_]:
-        """bool [R]: parts without a part inside."""
+        """bool [R]: true for parts without an inner part."""
         return np.bincount(self.parents[1:], minlength=self.count) == 0
 
 
@@ -160,7 +160,7 @@ def subtotals(
     has_bias: bool,
     known: Mapping[int, Estimate] | None = None,
 ) -> list[Estimate]:
-    """The estimate of a counter in each part, with its half-width.
+    """Estimate and half-width of a counter in each part.
 
     Args:
         whole: the estimate of all units; values: float64 [N], result or prediction, which add up to it; results: bool [N],

@@ -12,14 +12,16 @@ LEAST_BITS = 12  # bits of a number that are worth sorting by
 
 
 class Numbering(NamedTuple):
-    """Distinct labels. first: int64 [K], first unit of each, labels ascending; number: int32 [N], of each unit's label."""
+    """Distinct labels, numbered. first: int64 [K], first unit with each label, labels ascending; number: int32 [N], number of
+    each unit's label.
+    """
 
     first: NDArray[np.int64]
     number: NDArray[np.int32]
 
 
 def number_labels(labels: NDArray[np.integer]) -> Numbering:
-    """Number the distinct labels in ascending order, as np.unique does; in linear time where they span a few times N.
+    """Number the distinct labels in ascending order, as np.unique does; in linear time if they span a few times N.
 
     >>> number_labels(np.array([7, -1, 3, 7]))
     Numbering(first=array([1, 2, 0]), number=array([2, 0, 1, 2], dtype=int32))
@@ -45,7 +47,7 @@ def number_labels(labels: NDArray[np.integer]) -> Numbering:
 
 
 def in_order(labels: NDArray[np.integer], u: NDArray[np.float64] | None = None) -> NDArray[np.integer]:
-    """Units by label, equal ones by their numbers u (float64 [N] in [0, 1)) and then by place: np.lexsort((u, labels)).
+    """Order of the units by label, then by u (float64 [N] in [0, 1)), then by position: np.lexsort((u, labels)).
 
     Numerics: label, leading bits of u, and place are packed into one int64, so that plain numbers are sorted, which is twice as
     fast as an order and needs half the memory. Numbers that agree in all leading bits are put in order afterwards.
@@ -76,7 +78,7 @@ def in_order(labels: NDArray[np.integer], u: NDArray[np.float64] | None = None) 
 
 
 def rank_in(labels: NDArray[np.integer], u: NDArray[np.float64] | None = None) -> NDArray[np.int64]:
-    """Number of units with the label of a unit that stand before it in `in_order`, int64 [N].
+    """int64 [N]: number of units with the same label that come before a unit in `in_order`.
 
     >>> rank_in(np.array([3, 1, 3, 3, 1])).tolist()
     [0, 0, 1, 2, 1]

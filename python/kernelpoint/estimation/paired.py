@@ -31,7 +31,7 @@ PAIRED_SCALE_SHARE = (
 
 @dataclass(frozen=True)
 class PairedTotals:
-    """Estimated totals A and B of both configurations from the common draws, their ratio B / A and difference B - A."""
+    """Totals A and B of two configurations estimated from their common draws, with ratio B / A and difference B - A."""
 
     first: float
     second: float
@@ -40,7 +40,7 @@ class PairedTotals:
 
 
 def joint_error_probability(bounds: Sequence[Bound], alpha: float, kinds: Sequence[Sequence[Kind]]) -> float:
-    """Part of alpha that a comparison of two runs may spend that stopped at their looks j and k.
+    """Error probability, out of alpha, of a comparison of two runs that stopped at their analyses j and k.
 
     Each run decides by its own results when it stops, so which pair of looks is compared is not known beforehand. Shares
     s_k = alpha_k / alpha of a run's looks (bounds.error_probability) add up to 1 at most. A pair of equal looks (j = k), the

@@ -18,7 +18,7 @@ def passes(
     results: Floats,
     order: Callable[[Ints], Ints] = lambda units: units,
 ) -> Iterator[Look]:
-    """Simulate pass after pass until the budget is met or the sample cannot grow; yields the look at the end of each.
+    """Make pass after pass with known results until the budget is met or the sample cannot grow; yields each interim analysis.
 
     The engine grows when the next look is asked for, so that it may be examined between passes.
 

@@ -40,7 +40,7 @@ def _beta_regularised(a: float, b: float, x: float) -> float:
 
 @lru_cache(maxsize=4096)
 def two_sided(alpha: float, degrees_of_freedom: float) -> float:
-    """The t with P(|T| > t) = alpha, T being Student's t with that many (possibly fractional) degrees of freedom.
+    """Two-sided t quantile: the t with P(|T| > t) = alpha, for Student's T with (possibly fractional) degrees of freedom.
 
     Formula: P(|T| > t) = I_z(nu / 2, 1 / 2) with z = nu / (nu + t^2) (DLMF 8.17). Numerics: Newton on log P over log t, which
     is nearly a straight line in the tail, kept inside a bracket; the normal quantile is the start from below.
@@ -74,13 +74,13 @@ def two_sided(alpha: float, degrees_of_freedom: float) -> float:
 
 
 def quantile(alpha: float, nu: float) -> float:
-    """Of |t| with nu degrees of freedom; infinite without any. Numerics: nu down to quarters, for the cache."""
+    """Two-sided t quantile for nu degrees of freedom; infinite for 0. Numerics: nu is rounded down to quarters, for the cache."""
     return math.inf if nu <= 0.0 else two_sided(alpha, max(math.floor(min(nu, 400.0) * 4.0) / 4.0, 0.25))
 
 
 def satterthwaite(variances: Sequence[float], degrees: Sequence[float]) -> float:
-    """Degrees of freedom of a sum of variances, (sum v)^2 / sum v^2 / nu over all v above 0 (Satterthwaite 1946); 0 if one of
-    these has none, infinite where there is no such v.
+    """Degrees of freedom of a sum of variances, (sum v)^2 / sum v^2 / nu over all v above 0 (Satterthwaite 1946). 0 if one v
+    has none; infinite if no v is above 0.
 
     >>> satterthwaite([2.0, 2.0, 0.0], [5.0, 5.0, 0.0])
     10.0

@@ -31,7 +31,7 @@ class Results:
         self._sorted: Ints = np.zeros(0, np.int64)
 
     def check(self, units: Ints, counters: tuple[str, ...], values: Floats) -> Floats:
-        """The values in the order of the counters of earlier results; HostError where `add` would refuse them."""
+        """Values in the order of earlier counters. Raises HostError for values that `add` would refuse."""
         if len(units) and not 0 <= units.min() <= units.max() < len(self.rows):
             outside = units[(units < 0) | (units >= len(self.rows))][0]
             raise HostError(f"unit {outside} is not in the population of {len(self.rows)} units")
@@ -46,7 +46,7 @@ class Results:
         return values
 
     def add(self, units: Ints, counters: tuple[str, ...], values: Floats) -> None:
-        """Take the results of several units; nothing is kept where one of them is refused."""
+        """Store the results of several units; if one is refused, none is stored."""
         values = self.check(units, counters, values)
         if not self.counters:
             self.counters = counters
@@ -62,7 +62,7 @@ class Results:
         self.count = needed
 
     def add_many(self, units: Iterable[int], counters: Sequence[str], values: Floats) -> None:
-        """`add`, of units and values (float64 [units, counters]) in any form."""
+        """Store results of units given as float64 [units, counters]."""
         array = np.asarray(list(units) if not isinstance(units, np.ndarray) else units, dtype=np.int64)
         self.add(array, tuple(counters), np.asarray(values, dtype=float).reshape(len(array), len(counters)))
 
@@ -78,16 +78,16 @@ class Results:
 
     @property
     def units(self) -> Ints:
-        """Units that have results, int64, ascending."""
+        """int64, ascending: units with a result."""
         if len(self._sorted) != self.count:
             self._sorted = np.sort(self._units[: self.count])
         return self._sorted
 
     @property
     def totals(self) -> dict[str, float]:
-        """The sum of each counter over the simulated units, without any estimate."""
+        """Sum of each counter over the simulated units, without any estimate."""
         return dict(zip(self.counters, self.of(self.units).sum(axis=0).tolist(), strict=True))
 
     def of(self, units: Ints) -> Floats:
-        """float64 [units, counters]: results of units that have them."""
+        """float64 [units, counters]: results of units that have one."""
         return self._table[self.rows[units]]

@@ -21,7 +21,7 @@ Ratios = Mapping[str, tuple[str, str]]  # name -> (counter above, counter below)
 
 @dataclass(frozen=True)
 class Frame:
-    """Attributes of each unit, [N].
+    """Stratum, covariate and domain of each unit, [N].
 
     Attributes:
         strata: int, stratum or group, -1 of a take-all unit.
@@ -35,7 +35,7 @@ class Frame:
 
 
 class Sampling(ABC):
-    """Draws units, and estimates totals from their results, as if these were exact and complete.
+    """Interface of a sampling: draws units and estimates totals, as if all results were exact and complete.
 
     `Engine` adds the rest: errors of the results, units without a result, interim analyses, the end of a run.
 
@@ -59,7 +59,7 @@ class Sampling(ABC):
 
     @property
     def counters(self) -> tuple[str, ...]:
-        """Names of the counters, in the order of the first record; empty before it."""
+        """Names of the counters in the order of the first result; empty before it."""
         return self.results.counters
 
     # ---- units ------------------------------------------------------------------------------------------------------
@@ -71,18 +71,18 @@ class Sampling(ABC):
 
     @abstractmethod
     def drawn(self) -> Ints:
-        """Units of the present sample and take-all units, int64, ascending."""
+        """int64, ascending: units of the present sample, and units that are always simulated."""
 
     @abstractmethod
     def grow(self, left: ErrorBudget) -> bool:
-        """Size the sample of the next pass from the last look; False where nothing is left to draw.
+        """Size the sample of the next pass from the last analysis; False if nothing is left to draw.
 
         Args:
             left: the error budget without the errors of the results.
         """
 
     def with_spare(self, factor: float) -> Ints:
-        """Units of a sample that is `factor` times as large, int64, ascending: growth within it draws no other unit.
+        """int64, ascending: units of a sample `factor` times as large. Growth within it draws no other unit.
 
         Raises:
             NotImplementedError: the design has no such sample.
@@ -91,12 +91,12 @@ class Sampling(ABC):
 
     @property
     def thresholds(self) -> Floats | None:
-        """float64 [H]: unit i of stratum h is drawn in this pass if u_i <= T_h; None where no such rule draws."""
+        """float64 [H]: unit i of stratum h is drawn if u_i <= T_h; None if units are not drawn by this rule."""
         return None
 
     @abstractmethod
     def pass_state(self) -> dict[str, Any]:
-        """State of the present pass that a journal has to keep, as JSON's types."""
+        """State of the present pass for the journal, as JSON types."""
 
     @abstractmethod
     def restore_pass(self, state: Mapping[str, Any]) -> None:
@@ -108,17 +108,17 @@ class Sampling(ABC):
 
     @abstractmethod
     def lacking(self, units: Ints) -> Sampling:
-        """The same with the present sizes, over strata that lack some units; without results."""
+        """Same sampling with the present sizes, over strata without some units; without results."""
 
     # ---- estimates --------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def look(self, missing: int, budget: ErrorBudget) -> Look:
-        """An interim analysis; `missing` drawn units have no result."""
+        """Make the interim analysis; `missing` drawn units have no result."""
 
     def predict(self, units: Ints, counters: Sequence[str] | None = None) -> Floats:
-        """float64 [units, counters]: own result where simulated, else the prediction; they add up to the estimate. nan before
-        the first look, and for take-all units without a result.
+        """float64 [units, counters]: result of a simulated unit, else its prediction. Over all units they add up to the
+        estimate. nan before the first analysis.
 
         Args:
             counters: by default all. One at a time costs the memory of one column.
@@ -138,8 +138,8 @@ class Sampling(ABC):
 
     @abstractmethod
     def expansions(self, units: Ints) -> Floats:
-        """float64 [units]: how many units each drawn one stands for in the present sample; 1 for all others."""
+        """float64 [units]: number of units that each drawn unit represents in the present sample; 1 for all others."""
 
     @abstractmethod
     def unit_spreads(self, counter: str) -> Spreads | None:
-        """Weights, residuals and spreads of the units; None where the last look states no bound, or there is none."""
+        """Weights, residuals and spreads of the units; None if the last analysis states no bound."""

@@ -13,7 +13,7 @@ from kernelpoint.estimation.moments import Floats, Ints
 
 
 def unseen_share(shares: Floats, alpha: float) -> float:
-    """The largest share of the total that units of a kind may have of which, with a probability above alpha, no draw is.
+    """Largest share of the total that a kind of units may have if, with a probability above alpha, no draw is of this kind.
 
     Formula: draw h stands for the share t_h. If a part p_h of what it stands for is of that kind, no draw is with the
     probability prod (1 - p_h). The largest sum p_h t_h for which that is alpha has 1 - p_h = min(mu / t_h, 1), wherever the
@@ -36,8 +36,7 @@ def unseen_share(shares: Floats, alpha: float) -> float:
 
 
 def unseen_rate(n: Ints, alpha: float) -> float:
-    """Rate of slow units of which, with a probability of alpha, none is among the compared draws, those of strata with two or
-    more; 0 where that is no more than LEAST_RATE, so rare that nothing is promised of it.
+    """Largest rate of slow units at which, with probability alpha, no compared draw is slow; 0 if below LEAST_RATE.
 
     Args:
         n: int64 [H], draws of each stratum.
@@ -50,7 +49,7 @@ def unseen_rate(n: Ints, alpha: float) -> float:
 
 
 def unseen_slow(N: Ints, n: Ints, size: Floats, alpha: float) -> float:
-    """Amount of undrawn units that may be slow: unseen_rate of sum_h T_h (1 - n_h / N_h), T_h = size float64 [H].
+    """Amount of undrawn units that may be slow: unseen_rate of sum_h T_h (1 - n_h / N_h), with T_h = size, float64 [H].
 
     >>> round(unseen_slow(np.full(10, 20), np.full(10, 10), np.full(10, 2.0), 0.05), 4)
     0.2951
@@ -60,7 +59,7 @@ def unseen_slow(N: Ints, n: Ints, size: Floats, alpha: float) -> float:
 
 @dataclass(frozen=True)
 class Draws:
-    """Draws of a sample, arrays float64 [n].
+    """Draws of a sample and what each represents, arrays float64 [n].
 
     Attributes:
         values: values of the draws.
@@ -80,17 +79,17 @@ class Draws:
 
     @classmethod
     def joined(cls, parts: Sequence[Draws]) -> Draws:
-        """The draws of several samples."""
+        """Join the draws of several samples."""
         columns = ([getattr(part, each.name) for part in parts] for each in fields(cls))
         return cls(*map(np.concatenate, columns))
 
     @property
     def largest(self) -> float:
-        """The most that one draw stands for."""
+        """Largest amount that one draw represents."""
         return float(self.amounts.max(initial=0.0))
 
     def unseen_counts(self, alpha: float) -> float:
-        """Amount that a count, zero in some draws, may have in units of which no draw shows any.
+        """Amount that a counter, zero in some draws, may have in units of a kind that no draw shows.
 
         Formula: draws of nothing stand for M units in all. With a probability of alpha a share p of these (unseen_share of the
         units that each stands for) are no zeros, and no draw is of them; each is off by as much as draws that are no zeros
@@ -109,7 +108,7 @@ class Draws:
 
 @dataclass(frozen=True)
 class OpenUnit:
-    """The undrawn unit of which the smallest multiple breaks the error budget.
+    """Undrawn unit that would break the error budget with the smallest factor over its expected value.
 
     Attributes:
         unit: its number.
@@ -123,7 +122,8 @@ class OpenUnit:
 
 
 def breaking(unit: int, expected: float, total: float, relative_error: float, probability: float) -> OpenUnit | None:
-    """The open unit of which most is expected, and how large it must be to break the error budget alone; None if nothing is.
+    """Undrawn unit with the largest expected value, and how large it must be to break the error budget alone; None if every
+    unit is drawn.
 
     Formula: a unit that is k times as large as the m expected of it adds (k - 1) m to the total T, which is more than the
     budget eps T if k > 1 + eps T / m. The smallest such k is that of the largest m. In a stratum m is T_h / N_h.
@@ -136,7 +136,7 @@ def breaking(unit: int, expected: float, total: float, relative_error: float, pr
 
 
 def sentences(shares: Floats, undrawn: int, alpha: float, counter: str) -> list[str]:
-    """All that a look says of kinds of units that no draw is of; none where every unit is drawn.
+    """Sentences on kinds of units that no draw shows; none if every unit is drawn.
 
     Args:
         shares: as of unseen_share; undrawn: units that are not drawn.

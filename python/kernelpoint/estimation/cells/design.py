@@ -28,7 +28,7 @@ ACTIVE_CYCLES = "active_cycles"  # cycles of a unit without those that are the s
 
 @dataclass(frozen=True)
 class Care:
-    """Draws made for errors that predictions do not tell.
+    """Additional draws, made for errors that no prediction shows.
 
     Attributes:
         draws: units at least.
@@ -58,7 +58,7 @@ CARE: dict[Assume, Care] = {
 
 @dataclass(frozen=True)
 class Prediction:
-    """Expected values of one counter, float64 [K] each, of kinds of units.
+    """Expected values of one counter, float64 [K] each, for K kinds of units.
 
     Attributes:
         values: in the total, 0 or more.
@@ -80,22 +80,22 @@ class Prediction:
 
     @property
     def size(self) -> int:
-        """The number of units N."""
+        """Number of units N."""
         return len(self.values if self.kinds is None else self.kinds)
 
     @property
     def mean(self) -> Floats:
-        """The value of each unit, float64 [N]."""
+        """Expected value of each unit, float64 [N]."""
         return self.values if self.kinds is None else self.values[self.kinds]
 
     def of(self, units: NDArray[np.integer]) -> Prediction:
-        """The predictions of some units."""
+        """Predictions of some units."""
         return replace(self, kinds=units if self.kinds is None else self.kinds[units])
 
 
 @dataclass(frozen=True)
 class AssistedDesign:
-    """Design of a run with a prediction of every unit, fixed before the first draw.
+    """Design of a run in which every unit has a prediction; fixed before the first draw.
 
     Args:
         predictions: by counter, a `Prediction` or its mean alone; a counter without one is predicted by the budget's, or the
@@ -141,13 +141,13 @@ class AssistedDesign:
             raise ConfigError(f"design.latency: {self.latency} is not allowed; give a number of cycles, 0 or more")
 
     def without(self, units: Ints) -> AssistedDesign:
-        """The same design with some units in no group."""
+        """Same design with some units outside all groups."""
         groups = np.array(self.groups)
         groups[units] = -1
         return replace(self, groups=groups, _trees={})
 
     def within(self, units: NDArray[np.integer]) -> AssistedDesign:
-        """The design of some units (ascending) as a population by itself."""
+        """Design of some units (ascending) as a population of their own."""
         groups = np.asarray(self.groups)[units]
         kept = np.unique(groups[groups >= 0])
         numbers = np.where(groups >= 0, np.searchsorted(kept, groups), -1)
@@ -156,17 +156,17 @@ class AssistedDesign:
 
     @property
     def size(self) -> int:
-        """The population size N."""
+        """Population size N."""
         return len(self.groups)
 
     @cached_property
     def known(self) -> dict[str, Prediction]:
-        """Predictions by counter."""
+        """All predictions, by counter."""
         return {k: one if isinstance(one, Prediction) else Prediction(one) for k, one in self.predictions.items()}
 
     @cached_property
     def uncertain(self) -> dict[str, Prediction]:
-        """Predictions by counter. Those of cycles are without the launch latency, which is known."""
+        """Predictions by counter, without parts that are known: cycles lack the launch latency."""
         if not self.latency or "cycles" not in self.known:
             return self.known
         cycles = self.known["cycles"]
@@ -179,11 +179,12 @@ class AssistedDesign:
         return {**self.known, "cycles": Prediction(values, of_draws, cycles.deviations, kinds=cycles.kinds)}
 
     def constant(self, counter: str) -> float:
-        """The part of a counter that every unit has: the launch latency of cycles, else 0."""
+        """Known part of a counter that every unit has: the launch latency for cycles, else 0."""
         return self.latency if counter == "cycles" and counter in self.known else 0.0
 
     def of_uncertain(self, counter: str, error: float) -> float:
-        """A relative error of a total, relative to what is uncertain of it: without the constant part of every unit.
+        """Convert a relative error of a total into one of its uncertain part (the total without the constant part of every
+        unit).
 
         >>> x = np.full(2, 100.0)
         >>> AssistedDesign({"cycles": x}, np.zeros(2, int), np.zeros(2), latency=90.0).of_uncertain("cycles", 0.01)
@@ -196,52 +197,52 @@ class AssistedDesign:
 
     @property
     def kinds(self) -> NDArray[np.integer] | None:
-        """int [N], units of one kind have equal predictions; None: every unit is one of its own."""
+        """int [N]: equal numbers for units with equal predictions; None if every unit is a kind of its own."""
         return next(iter(self.known.values())).kinds
 
     @property
     def means(self) -> Repeated:
-        """The mean of each prediction by counter, float64 [N]."""
+        """Expected value of every unit by counter, float64 [N]."""
         return Repeated(self.kinds, {name: one.values for name, one in self.known.items()})
 
     @property
     def computed(self) -> Repeated:
-        """The mean of each prediction that a model computes, by counter, float64 [N]."""
+        """Expected value of every unit, for counters that a model computes, float64 [N]."""
         return Repeated(self.kinds, {name: one.values for name, one in self.known.items() if not one.is_observed})
 
     @property
     def labels(self) -> NDArray[np.integer]:
-        """The group of each unit. A `Design` has its strata under this name."""
+        """Group of each unit. In a `Design`, this name gives the stratum."""
         return self.groups
 
     @property
     def label_count(self) -> int:
-        """The number of groups: they are numbered 0 ... this - 1."""
+        """Number of groups."""
         return int(self.free_groups.max(initial=-1)) + 1
 
     @property
     def clusters(self) -> None:
-        """Clusters of groups: none. A `Design` may have them."""
+        """Clusters of groups: none in this design."""
         return None
 
     @property
     def expected(self) -> Floats:
-        """Expectation of each unit, float64 [N]: predicted cycles, else the first prediction."""
+        """Expected cost of each unit, float64 [N]: predicted cycles, else the first prediction."""
         return self.known[self.predicted_by("cycles", "cycles")].mean
 
     @property
     def care(self) -> Care:
-        """Draws that `assume` asks for."""
+        """Additional draws that `assume` asks for."""
         return CARE[self.assume]
 
     @cached_property
     def free(self) -> Ints:
-        """Units that are not certain, int64, ascending."""
+        """int64, ascending: units that are sampled by chance, without those that are always simulated."""
         return np.flatnonzero(np.asarray(self.groups) >= 0)
 
     @cached_property
     def free_groups(self) -> NDArray[np.integer]:
-        """Their groups, int [free]."""
+        """int [free]: groups of the units that are sampled by chance."""
         return self.of_free(np.asarray(self.groups))
 
     @cached_property
@@ -260,16 +261,17 @@ class AssistedDesign:
         return None if self.kinds is None else self.of_free(self.kinds)
 
     def of_free(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values of the free units, [free]: not copied where all are free."""
+        """Values of the units that are sampled by chance, [free]; not copied if these are all."""
         return values if len(self.free) == len(values) else values[self.free]
 
     def predicted_by(self, counter: str, instead: str) -> str:
-        """The counter whose prediction serves for a counter: its own, else that of `instead`, else the first."""
+        """Name of the counter whose prediction is used for a counter: itself, else `instead`, else the first."""
         return next(name for name in (counter, instead, *self.predictions) if name in self.predictions)
 
     def prediction(self, counter: str, instead: str) -> tuple[Column, Column]:
-        """Prediction x of a counter and size, of the free units; size = x, plus MIN_SIZE_SHARE of the mean x where
-        some x are next to nothing."""
+        """Prediction x and size of the units sampled by chance. size = x, plus MIN_SIZE_SHARE of the mean x if some x are
+        almost 0.
+        """
         name = self.predicted_by(counter, instead)
         if name not in self._predicted:
             values = np.asarray(self.uncertain[name].values, dtype=float)
@@ -286,7 +288,7 @@ class AssistedDesign:
         return constants.MIN_SIZE_SHARE * mean if float(x.min()) < constants.MIN_SIZE_SHARE * mean else 0.0
 
     def departure(self, combination: Combination, units: Ints) -> Floats:
-        """Predicted values of units in the total, less those that draws have: float64 [units]."""
+        """Predicted values of units in the total, minus those that draws have: float64 [units]."""
         beyond = np.zeros(len(units))
         for weight, name in combination:
             if name in self.uncertain and (prediction := self.uncertain[name]).of_draws is not None:
@@ -295,7 +297,9 @@ class AssistedDesign:
         return beyond
 
     def least_error(self, counter: str) -> float:
-        """Squared relative error of predictions, at least: as known beforehand, no less than MIN_RELATIVE_ERROR^2."""
+        """Lower limit of the squared relative error of predictions, from what is known beforehand; at least
+        MIN_RELATIVE_ERROR^2.
+        """
         if counter not in self.known or (prediction := self.uncertain[counter]).deviations is None:
             return constants.MIN_SQUARED_ERROR
         at = self.free if prediction.kinds is None else prediction.kinds[self.free]
@@ -303,7 +307,7 @@ class AssistedDesign:
         return max(squared, constants.MIN_SQUARED_ERROR)
 
     def expected_error(self, counter: str) -> float:
-        """Squared relative error of single predictions that is expected before any draw.
+        """Squared relative error of a single prediction that is expected before any draw.
 
         Model: cycles beyond the constant launch latency scatter by EXPECTED_NOISE, and so does any other counter.
         """
@@ -314,8 +318,8 @@ class AssistedDesign:
         return (constants.EXPECTED_NOISE * varies) ** 2
 
     def parts(self, targets: Mapping[str, float]) -> list[Part]:
-        """Rest, beginning and first units of the groups, without draws; one part only where `assume`, or their size, says so.
-        Their trees are made once for all seeds and errors.
+        """Parts of the run that are sampled separately: its beginning, first launches of groups, and the rest; a single part
+        if `assume` or their size says so.
 
         Args:
             targets: relative errors by counter, each with predictions, at least one.
@@ -406,7 +410,7 @@ class AssistedDesign:
 
 
 def draws_to_see(some: int, count: int) -> int:
-    """The least number of draws of `count` units that hold one of `some` among them with 95 %.
+    """Smallest number of draws out of `count` units that contains one of `some` special units with probability 95 %.
 
     >>> [draws_to_see(some, 8) for some in (8, 4, 3, 1)]
     [1, 4, 5, 8]

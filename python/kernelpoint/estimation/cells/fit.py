@@ -16,7 +16,7 @@ from kernelpoint.estimation.quantiles import quantile
 
 @dataclass(frozen=True)
 class Trust:
-    """Trust in predictions of a counter.
+    """Prior knowledge about the errors of a counter's predictions.
 
     Attributes:
         least: squared relative error of predictions, at least.
@@ -35,7 +35,7 @@ FULL_TRUST = Trust()
 
 @dataclass(frozen=True)
 class Spread:
-    """Spread of the errors of predictions.
+    """Estimated spread of the prediction errors.
 
     Attributes:
         K: squared relative error inside groups.
@@ -50,13 +50,13 @@ class Spread:
     nu: float
 
     def variance(self, q: float, mixed: float, spread: float) -> float:
-        """V of the total from sums over the cells: of q, of q times mixed, of N (N - 1) var(x)."""
+        """Variance of the total from three sums over the cells: of q, of q times mixed, and of N (N - 1) var(x)."""
         return self.K * q + self.K0 * mixed + self.line * spread
 
 
 @dataclass(frozen=True)
 class AssistedFit:
-    """Total of a part of a run, and the line by which predictions x were corrected to results y (docs/estimator.md).
+    """Estimated total of a part of a run, and the line that corrects predictions x to results y (docs/estimator.md).
 
     Attributes:
         estimate: the total.
@@ -82,8 +82,8 @@ class AssistedFit:
 
     @property
     def believed(self) -> float:
-        """Squared relative error of predictions that is believed: K on its degrees of freedom nu, and on DEGREES_BETWEEN_GROUPS
-        the one with one level for all groups.
+        """Squared relative prediction error used in the bound: K on its degrees of freedom nu, averaged with the one from a
+        single level for all groups (weight DEGREES_BETWEEN_GROUPS).
         """
         K, nu = self.spread.K, self.spread.nu
         return (nu * K + constants.DEGREES_BETWEEN_GROUPS * max(self.common**2, K)) / (
@@ -92,38 +92,41 @@ class AssistedFit:
 
     @property
     def doubted(self) -> bool:
-        """True if predictions are so wrong that little may be concluded from where they agree: beyond what is `known`."""
+        """True if the prediction errors are much larger than `known`, so that close agreement elsewhere may be chance."""
         return (
             self.believed > constants.MAX_TRUSTED_ERROR**2 + self.known or abs(self.slope) > constants.MAX_TRUSTED_SLOPE
         )
 
     def outlier_size(self, least: float) -> float:
-        """Largest deviation of an unseen unit from its prediction, relative: `least`, or what is far as seen."""
+        """Largest assumed relative deviation of an unseen unit from its prediction: at least `least`, or as large as the
+        deviations seen.
+        """
         return max(least, _far(self.believed if self.doubted else self.spread.K))
 
     def corrected(self, x: Floats, group: NDArray[np.integer]) -> Floats:
-        """Predictions x of units with the level of their group and the slope."""
+        """Predictions x of units, corrected by the level of their group and the slope."""
         corrected: Floats = x * (1.0 + self.slope)
         corrected += self.level[group]
         return corrected
 
     def of_other_units(self, y: Floats, s: CellSample, unseen: float) -> AssistedFit:
-        """The total of other units, whose predictions s.x and s.mean_x are `corrected` by this fit: difference estimator, with
-        the spread of this one; `within` is no less than the relative errors of their own draws. unseen: the part of their
-        sizes in groups of which this fit has no draw.
+        """Total of other units, estimated by this fit's line and spread (difference estimator). `unseen`: share of their size
+        in groups without a draw here.
         """
         estimate = s.X + float((s.N * (y - s.x)).sum())
         within = max(self.within, float(np.linalg.norm((y - s.x) / s.size)) / math.sqrt(max(len(y), 1)))
         return replace(self.lent(float(s.q.sum()), unseen), estimate=estimate, within=within)
 
     def lent(self, q: float, unseen: float) -> AssistedFit:
-        """This fit with the error that its spread leaves of other units; q: sum over their cells, unseen: as of_other_units."""
+        """This fit with the error that its spread implies for other units. q: sum over their cells; unseen: as in
+        of_other_units.
+        """
         spread = Spread(self.spread.K + self.spread.K0 * unseen, 0.0, 0.0, self.spread.nu)
         return replace(self, spread=spread, error=math.sqrt(spread.variance(q, 0.0, 0.0)))
 
     def largest_outlier(self, y: Floats, s: CellSample, least: float) -> float:
-        """The largest deviation, relative to its size, of draws of other units from what is `corrected` for them; 0 where none
-        is larger than `outlier_size` says, or, in groups of which this fit has no draw, than groups differ.
+        """Largest relative deviation of draws of other units from their corrected predictions; 0 if none exceeds
+        `outlier_size`.
         """
         least = max(self.outlier_size(least), _far(self.within**2))
         expected = np.where(self.seen[s.group], least, max(least, _far(self.common**2)))
@@ -131,7 +134,7 @@ class AssistedFit:
         return float(np.where(off > expected, off, 0.0).max(initial=0.0))
 
     def spent(self, alpha: float) -> float:
-        """Error probability that a look spends of alpha."""
+        """Error probability that an interim analysis uses of alpha."""
         return constants.ALPHA_SHARE_IF_DOUBTED * alpha if self.doubted else alpha
 
 
@@ -287,7 +290,7 @@ def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust = FULL_TRUST)
 
 
 def fit_errors(y: Floats, s: CellSample, alpha: float) -> AssistedFit:
-    """The total of units that are off their predictions s.x, s.mean_x as a whole, from their errors alone.
+    """Total of units whose predictions are all wrong by one factor, estimated from their errors alone.
 
     Formula: T = X + L size + sum_h N_h (r_h - L size_h), r = y - x, L = sum N_h r_h / sum N_h mean(size): spread from
     neighbours in order, or from all draws.

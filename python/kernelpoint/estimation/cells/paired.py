@@ -17,7 +17,8 @@ from kernelpoint.estimation.quantiles import quantile
 
 
 def assisted_pair(cells: CellSampling, values: Floats, counter: str, alpha: float = 0.05) -> PairedTotals:
-    """Ratio and difference of the totals of one counter under two configurations, a_i and b_i of unit i.
+    """Ratio and difference of the totals of one counter under two configurations, from values a_i and b_i of the common
+    launches.
 
     Formula: A and B by the model-assisted estimator (fit.fit_total), R = B / A, and what the total of b_i - R a_i leaves by its
     own line, over A: lines of two runs that are off by one factor are not shrunk alike. R - R_true is nearly the total of

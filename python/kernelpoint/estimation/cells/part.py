@@ -18,7 +18,7 @@ MAX_CELLS = 50_000  # cells; a sample that needs more takes every unit
 
 @dataclass(frozen=True)
 class Auxiliary:
-    """Auxiliary variables of the units of `AssistedDesign.free`.
+    """Auxiliary variables of the units that are sampled by chance.
 
     Attributes:
         x, size: prediction and size of each free unit, as of AssistedDesign.prediction.
@@ -39,7 +39,8 @@ class Auxiliary:
 
 
 class Part:
-    """Units of a design with cells of their own: of each of `n` cells the unit with the least permanent random number is drawn.
+    """Part of a run that is divided into cells of its own. In each of `n` cells the unit with the smallest random number is
+    drawn.
 
     Only n depends on results. Which cells there are (tree.py), and which unit of each is drawn, never does. So samples nest,
     and no cell grows because of its own draw.
@@ -64,29 +65,29 @@ class Part:
 
     @property
     def count(self) -> int:
-        """Units of the part."""
+        """Number of units in the part."""
         return len(self.units)
 
     @property
     def whole(self) -> bool:
-        """True if every unit is drawn."""
+        """True if every unit of the part is drawn."""
         return self.n >= self.count
 
     def bounded(self, n: float) -> int:
-        """n rounded up, or all units where that is more than MAX_CELLS or than there are."""
+        """Round n up; all units if that is more than MAX_CELLS or than there are."""
         return self.count if n > min(MAX_CELLS, self.count) else math.ceil(n)
 
     def stands_for(self, n: int, known: Auxiliary) -> Floats:
-        """Sum of sizes that each of n draws stands for, float64 [n]; 0 of a unit that stands for itself only."""
+        """Size that each of n draws represents, float64 [n]; 0 for a unit that represents itself only."""
         units = self.cells.leaves(n).units
         return np.where(units > 1.0, units * self.size_means(n, known)[0], 0.0)
 
     def largest(self, n: int, known: Auxiliary) -> float:
-        """The largest sum of sizes that one of n draws stands for; 0 where all are drawn."""
+        """Largest size that one of n draws represents; 0 if all units are drawn."""
         return 0.0 if n >= self.count else float(self.stands_for(n, known).max(initial=0.0))
 
     def sums(self, n: int, known: Auxiliary) -> tuple[float, float, float]:
-        """Sums over n cells of q = N (N - 1) mean(size^2), of q mixed and of N (N - 1) var(size): parts of a variance."""
+        """Three sums over n cells that make up a variance: q = N (N - 1) mean(size^2), q mixed, and N (N - 1) var(size)."""
         leaves = self.cells.leaves(n)
         mean, square = self.size_means(n, known)
         pairs = leaves.units * (leaves.units - 1.0)
@@ -98,7 +99,7 @@ class Part:
         )
 
     def sample(self) -> Ints:
-        """The drawn unit (its place in `free`) of each cell, in the order of the cells."""
+        """Drawn unit of each cell, as position in `free`, in the order of the cells."""
         if self.whole:
             return self.units
         if self._sampled[0] != self.n:
@@ -106,7 +107,7 @@ class Part:
         return self._sampled[1]
 
     def sample_of(self, n: int) -> Ints:
-        """The drawn unit of each of n cells."""
+        """Drawn unit of each of n cells."""
         leaves = self.cells.leaves(n)
         for node, start, end in zip(leaves.node.tolist(), leaves.start.tolist(), leaves.end.tolist(), strict=True):
             if node not in self._drawn:
@@ -115,7 +116,9 @@ class Part:
         return np.array([self._drawn[node] for node in leaves.node.tolist()], dtype=np.int64)
 
     def probability(self, place: int) -> float:
-        """Probability that the unit of a place in `free` is drawn, one of its cell's; 0 where it is of another part."""
+        """Probability that the unit at a position in `free` is drawn: 1 over the size of its cell; 0 for a unit of another
+        part.
+        """
         at = np.flatnonzero(self.units[self.cells.order] == place)
         if not len(at):
             return 0.0
@@ -123,7 +126,7 @@ class Part:
         return float(1.0 / leaves.units[np.searchsorted(leaves.start, at[0], "right") - 1])
 
     def cell_sample(self, groups: NDArray[np.integer], known: Auxiliary) -> tuple[CellSample, Ints]:
-        """The sample with the sums of its cells, and its units; cells whose draw has no result are left out.
+        """Sample with the sums of its cells, and its units. Cells without a result are left out.
 
         Args:
             groups: int [free]; known: of all units.
@@ -151,7 +154,7 @@ class Part:
         ), units
 
     def size_means(self, n: int, known: Auxiliary) -> tuple[Floats, Floats]:
-        """Means of the sizes and of their squares over n cells, float64 [n] both."""
+        """Mean size and mean squared size in each of n cells, float64 [n] both."""
         if known.name == self.cells.name:  # of the tree itself
             leaves = self.cells.leaves(n)
             return leaves.mean, leaves.square

@@ -21,7 +21,7 @@ STEP = 1.08  # from one number of cells that is tried to the next
 
 
 def next_number(n: int) -> int:
-    """The next number of cells that is tried after n, out of the same ones whatever n is.
+    """Next larger number of cells that is tried after n. All numbers come from one fixed sequence.
 
     >>> [next_number(n) for n in (3, 25, 26, 27)]
     [4, 27, 27, 29]
@@ -33,7 +33,7 @@ def next_number(n: int) -> int:
 
 
 class Parts:
-    """Rest of a run, its beginning, and the first units of the groups, or the whole run only (AssistedDesign.parts).
+    """Parts of a run with cells of their own: the rest, the beginning, and the first launches of groups; or one part only.
 
     The beginning is estimated with the lines and the spread of the rest, until a draw of it, or of the first units, is an
     outlier. From then on it is `apart`: all first units are drawn, and the beginning has an estimate and a spread of its own.
@@ -60,7 +60,7 @@ class Parts:
 
     @property
     def present(self) -> list[int]:
-        """Cells of each part."""
+        """Number of cells in each part."""
         return [part.n for part in self._parts]
 
     @property
@@ -70,19 +70,17 @@ class Parts:
 
     @property
     def counts(self) -> list[int]:
-        """Units of each part."""
+        """Number of units in each part."""
         return [part.count for part in self._parts]
 
     def shares(self, cells: Sequence[int], target: str) -> Floats:
-        """Part of a target's total that the draw of each cell stands for; 0 of a unit that stands for itself only."""
+        """Share of a target's total that the draw of each cell represents; 0 for a unit that represents itself only."""
         pairs = zip(self._parts, cells, strict=True)
         amounts = np.concatenate([part.stands_for(n, self._known[target]) for part, n in pairs])
         return amounts / max(self._totals[target], 1e-300)
 
     def cells(self, n: int, early: int = 0) -> list[int]:
-        """Cells of every part where the rest of the run has n: as many for their part of the total as there, and
-        their least; once the beginning is apart, `early` of it and all first units.
-        """
+        """Cells of every part if the rest of the run has n: in proportion to their share of the total, with a minimum."""
         n = self.rest.bounded(n)
         if n == self.rest.count:
             return self.counts
@@ -93,9 +91,7 @@ class Parts:
         return [n, *(part.bounded(max(part.least, round(n * part.cells.total / whole))) for part in self._beginning)]
 
     def first(self, care: Care, budget: ErrorBudget) -> list[int]:
-        """Cells of the first pass: as many as there are large groups, enough for `assume`, and for a guard that can be met, in
-        each target.
-        """
+        """Cells of the first pass: enough for large groups, for `assume`, and for the outlier allowance of each target."""
         n, alpha = max(self.rest.cells.first, *map(self._large_groups, self._targets)), 1.0 - budget.confidence
         more = constants.MORE_DRAWS if min(self._targets.values()) < constants.LOOSE else 0
         least = min(care.draws + more, sum(self.counts))
@@ -104,7 +100,7 @@ class Parts:
         return numbers
 
     def with_second_draws(self) -> int:
-        """The least number of cells of the rest of which SECOND_DRAWS are drawn beside another unit of their group."""
+        """Smallest number of cells in the rest at which SECOND_DRAWS draws share their group with another draw."""
         n = self.rest.n
         while n < self.rest.count:
             groups = self._groups[self.rest.sample_of(n)]
@@ -129,7 +125,7 @@ class Parts:
         return True
 
     def needed(self, demands: Sequence[Demand], alpha: float, least: int, most: int) -> list[int]:
-        """The least numbers of cells, `least` to `most` in the rest, that should do for all demands."""
+        """Smallest numbers of cells that should meet all demands, with `least` to `most` cells in the rest."""
         n, early = least, constants.DRAWS_IF_APART
         while True:
             cells = self.cells(min(n, most), early)
@@ -145,27 +141,28 @@ class Parts:
                 n = next_number(n)
 
     def probability(self, place: int) -> float:
-        """Probability that the unit of a place in `AssistedDesign.free` is drawn."""
+        """Probability that the unit at a position in `AssistedDesign.free` is drawn."""
         return sum(part.probability(place) for part in self._parts)
 
     def largest_share(self, cells: Sequence[int], target: str) -> float:
-        """The largest part of a target's total that one draw stands for with so many cells; 0 where all units are drawn."""
+        """Largest share of a target's total that one draw represents with this many cells; 0 if all units are drawn."""
         largest = max(part.largest(n, self._known[target]) for part, n in zip(self._parts, cells, strict=True))
         return largest / max(self._totals[target], 1e-300)
 
     def set(self, cells: Sequence[int]) -> None:
-        """Draw from so many cells of each part."""
+        """Draw from this many cells in each part."""
         for part, n in zip(self._parts, cells, strict=True):
             part.n = n
 
     def sample(self) -> Ints:
-        """The drawn units, by their places in `AssistedDesign.free`."""
+        """Drawn units, as positions in `AssistedDesign.free`."""
         return np.concatenate([part.sample() for part in self._parts])
 
     # ---- estimates --------------------------------------------------------------------------------------------------
 
     def fit(self, values: Callable[[Ints], Floats], known: Auxiliary, alpha: float, trust: Trust) -> TotalFit:
-        """The total of values: of the rest of the run, and of the beginning by the lines of the rest, or by itself if `apart`.
+        """Estimate the total of a counter: the rest by itself, the beginning with the lines of the rest, or by itself if
+        `apart`.
 
         Args:
             values: of units, by their places in `free`; known: of all of them; alpha: of the quantile by which spreads are
@@ -205,8 +202,8 @@ class Parts:
     def finds_outliers(
         self, values: Callable[[Ints], Floats], known: Auxiliary, alpha: float, trust: Trust, room: float
     ) -> bool:
-        """True if draws of the beginning, or of first units, are further off their predictions than those of the rest let
-        expect, so far that the total may be off by more than `room`; other arguments as of `fit`.
+        """True if draws of the beginning, or first launches, deviate from their predictions so much more than the rest that
+        the total may be wrong by more than `room`.
         """
         if self.whole or self.apart:
             return False
@@ -230,7 +227,7 @@ class Parts:
         return fit, replace(known, corrected=fit.corrected), draws
 
     def of_draws(self, values: Callable[[CellSample], Floats], known: Auxiliary) -> Floats:
-        """float64 [free]: values of the draws, from the sample of their part; 1 elsewhere."""
+        """float64 [free]: values of the drawn units from the sample of their part; 1 for other units."""
         result = np.ones(len(known.x))
         for part in self._parts:
             sample, units = part.cell_sample(self._groups, known)
@@ -238,8 +235,8 @@ class Parts:
         return result
 
     def unit_spreads(self, fit: TotalFit, known: Auxiliary) -> tuple[Floats, Floats]:
-        """Units that the draw of the cell of each unit stands for, and the standard deviation of the error of its prediction,
-        float64 [free] both; 1 and 0 in parts that are drawn whole.
+        """For each unit the number of units that its cell's draw represents, and the standard deviation of its prediction
+        error, float64 [free] both; 1 and 0 in parts that are drawn whole.
 
         Formula: squared it is (K + K0 mixed) size^2 + line var(size), as in `Spread.variance`, but K is no less than the
         scatter about the lines of all groups: neighbours may agree where parts of the run do not.
@@ -259,7 +256,7 @@ class Parts:
     # ---- statements -------------------------------------------------------------------------------------------------
 
     def assumptions(self, fit: TotalFit, alpha: float, target: str) -> list[str]:
-        """Sentences on what a statement rests on, and what a sample of this size cannot see."""
+        """Sentences on what a bound assumes, and on what a sample of this size cannot see."""
         shares, drawn = self.shares(self.present, next(iter(self._targets))), sum(self.present)
         beginning = ["the beginning of the run or first units are unlike the rest: they have an estimate of their own"]
         return [

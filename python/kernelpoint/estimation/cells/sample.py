@@ -11,7 +11,7 @@ from kernelpoint.estimation.moments import Floats, Ints
 
 @dataclass(frozen=True)
 class CellSample:
-    """Sample of one draw in each of n cells; all arrays float64 or int64 [n], in any order.
+    """Sample with one draw in each of n cells; all arrays are float64 or int64 [n].
 
     Attributes:
         x: prediction of the drawn unit.
@@ -41,10 +41,10 @@ class CellSample:
 
     @property
     def q(self) -> Floats:
-        """Growth of the total's variance, for each cell, per squared relative error: N (N - 1) mean(size^2)."""
+        """Factor of each cell between the squared relative error and the variance of the total: N (N - 1) mean(size^2)."""
         return np.asarray(self.N * (self.N - 1.0) * self.square)
 
     @property
     def amounts(self) -> Floats:
-        """Sum of the sizes that each draw stands for, 0 of one that stands for itself only."""
+        """Size that each draw represents; 0 for one that represents itself only."""
         return np.where(self.N > 1.0, self.N * np.sqrt(np.maximum(self.square - self.spread, 0.0)), 0.0)

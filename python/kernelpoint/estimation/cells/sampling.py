@@ -31,7 +31,7 @@ Values = Callable[[Ints], Floats]  # of units
 
 
 class CellSampling(Sampling):
-    """Model-assisted sampling: predictions of all units, corrected by a sample.
+    """Model-assisted sampling: the sum of all predictions is corrected by a sample.
 
     Only the number of cells depends on results, not which there are (tree.py), nor which unit of each is drawn: the one
     with the least permanent random number. So samples nest, and no cell grows because of its own draw.
@@ -84,20 +84,20 @@ class CellSampling(Sampling):
 
     @property
     def cells(self) -> list[int]:
-        """Cells of each part in the present pass."""
+        """Number of cells in each part in the present pass."""
         return self._parts.present
 
     @property
     def largest_share(self) -> float:
-        """The largest part of the first target that one draw stands for; 0 where every unit is drawn."""
+        """Largest share of the first target's total that one draw represents; 0 if every unit is drawn."""
         return self._parts.largest_share(self.cells, next(iter(self._predicted_targets())))
 
     def restrict_to(self, other: CellSampling) -> None:
-        """The sample that is drawn in another run of the same design too."""
+        """Restrict the sample to the units that another run of the same design has drawn, too."""
         self._parts.set(np.minimum(self.cells, other.cells).tolist())
 
     def drawn(self) -> Ints:
-        """Units of the present sample and take-all units, int64, ascending."""
+        """int64, ascending: units of the present sample, and units that are always simulated."""
         return np.unique(np.concatenate((self._free[self._parts.sample()], self._certain)))
 
     # ---- looks ------------------------------------------------------------------------------------------------------
@@ -134,9 +134,8 @@ class CellSampling(Sampling):
         return (x, size) if scale == 1.0 else (x * scale, size * (scale or 1.0))  # errors are relative to some size
 
     def set_scales(self) -> None:
-        """Ratio of every counter to the one whose predictions serve for it, of all draws, each for the units of its cell: the
-        combined ratio estimator (Cochran 1977, section 6.11), whose bias is of the order 1 / draws. 1 where a model computes
-        its own; observed values may be in any unit.
+        """Compute the ratio of every counter to the counter whose prediction it uses: the combined ratio estimator over all
+        draws (Cochran 1977, section 6.11), with a bias of order 1 / draws. It is 1 for a counter with a prediction of its own.
         """
         known = self.design.known
         names = [name for name in self.counters if name not in known or known[name].is_observed]
@@ -152,7 +151,7 @@ class CellSampling(Sampling):
                 self._scales[name] = found / predicted
 
     def fit(self, values: Values, known: Auxiliary, alpha: float, trust: Trust = FULL_TRUST) -> TotalFit:
-        """The total of values of the drawn units; arguments as in Parts.fit."""
+        """Estimate the total of a counter from the drawn units; arguments as in Parts.fit."""
         return self._parts.fit(lambda places: values(self._free[places]), known, alpha, trust)
 
     def _fit(self, combination: Combination, of_budget: bool = True) -> TotalFit:
@@ -197,7 +196,7 @@ class CellSampling(Sampling):
         return Estimate.bounded(name, value, computed, guard, fit.error, fit.nu, simulated, budget)
 
     def look(self, missing: int, budget: ErrorBudget) -> Look:
-        """See Sampling."""
+        """Make the interim analysis; `missing` drawn units have no result."""
         states = not missing and budget.bound != "none"
         self._fits = {}
         self.set_scales()
@@ -304,7 +303,7 @@ class CellSampling(Sampling):
         return self._left.allowed(target)
 
     def grow(self, left: ErrorBudget) -> bool:
-        """More cells: as many as the last look says are needed, in few steps."""
+        """Increase the number of cells to what the last analysis needs, in few steps."""
         last, parts, n = self._last, self._parts, self._parts.rest.n
         if last is None or parts.whole:
             return False
@@ -339,7 +338,7 @@ class CellSampling(Sampling):
     # ---- state, predictions -----------------------------------------------------------------------------------------
 
     def expansions(self, units: Ints) -> Floats:
-        """See Sampling: the units of its cell."""
+        """float64 [units]: number of units in the cell of each drawn unit; 1 for all others."""
         if not len(units) or self._parts.whole:
             return np.ones(len(units))
         result = np.ones(self.design.size)
@@ -351,7 +350,7 @@ class CellSampling(Sampling):
         return CellSampling(self.design.without(units), self.budget, self.ratios)
 
     def lacking(self, units: Ints) -> CellSampling:
-        """See Sampling."""
+        """Same sampling without some units and without results."""
         other = self._anew(units)
         counts = other._parts.counts
         if self._parts.whole:
@@ -363,15 +362,15 @@ class CellSampling(Sampling):
 
     @property
     def frame(self) -> Frame:
-        """See Sampling."""
+        """Group, covariate and domain of each unit."""
         return Frame(self.design.groups, self.design.means[self.design.predicted_by(self.target, self.target)])
 
     def pass_state(self) -> dict[str, Any]:
-        """See Sampling: the numbers of cells, and whether the beginning is estimated apart."""
+        """State of the pass for the journal: numbers of cells, and whether the beginning is estimated apart."""
         return {"cells": self.cells, "apart": self._parts.apart}
 
     def restore_pass(self, state: Mapping[str, Any]) -> None:
-        """Take the numbers of cells of a pass from a journal instead of sizing them again; they only grow.
+        """Take the numbers of cells from a journal instead of computing them again; they only grow.
 
         Raises:
             JournalError: fewer cells than before, or more than units.
@@ -405,7 +404,7 @@ class CellSampling(Sampling):
         return values
 
     def unit_spreads(self, counter: str) -> Spreads | None:
-        """See Sampling."""
+        """Weights, residuals and spreads of the units, from the last analysis; None if it states no bound."""
         weights, residuals, spreads = np.ones(self.design.size), np.zeros(self.design.size), np.zeros(self.design.size)
         if self._parts.whole:
             return weights, residuals, spreads

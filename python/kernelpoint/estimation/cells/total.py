@@ -20,7 +20,7 @@ from kernelpoint.repeated import Column
 
 @dataclass(frozen=True)
 class TotalFit:
-    """Total that is estimated by parts. The first part is the rest of the run, whose lines and spread the others may use.
+    """Total estimated by parts. The first part is the rest of the run; the others may use its lines and spread.
 
     Attributes:
         fits: fit of each part, at least one.
@@ -46,14 +46,14 @@ class TotalFit:
 
     @property
     def estimate(self) -> float:
-        """The total."""
+        """Estimated total."""
         return sum(fit.estimate for fit in self.fits) + self.exact
 
     def corrected(
         self, x: Column | Floats, size: Column | Floats, groups: NDArray[np.integer], units: Ints, results: Floats
     ) -> Floats:
-        """float64 [free]: predictions of units without a result, which with the results add up to the estimate; nan of parts
-        that are drawn whole.
+        """float64 [free]: corrected predictions of units without a result. With the results they add up to the estimate; nan
+        in parts that are drawn whole.
 
         Args:
             x, size: of the free units, predictions and sizes; groups: int [free]; units: int64 [known], places with a
@@ -85,20 +85,20 @@ class TotalFit:
 
     @property
     def nu(self) -> float:
-        """Degrees of freedom of its square."""
+        """Degrees of freedom of the squared standard error."""
         return self._degrees([fit.error**2 for fit in self.fits], [fit.spread.nu for fit in self.fits])
 
     def spent(self, alpha: float) -> float:
-        """Error probability that a look spends of alpha."""
+        """Error probability that an interim analysis uses of alpha."""
         return self.fits[0].spent(alpha)
 
     def half_width(self, alpha: float) -> float:
-        """t SE."""
+        """Half-width of the total: t SE."""
         return quantile(self.spent(alpha), self.nu) * self.error
 
     def guard(self, alpha: float) -> float:
-        """Change of the total by an outlier among the units that one draw stands for, and Draws.unseen_counts; of a counter
-        that cells were not made for, also with what draws of it stand for.
+        """Change of the total if one unit represented by a draw were an outlier, plus Draws.unseen_counts. For a counter that
+        did not make the cells, also what its draws represent.
 
         Model: of such a counter a draw may be off by OUTLIER_IN_OTHERS at least. A sample that suffices for the budget may
         hold no draw of a kernel that makes up much of another counter, and its predictions are not tested then.
@@ -110,18 +110,16 @@ class TotalFit:
         return max(guard, outlier * self.draws.largest, self.unseen_counts(alpha))
 
     def unseen_counts(self, alpha: float) -> float:
-        """See Draws."""
+        """Amount that a counter, zero in some draws, may have in units of a kind that no draw shows."""
         return self.draws.unseen_counts(alpha)
 
     def guards(self, cells: Mapping[Part, int], known: Auxiliary) -> list[float]:
-        """Change of the total by an outlier of each part among the units that one draw stands for, with so many cells."""
+        """Change of the total by an outlier in each part, with this many cells."""
         pairs = zip(self.fits, self.parts, strict=True)
         return [fit.outlier_size(self.allowance) * part.largest(cells[part], known) for fit, part in pairs]
 
     def error_with(self, cells: Mapping[Part, int], known: Auxiliary, alpha: float) -> tuple[float, list[float]]:
-        """t SE that so many cells should leave with the spreads of this fit, and the variance of each part, as squared relative
-        errors of `known`.
-        """
+        """Expected t SE with this many cells, and the variance of each part, as squared relative errors of `known`."""
         variances, nus = [], []
         for fit, part in zip(self.fits, self.parts, strict=True):
             n = cells[part]
@@ -141,7 +139,7 @@ class TotalFit:
 
 @dataclass(frozen=True)
 class Demand:
-    """The half-width and the outlier allowance that a target asks of the next sample, in the unit of `known`.
+    """Half-width and outlier allowance that a target asks of the next sample, in the unit of `known`.
 
     Attributes:
         fit: its total at the last look.
@@ -158,8 +156,8 @@ class Demand:
     unseen: float
 
     def short(self, cells: Mapping[Part, int], alpha: float) -> Part | None:
-        """The part that has to grow from so many cells, with the spreads of the fit: that with the largest guard, or with the
-        most variance for each cell; None if there are cells enough.
+        """Part that must grow: the one with the largest outlier effect or the largest variance per cell; None if there are
+        enough cells.
         """
         fit, parts = self.fit, self.fit.parts
         guards = fit.guards(cells, self.known)

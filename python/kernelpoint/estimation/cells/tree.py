@@ -30,7 +30,7 @@ NODE = np.dtype(
 
 @dataclass(frozen=True)
 class Leaves:
-    """The n leaves of a tree, arrays [n].
+    """Leaves of a tree of cells, as arrays [n].
 
     Attributes:
         node: number of each node.
@@ -50,12 +50,12 @@ class Leaves:
 
     @cached_property
     def units(self) -> Floats:
-        """Units of each leaf, float64 [n]."""
+        """Number of units in each leaf, float64 [n]."""
         return (self.end - self.start).astype(float)
 
 
 class Cells:
-    """A binary tree over N units whose leaves, at any number n of them, are the strata of a sample of n units.
+    """Binary tree over N units whose n leaves, for any n, are the strata of a sample of n units.
 
     The leaf with the largest N_c S_c / sqrt(mean_c) is split next, S_c^2 = a^2 mean(x^2) + b^2 var(x) + c^2 mean(x)^2
     (1 - sum of squared shares of the groups), a, b, c the expected errors above: Neyman's rule with cost x, one cut at a time.
@@ -115,7 +115,7 @@ class Cells:
         self.first = self.count = len(kept)
 
     def sizes(self, start: int = 0, end: int | None = None) -> Floats:
-        """Sizes of the units from `start` to `end` of the order."""
+        """Sizes of the units at positions `start` to `end`."""
         x = self.x[start:end]
         return x + self.added if self.added else x
 
@@ -141,7 +141,7 @@ class Cells:
         self._made += 1
 
     def grow(self, n: int) -> int:
-        """Split until there are n leaves, or one for each unit; the number of leaves there are then (no less than before)."""
+        """Split leaves until there are n, or one for each unit; returns the number of leaves."""
         n = min(n, self.N)
         while self.count < n:
             _, node = heapq.heappop(self._heap)
@@ -171,7 +171,7 @@ class Cells:
         return int(ends[np.argmin(np.abs(weight[ends - 1] - half))])
 
     def leaves(self, n: int) -> Leaves:
-        """The leaves when there are n of them, in the order in which they lie; the tree grows to n if need be."""
+        """The n leaves of the tree, in the order of their units; the tree grows if necessary."""
         if n not in self._leaves:
             self.grow(n)
             nodes = self._nodes[: self._made]
@@ -188,7 +188,7 @@ class Cells:
     def means(
         self, n: int, values: Callable[[NDArray[np.integer]], Floats], name: str, of: Correction | None = None
     ) -> tuple[Floats, Floats]:
-        """Means of the values of units, and of their squares, over each of n leaves; or of what `of` makes of them.
+        """Mean and mean square of values in each of n leaves; `of` computes the values if given.
 
         Args:
             values: of units; not asked for where they are the sizes; name: under which the means are kept, if there is one.

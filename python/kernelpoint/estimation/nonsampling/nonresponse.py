@@ -35,7 +35,7 @@ def values_of(
     x: Floats | None,
     covariates: Mapping[int, float],
 ) -> dict[int, Values]:
-    """Estimated counters of each unit without a result.
+    """Estimated counters of each unit that can have no result.
 
     Args:
         lacking: by unit, the stratum that it was drawn from, or -1.
@@ -74,7 +74,7 @@ def _row(
 def with_nonresponse(
     look: Look, values: Mapping[int, Values], budget: ErrorBudget, ratios: Mapping[str, tuple[str, str]], of: Any
 ) -> Look:
-    """A look of the other units with those of `values` in every total, ratio and domain; clusters stay those of the others.
+    """Add estimates of units without a result to an interim analysis: to every total, ratio and domain, but not to clusters.
 
     Args:
         of: int [N], the domain of each unit, or None where there is one.
@@ -98,7 +98,7 @@ def with_nonresponse(
 
 
 def part_added(before: Look, after: Look, budget: ErrorBudget) -> float:
-    """The largest part of an estimate that its half-width grew by; nan where no bound is stated."""
+    """Largest share of an estimate by which its half-width grew; nan if no bound is stated."""
     pairs = zip(*(look.budgeted(budget.counter) for look in (before, after)), strict=True)
     added = [(b.half_width - a.half_width) / abs(b.estimate) if b.estimate else math.inf for a, b in pairs]
     return max(added, default=0.0)

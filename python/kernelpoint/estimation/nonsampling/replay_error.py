@@ -39,7 +39,7 @@ TRAJECTORY_SPREAD = 1.3
 
 @dataclass(frozen=True)
 class Compared:
-    """Launches of the sample that were simulated twice, in the order in which they were chosen.
+    """Launches that were simulated twice, in the order in which they were chosen: from real and from replayed state.
 
     kept: float64 [n], a counter of each from the state that the launches before it left, times the launches that it stands for.
     replayed: the same from replayed state.
@@ -63,7 +63,7 @@ class Compared:
 
 
 def dependence(reads: NDArray[np.float64], cycles: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Spread of replay errors of launches over that of launches that read nothing from DRAM, float64 [n].
+    """Spread of a launch's replay error relative to that of a launch which reads nothing from DRAM, float64 [n].
 
     >>> dependence(np.array([0.0, 600.0, 1e9]), np.array([1000.0, 1000.0, 1000.0])).tolist()
     [1.0, 4.0, 16.0]
@@ -72,7 +72,7 @@ def dependence(reads: NDArray[np.float64], cycles: NDArray[np.float64]) -> NDArr
 
 
 def replay_error(compared: Compared, confidence: float) -> Estimate:
-    """Ratio estimator of the relative error of a total, from launches chosen one after the other.
+    """Relative replay error of a total by the ratio estimator, from launches chosen one after another.
 
     Formula: z_i(y) = y_1 + ... + y_{i-1} + y_i (1 - p_1 - ... - p_{i-1}) / p_i, whose mean estimates the sum of y over the
     drawn launches without a bias, uncorrelated (Des Raj 1956; Sarndal, Swensson, Wretman 1992, section 3.7);
@@ -161,8 +161,8 @@ def _successive_sums(values: NDArray[np.float64], chances: NDArray[np.float64]) 
 
 
 def first_validations(relative_error: float, confidence: float, most: int) -> int:
-    """Validation launches that a run starts with: the fewest that use no more than AGREED_SHARE of the budget if they agree, at
-    most `most`.
+    """Number of validation launches at the beginning: the fewest that use at most AGREED_SHARE of the budget if they agree,
+    and no more than `most`.
 
     >>> [first_validations(eps, 0.95, 12) for eps in (0.05, 0.02, 0.01, 0.005, 0.002)]
     [1, 1, 2, 2, 5]
@@ -172,7 +172,8 @@ def first_validations(relative_error: float, confidence: float, most: int) -> in
 
 
 def enough_validations(error: Estimate, n: int, relative_error: float, confidence: float, most: int) -> int:
-    """Validation launches that should leave the error budget enough for sampling, n where more are not needed or do not help.
+    """Number of validation launches that should leave enough of the budget to sampling; n if more are not needed or do not
+    help.
 
     Args:
         error: of n validation launches; most: there can be.
@@ -201,7 +202,7 @@ def trajectory_error(
     confidence: float,
     of_mean: bool = False,
 ) -> Estimate:
-    """The relative error of a total that differs between full runs which differ in single cycles.
+    """Relative error of a total that differs between full runs, because single cycles early in a run change later launches.
 
     The full run follows one of many equally likely trajectories. The estimate is of their mean: predictions are means over
     replications, and a result counts by its difference from the prediction in the trajectory that it belongs to. No draws

@@ -25,7 +25,8 @@ MOST_NAMED = 3  # counters that a sentence lists
 
 
 class SystematicErrors:
-    """The systematic errors of a run; widens looks and says how much of the budget is left for sampling.
+    """Systematic errors of a run, such as the replay error. Widens the bounds and says what is left of the budget for
+    sampling.
 
     Args:
         budget: of the run.
@@ -45,7 +46,7 @@ class SystematicErrors:
         self._budget, self._ratios = budget, ratios
 
     def set(self, by_counter: Mapping[str, Estimate]) -> None:
-        """Take errors in the place of those before.
+        """Replace the errors by new ones.
 
         Raises:
             ConfigError: one is not finite, or its half-width below 0.
@@ -59,11 +60,11 @@ class SystematicErrors:
         self.by_counter = dict(by_counter)
 
     def design_budget(self) -> ErrorBudget:
-        """The error budget without what the errors take of it."""
+        """Error budget that is left for sampling after these errors."""
         return ErrorBudget.joined([self._left_for_sampling(one) for one in self._budget.each()])
 
     def beyond_budget(self) -> list[str]:
-        """Sentences on targets whose errors exceed the budget by themselves, so that no sample meets it.
+        """Sentences on targets whose errors alone exceed the budget, so that no sample can meet it.
 
         >>> errors = SystematicErrors(ErrorBudget(0.01), {})
         >>> errors.set({"cycles": Estimate.of(0.011, 0.004)})
@@ -88,7 +89,7 @@ class SystematicErrors:
         return replace(wanted, relative_error=allowed * math.sqrt(1.0 - share * share))
 
     def tightened(self, budget: ErrorBudget, look: Look, added: Mapping[str, float]) -> ErrorBudget | None:
-        """The budget of a design that met `budget` where the whole look did not; None where no design could help.
+        """Smaller budget for a design whose own bound met `budget` while the whole bound did not; None if no design can help.
 
         Args:
             added: by target, the part of the total that is added to the half-width whatever the design (nonresponse).
@@ -116,7 +117,7 @@ class SystematicErrors:
         return smaller if helps else None
 
     def widened(self, look: Look) -> Look:
-        """A look of the sampling design with these errors in what it states."""
+        """Interim analysis with these errors added to its half-widths."""
         if not self.by_counter:
             return look
         widened = replace(
@@ -154,7 +155,7 @@ class SystematicErrors:
         return estimate.moved(estimate.estimate, half, computed_half_width=computed)
 
     def unmet(self) -> list[str]:
-        """Sentence of a look that meets the budget but for these errors."""
+        """Sentence for an interim analysis that would meet the budget without these errors."""
         if not self.by_counter or self._budget.bound == "none":
             return []
         errors = " and ".join(f"{100 * error:g} %" for error in dict.fromkeys(self._budget.targets.values()))

@@ -14,8 +14,8 @@ from kernelpoint.estimation.strata.sampling import StrataSampling
 
 
 def donors(strata: NDArray[np.integer], sample: NDArray[np.bool_]) -> Ints:
-    """The unit of the sample that stands for each unit, int64 [N]: units of the sample for themselves, the others of a
-    stratum shared among them in order, to each as many, give or take one. A unit that nothing stands for has itself.
+    """Unit of the sample that represents each unit, int64 [N]. A sampled unit represents itself; the other units of a stratum
+    are shared equally, in order.
 
     >>> donors(np.array([0, 0, 0, 0, 0, -1, 1]), np.array([False, True, False, False, True, True, False])).tolist()
     [1, 1, 1, 4, 4, 5, 6]
@@ -37,7 +37,7 @@ def donors(strata: NDArray[np.integer], sample: NDArray[np.bool_]) -> Ints:
 
 @dataclass(frozen=True)
 class TwoPhaseDesign:
-    """A first sample, whose units can be predicted and simulated; the rest of the population cannot.
+    """Design for a population of which only a first sample can be predicted and simulated.
 
     Args:
         first: of the strata that the first sample was drawn from, without results.
@@ -64,13 +64,15 @@ class TwoPhaseDesign:
 
     @property
     def sample(self) -> NDArray[np.bool_]:
-        """bool [N]: observed units that the order of draws reaches without a gap, and take-all units."""
+        """bool [N]: the first sample: observed units that the order of draws reaches without a gap, and units that are always
+        simulated.
+        """
         inside = np.zeros(len(self.observed), dtype=bool)
         inside[self.first.drawn()] = True
         return inside & self.observed
 
     def without(self, units: Ints) -> TwoPhaseDesign:
-        """The same where some units can have no result: they stand for none, and others take their place."""
+        """Same design in which some units can have no result: they represent none, and others take their place."""
         observed, groups = self.observed.copy(), np.array(self.groups)
         observed[units], groups[units] = False, -1
         first = self.first.lacking(units)

@@ -26,7 +26,8 @@ from kernelpoint.estimation.strata.sampling import StrataSampling
 
 
 class TwoPhaseSampling(CellSampling):
-    """CellSampling over a population in which every unit that is not observed is a copy of one that is (hot deck).
+    """Two-phase sampling: each unit that is not observed is replaced by a copy of an observed one (hot deck), then
+    CellSampling is used.
 
     Formula: T = sum_i yhat(donor(i)), estimated as in CellSampling from a second sample of the N units: a drawn unit is
     simulated as its donor. Given the first sample, its error is that of the second, V2. The first adds
@@ -81,15 +82,15 @@ class TwoPhaseSampling(CellSampling):
     # ---- which units ------------------------------------------------------------------------------------------------
 
     def drawn(self) -> Ints:
-        """Units to simulate, int64, ascending: of the first sample, or further ones of it where it has to grow."""
+        """int64, ascending: units to simulate. They may lie outside the first sample if that must grow."""
         inside = np.unique(self._donor[super().drawn()])
         return inside if self._more is None else np.union1d(inside, self._more.drawn())
 
     def unit_spreads(self, counter: str) -> None:
-        """No half-widths of parts: which launches the first sample holds adds an error that is not known by parts."""
+        """Return None: the error of the first sample is not known for parts of the run."""
 
     def with_spare(self, factor: float) -> Ints:
-        """Units of the first sample as it has to be, int64, ascending; it has what is to spare in itself."""
+        """int64, ascending: units of the first sample, which contains its own spare units."""
         return np.flatnonzero(self._sample) if self._more is None else self._more.with_spare(1.0)
 
     @property
@@ -102,7 +103,7 @@ class TwoPhaseSampling(CellSampling):
     # ---- looks ------------------------------------------------------------------------------------------------------
 
     def look(self, missing: int, budget: ErrorBudget) -> Look:
-        """See Sampling."""
+        """Make the interim analysis; `missing` drawn units have no result."""
         self._first = None
         if self.counters:
             self.set_scales()
@@ -234,7 +235,7 @@ class TwoPhaseSampling(CellSampling):
         return self._error_of_first() > eps or self._first_guard(self.target) > eps * total
 
     def grow(self, left: ErrorBudget) -> bool:
-        """More cells, or, where the first sample leaves too much, more of that; see `drawn`."""
+        """Increase the number of cells, or the first sample if its error is too large."""
         if self._first is None:
             return False
         if not self._first_is_short():
@@ -262,7 +263,7 @@ class TwoPhaseSampling(CellSampling):
         return TwoPhaseSampling(self._phases.without(units), self.budget, self.ratios)
 
     def expansions(self, units: Ints) -> Floats:
-        """See Sampling: the units whose donor it is."""
+        """float64 [units]: number of units whose donor is this unit; 1 for units that are not drawn."""
         of_units = super().expansions(np.arange(self.design.size))
         drawn = CellSampling.drawn(self)
         of_donors = np.bincount(self._donor[drawn], weights=of_units[drawn], minlength=self.design.size)

@@ -12,7 +12,7 @@ from kernelpoint.estimation.moments import Floats, Ints
 
 
 def variance_of_total(N: Ints, S2: Floats, n: NDArray[np.number]) -> float:
-    """V = sum_h N_h^2 S_h^2 (1 / n_h - 1 / N_h): variance of a stratified total (Sarndal et al., eq. 3.7.9).
+    """Variance of a stratified total, V = sum_h N_h^2 S_h^2 (1 / n_h - 1 / N_h) (Sarndal et al., eq. 3.7.9).
 
     Strata with N_h = 0 add nothing; a stratum with N_h > 0 and n_h = 0 makes it infinite unless S_h^2 = 0.
 
@@ -25,7 +25,7 @@ def variance_of_total(N: Ints, S2: Floats, n: NDArray[np.number]) -> float:
 
 
 def bisect(low: float, high: float, enough: Callable[[float], bool]) -> float:
-    """The smallest number in (low, high] that is enough, to one part in a million; 0 < low, and `high` is taken to be."""
+    """Smallest number in (low, high] for which `enough` is true, to one part in a million; 0 < low, and `high` must be enough."""
     while high > low * (1.0 + 1e-6):
         middle = math.sqrt(low) * math.sqrt(high)
         if enough(middle):
@@ -43,7 +43,7 @@ def cheapest(
     rounding: Floats | float = 0.0,
     power: float = 0.5,
 ) -> Ints:
-    """The least sizes that are enough, where it counts how many units are drawn, at the least cost.
+    """Smallest sample sizes for which `enough` is true, at the least cost.
 
     Formula: n_h = max(wanted_h, lambda N_h / c_h^power); power 1/2 is Neyman's allocation for the number of units of a kind
     that is as frequent in every stratum, 1 spends as much on each launch of any, which pays where costs are known. Rounded
@@ -64,7 +64,7 @@ def cheapest(
 def neyman(
     N: Ints, S2: Floats, cost: Floats, target: float, low: Ints, expected: tuple[Floats, Floats] | None = None
 ) -> Ints:
-    """The cheapest sizes with variance of the total at most target: minimise sum n_h c_h subject to V(n) <= target.
+    """Cheapest sizes for which the variance of the total is at most `target`: minimise sum n_h c_h subject to V(n) <= target.
 
     Formula: n_h = N_h S_h / sqrt(c_h lambda), clamped to [low_h, N_h], lambda by bisection so that V(n) = target
     (Sarndal et al., section 3.7.4; with the finite-population term, methods of Wright 2012). Strata at a bound are fixed

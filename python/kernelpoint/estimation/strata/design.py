@@ -18,7 +18,7 @@ BLOCK = 1 << 20  # units that are summed at a time
 
 @dataclass(frozen=True)
 class Design:
-    """A stratified design with permanent random numbers, made only from what is known without simulating.
+    """Stratified design with permanent random numbers, made only from facts that are known without simulating.
 
     The sample of stratum h is {i in h: u_i <= T_h}: given its size n_h, a simple random sample without replacement
     (Sarndal, Swensson, Wretman 1992, sections 3.3 and 3.7). Sizes only grow, so samples are nested.
@@ -60,7 +60,7 @@ class Design:
 
     @classmethod
     def purposive(cls, strata: NDArray[np.integer], u: NDArray[np.float64], chosen: NDArray[np.integer]) -> Design:
-        """One chosen unit represents each stratum, and every stratum is a cluster.
+        """Make a design in which one chosen unit represents each stratum, and every stratum is a cluster.
 
         Args:
             strata, u: as above; chosen: int [H], one unit of each stratum, in any order.
@@ -73,7 +73,7 @@ class Design:
 
     @classmethod
     def take_all(cls, u: NDArray[np.float64], domains: NDArray[np.integer] | None = None) -> Design:
-        """Every unit is simulated for certain, and stands for itself only.
+        """Make a design in which every unit is simulated.
 
         >>> Design.take_all(np.array([0.3, 0.1, 0.9])).strata.tolist()
         [-1, -1, -1]
@@ -117,37 +117,37 @@ class Design:
 
     @property
     def labels(self) -> NDArray[np.integer]:
-        """The stratum of each unit. An `AssistedDesign` has its groups under this name."""
+        """Stratum of each unit. In an `AssistedDesign`, this name gives the group."""
         return self.strata
 
     @property
     def label_count(self) -> int:
-        """The number of strata H."""
+        """Number of strata H."""
         return len(self.first_sizes)
 
     @property
     def means(self) -> dict[str, NDArray[np.float64]]:
-        """Predictions by counter: none."""
+        """Predictions by counter: none in this design."""
         return {}
 
     @property
     def computed(self) -> dict[str, NDArray[np.float64]]:
-        """Predictions that a model computes, by counter: none."""
+        """Predictions that a model computes: none in this design."""
         return {}
 
     @property
     def expected(self) -> NDArray[np.float64] | None:
-        """Expectation of each unit up to a factor, float64 [N]: the covariate, or None."""
+        """float64 [N]: expected cost of each unit up to a factor, which is the covariate; or None."""
         return self.x
 
     def without(self, units: NDArray[np.integer]) -> Design:
-        """The same design with some units in no stratum."""
+        """Same design with some units outside all strata."""
         strata = np.array(self.strata)
         strata[units] = -1
         return replace(self, strata=strata)
 
     def within(self, units: NDArray[np.integer]) -> Design:
-        """The design of some units (ascending) as a population by itself: their strata, numbers and what is known of them.
+        """Design of some units (ascending) as a population of their own, with their strata, random numbers and covariates.
 
         >>> Design(np.array([0, 0, 2, -1]), np.ones(3, int), np.full(4, 0.5)).within(np.array([1, 2])).strata.tolist()
         [0, 1]
@@ -186,7 +186,7 @@ class Design:
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
-        """N_h, int64 [H]: units of each stratum, take-all units left out."""
+        """N_h, int64 [H]: number of units in each stratum."""
         return self._by_stratum(None).astype(np.int64)
 
     @cached_property

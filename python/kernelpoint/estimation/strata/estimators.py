@@ -14,7 +14,7 @@ from kernelpoint.estimation.moments import Floats, Ints, Moments
 
 @dataclass(frozen=True)
 class Sample:
-    """Sample of all strata at a look, without take-all units.
+    """Sample of all strata at an interim analysis, without units that are always simulated.
 
     Attributes:
         strata: int [n], stratum of each draw.
@@ -37,13 +37,13 @@ class Sample:
 
     @cached_property
     def n(self) -> Ints:
-        """n_h, int64 [H]: draws per stratum."""
+        """n_h, int64 [H]: number of draws in each stratum."""
         return np.bincount(self.strata, minlength=len(self.N)).astype(np.int64)
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Totals of strata, and predictions of undrawn units. These predictions and the draws add up to the totals.
+    """Estimated totals of strata, and predictions of undrawn units. These predictions and the draws add up to the totals.
 
     Attributes:
         totals: float64 [H].
@@ -68,7 +68,7 @@ def mean_total(y: Floats, sample: Sample) -> Fit:
 
 
 def leave_one_out_slopes(y: Floats, sample: Sample) -> Floats:
-    """b_(-i), float64 [n]: slope of y on x over the draws of i's cluster, fitted without draw i, shrunk towards 0.
+    """b_(-i), float64 [n]: slope of y on x over the draws of i's cluster without draw i, shrunk towards 0.
 
     Model: cycles = launch latency + slope * work inside a cluster. The least-squares slope of the other draws is multiplied
     by max(0, 1 - 4 / F), F its squared t statistic (positive-part James-Stein), so a line that is noise is not used.
@@ -149,7 +149,7 @@ def ratio_total(y: Floats, sample: Sample) -> Fit:
 
 
 def separate_ratio_total(y: Floats, sample: Sample) -> Fit:
-    """Separate ratio: that_h = X_h ybar_h / xbar_h. Sieve's rule (ISPASS 2023), for purposive samples.
+    """Separate ratio estimator, that_h = X_h ybar_h / xbar_h: Sieve's rule (ISPASS 2023), for purposive samples.
 
     Where the draws of a stratum have x = 0 the mean takes over.
     """

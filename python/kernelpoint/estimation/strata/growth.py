@@ -19,7 +19,7 @@ from kernelpoint.estimation.unseen import unseen_slow
 
 
 def draw_cost(look: Inference, prior: Floats | None) -> Floats:
-    """Cost of one draw per stratum, float64 [H] > 0: mean simulated cycles (without that counter, the budget's).
+    """Cost of one draw in each stratum, float64 [H] > 0: mean simulated cycles, or mean of the budget's counter.
 
     Strata without a draw take the prior scaled to the others, or their mean.
     """
@@ -36,7 +36,7 @@ def draw_cost(look: Inference, prior: Floats | None) -> Floats:
 
 
 def expected_means(look: Inference) -> Floats:
-    """Mean of every stratum as its cluster's other strata let one expect it, float64 [H] > 0: never from its own draws.
+    """Expected mean of every stratum from the other strata of its cluster, float64 [H] > 0; never from its own draws.
 
     Formula: xbar_h exp((sum_g l_g + lbar) / (k + 1)), l_g = log(ybar_g / xbar_g) over the k other strata of the cluster that
     have draws, lbar the mean of l over all other strata; xbar is 1 without a covariate.
@@ -57,7 +57,7 @@ def expected_means(look: Inference) -> Floats:
 
 
 def expected_degrees(look: Inference, S2: Floats, n: Ints, part: Ints) -> float:
-    """Degrees of freedom that a sample of sizes n can be expected to give to the total of the strata `part`.
+    """Degrees of freedom that a sample of sizes n should give to the total of the strata `part`.
 
     Satterthwaite with nu_0 + n_h - 1 each.
     """
@@ -69,7 +69,7 @@ def expected_degrees(look: Inference, S2: Floats, n: Ints, part: Ints) -> float:
 
 
 def next_sizes(look: Inference, prior_cost: Floats | None) -> tuple[Ints, Kind]:
-    """Sizes n_h (effective draws, int64 [H], never below those of the look) for the next pass, and the kind of pass it is.
+    """Sample sizes n_h for the next pass (int64 [H], never smaller than now), and the kind of pass.
 
     Each stratum gets the draws of the target that needs most of them there (Cochran 1977, section 5A.4).
     """

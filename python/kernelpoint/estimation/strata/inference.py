@@ -27,7 +27,7 @@ from kernelpoint.estimation.unseen import OpenUnit, sentences
 
 @dataclass
 class Inference:
-    """Everything one look knows; fits and spreads by counter, in the order of targets.counters."""
+    """Results of one interim analysis in strata: fits and spreads by counter, in the order of targets.counters."""
 
     targets: Targets
     sample: Sample
@@ -40,18 +40,16 @@ class Inference:
 
     @cached_property
     def n(self) -> Ints:
-        """n_h, int64 [H]: units of each stratum with a result."""
+        """n_h, int64 [H]: number of units of each stratum with a result."""
         return self.sample.n
 
     @property
     def whole(self) -> Groups:
-        """The workload as one group."""
+        """Grouping in which all strata form one group."""
         return Groups(np.zeros(len(self.sample.N), np.int64), np.zeros(len(self.exact), np.int64), 1)
 
     def plain_variances(self, index: int) -> Floats:
-        """S_h^2 of a counter, float64 [H], with the drift along the run that draws spread over it do not suffer from: parts of
-        the run do.
-        """
+        """S_h^2 of a counter, float64 [H], including slow drift along the run, which matters for parts of the run."""
         known = self.spreads[index].S2
         if not self.sample.balanced:
             return known
@@ -61,7 +59,7 @@ class Inference:
         return np.maximum(known, pooled_spread(self.sample.N, moments, scale).S2)
 
     def totals(self, index: int, groups: Groups) -> list[Estimate]:
-        """Estimates of one counter, one per group."""
+        """Estimates of one counter, one for each group."""
         cell, count = groups.of_stratum, groups.count
         value = np.bincount(cell, weights=self.fits[index].totals, minlength=count)
         simulated = np.bincount(cell[self.sample.strata], weights=self.values[:, index], minlength=count)
@@ -88,7 +86,7 @@ class Inference:
         ]
 
     def sizes(self, index: int) -> Floats:
-        """Amount that each stratum adds to the total of a counter, float64 [H], for what one outlier of it may change.
+        """float64 [H]: amount that each stratum adds to a counter's total, as a measure of what one outlier can change.
 
         Model: a stratum that showed nothing but zeros (misses, DRAM traffic) may hold launches that are no zeros, and no
         spread tells of them. One in N_h / n_h may be as large as those that were seen elsewhere: it counts as N_h / allowance
@@ -170,7 +168,7 @@ class Inference:
         return pooled_spread(self.sample.N, moments(self.sample.strata, residuals, H), scale, self.sample.balanced)
 
     def ratio(self, name: str) -> Estimate:
-        """A ratio of totals R = A / B, with the bound of its linearisation; nan where B is 0."""
+        """Ratio of totals R = A / B with the bound of its linearisation; nan if B is 0."""
         above, below, top, bottom = self._ratio_parts(name)
         sums = self.values.sum(axis=0) + self.exact.sum(axis=0)
         if bottom == 0.0:
@@ -188,18 +186,18 @@ class Inference:
         return self._estimate(name, top / bottom, V[0], degrees[0], simulated, influence[0], undrawn)
 
     def target_spread(self, name: str) -> Spread:
-        """Spread of the residuals of a counter or ratio."""
+        """Spread of the residuals of a target (counter or ratio)."""
         if name not in self.targets.ratios:
             return self.spreads[self.targets.counters.index(name)]
         return self.ratio_spread(name)
 
     @property
     def target_groups(self) -> Groups:
-        """The groups that have to meet the budget, each by itself: domains (one where there are none)."""
+        """Groups that must each meet the budget: domains, or one group if there are none."""
         return self.whole if self.targets.budget.counter in self.targets.ratios else self.domains
 
     def budgeted(self) -> list[Estimate]:
-        """The estimates that the budget is about: one for each of `target_groups`."""
+        """Estimates to which the budget applies: one for each of `target_groups`."""
         name = self.targets.budget.counter
         if name in self.targets.ratios:
             return [self.ratio(name)]
@@ -207,13 +205,13 @@ class Inference:
 
     @property
     def met(self) -> bool:
-        """True if every estimate the budget is about has its half-width within it."""
+        """True if every estimate to which the budget applies has a half-width within it."""
         if not self.targets.looks or not self.targets.counters:
             return False
         return all(e.meets(one.targets.budget.relative_error) for one in self.each() for e in one.budgeted())
 
     def each(self) -> list[Inference]:
-        """The same look for the budget of each target alone."""
+        """Same analysis for the budget of each target alone."""
         return [replace(self, targets=replace(self.targets, budget=one)) for one in self.targets.budget.each()]
 
     def _parts(self, groups: Groups) -> list[LookPart]:
@@ -226,7 +224,7 @@ class Inference:
         ]
 
     def report(self, missing: int, open_unit: OpenUnit | None = None) -> Look:
-        """Report of the look; `missing` drawn units have no result; open_unit: see Look."""
+        """Make the interim analysis record; `missing` drawn units have no result."""
         counters = self.targets.counters
         return Look(
             index=len(self.targets.looks),
@@ -252,7 +250,7 @@ class Inference:
         ]
 
     def budgeted_totals(self) -> tuple[str, Floats, float] | None:
-        """`Targets.counted`, its total in each stratum, float64 [H], and in all; None where it has no results."""
+        """Totals of `Targets.counted`: in each stratum, float64 [H], and in all; None without results."""
         name = self.targets.counted
         if name not in self.targets.counters:
             return None
@@ -291,7 +289,7 @@ def infer(
     clusters: Groups,
     domains: Groups,
 ) -> Inference:
-    """Fits and spreads of every counter.
+    """Compute fits and spreads of every counter.
 
     Args:
         sample: draws of the strata; values: float64 [n, counters], their results.

@@ -12,7 +12,8 @@ from kernelpoint.estimation.unseen import unseen_rate
 
 
 def borrowed_totals(size: Floats, covariate: Floats, clusters: NDArray[np.integer]) -> Floats:
-    """Amount that each stratum may add to a total, float64 [H]: its size, or X_h sum_c size / sum_c X of its cluster c if more.
+    """float64 [H]: amount that each stratum may add to a total: its own size, or X_h sum_c size / sum_c X of its cluster c if
+    larger.
 
     Few draws of a stratum may all be short launches where it has long ones too; then neither its size nor its spread tells,
     but other strata of its cluster may. The sizes add up to twice the total at most.
@@ -29,8 +30,8 @@ def borrowed_totals(size: Floats, covariate: Floats, clusters: NDArray[np.intege
 
 
 def outlier_allowances(sample: Sample, y: Floats) -> Floats:
-    """Largest deviation of an undrawn unit of each stratum, relative to its value, float64 [H]: Sample.allowance; or, where
-    units may be slow (Sample.slow_excess), what slow draws tell of them on average, if more.
+    """float64 [H]: largest assumed relative deviation of an undrawn unit: Sample.allowance, or what slow draws imply
+    (Sample.slow_excess) if larger.
 
     >>> sample = Sample(np.array([0, 0, 0]), np.array([9]), np.zeros(1, int), allowance=0.5, slow_excess=4.0)
     >>> [outlier_allowances(sample, np.array([1.0, slow, 1.0])).round(3).tolist() for slow in (1.0, 4.0)]
@@ -45,9 +46,8 @@ def outlier_allowances(sample: Sample, y: Floats) -> Floats:
 def outlier_effects(
     sample: Sample, size: Floats, allowance: Floats, alpha: float, groups: NDArray[np.integer], count: int
 ) -> Floats:
-    """Largest change of the total of each group of strata, float64 [count], by outliers: the draw that stands for most of it is
-    off by `allowance`; or as many undrawn units by Sample.slow_excess as, with a probability of alpha, no draw is of
-    (unseen_rate).
+    """float64 [count]: largest change of each group's total by outliers: the most influential draw is wrong by `allowance`, or
+    as many undrawn units are slow as the sample can miss with probability alpha (unseen_rate).
 
     Args:
         size: float64 [H], what each stratum adds to its group; allowance: float64 [H]; groups: int [H], group of each stratum.

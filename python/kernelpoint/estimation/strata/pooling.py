@@ -12,7 +12,7 @@ from kernelpoint.estimation.moments import Floats
 
 
 def digamma(x: Floats) -> Floats:
-    """psi(x) for x > 0: recurrence up to 6, then the asymptotic series (DLMF 5.5.2, 5.11.2).
+    """Digamma function psi(x) for x > 0: recurrence up to 6, then the asymptotic series (DLMF 5.5.2, 5.11.2).
 
     >>> digamma(np.array([0.5, 1.0])).round(6).tolist()
     [-1.96351, -0.577216]
@@ -27,7 +27,7 @@ def digamma(x: Floats) -> Floats:
 
 
 def trigamma(x: Floats) -> Floats:
-    """psi'(x) for x > 0: recurrence up to 6, then the asymptotic series (DLMF 5.15.5, 5.15.8).
+    """Trigamma function psi'(x) for x > 0: recurrence up to 6, then the asymptotic series (DLMF 5.15.5, 5.15.8).
 
     >>> trigamma(np.array([0.5, 1.0])).round(5).tolist()
     [4.9348, 1.64493]
@@ -43,7 +43,7 @@ def trigamma(x: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class LogNormal:
-    """A population of squared CoVs: log c_h^2 ~ Normal(mu, tau2).
+    """Log-normal distribution of squared CoVs over strata: log c_h^2 ~ Normal(mu, tau2).
 
     uncertainty: variance of the estimate of mu; degrees: nu_0, for how many draws of a stratum its mean counts.
     """
@@ -55,12 +55,12 @@ class LogNormal:
 
     @property
     def mean(self) -> float:
-        """exp(mu + tau2 / 2): what is expected of a stratum of which nothing is known."""
+        """Mean of the distribution, exp(mu + tau2 / 2): expected squared CoV of a stratum without draws."""
         return math.exp(self.mu + 0.5 * self.tau2)
 
     def shrink(self, own: Floats, degrees: Floats, mean: Floats) -> tuple[Floats, Floats]:
-        """Squared CoV of each stratum, (nu_0 mean_h + nu_h c_h^2) / (nu_0 + nu_h), and the share of it that is its own;
-        mean_h: what is expected of each, float64 [H].
+        """Squared CoV of each stratum shrunk to its expectation, (nu_0 mean_h + nu_h c_h^2) / (nu_0 + nu_h), and the weight of
+        its own value.
 
         Numerics: measured, straight averages cover better than the posterior of the logarithms, which lets a stratum whose
         few draws happen to agree look quiet: allocation then starves it, and what it hides never comes to light. For the
@@ -78,7 +78,7 @@ def _logarithms(own: Floats, degrees: Floats) -> tuple[Floats, Floats]:
 
 
 def fit(own: Floats, degrees: Floats, weight: Floats) -> LogNormal:
-    """The population of squared CoVs of all strata from those of some.
+    """Fit the distribution of squared CoVs over all strata to those of strata with draws.
 
     Own c_h^2 = chi-square(nu_h) / nu_h times the true one, so t_h = log c_h^2 - psi(nu_h / 2) + log(nu_h / 2) has the log
     of the true one as its mean and the variance v_h = psi'(nu_h / 2) (Smyth 2004, section 6.2). mu and tau2 are weighted

@@ -17,7 +17,7 @@ from kernelpoint.estimation.strata.allocation import bisect
 
 @dataclass(frozen=True)
 class Level:
-    """Cells of one level.
+    """Cells of one level of a nested partition.
 
     Attributes:
         of_unit: int32 [N], cell of each unit.
@@ -33,7 +33,7 @@ class Level:
 
 
 def nested_levels(levels: Sequence[NDArray[np.integer]], expected: Floats) -> list[Level]:
-    """Cells of every level, each level split by the labels of the next: level k holds the distinct (label_0 ... label_k).
+    """Build nested partitions: level k has one cell for each distinct (label_0 ... label_k).
 
     >>> [cells.units.tolist() for cells in nested_levels([np.array([0, 0, 1]), np.array([5, 6, 5])], np.ones(3))]
     [[2, 1], [1, 1, 1]]
@@ -58,7 +58,7 @@ def nested_levels(levels: Sequence[NDArray[np.integer]], expected: Floats) -> li
 
 @dataclass(frozen=True)
 class Pruned:
-    """Partition that is chosen from nested cells.
+    """Partition chosen from nested cells.
 
     Attributes:
         strata: int32 [N], stratum of each unit.
@@ -140,7 +140,7 @@ def _partition(levels: Sequence[Level], spreads: Sequence[float], chosen: Sequen
 
 
 def prune_to_budget(levels: Sequence[Level], spreads: Sequence[float], budget: ErrorBudget) -> Pruned:
-    """The cheapest partition expected to meet the budget: the price of variance by bisection on its logarithm."""
+    """Choose the cheapest partition that should meet the budget, by bisection on the price of variance."""
     T = float(levels[0].total.sum())
     if T <= 0.0:  # no unit is left to chance
         return _partition(levels, spreads, _choose(levels, spreads, 1.0).chosen)
@@ -158,7 +158,7 @@ def prune_to_budget(levels: Sequence[Level], spreads: Sequence[float], budget: E
 
 
 def sized_for(pruned: Pruned, budget: ErrorBudget) -> Floats:
-    """Sizes of the samples of a partition, float64 [H], that are expected to meet a budget at the least cost; 1 ... N_h.
+    """Sample sizes of a partition, float64 [H] from 1 to N_h, that should meet a budget at the least cost.
 
     >>> pruned = Pruned(np.repeat(np.arange(2), 50), np.array([50.0, 50.0]), np.array([0.1, 0.4]))
     >>> [sized_for(pruned, ErrorBudget(eps)).round(1).tolist() for eps in (0.5, 0.05)]

@@ -78,7 +78,7 @@ class StrataSampling(Sampling):
 
     @property
     def thresholds(self) -> Floats:
-        """T_h, float64 [H]: unit i of stratum h is drawn if u_i <= T_h (`u` of the engine); -1 for a stratum without draws."""
+        """Thresholds T_h, float64 [H]: unit i of stratum h is drawn if u_i <= T_h; -1 for a stratum without draws."""
         last = np.maximum(self._start[:-1] + self.sizes - 1, 0)
         if not len(self._order):
             return np.full(len(self.sizes), -1.0)
@@ -91,11 +91,11 @@ class StrataSampling(Sampling):
         return self._order[offset + np.arange(ends[-1] if len(ends) else 0)].astype(np.int64)
 
     def drawn(self) -> Ints:
-        """Units inside the thresholds and take-all units, int64, ascending."""
+        """int64, ascending: drawn units, and units that are always simulated."""
         return np.unique(np.concatenate((self._prefixes(self.sizes), self._certain)))
 
     def restrict_to(self, known: NDArray[np.bool_]) -> None:
-        """Take the largest samples that hold known units (bool [N]) only: in each stratum those before the first that is not.
+        """Reduce the sample of each stratum to the draws before the first unit that is not `known` (bool [N]).
 
         >>> one = StrataSampling(Design(np.zeros(3, int), np.ones(1, int), np.array([0.3, 0.1, 0.2])), ErrorBudget(0.1))
         >>> one.restrict_to(np.array([False, True, True]))
@@ -108,8 +108,8 @@ class StrataSampling(Sampling):
         self.sizes = np.bincount(h[before], minlength=len(self._population)).astype(np.int64)
 
     def with_spare(self, factor: float) -> Ints:
-        """Units of samples that are `factor` times as large in every stratum, rounded up, and take-all units, int64,
-        ascending: samples grow in one order, so growth within these sizes draws no other unit.
+        """int64, ascending: units of samples `factor` times as large in every stratum, and units that are always simulated.
+        Growth within it draws no other unit.
 
         >>> one = StrataSampling(Design(np.zeros(9, int), np.ones(1, int), np.linspace(0.9, 0.1, 9)), ErrorBudget(0.1))
         >>> one.drawn().tolist(), one.with_spare(2.0).tolist()
@@ -159,7 +159,7 @@ class StrataSampling(Sampling):
         return Groups(of_stratum[:-1], of_unit[certain].astype(np.int64), int(of_unit.max(initial=0)) + 1)
 
     def look(self, missing: int, budget: ErrorBudget) -> Look:
-        """See Sampling."""
+        """Make the interim analysis; `missing` drawn units have no result."""
         self._last = inference = self._infer(not missing, budget)
         return inference.report(missing, None if missing else self._open_unit(inference))
 
@@ -177,7 +177,7 @@ class StrataSampling(Sampling):
         return breaking(unit, float(means.max()), whole, eps, float(n[first] / N[first]))
 
     def anew(self, budget: ErrorBudget, ratios: Ratios) -> StrataSampling:
-        """The same sample for another budget and other ratios, without results.
+        """Same sample for another budget and other ratios, without results.
 
         >>> one = StrataSampling(Design(np.zeros(3, int), np.ones(1, int), np.array([0.3, 0.1, 0.2])), ErrorBudget(0.1))
         >>> one.anew(ErrorBudget(0.01), {}).drawn().tolist()
@@ -186,7 +186,7 @@ class StrataSampling(Sampling):
         return self._of(self.design, budget, ratios)
 
     def lacking(self, units: Ints) -> StrataSampling:
-        """See Sampling."""
+        """Same sampling with the present sizes, over strata without some units; without results."""
         return self._of(self.design.without(units), self.budget, self.ratios)
 
     def _of(self, design: Design, budget: ErrorBudget, ratios: Ratios) -> StrataSampling:
@@ -200,16 +200,16 @@ class StrataSampling(Sampling):
 
     @property
     def frame(self) -> Frame:
-        """See Sampling."""
+        """Stratum, covariate and domain of each unit."""
         return Frame(self.design.strata, self.design.x, self.design.domains)
 
     def expansions(self, units: Ints) -> Floats:
-        """N_h / n_h of the stratum of each unit, float64 [units]; 1 for take-all units."""
+        """float64 [units]: N_h / n_h of each unit's stratum; 1 for units that are always simulated."""
         ratio = np.append(self.design.sizes / np.maximum(self.sizes, 1), 1.0)
         return np.asarray(ratio[np.asarray(self.design.strata)[units]], dtype=float)
 
     def grow(self, left: ErrorBudget) -> bool:
-        """Joint Neyman allocation under the budget of the last look."""
+        """Size the next sample by joint Neyman allocation under the budget of the last analysis."""
         last = self._last
         if last is None or self.design.chosen is not None or bool((self.sizes >= self._population).all()):
             return False
@@ -219,11 +219,11 @@ class StrataSampling(Sampling):
         return True
 
     def pass_state(self) -> dict[str, Any]:
-        """State of the present pass that a journal has to keep: sizes of the strata, and the kind of each pass so far."""
+        """State of the present pass for the journal: sizes of the strata, and the kind of each pass so far."""
         return {"sizes": self.sizes.tolist(), "kinds": list(self._kinds)}
 
     def restore_pass(self, state: Mapping[str, Any]) -> None:
-        """Take a pass from a journal instead of allocating it again; sizes only grow.
+        """Take a pass from a journal instead of computing its sizes again; sizes only grow.
 
         Raises:
             JournalError: another number of strata, a stratum that shrinks, or a state that is not of this engine.
@@ -252,7 +252,7 @@ class StrataSampling(Sampling):
         return values
 
     def unit_spreads(self, counter: str) -> Spreads | None:
-        """See Sampling."""
+        """Weights, residuals and spreads of the units; None if the last analysis states no bound."""
         if (last := self._last) is None:
             return None
         index, strata = self.counters.index(counter), np.asarray(self.design.strata)

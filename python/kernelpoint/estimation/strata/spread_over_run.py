@@ -16,7 +16,7 @@ BLOCK = 1 << 18  # units that are worked on at once, where a stratum has no more
 
 
 def spread_over_run(u: Floats, strata: NDArray[np.integer]) -> Floats:
-    """Numbers in [0, 1) whose n least in a stratum are a spatially balanced sample of it, for every n (float64 [N]).
+    """float64 [N]: random numbers in [0, 1) whose n smallest in a stratum are spread evenly over the run, for every n.
 
     A unit's place in its stratum (in order, turned by a random amount, as a fraction p) is read backwards, bit by bit, and at
     every node of that tree of halves a fair coin says which half comes first: Owen's scrambled van der Corput sequence

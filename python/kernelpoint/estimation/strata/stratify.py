@@ -20,7 +20,7 @@ from kernelpoint.randomness import generator
 
 
 def least_draws(share: Floats, relative_error: float, allowance: Floats | float) -> Floats:
-    """Draws that a stratum with a given share of the total needs at least, whatever its spread: allowance share / eps.
+    """Smallest number of draws that a stratum with this share of the total needs, whatever its spread: allowance share / eps.
 
     Then no single draw stands for so much of the total that an outlier, unseen by any estimated variance, breaks the
     budget. Summed over all strata these are allowance / eps draws, so it costs little but where strata are few.
@@ -33,7 +33,7 @@ def least_draws(share: Floats, relative_error: float, allowance: Floats | float)
 
 @dataclass(frozen=True)
 class Stratification:
-    """Strata without a sample: all of a design that does not depend on a seed.
+    """Strata of a design without a sample: everything that does not depend on a seed.
 
     pruned: the partition of the units that are not certain; budget: of the run; strata: int32 [N],
     -1 for certain units; x, clusters, allowance, slow_excess: as in Design.
@@ -48,7 +48,7 @@ class Stratification:
     slow_excess: float = 0.0
 
     def first_sizes(self, seed: int) -> Ints:
-        """Sizes of the first samples, int64 [H]: those that are expected to meet the budget, rounded up or down at random.
+        """int64 [H]: sizes of the first samples, expected to meet the budget, rounded up or down at random.
 
         No fewer than least_draws, at least one draw and, with probability SECOND_DRAW_PROBABILITY or more, a second; and so
         many that units which are off by `slow_excess` are drawn, or too few to break the budget (unseen.unseen_slow).
@@ -72,7 +72,7 @@ class Stratification:
         )
 
     def design(self, u: Floats, seed: int = 0) -> Design:
-        """The design with permanent random numbers u (float64 [N]) and the second draws of a seed."""
+        """Make the design with permanent random numbers u (float64 [N]) and the second draws of a seed."""
         return Design(
             self.strata,
             self.first_sizes(seed),
@@ -98,7 +98,7 @@ def stratify(
     slow_excess: float = 0.0,
     design_error: float | None = None,
 ) -> Stratification:
-    """Strata from labels known without simulating, by pruning.
+    """Divide launches into strata by labels known without simulating; labels that do not pay are merged (pruning).
 
     Strata: the cheapest partition expected to meet the budget (prune_to_budget). First sizes: those expected to be needed, at
     least one draw, and with probability SECOND_DRAW_PROBABILITY (at least) a second one. The strata with a second draw are

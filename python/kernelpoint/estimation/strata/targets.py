@@ -18,7 +18,7 @@ from kernelpoint.estimation.quantiles import two_sided
 
 @dataclass(frozen=True)
 class Targets:
-    """Targets of an inference.
+    """Targets of an interim analysis: counters and ratios with the error allowed for each.
 
     Attributes:
         budget: error allowed.
@@ -40,11 +40,13 @@ class Targets:
 
     @property
     def counted(self) -> str:
-        """The counter that the budget is about, of a ratio the one above."""
+        """Counter to which the budget applies; for a ratio, its numerator."""
         return self.ratios.get(self.budget.counter, (self.budget.counter,))[0]
 
     def quantile(self, degrees: float) -> float:
-        """Quantile of this look's share of the error probability; nan without a bound, infinite without knowledge."""
+        """t quantile for this analysis's share of the error probability; nan without a bound, infinite for 0 degrees of
+        freedom.
+        """
         if not self.looks:
             return math.nan
         if degrees <= 0.0:
@@ -62,7 +64,7 @@ class Targets:
 
 @dataclass(frozen=True)
 class Groups:
-    """Parts of the population with a total each.
+    """Groups of strata, each with a total of its own.
 
     Attributes:
         of_stratum: int [H], group of each stratum.
@@ -78,7 +80,7 @@ class Groups:
     count: int
 
     def units(self, of_strata: Ints) -> list[int]:
-        """Units of each group: `of_strata` int [H] in its strata, and its take-all units."""
+        """Units of each group: those of its strata (`of_strata` int [H]), and units that are always simulated."""
         inside = np.bincount(self.of_stratum, weights=of_strata, minlength=self.count)
         exact = np.bincount(self.of_exact[self.of_exact >= 0], minlength=self.count)
         return (inside + exact).astype(np.int64).tolist()

@@ -15,7 +15,7 @@ from kernelpoint.estimation.strata.pooling import fit
 
 @dataclass(frozen=True)
 class Spread:
-    """Spread within strata, arrays float64 [H].
+    """Spread of residuals within strata, arrays float64 [H].
 
     Attributes:
         S2: shrunk variances S_h^2.
@@ -37,7 +37,7 @@ class Spread:
 
 
 def scales(mean: Floats, n: Ints) -> Floats:
-    """Scale of each stratum, to which spreads are relative: |mean|, or the smallest positive one where it is 0.
+    """Scale of each stratum for relative spreads: |mean|, or the smallest positive scale if the mean is 0.
 
     A stratum whose few draws are all 0 (whole-microsecond clocks read 0) would otherwise claim to be free of error.
 
@@ -51,8 +51,7 @@ def scales(mean: Floats, n: Ints) -> Floats:
 
 @dataclass(frozen=True)
 class SlowDraws:
-    """Draws that take more than twice as long as the others of their stratum, and the excess that they imply for
-    every stratum.
+    """Draws that take more than twice as long as the others of their stratum, and the excess that they imply for all strata.
 
     Formula: draw i of a stratum with two or more has the excess e_i = y_i / m_i - 1, m_i the mean of its stratum's other
     draws; it is slow if e_i > SLOW and y_i - m_i is no less than the smallest step between draws. A clock that ticks in whole
@@ -81,7 +80,7 @@ class SlowDraws:
 
     @classmethod
     def of(cls, strata: NDArray[np.integer], y: Floats, count: int) -> SlowDraws:
-        """The slow ones of draws y (float64 [n]) that lie in strata (int [n], 0 ... count - 1)."""
+        """Find the slow draws among y (float64 [n]) in strata (int [n], 0 ... count - 1)."""
         n, total = np.bincount(strata, minlength=count), np.bincount(strata, weights=y, minlength=count)
         several = n[strata] > 1
         h, values = strata[several], y[several]
@@ -107,11 +106,11 @@ class SlowDraws:
         return np.asarray(self.times * times[-1] + (1.0 - self.times) * in_cycles)
 
     def mean(self, mean: Floats) -> Floats:
-        """Excess of a slow unit in strata of these means (float64 [H]), relative to them; 0 where no draw is slow."""
+        """float64 [H]: relative excess of a slow unit in strata with these means; 0 if no draw is slow."""
         return self._sums(mean, 1) / max(len(self.excess), 1)
 
     def mean_square(self, mean: Floats) -> Floats:
-        """Squared CoV that slow units give to strata of these means (float64 [H])."""
+        """float64 [H]: squared CoV that slow units cause in strata with these means."""
         return self._sums(mean, 2) / max(self.compared, 1)
 
 
@@ -163,7 +162,7 @@ def sampling_factors(N: Ints, n: Ints) -> Floats:
 def variance_and_degrees(
     N: Ints, n: Ints, spread: Spread, groups: NDArray[np.integer], count: int
 ) -> tuple[Floats, Floats]:
-    """Estimated variance of the total of every group of strata, and its degrees of freedom: two float64 [count].
+    """Estimated variance and degrees of freedom of each group's total: two float64 [count].
 
     Formula: V = sum_h A_h S_h^2 (sampling_factors). Of each term the share w_h is the stratum's own, with
     relative variance 2 / nu_h, and the rest is borrowed, with one relative variance L for all. Satterthwaite (1946):
