@@ -53,7 +53,7 @@ class Listed:
 
     @cached_property
     def contexts(self) -> dict[str, int]:
-        """CUDA contexts in the file names of traces, each with its launches; empty text if a name has none."""
+        """CUDA contexts in the file names of traces, each with its number of launches; empty text if a name has none."""
         contexts: Counter[str] = Counter()
         for (_, context), count in zip(self.named, self.paths.counts.tolist(), strict=True):
             contexts[context] += count
@@ -71,12 +71,12 @@ class Listed:
 
     @cached_property
     def architectures(self) -> Mapping[int, int]:
-        """SASS versions of the code (70: sm_70), each with its launches."""
+        """SASS versions of the code (70: sm_70), each with its number of launches."""
         return self.versions if self.scan is None else versions_of(self.scan)
 
     @cached_property
     def beside(self) -> dict[str, int]:
-        """Traces that lie in the folder of a list but are not named by it: CUDA contexts with their numbers."""
+        """CUDA contexts of trace files that lie beside a list and are not named by it, each with its number of files."""
         names = {path.rpartition("/")[2] for path in self.paths.distinct}
         others: list[str] = []
         for folder in self.folders:
@@ -134,7 +134,7 @@ def _name_of(path: str) -> tuple[int, str]:
 
 
 def versions_of(scan: ScanTable) -> dict[int, int]:
-    """SASS versions in a scan, each with its launches.
+    """SASS versions in a scan, each with its number of launches.
 
     >>> from kernelpoint.traces import launch_paths, scan_launches
     >>> versions_of(scan_launches(launch_paths("traces/kernelslist.g")))

@@ -71,8 +71,8 @@ USUALLY_DRAWN = 0.95  # Model: probability from which a launch is as good as see
 
 
 def open_launch(summary: SummaryRecord) -> list[str]:
-    """Sentence on the launch, not simulated, that would break the error budget first, and how large it must be; empty text if
-    there is none.
+    """One sentence on the unsimulated launch that would break the error budget first, and how large it must be; an empty list
+    if there is none.
     """
     found = summary.open_launch
     if found is None or found.probability >= USUALLY_DRAWN:
@@ -89,8 +89,8 @@ LARGEST_UNMET = 0.25  # Model: a counter that a larger share of launches may hav
 
 
 def unmet_counters(summary: SummaryRecord) -> list[str]:
-    """Sentence on counters that are 0 in all simulated launches, and in how many launches they may not be; empty text if there
-    is none.
+    """One sentence on counters that are 0 in all simulated launches, and in how many launches they may not be; an empty list
+    if there is none.
     """
     if not summary.unmet:
         return []

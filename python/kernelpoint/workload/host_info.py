@@ -154,7 +154,7 @@ class ModelSource:
         )
 
     def identity(self) -> dict[str, str]:
-        """Hash of everything that predictions depend on besides the launches, for a plan's origin and the journal."""
+        """Everything that predictions depend on besides the launches, by name, for a plan's origin and the journal."""
         from kernelpoint.fast_model import MODEL_VERSION
 
         found = self.configuration
