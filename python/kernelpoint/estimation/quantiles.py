@@ -74,7 +74,7 @@ def two_sided(alpha: float, degrees_of_freedom: float) -> float:
 
 
 def quantile(alpha: float, nu: float) -> float:
-    """Two-sided t quantile for nu degrees of freedom; infinite for 0. Numerics: nu is rounded down to quarters, for the cache."""
+    """Two-sided t quantile for nu degrees of freedom; infinite for 0. Numerics: nu is rounded down to quarters."""
     return math.inf if nu <= 0.0 else two_sided(alpha, max(math.floor(min(nu, 400.0) * 4.0) / 4.0, 0.25))
 
 
