@@ -25,7 +25,7 @@ def variance_of_total(N: Ints, S2: Floats, n: NDArray[np.number]) -> float:
 
 
 def bisect(low: float, high: float, enough: Callable[[float], bool]) -> float:
-    """Smallest number in (low, high] for which `enough` is true, to one part in a million. `high` must be enough, and low > 0."""
+    """Smallest number in (low, high] for which `enough` is true, to one part in a million. `high` must be enough, low > 0."""
     while high > low * (1.0 + 1e-6):
         middle = math.sqrt(low) * math.sqrt(high)
         if enough(middle):
