@@ -45,6 +45,8 @@ def test_described_launches_take_few_simulations_and_the_bound_contains_the_tota
         assert run.summary.simulated < 0.1 * len(cycles)
         assert run.summary.bound_scope == "total error" and run.summary.met and run.summary.degraded == []
         assert abs(run.summary.estimate - cycles.sum()) <= run.summary.half_width
+    named = kp.Run.load(journal)
+    assert [named.name_of(unit) for unit in range(len(cycles))] == [one["name"] for one in described]
 
 
 def test_a_cost_for_every_launch_is_a_prediction_where_no_shape_repeats(tmp_path):

@@ -36,10 +36,11 @@ def expected(renamed):
     return [read_header(path).shape.kernel_name for path in launch_paths(renamed)]
 
 
-@pytest.fixture(scope="module")
-def run(renamed, tmp_path_factory):
+@pytest.fixture(scope="module", params=["kernelpoint", "all", "random", "sieve"])
+def run(renamed, tmp_path_factory, request):
+    """A sampled run and a full one, of policies that read traces and of such that read none."""
     journal = tmp_path_factory.mktemp("run") / "run.kpjournal"
-    return kp.simulate(renamed, journal, "rtx", policy="kernelpoint", error_budget={"relative_error": 0.05})
+    return kp.simulate(renamed, journal, "rtx", policy=request.param, error_budget={"relative_error": 0.05})
 
 
 def test_the_list_has_equal_code_under_several_names(renamed, expected):

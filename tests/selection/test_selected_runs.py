@@ -72,6 +72,14 @@ def test_the_journal_speaks_of_launches_of_the_program(select, trace, host, tmp_
     assert results == host.simulated and max(results) > len(listed.launches)
 
 
+def test_each_launch_of_the_program_has_its_name_also_where_it_was_not_traced(select, trace, host, tmp_path):
+    folder, selection = select()
+    listed = Listed(host, selection.numbers - 1)
+    listed.run(listed.open(folder / "selection.kpselect", trace(selection.numbers)))
+    run, launches = load_run(tmp_path / "run.kpjournal"), selection.census.launches
+    assert [run.name_of(unit) for unit in range(400)] == [launches.name(unit) for unit in range(400)]
+
+
 def test_a_run_that_needs_more_ends_with_its_bound_and_writes_the_next_selection(select, trace, host):
     folder, selection = select(spare=1.0)
     listed = Listed(host, selection.numbers - 1)

@@ -41,7 +41,7 @@ class LaunchEstimates:
 def estimates_of_launches(
     records: Iterable[LaunchesRecord], offsets: np.ndarray, kernels: int, path: Path
 ) -> LaunchEstimates | None:
-    """Read the estimates of all launches from a journal's records; None if there are none, as in a full run.
+    """Read the estimates of all launches from a journal's records; None if there are none, as before a run has ended.
 
     Args:
         offsets: int64 [processes + 1], first unit of each process.

@@ -51,7 +51,8 @@ def full_plan(config: Config, policy: type[Policy], host: HostInfo, population: 
         f"kernelpoint: a full run takes about {seconds:.2g} s of processor time, which a plan and a sample would take as well: "
         "every launch is simulated"
     )
-    return Plan(Design.take_all(population.u), Planning.of(config, policy, population).origin)
+    planning = Planning.of(config, policy, population)
+    return planning.with_design(Design.take_all(population.u), replace(population, scan=scan), log)
 
 
 def frame_in_full(

@@ -34,8 +34,8 @@ class Plan:
         contents: int32 [N], equal for launches of equal traces, or None where the policy read no traces.
         stream_ids: int32 [N], the stream of each launch, or None where the policy read no traces.
         stream_hashes: hexadecimal hash of each stream.
-        kernel_ids: int32 [N], a row of kernel_names for each launch, -1 where its trace was not read; None where the policy
-            read no traces. Launches of one stream may have different names.
+        kernel_ids: int32 [N], a row of kernel_names for each launch, -1 where its name is not known, or None. Launches of one
+            stream may have different names.
         kernel_names: the distinct kernel names.
         stream_map: float32 [S, 2], where each stream lies on a map of the embeddings, or None.
         stream_counts: int64 [S, 9], work of one launch of each stream, columns as in traces.scan.COUNTS, or None.
@@ -76,7 +76,7 @@ class Plan:
         return np.append(of_label, last)[labels]
 
     def name_of_unit(self, unit: int) -> str | None:
-        """Kernel name of a launch; None if its trace was not read."""
+        """Kernel name of a launch; None if it is not known."""
         check("unit", unit, int)
         if self.kernel_ids is not None and not 0 <= unit < len(self.kernel_ids):
             raise ConfigError(f"unit: got {shown(unit)}; allowed: 0 to {len(self.kernel_ids) - 1}")
@@ -84,8 +84,8 @@ class Plan:
         return self.kernel_names[kernel] if kernel >= 0 else None
 
     def kernels_and_shapes(self) -> np.ndarray | None:
-        """int64 [N]: equal numbers for launches with equal kernel name, CTAs and warps, -1 if the trace was not read; None if
-        no trace was.
+        """int64 [N]: equal numbers for launches with equal kernel name, CTAs and warps, -1 if the name is not known; None if no
+        name, or no count, is.
 
         >>> import kernelpoint as kp
         >>> len(kp.Plan.from_traces("traces/kernelslist.g", policy="gcl").kernels_and_shapes())

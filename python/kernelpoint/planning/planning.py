@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,6 @@ from kernelpoint.progress import Log, WorkProgress
 from kernelpoint.registry import foreign_code
 from kernelpoint.traces import cache_folder, scan_launches
 from kernelpoint.traces.scan_launches import passing
-from kernelpoint.traces.scan_table import ScanTable
 from kernelpoint.workload import Available, Need, Population, check_available, complete
 
 
@@ -94,45 +93,46 @@ class Planning:
         """Make the plan: the inputs that the policy asks for, then its design.
 
         A launch that cannot be read becomes a take-all unit (the failure rule): it enters the total exactly, and stands for no
-        other. Where the policy reads no traces, those on disk are read for the counters that they determine, and change nothing
-        in the design.
+        other. Where the policy reads no traces, those on disk are read for admission, for names and for the counters that they
+        determine, and change nothing in the design.
         """
-        files = self.population.fingerprint.files
         population = complete(self.population, self.needs, self.config.encoder, log)
         design = design_of(self.policy(self.config), population)
-        embeddings, planned_from_traces = population.embeddings, population.scan is not None
-        scan = population.scan if planned_from_traces else _scan_for_counts(population, design, log)
-        seen = _seen(population, scan, log)
-        if scan is None:
-            return Plan(design, self.origin, unread=population.unread, files=files, **seen)
-        if scan.errors and planned_from_traces:
-            design = design.without(np.array(sorted(scan.errors)))
-        return Plan(
+        broken = {} if population.scan is None else population.scan.errors
+        if broken:
+            design = design.without(np.array(sorted(broken)))
+        return replace(self.with_design(design, population, log), broken=dict(broken))
+
+    def with_design(self, design: Design | AssistedDesign, population: Population, log: Log) -> Plan:
+        """A plan of a design, with the names of the launches, and what their traces show where they are on disk."""
+        files = self.population.fingerprint.files
+        if population.scan is None and population.has_traces:
+            shown = WorkProgress("reading", "traces", log)
+            read = scan_launches(population.paths, progress=shown, log=log, pool=population.pool)
+            population = replace(population, scan=read)
+        scan, names, embeddings = population.scan, population.names, population.embeddings
+        is_sampled = bool((np.asarray(design.labels) >= 0).any())
+        plan = Plan(
             design=design,
             origin=self.origin,
-            broken=dict(scan.errors) if planned_from_traces else {},
+            kernel_ids=names.numbers,
+            kernel_names=list(names.distinct),
+            unread=population.unread,
+            files=files,
+        )
+        if scan is None:
+            return plan
+        return replace(
+            plan,
             contents=scan.record_ids,
             stream_ids=scan.stream_ids,
             stream_hashes=scan.stream_hashes(),
-            kernel_ids=scan.kernel_ids,
-            kernel_names=list(scan.kernel_names),
-            stream_counts=scan.stream_counts(),
+            stream_counts=scan.stream_counts() if is_sampled else None,
             stream_map=None if embeddings is None else _principal_plane(embeddings),
-            files=files,
-            **seen,
+            findings=tuple(findings_of(Listed((), population.paths, scan=scan))),
+            versions=versions_of(scan),
             unread=tuple(dict.fromkeys((*population.unread, *passing(scan.errors.values())))),
         )
-
-
-def _seen(population: Population, scan: ScanTable | None, log: Log) -> dict[str, Any]:
-    """Findings of admission in the traces, as arguments of Plan."""
-    if scan is None and population.has_traces:
-        scan = scan_launches(
-            population.paths, progress=WorkProgress("reading", "traces", log), log=log, pool=population.pool
-        )
-    if scan is None:
-        return {}
-    return {"findings": tuple(findings_of(Listed((), population.paths, scan=scan))), "versions": versions_of(scan)}
 
 
 def plan_for(
@@ -212,17 +212,6 @@ def keep_plan(plan: Plan, log: Log) -> str | None:
         log(f"kernelpoint: the plan cannot be kept for other runs: {error}")
         return None
     return str(cached)
-
-
-def _scan_for_counts(population: Population, design: Design | AssistedDesign, log: Log) -> ScanTable | None:
-    """The scan of the traces, whose counts of launches make exact totals; None where there are none, or every launch is
-    simulated anyway.
-    """
-    if not population.has_traces or (np.asarray(design.labels) < 0).all():
-        return None
-    return scan_launches(
-        population.paths, progress=WorkProgress("reading", "traces", log), log=log, pool=population.pool
-    )
 
 
 def origin_of(config: Config, policy: type[Policy], population: Population, needs: frozenset[Need]) -> dict[str, Any]:

@@ -77,7 +77,8 @@ def selected(config: Config, policy: type[Policy], host: HostInfo, log: Log) -> 
     selection = Selection.load(Path(config.selection))
     population = _population(selection.census, config.seed)
     drawn = _engine(selection.design, config).drawn()
-    check_origin(config.selection, selection.origin, Planning.of(config, policy, population).origin, log)
+    planning = Planning.of(config, policy, population)
+    check_origin(config.selection, selection.origin, planning.origin, log)
     listed, traces = listed_launches(selection, path)
     check_drawn(selection, drawn, listed, path)
     of_launch = np.full(population.size, -1, dtype=np.int32)
@@ -87,7 +88,11 @@ def selected(config: Config, policy: type[Policy], host: HostInfo, log: Log) -> 
         "so data that the others leave in caches is missing"
     )
     population = replace(population, paths=Texts(traces.distinct, of_launch), listed=listed)
-    plan = Plan(selection.design, selection.origin, known_counts=_counts(selection.census.launches))
+    plan = replace(
+        planning.with_design(selection.design, population, log),
+        origin=selection.origin,
+        known_counts=_counts(selection.census.launches),
+    )
     return population, _with_model(plan, config, policy, population, host, log)
 
 

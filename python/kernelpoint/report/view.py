@@ -134,8 +134,9 @@ def view_run(run: Run, plan: Plan, full_run: Run | None = None) -> RunView:
     """
     count = len(plan.design.labels)
     simulated, values, counter = _results(run, count)
-    streams, kernel_ids = (plan.stream_ids, plan.kernel_ids) if plan.kernel_names else (None, None)
-    names = [base_key(name) for name in plan.kernel_names]
+    stated, streams = run.launch_estimates, plan.stream_ids
+    kernel_ids = None if stated is None else stated.kernels
+    names = [base_key(kernel.name) for kernel in run.ended().kernels]
     kernels, of_launch = _kernels(run, kernel_ids, names, full_run)
     of_streams = [] if streams is None or kernel_ids is None else kernel_ids[first_of_each(streams)].tolist()
     return RunView(
@@ -149,7 +150,7 @@ def view_run(run: Run, plan: Plan, full_run: Run | None = None) -> RunView:
         relative_error=run.ended().relative_error,
         truth=compare(run, full_run) if full_run else None,
         stream_map=plan.stream_map if streams is not None else None,
-        stream_names=[names[kernel] for kernel in of_streams],
+        stream_names=[names[kernel] if kernel >= 0 else UNNAMED for kernel in of_streams],
         stream_launches=np.empty(0, dtype=np.int64) if streams is None else np.bincount(streams[streams >= 0]),
     )
 

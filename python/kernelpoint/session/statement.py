@@ -364,8 +364,8 @@ def _of_counter(
 
 
 def launches_records(frame: SamplingFrame, sample: Sample) -> Iterator[LaunchesRecord]:
-    """Journal records with the estimates of all launches, in blocks of one process; none if all were simulated."""
-    if "cycles" not in sample.engine.counters or sample.has_result.all():
+    """Journal records with the estimates and kernels of all launches, in blocks of one process."""
+    if "cycles" not in sample.engine.counters:
         return
     cycles, strata = sample.estimates(["cycles"])[:, 0], sample.strata
     known, offsets = _kernels_of(frame.plan), frame.population.offsets.tolist()

@@ -146,6 +146,24 @@ class Population:
         return 0 < len(self.paths) == self.size and self.listed is None
 
     @cached_property
+    def names(self) -> Texts:
+        """The kernel of each launch, from its trace, its description or the profile; empty text where it is not known.
+
+        >>> from kernelpoint.traces import launch_paths, scan_launches
+        >>> Population(counts=(6,), seed=0, scan=scan_launches(launch_paths("traces/kernelslist.g"))).names.distinct
+        ('axpy_f32',)
+        """
+        if self.scan is not None:
+            return Texts(self.scan.kernel_names, self.scan.kernel_ids)
+        if self.described is not None:
+            return Texts.of(self.described.names)
+        if self.profile is None or self.profile.size != self.size:
+            return Texts((), np.full(self.size, -1, dtype=np.int32))
+        named = np.array([*map(bool, self.profile.names)], dtype=bool)
+        ids = self.profile.name_ids
+        return Texts(self.profile.names, np.where(named[ids], ids, -1).astype(np.int32))
+
+    @cached_property
     def launches(self) -> Launches:
         """Names and shapes of the launches: from traces if all have one, else from descriptions or the profile."""
         if self.has_traces and (self.scan is None or self.scan.errors):
@@ -154,26 +172,21 @@ class Population:
             return _of_scan(self.scan)
         profile, unknown = self.profile, np.zeros((self.size, 3), dtype=np.int64)
         if self.described is not None:
-            return Launches(self.described.names, unknown, unknown, self.paths, self.described.signature)
+            return Launches(self.names, unknown, unknown, self.paths, self.described.signature)
         if profile is not None and profile.size == self.size:
             return replace(profile.launches, traces=self.paths)
-        return Launches([""] * self.size, unknown, unknown, self.paths)
+        return Launches(self.names, unknown, unknown, self.paths)
 
-    @cached_property
+    @property
     def kernels(self) -> np.ndarray:
-        """int64 [N]: number of the kernel of each launch, from traces or names in the profile; -1 if unknown.
+        """int64 [N]: number of the kernel of each launch, by its name; -1 if it is not known, 0 if no name is.
 
         >>> from kernelpoint.traces import launch_paths, scan_launches
         >>> Population(counts=(6,), seed=0, scan=scan_launches(launch_paths("traces/kernelslist.g"))).kernels
         array([0, 0, 0, 0, 0, 0])
         """
-        profile, scan = self.profile, self.scan
-        if scan is not None:
-            return np.where(scan.stream_ids < 0, -1, scan.kernel_ids).astype(np.int64)
-        if profile is not None and any(profile.names):
-            unnamed = np.array([not name for name in profile.names], dtype=bool)
-            return np.where(unnamed[profile.name_ids], -1, profile.name_ids).astype(np.int64)
-        return np.zeros(self.size, dtype=np.int64)
+        numbers = self.names.numbers.astype(np.int64)
+        return numbers if (numbers >= 0).any() else np.zeros(self.size, dtype=np.int64)
 
     def instructions(self, policy: str) -> np.ndarray:
         """float64 [N]: instructions of each launch, from traces or the profile's counters; nan if unknown.

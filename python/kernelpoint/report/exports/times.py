@@ -120,10 +120,6 @@ def _keys(run: Run) -> Iterator[Key]:
     traced = launches_of_traces(_traces(run))
     shapes = [("", "")] * size
     if traced.size == size:
-        was_read = np.asarray(traced.grid.any(axis=1))
-        names = [
-            name or (other if read else "") for name, other, read in zip(names, traced.names, was_read, strict=True)
-        ]
         shapes = [(_text(grid), _text(block)) for grid, block in zip(traced.grid, traced.block, strict=True)]
     ranges = [""] * size
     if (value := run.header.config.get("ranges")) is not None and traced.size == size:
