@@ -60,9 +60,20 @@ def embedding(libpython: Path) -> Target:
         ["runtime/embedding"],
         include_dirs=[pybind11.get_include(), sysconfig.get_path("include")],
         libraries=[f":{libpython.name}", "dl"],
-        runtime_library_dirs=[str(libpython.parent)],
-        define_macros=[("KP_LIBPYTHON", f'"{libpython.name}"'), ("KP_BUILD_PYTHON", f'"{sys.executable}"')],
+        library_dirs=[str(libpython.parent)],  # linked there; the shim opens the one of the environment
     )
+
+
+def shim() -> Target:
+    flagged = sysconfig.get_config_var("LDVERSION")
+    named = {
+        "KP_PYTHON": sysconfig.get_config_var("py_version_short"),
+        "KP_LDVERSION": flagged,
+        "KP_LIBPYTHON": libpython.name if (libpython := shared_libpython()) else f"libpython{flagged}.so.1.0",
+        "KP_BUILD_PYTHON": sys.executable,
+    }
+    macros = [(name, f'"{value}"') for name, value in named.items()]
+    return Target("kernelpoint.lib.libkernelpoint", "library", ["runtime/shim"], libraries=["dl"], define_macros=macros)
 
 
 def targets() -> list[Target]:
@@ -74,7 +85,7 @@ def targets() -> list[Target]:
             include_dirs=[pybind11.get_include()],
             libraries=["dl"],
         ),
-        Target("kernelpoint.lib.libkernelpoint", "library", ["runtime/shim"], libraries=["dl"]),
+        shim(),
         Target("kernelpoint.bin.kernelpoint-probe", "program", ["runtime/probe"], libraries=["dl"]),
         Target(
             "kernelpoint.bin.kernelpoint-host",
@@ -123,8 +134,7 @@ class BuildTargets(build_ext):
             [self._objects[unit] for unit in self._units(ext)],
             str(output),
             libraries=ext.libraries,
-            library_dirs=ext.runtime_library_dirs,  # linked where it will be found
-            runtime_library_dirs=ext.runtime_library_dirs,
+            library_dirs=ext.library_dirs,
             extra_postargs=ext.extra_link_args,
             target_lang="c++",
             **options,

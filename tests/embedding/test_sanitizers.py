@@ -35,10 +35,16 @@ def build(output: Path, folder: str, flags: list[str] | None = None, link: list[
 def build_embedding(plugin: Path) -> None:
     name = sysconfig.get_config_var("INSTSONAME")
     directory = sysconfig.get_config_var("LIBDIR")
-    flags = [f'-DKP_LIBPYTHON="{name}"', f'-DKP_BUILD_PYTHON="{sys.executable}"']
-    flags += [f"-I{pybind11.get_include()}", f"-I{sysconfig.get_path('include')}"]
-    link = [f"-L{directory}", f"-l:{name}", f"-Wl,-rpath,{directory}"]
+    flags = [f"-I{pybind11.get_include()}", f"-I{sysconfig.get_path('include')}"]
+    link = [f"-L{directory}", f"-l:{name}"]
     build(plugin.with_name("libkernelpoint_embedding.so"), "runtime/embedding", flags, link)
+
+
+def build_shim(plugin: Path) -> None:
+    get = sysconfig.get_config_var
+    named = {"PYTHON": get("py_version_short"), "LDVERSION": get("LDVERSION"), "LIBPYTHON": get("INSTSONAME")}
+    named["BUILD_PYTHON"] = sys.executable
+    build(plugin, "runtime/shim", [f'-DKP_{name}="{value}"' for name, value in named.items()])
 
 
 def check_every_call(run_host, plugin: Path, tmp_path: Path) -> None:
@@ -54,13 +60,13 @@ def check_every_call(run_host, plugin: Path, tmp_path: Path) -> None:
 
 def test_every_call_is_clean_in_host_and_shim(run_host, install_in, tmp_path):
     plugin = install_in(tmp_path / "installed")
-    build(plugin, "runtime/shim")
+    build_shim(plugin)
     check_every_call(run_host, plugin, tmp_path)
 
 
 @pytest.mark.slow
 def test_every_call_is_clean_in_the_embedding_too(run_host, install_in, tmp_path):
     plugin = install_in(tmp_path / "installed")
-    build(plugin, "runtime/shim")
+    build_shim(plugin)
     build_embedding(plugin)
     check_every_call(run_host, plugin, tmp_path)

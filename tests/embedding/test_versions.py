@@ -154,7 +154,7 @@ def test_a_python_that_does_not_exist_is_refused(host):
 
 @pytest.mark.parametrize(
     ("answer", "complaint"),
-    [("echo 3.1.4", "is Python 3.1.4, but the plugin's libpython is"), ("exit 1", "does not run as Python")],
+    [("echo 3.1.4", "is Python 3.1.4, but the plugin is for Python"), ("exit 1", "does not run as Python")],
 )
 def test_a_python_of_another_version_is_refused(host, tmp_path, answer, complaint):
     python = tmp_path / "python3"

@@ -199,8 +199,11 @@ const kp_embedding kFunctions = {open, next, complete, abort, finish, estimate, 
 }  // namespace kernelpoint::embedding
 
 extern "C" __attribute__((visibility("default"))) const kp_embedding* kp_embedding_start(uint32_t version,
-                                                                                         kp_set_error_fn set_error) {
+                                                                                         kp_set_error_fn set_error,
+                                                                                         const char* python,
+                                                                                         const char* python_version) {
     if (version != KP_EMBEDDING_VERSION) return nullptr;
     kernelpoint::embedding::g_set_error = set_error;
+    kernelpoint::embedding::g_python = {python, python_version};
     return &kernelpoint::embedding::kFunctions;
 }

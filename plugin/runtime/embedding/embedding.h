@@ -4,7 +4,7 @@
 #include "kernelpoint/state.h"
 
 // Raised whenever this file changes, so that a half-finished upgrade is noticed.
-#define KP_EMBEDDING_VERSION 4u
+#define KP_EMBEDDING_VERSION 5u
 #define KP_EMBEDDING_START "kp_embedding_start"
 
 // The functions of the tables behind the shim: arguments are checked, structs are full-size.
@@ -24,4 +24,6 @@ struct kp_embedding {
 typedef void (*kp_set_error_fn)(const char* reason);
 
 // Returns NULL when `version` is another KP_EMBEDDING_VERSION. Starts no Python: that is left to open.
-typedef const kp_embedding* (*kp_embedding_start_fn)(uint32_t version, kp_set_error_fn set_error);
+//   python, python_version  of the environment, whose libpython is open; empty where the process runs Python already
+typedef const kp_embedding* (*kp_embedding_start_fn)(uint32_t version, kp_set_error_fn set_error, const char* python,
+                                                     const char* python_version);

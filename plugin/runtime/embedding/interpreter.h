@@ -3,7 +3,15 @@
 
 #include <pybind11/pybind11.h>
 
+#include <string>
+
 namespace kernelpoint::embedding {
+
+// The Python that the shim chose, and its version; empty where the process runs Python already.
+struct Python {
+    std::string executable, version;
+};
+extern Python g_python;
 
 // Makes sure that the standard streams are open, that Python runs and that kernelpoint is imported. Throws Failure. The
 // GIL is free afterwards. Where the process already runs a Python of the same version (a simulator driven from Python),
