@@ -3,16 +3,18 @@
     python lab/benchmarks/papers.py FOLDER [NAME=LIST ...] [--gpus v100 rtx2060.yaml rtx] [--budget 0.05] [--seeds 3]
 
 Nine synthesised lists are made in FOLDER, unless they are there: the five workloads, and one list of each kernel family that
-the builtin encoder was not trained on. Further lists are given. The truth is a full run of the embedded host under each GPU.
-`allegro` and `stem` plan from the times of the truth, as in their papers; `kernelpoint` uses the fast model of another GPU.
-Printed are means over seeds, of each list and of all lists, and where the error of `gcl` comes from. Finished rows are kept
-in FOLDER: a stopped program goes on.
+the builtin encoder was not trained on. Further lists are given. The truth is a full run under each GPU. A GPU is a
+configuration of the embedded host, or a folder of recorded runs of a real simulator: GPU/NAME/full.kpjournal is the journal of
+a run of list NAME with `policy: all`; other journals beside it are sampled runs of that list, shown as methods of their own.
+Lists without a recorded full run are left out. `allegro` and `stem` plan from the times of the truth, as in their papers;
+`kernelpoint` uses the fast model, under the embedded host that of another GPU. Printed are means over seeds, of each list and
+of all lists, and where the error of `gcl` comes from. Finished rows are kept in FOLDER: a stopped program goes on.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,11 +22,12 @@ from checkpoint import HELD_OUT, THREADS
 from training_data import launches
 
 from kernelpoint.config import parse_config
-from kernelpoint.evaluation.evaluate import Inputs
+from kernelpoint.evaluation.evaluate import Inputs, Row
 from kernelpoint.evaluation.run import ResultsFile, cells, compare
 from kernelpoint.evaluation.summary import Line, overall, per_workload
 from kernelpoint.evaluation.workload import Request, Workload, load_workload
 from kernelpoint.fast_model.configuration import configuration_of_host
+from kernelpoint.journal import EstimateRecord, SummaryRecord, load_run
 from kernelpoint.policies.methods.gcl import Gcl
 from kernelpoint.randomness import generator
 from kernelpoint_lab.commands.synth import synth
@@ -33,27 +36,28 @@ from kernelpoint_lab.synth.launch import Launch
 from kernelpoint_lab.synth.lists import LIST, write_list
 from kernelpoint_lab.synth.workloads import WORKLOADS
 
-POLICIES = ("pka", "sieve", "stem", "allegro", "gcl", "kernelpoint")
-LAUNCHES, SHAPES = 1000, 40  # of a list of a family
+FULL = "full.kpjournal"  # of a list, in a folder of recorded runs
+POLICIES = ("random", "pka", "sieve", "stem", "allegro", "gcl", "kernelpoint")
+SHAPES = 40  # of a list of a family
 
 
-def family_list(name: str, folder: Path) -> None:
-    """Write launches of a family in SHAPES sizes, drawn at random with shares that fall as 1 / rank."""
+def family_list(name: str, folder: Path, size: int) -> None:
+    """Write `size` launches of a family in SHAPES sizes, drawn at random with shares that fall as 1 / rank."""
     folder.mkdir(parents=True)
     distinct, random = list(launches(FAMILIES[name], SHAPES, 0, THREADS)), generator(0, f"list of {name}")
     shares = 1.0 / (1.0 + random.permutation(SHAPES))
-    drawn: Iterator[Launch] = (distinct[k] for k in random.choice(SHAPES, LAUNCHES, p=shares / shares.sum()))
-    write_list(drawn, folder, LAUNCHES, {"name": name, "seed": 0})
+    drawn: Iterator[Launch] = (distinct[k] for k in random.choice(SHAPES, size, p=shares / shares.sum()))
+    write_list(drawn, folder, size, {"name": name, "seed": 0})
 
 
-def synthesised(folder: Path) -> dict[str, str]:
-    """The nine lists, by name."""
+def synthesised(folder: Path, size: int) -> dict[str, str]:
+    """The nine lists, by name: workloads of 3 `size` launches, training-step and the families of `size`."""
     for name in WORKLOADS:
         if not (folder / name / LIST).exists():
-            synth(name, folder / name, launches=LAUNCHES if name == "training-step" else 3 * LAUNCHES)
+            synth(name, folder / name, launches=size if name == "training-step" else 3 * size)
     for name in HELD_OUT:
         if not (folder / name / LIST).exists():
-            family_list(name, folder / name)
+            family_list(name, folder / name, size)
     return {name: str(folder / name / LIST) for name in (*WORKLOADS, *HELD_OUT)}
 
 
@@ -74,16 +78,57 @@ def errors_of_gcl(workload: Workload) -> str:
     return f"| {workload.name} | {len(chosen)} | {cov:.2f} | {first:+.2f} % | {second:+.2f} % |"
 
 
+def active(summary: SummaryRecord) -> EstimateRecord:
+    """The cycles of a run beyond the constant launch latency, where the simulator states it; else all cycles."""
+    return summary.counters.get("active_cycles", summary.counters["cycles"])
+
+
+def request_of(name: str, traces: str, gpu: str) -> Request | None:
+    """A list and its full run under a GPU; None where a folder of recorded runs has none."""
+    if not Path(gpu).is_dir():
+        latency = float(configuration_of_host(gpu).values["launch_latency"])
+        return Request(name, traces=traces, host=gpu, latency=latency)
+    full = Path(gpu) / name / FULL
+    if not full.exists():
+        print(f"{name}: {full} is not there, so the list is left out")
+        return None
+    summary = load_run(full).summary
+    latency = (float(summary.estimate) - active(summary).estimate) / summary.launches
+    return Request(name, truth=str(full), traces=traces, latency=latency)
+
+
+def sampled_runs(request: Request) -> Iterator[Row]:
+    """The recorded sampled runs of a list; right are those whose bounds on cycles and on cycles beyond latency both hold."""
+    full = load_run(str(request.truth)).summary
+    for path in sorted(Path(str(request.truth)).parent.glob("*.kpjournal")):
+        if path.name == FULL:
+            continue
+        run = load_run(path).summary
+        beyond = active(run)
+        off, off_beyond = run.estimate - full.estimate, beyond.estimate - active(full).estimate
+        yield Row(
+            request.name, f"{run.policy} in the simulator, {100 * run.relative_error:g} %",
+            run.relative_error, run.confidence, run.seed, full.launches,
+            simulated=run.simulated,
+            total=full.estimate,
+            simulated_total=run.estimate / run.cycle_speedup,
+            error=off / full.estimate,
+            error_beyond_latency=off_beyond / active(full).estimate,
+            bound=run.bound,
+            half_width=run.relative_half_width,
+            held=abs(off) <= run.half_width + 0.5 and abs(off_beyond) <= beyond.half_width + 0.5,
+        )  # fmt: skip
+
+
 def measured(
-    lists: dict[str, str], gpu: str, budget: float, seeds: int, results: ResultsFile
+    lists: dict[str, str], gpu: str, policies: Sequence[str], budget: float, seeds: int, results: ResultsFile
 ) -> tuple[list[Line], list[str]]:
     """Lines of all lists under a GPU, and rows on the errors of `gcl`."""
-    latency = float(configuration_of_host(gpu).values["launch_latency"])
     rows, errors = [], []
-    for name, traces in lists.items():
-        request = Request(name, traces=traces, host=gpu, latency=latency)
+    for request in filter(None, (request_of(name, traces, gpu) for name, traces in lists.items())):
         workload = load_workload(request, communication=True, log=print)
-        rows += compare(workload, list(cells(POLICIES, [budget], seeds)), results, print)
+        rows += compare(workload, list(cells(policies, [budget], seeds)), results, print)
+        rows += sampled_runs(request) if request.truth else ()
         errors.append(errors_of_gcl(workload))
     return per_workload(rows), errors
 
@@ -91,10 +136,11 @@ def measured(
 def tables(lines: list[Line], errors: list[str], gpu: str) -> Iterator[str]:
     """The tables of a GPU in Markdown."""
     of = {(line.workload, line.policy): line for line in lines}
-    yield f"\n| List, {gpu} | " + " | ".join(POLICIES) + " |\n|" + "---|" * (len(POLICIES) + 1)
+    policies = list(dict.fromkeys(line.policy for line in lines))
+    yield f"\n| List, {gpu} | " + " | ".join(policies) + " |\n|" + "---|" * (len(policies) + 1)
     for name, line in {line.workload: line for line in lines}.items():
-        shown = (of[name, policy] for policy in POLICIES)
-        pairs = " | ".join(f"{one.harmonic:,.1f}x, {100 * one.error_mean:.2f} %" for one in shown)
+        shown = (of.get((name, policy)) for policy in policies)
+        pairs = " | ".join(f"{one.harmonic:,.1f}x, {100 * one.error_mean:.2f} %" if one else "-" for one in shown)
         yield f"| {name} ({line.launches:,}) | {pairs} |"
     yield (
         "\n| Policy | Speedup, harmonic | Geometric | Arithmetic | Mean error | Largest | Beyond latency | Right |\n|"
@@ -114,15 +160,20 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("lists", nargs="*", metavar="NAME=LIST", help="trace lists, or folders of traces")
     default = ["v100", str(Path(__file__).parent / "gpus" / "rtx2060.yaml"), "rtx"]
-    parser.add_argument("--gpus", nargs="+", default=default, help="names, or files, of the embedded host")
+    parser.add_argument("--gpus", nargs="+", default=default, help="of the embedded host, or folders of recorded runs")
+    parser.add_argument("--policies", nargs="+", default=POLICIES)
     parser.add_argument("--budget", type=float, default=0.05)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument(
+        "--launches", type=int, default=1000, help="of a synthesised list; thrice as many of a workload"
+    )
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
-    lists = synthesised(options.folder) | dict(one.split("=", 1) for one in options.lists)
+    lists = synthesised(options.folder, options.launches) | dict(one.split("=", 1) for one in options.lists)
     results = ResultsFile(options.folder / "rows.jsonl")
     for gpu in options.gpus:
-        for line in tables(*measured(lists, gpu, options.budget, options.seeds, results), Path(gpu).stem):
+        lines, errors = measured(lists, gpu, options.policies, options.budget, options.seeds, results)
+        for line in tables(lines, errors, Path(gpu).stem):
             print(line, flush=True)
 
 

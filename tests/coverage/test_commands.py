@@ -5,11 +5,14 @@ import subprocess
 import sys
 
 import methods
+import papers
 import pytest
 from compiled import ROOT
 from full_runs import SHARED_DATA
 from workloads import synthesised
 
+import kernelpoint as kp
+from kernelpoint.evaluation.run import ResultsFile
 from kernelpoint.randomness import generator
 
 
@@ -42,6 +45,29 @@ def test_the_steps_of_a_plan_are_measured(tmp_path):
     assert any("launches drawn first" in line for line in lines) and any(
         line.startswith("plan, read") for line in lines
     )
+
+
+def test_recorded_runs_of_a_simulator_take_the_place_of_those_of_the_embedded_host(tmp_path):
+    lists = {"solver": str(synthesised(tmp_path / "traces", "iterative-solver", 200, rows=[256, 512]))}
+    recorded = tmp_path / "rtx"
+    (recorded / "solver").mkdir(parents=True)
+    kp.simulate(lists["solver"], recorded / "solver" / papers.FULL, "rtx", "all")
+    kp.simulate(lists["solver"], recorded / "solver" / "sampled.kpjournal", "rtx", "kernelpoint")
+
+    def lines_under(gpu):
+        return papers.measured(lists, gpu, ("sieve", "gcl", "stem"), 0.05, 2, ResultsFile(None))
+
+    (*lines, sampled), errors = lines_under(str(recorded))
+    computed, _ = lines_under(
+        "rtx"
+    )  # the host's own full run; that of the journal begins each launch from replayed state
+    assert [line.simulated for line in lines] == [line.simulated for line in computed]
+    assert [line.harmonic for line in lines] == pytest.approx([line.harmonic for line in computed], rel=0.01)
+    assert [line.bias for line in lines] == pytest.approx([line.bias for line in computed], abs=0.001)
+    assert sampled.policy == "kernelpoint in the simulator, 1 %" and sampled.held == 1.0
+    assert 0 < sampled.simulated < 200 and sampled.harmonic > 1.0
+    assert any(sampled.policy in line for line in papers.tables([*lines, sampled], errors, "rtx"))
+    assert papers.request_of("another list", lists["solver"], str(recorded)) is None
 
 
 @pytest.mark.skipif(not SHARED_DATA.is_dir(), reason="the real profiles are not here (set KERNELPOINT_SHARED_DATA)")
