@@ -1,12 +1,16 @@
 """Coverage of the half-widths of ranges, over seeds.
 
     python lab/coverage/ranges.py [--seeds 200] [--budgets 0.01] [POPULATION ...]
+    python lab/coverage/ranges.py --quarters --seeds 20 --budgets 0.05,0.02 [POPULATION ...]
 
 Populations are those of populations.py, and `BASE:TROUBLE` (trouble.py); `model: POPULATION` is predicted by a model made wrong
 on purpose. Ranges are those that are detected, and ten phases of ten layers each where nothing repeats; `kernels: POPULATION`
 has a range for each kernel and shape instead. Of each population: the mean share of runs in which a range was held, over ranges
 and weighted by their totals; the least one, of all and of ranges of more than 5 % of the total; the median relative half-width
 of ranges by depth; the share of runs in which all were held at once.
+
+quarters: the error budget is on the run and on each of its quarters. Mean draws, speedup, share of runs in which the run, and a
+quarter, were held, and the quarter that was held least.
 """
 
 from __future__ import annotations
@@ -15,10 +19,10 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
-from populations import Population, population
+from populations import Population, last_look, population
 from runs import arguments, print_row, speedup, text_of
 
-from kernelpoint.estimation import ErrorBudget, Tree, subtotals
+from kernelpoint.estimation import Engine, ErrorBudget, RangeTargets, Tree, subtotals
 from kernelpoint.randomness import generator
 from kernelpoint.ranges import Ranges
 from kernelpoint.ranges.sources.detected import repeats
@@ -91,11 +95,32 @@ def cells(name: str, eps: float, seeds: int) -> list[str]:
     ]
 
 
+def quarters(name: str, eps: float, seeds: int) -> list[str]:
+    """Cells of a row where each quarter of the run is a target too."""
+    people, _ = ranged(name)
+    quarter = np.arange(len(people.y)) * 4 // len(people.y)
+    names = {f"cycles of quarter {k}": ("cycles", k + 1) for k in range(4)}
+    targets = RangeTargets(Tree(np.array([-1, 0, 0, 0, 0]), quarter + 1), names)
+    budget, truths = ErrorBudget(eps, further=dict.fromkeys(names, eps)), np.bincount(quarter, weights=people.y)
+    held, draws, spent = [], [], []
+    for seed in range(seeds):
+        engine = Engine(people.design(budget, seed), budget, ranges=targets)
+        look, drawn = last_look(engine, ("cycles",), people.y), engine.drawn()
+        parts = [look.ranges[target].contains(truth) for target, truth in zip(names, truths, strict=True)]
+        held.append([look.estimates["cycles"].contains(truths.sum()), *parts])
+        draws.append(len(drawn))
+        spent.append(people.y[drawn].sum() / people.y.sum())
+    right = np.mean(held, axis=0)
+    shares = right[0], right[1:].mean(), right[1:].min()
+    return [f"{np.mean(draws):.0f}", speedup(np.array(spent)), *(f"{share:.3f}" for share in shares)]
+
+
 def main() -> None:
     parser = arguments(__doc__, 200, "0.01")
     parser.add_argument("populations", nargs="*", default=POPULATIONS)
+    parser.add_argument("--quarters", action="store_true", help="each quarter is a target")
     options = parser.parse_args()
-    heads = (
+    heads = ("Population", "budget", "draws", "speedup", "run held", "quarters held, mean", "least") if options.quarters else (
         "Population", "budget", "ranges", "run held", "ranges held, mean", "weighted", "least",
         "least of those above 5 % (how many)", "half-width by depth, %", "speedup", "all at once",
     )  # fmt: skip
@@ -103,7 +128,7 @@ def main() -> None:
     print("|---" * len(heads) + "|")
     for name in options.populations:
         for eps in options.budgets:
-            print_row(name, text_of(eps), *cells(name, eps, options.seeds))
+            print_row(name, text_of(eps), *(quarters if options.quarters else cells)(name, eps, options.seeds))
 
 
 if __name__ == "__main__":

@@ -202,10 +202,10 @@ def test_a_first_sample_that_is_short_is_sized_for_its_share_of_the_budget():
         engine = Engine(phase_of(strata, y, 1, drawn=20, wrong=0.0), ErrorBudget(eps))
         engine.record_many(engine.wanted(), ("cycles",), y[engine.wanted()][:, None])
         engine.look()
-        first, _ = engine.sampling._first_with_results(engine.budget)
+        first, look = engine.sampling._first_with_results(engine.budget)
         assert first.budget.relative_error < eps and (first.drawn() == engine.sampling._phases.first.drawn()).all()
         assert engine.sampling._phases.first.budget == ErrorBudget(0.001), "the first sample's own budget stays"
-        assert first.grow(first.budget)
+        assert first.grow(first.budget, look)
         sizes[eps] = int(first.sizes.sum())
     assert sizes[0.01] < sizes[0.01 * FIRST_SHARE]
 

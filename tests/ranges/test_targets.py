@@ -4,10 +4,20 @@ import numpy as np
 import pytest
 
 from kernelpoint.config import parse_config
-from kernelpoint.errors import ConfigError, JournalError
-from kernelpoint.estimation import Design, Engine, ErrorBudget, Estimate
-from kernelpoint.journal import PassRecord, ResultRecord, load_run
-from kernelpoint.planning.range_targets import RangeSample
+from kernelpoint.errors import ConfigError
+from kernelpoint.estimation import (
+    NO_RANGES,
+    AssistedDesign,
+    Design,
+    Engine,
+    ErrorBudget,
+    Estimate,
+    RangeTargets,
+    Tree,
+    passes,
+)
+from kernelpoint.journal import ResultRecord, load_run
+from kernelpoint.randomness import generator, permanent_random_numbers
 
 BUDGET = "error_budget: [{cycles: 5 %}, {range: decode/*, cycles: 2 %}]"
 
@@ -57,20 +67,19 @@ def test_the_verdict_and_the_speedup_count_the_launches_of_ranges(host, table):
     assert run.ended().cycle_speedup == pytest.approx(run.ended().estimate / simulated)
 
 
-def test_a_run_that_is_begun_again_goes_on_with_the_samples_of_its_ranges(host, table):
+def test_a_run_that_is_begun_again_goes_on_with_the_targets_of_its_ranges(host, table):
     whole = run_of(host, table)
     lines = whole.path.read_bytes().splitlines(keepends=True)
     for end in (len(lines) // 3, len(lines) - 1):
         whole.path.write_bytes(b"".join(lines[:end]))
         assert run_of(host, table).ended().range_targets == whole.ended().range_targets
-    state = next(iter(whole.of(PassRecord))).state
-    assert list(state["ranges"]) == [f"cycles of decode/layer.{k}" for k in range(4)]
 
 
-def test_another_budget_of_a_range_is_another_run(host, table):
-    run_of(host, table)
-    with pytest.raises(JournalError, match=r"error_budget\.ranges"):
-        opened(host, table, yaml=BUDGET.replace("2 %", "1 %"))
+def test_a_run_goes_on_to_a_tighter_budget_of_a_range(host, table):
+    loose = run_of(host, table).ended()
+    tight = run_of(host, table, yaml=BUDGET.replace("2 %", "1 %")).ended()
+    assert tight.met and tight.simulated > loose.simulated
+    assert all(one.relative_half_width <= 0.01 * (1 + 1e-9) for one in tight.range_targets.values())
 
 
 @pytest.mark.parametrize(
@@ -115,9 +124,36 @@ def test_targets_of_ranges_are_held_as_often_as_stated(host, table):
 
 
 def test_a_range_shares_the_replay_error_of_the_run_as_the_same_fraction_of_its_own_total():
-    design = Design(np.zeros(40, int), np.array([40]), np.linspace(0.0, 0.9, 40)).within(np.arange(4))
-    sample = RangeSample("decode", "cycles", np.arange(4), Engine(design, ErrorBudget(0.02)))
-    for unit in sample.engine.wanted():
-        sample.engine.record(int(unit), ("cycles",), [100.0])
-    sample.engine.set_systematic_errors({"cycles": Estimate.of(0.01, 0.005)})
-    assert sample.look().estimates["cycles"].half_width == pytest.approx(0.015 * 400.0)
+    targets = RangeTargets(Tree(np.array([-1, 0]), np.arange(40) // 36), {"cycles of decode": ("cycles", 1)})
+    design = Design(np.zeros(40, int), np.array([40]), np.linspace(0.0, 0.9, 40))
+    engine = Engine(design, ErrorBudget(0.05, further={"cycles of decode": 0.02}), ranges=targets)
+    for unit in engine.wanted():
+        engine.record(int(unit), ("cycles",), [100.0])
+    engine.set_systematic_errors({"cycles": Estimate.of(0.01, 0.005)})
+    assert engine.look().ranges["cycles of decode"].half_width == pytest.approx(0.015 * 400.0)
+
+
+@pytest.mark.parametrize("predicted", [True, False])
+def test_quarters_of_a_run_share_a_sample_that_is_smaller_than_samples_of_their_own(predicted):
+    random, kind, quarter = generator(0, "quarters"), np.arange(4000) % 40, np.arange(4000) // 1000
+    x = 100.0 * random.lognormal(0.0, 0.5, 40)[kind]
+    y = x * random.lognormal(0.0, 0.1, 40)[kind] * random.lognormal(0.0, 0.02, 4000)
+    names = {f"cycles of {k}": ("cycles", k + 1) for k in range(4)}
+    targets = RangeTargets(Tree(np.array([-1, 0, 0, 0, 0]), quarter + 1), names)
+
+    def run(units, u, budget, ranges):
+        group = {"cycles": x[units]}, kind[units], u[units]
+        design = AssistedDesign(*group) if predicted else Design(kind[units], np.full(40, 2), u[units])
+        engine = Engine(design, budget, ranges=ranges)
+        *_, look = passes(engine, ("cycles",), y[units])
+        return look, len(engine.drawn())
+
+    held, drawn, alone = [], 0, 0
+    for seed in range(20):
+        u = permanent_random_numbers(seed, 0, 4000)
+        look, draws = run(slice(None), u, ErrorBudget(0.02, further=dict.fromkeys(names, 0.02)), targets)
+        assert look.met and all(one.relative_half_width <= 0.02 * (1 + 1e-9) for one in look.ranges.values())
+        held += [one.contains(y[quarter == k].sum()) for k, one in enumerate(look.ranges.values())]
+        drawn += draws
+        alone += sum(run(quarter == k, u, ErrorBudget(0.02), NO_RANGES)[1] for k in range(4))
+    assert drawn < 0.5 * alone and np.mean(held) >= 0.95

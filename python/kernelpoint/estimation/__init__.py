@@ -11,6 +11,8 @@ from kernelpoint.estimation.engine import Engine as Engine
 from kernelpoint.estimation.estimate import Estimate as Estimate
 from kernelpoint.estimation.look import Look as Look
 from kernelpoint.estimation.look import LookPart as LookPart
+from kernelpoint.estimation.nested_totals import NO_RANGES as NO_RANGES
+from kernelpoint.estimation.nested_totals import RangeTargets as RangeTargets
 from kernelpoint.estimation.nested_totals import Tree as Tree
 from kernelpoint.estimation.nested_totals import UnitErrors as UnitErrors
 from kernelpoint.estimation.nested_totals import subtotals as subtotals

@@ -16,7 +16,7 @@ from kernelpoint.estimation.cells.sampling import CellSampling
 from kernelpoint.estimation.estimate import Estimate
 from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.moments import Floats, Ints
-from kernelpoint.estimation.nested_totals import UnitErrors
+from kernelpoint.estimation.nested_totals import NO_RANGES, RangeTargets, UnitErrors
 from kernelpoint.estimation.nonsampling.nonresponse import Values, part_added, values_of, with_nonresponse
 from kernelpoint.estimation.nonsampling.systematic_error import SystematicErrors
 from kernelpoint.estimation.sampling import Ratios, Sampling
@@ -41,6 +41,7 @@ class Engine:
         estimate: of strata: "regression" (difference estimator with leave-one-out lines), "ratio" (combined) or "mean";
             "separate_ratio" for purposive designs only.
         ratios: name -> (counter above, counter below), e.g. {"ipc": ("instructions", "cycles")}.
+        ranges: the targets of the budget that are about parts of the population.
 
     Raises:
         ConfigError: an estimator or a budget that the design cannot support.
@@ -69,13 +70,15 @@ class Engine:
         budget: ErrorBudget,
         estimate: Method = "regression",
         ratios: Ratios | None = None,
+        ranges: RangeTargets = NO_RANGES,
     ) -> None:
-        self._begin(_sampling(design, budget, estimate, ratios))
+        self._begin(_sampling(design, budget, estimate, ratios, ranges))
 
     def _begin(self, sampling: Sampling) -> None:
         self.sampling, self.budget, self.ratios = sampling, sampling.budget, sampling.ratios
         self.results = sampling.results
-        self._systematic = SystematicErrors(self.budget, self.ratios)
+        self._counters_of = {**self.ratios, **sampling.ranges.counters}  # of targets that are no counters
+        self._systematic = SystematicErrors(self.budget, self._counters_of)
         self._lacking: dict[int, int] = {}  # units that can have no result, and the stratum of each, or -1
         self._left = self.budget  # of the last look: what systematic errors leave for the sampling design
         self._last: Look | None = None  # of the sampling design; None if results were missing, or the sample grew since
@@ -114,7 +117,7 @@ class Engine:
             met, or results are missing (retry wanted() and look again, or end without a bound).
         """
         last = self._last
-        if last is None or last.met or self.budget.bound == "none" or not self.sampling.grow(self._left):
+        if last is None or last.met or self.budget.bound == "none" or not self.sampling.grow(self._left, last):
             return False
         self._last = None
         return True
@@ -222,17 +225,26 @@ class Engine:
         budget: ErrorBudget | None = self._systematic.design_budget()
         while budget is not None:
             self._left = budget
-            sampled = self.sampling.look(missing, budget)
+            sampled = self._sampled(missing, budget)
             self._last = None if missing else sampled
-            whole = with_nonresponse(sampled, self.nonresponse(), self.budget, self.ratios, self.sampling.frame.domains)
+            whole = with_nonresponse(
+                sampled, self.nonresponse(), self.budget, self.ratios, self.sampling.frame.domains, self.sampling.ranges
+            )
             look = self._decided(sampled.met, whole)
             added = {one.counter: part_added(sampled, whole, one) for one in self.budget.each()}
             tighten = sampled.met and not look.met
             budget = self._systematic.tightened(budget, look, added) if tighten else None
         return look
 
+    def _sampled(self, missing: int, budget: ErrorBudget) -> Look:
+        """A look of the sampling design, met where it may stop and meets what is left of the budget."""
+        look = self.sampling.look(missing, budget)
+        if self.sampling.ranges.of:
+            look = replace(look, ranges=self.sampling.range_estimates(look))
+        return replace(look, met=look.met and all(look.meets(one) for one in budget.each()))
+
     def _decided(self, may_stop: bool, look: Look) -> Look:
-        """A look with all errors in it, and with the answer whether it meets the budget: the only place that decides it.
+        """A look with all errors in it, and with the answer whether it meets the budget of the run.
 
         Args:
             may_stop: the sampling design would; look: without systematic errors.
@@ -251,7 +263,7 @@ class Engine:
     def _check_targets(self) -> None:
         """Raises ConfigError where a target is not among the counters of the results."""
         for target in self.budget.targets:
-            if self.counters and not set(self.ratios.get(target, (target,))) <= set(self.counters):
+            if self.counters and not set(self._counters_of.get(target, (target,))) <= set(self.counters):
                 near, allowed = did_you_mean(target, self.counters), ", ".join(self.counters)
                 raise ConfigError(f"error_budget.counter: {target!r} is not reported{near}; allowed: {allowed}")
 
@@ -276,14 +288,18 @@ class Engine:
 
 
 def _sampling(
-    design: Design | AssistedDesign | TwoPhaseDesign, budget: ErrorBudget, estimate: Method, ratios: Ratios | None
+    design: Design | AssistedDesign | TwoPhaseDesign,
+    budget: ErrorBudget,
+    estimate: Method,
+    ratios: Ratios | None,
+    ranges: RangeTargets,
 ) -> Sampling:
     """The sampling that goes with a design."""
     if isinstance(design, AssistedDesign):
-        return CellSampling(design, budget, ratios)
+        return CellSampling(design, budget, ratios, ranges)
     if isinstance(design, TwoPhaseDesign):
         return TwoPhaseSampling(design, budget, ratios)
-    return StrataSampling(design, budget, estimate, ratios)
+    return StrataSampling(design, budget, estimate, ratios, ranges)
 
 
 def _row(unit: int, counters: Sequence[str], values: Sequence[float]) -> tuple[Ints, tuple[str, ...], Floats]:

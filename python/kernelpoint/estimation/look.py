@@ -35,6 +35,7 @@ class Look:
         estimates: estimate of each counter.
         clusters: each cluster.
         ratios: estimate of each named ratio.
+        ranges: estimate of each range that is a target.
         met: True if the error budget is met.
         domains: each domain; empty where there is one only.
         assumptions: sentences on what the statement rests on.
@@ -60,15 +61,16 @@ class Look:
     warnings: list[str] = field(default_factory=list)
     open_unit: OpenUnit | None = None
     goes_on: str = ""
+    ranges: dict[str, Estimate] = field(default_factory=dict)
 
     def budgeted(self, counter: str) -> list[Estimate]:
-        """Estimates to which an error budget on a counter or ratio applies: of the whole, or of each domain."""
-        if counter in self.ratios:
-            return [self.ratios[counter]]
+        """Estimates that an error budget on a counter, a ratio or a range is about: of the whole, or of each domain."""
+        if (alone := self.ratios.get(counter) or self.ranges.get(counter)) is not None:
+            return [alone]
         return [part.estimates[counter] for part in self.domains] or [self.estimates[counter]]
 
     def meets(self, budget: ErrorBudget) -> bool:
-        """True if the budget of one target is met."""
+        """True if it meets the budget of one target, which has results."""
         return all(one.meets(budget.relative_error) for one in self.budgeted(budget.counter))
 
     def no_narrower_than(self, budget: ErrorBudget) -> Look:
@@ -81,6 +83,5 @@ class Look:
             return [replace(part, estimates=raised(part.estimates)) for part in parts]
 
         clusters, domains = raised_parts(self.clusters), raised_parts(self.domains)
-        return replace(
-            self, estimates=raised(self.estimates), ratios=raised(self.ratios), clusters=clusters, domains=domains
-        )
+        estimates, ratios, ranges = raised(self.estimates), raised(self.ratios), raised(self.ranges)
+        return replace(self, estimates=estimates, ratios=ratios, ranges=ranges, clusters=clusters, domains=domains)

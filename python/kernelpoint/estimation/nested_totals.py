@@ -43,6 +43,8 @@ MOST_ERRORS = (
     4.0  # Numerics: standard errors in a half-width, at most, unless the quantile has more; from lab/coverage/ranges.py
 )
 
+DEGREES_OF_WHOLE = 10.0  # Model: degrees of freedom for which "a range scatters as the whole" counts
+
 
 Spreads = tuple[Floats, Floats, Floats]  # weights, residuals and spreads of UnitErrors
 
@@ -80,6 +82,33 @@ class UnitErrors:
         np.maximum.at(most, h, np.abs(self.residuals[units]) / self.spreads[units])
         return self.spreads * np.where(n > 1, most * n / np.maximum(n - 1, 1), 0.0)[self.strata]
 
+    def within(self, inside: NDArray[np.bool_]) -> tuple[Floats, UnitErrors]:
+        """Predictions' correction, float64 [N], and errors that are left, where the draws of a part have a level of their own.
+
+        Formula: z_i = r_i / S_i of the n draws of the part; their level is the ratio L = sum (w_i - 1) r_i / sum (w_i - 1) S_i,
+        added to predictions as L S_i (combined ratio estimator: Sarndal et al., section 7.3). S_i^2 is multiplied by
+        c = (p + (n - 1) s^2) / (p + n - 1), p = DEGREES_OF_WHOLE, s^2 the mean of (z_i - L)^2, plain or weighted by
+        (w_i - 1) S_i^2, whichever is larger.
+
+        >>> errors = UnitErrors(np.full(4, 2.0), np.array([1.0, 1.0, 0.0, 0.0]), np.ones(4), np.zeros(4), np.zeros(4, int))
+        >>> correction, left = errors.within(np.array([True, True, True, False]))
+        >>> correction.tolist(), left.residuals.tolist(), left.spreads[:3].max() < 1.0
+        ([0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 0.0], True)
+        """
+        drawn = np.flatnonzero(inside & (self.residuals != 0.0) & (self.weights > 1.0) & (self.spreads > 0.0))
+        if len(drawn) < 2:
+            return np.zeros(len(inside)), self
+        w, r, S = self.weights[drawn] - 1.0, self.residuals[drawn], self.spreads[drawn]
+        level, more = float((w * r).sum() / (w * S).sum()), len(drawn) - 1
+        z2 = (r / S - level) ** 2
+        scatter = max(float(z2.mean()), float((w * S**2 * z2).sum() / (w * S**2).sum())) * len(drawn) / more
+        share = (DEGREES_OF_WHOLE + more * scatter) / (DEGREES_OF_WHOLE + more)
+        residuals = self.residuals.copy()
+        residuals[drawn] -= level * S
+        correction = np.where(inside & (self.residuals == 0.0), level * self.spreads, 0.0)
+        spreads = np.where(inside, math.sqrt(share) * self.spreads, self.spreads)
+        return correction, replace(self, residuals=residuals, spreads=spreads)
+
 
 @dataclass(frozen=True)
 class Tree:
@@ -100,6 +129,17 @@ class Tree:
     def count(self) -> int:
         """Number of parts R."""
         return len(self.parents)
+
+    def inside(self, part: int) -> NDArray[np.bool_]:
+        """bool [N]: units that lie in a part.
+
+        >>> Tree(np.array([-1, 0, 1]), np.array([1, 2, 0])).inside(1).tolist()
+        [True, True, False]
+        """
+        within = np.arange(self.count) == part
+        for below in range(part + 1, self.count):
+            within[below] |= within[self.parents[below]]
+        return np.asarray(within[self.of_unit])
 
     @property
     def whole_parents(self) -> NDArray[np.integer]:
@@ -149,6 +189,35 @@ class Tree:
     def leaf(self) -> NDArray[np.bool_]:
         """bool [R]: true for parts without an inner part."""
         return np.bincount(self.parents[1:], minlength=self.count) == 0
+
+
+@dataclass(frozen=True)
+class RangeTargets:
+    """Targets of an error budget that are about parts of the population.
+
+    Attributes:
+        tree: the parts.
+        of: counter and number of the part, by the name of the target.
+
+    >>> quarters = Tree(np.array([-1, 0, 0]), np.array([1, 1, 2, 2]))
+    >>> RangeTargets(quarters, {"cycles of decode": ("cycles", 2)}).units("cycles of decode").tolist()
+    [False, False, True, True]
+    """
+
+    tree: Tree
+    of: Mapping[str, tuple[str, int]]
+
+    def units(self, target: str) -> NDArray[np.bool_]:
+        """bool [N]: units that a target is about."""
+        return self.tree.inside(self.of[target][1])
+
+    @property
+    def counters(self) -> dict[str, tuple[str, ...]]:
+        """The counter that each target sums, as the counters of ratios stand."""
+        return {name: (counter,) for name, (counter, _) in self.of.items()}
+
+
+NO_RANGES = RangeTargets(Tree(np.array([-1]), np.zeros(0, int)), {})
 
 
 def subtotals(

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.estimation.budget import ErrorBudget
-from kernelpoint.estimation.look import Look
+from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats, Ints
-from kernelpoint.estimation.nested_totals import Spreads
+from kernelpoint.estimation.nested_totals import NO_RANGES, RangeTargets, Spreads, Tree, UnitErrors, subtotals
 from kernelpoint.estimation.results import Results
 
 Ratios = Mapping[str, tuple[str, str]]  # name -> (counter above, counter below)
@@ -43,6 +43,7 @@ class Sampling(ABC):
         units: the population size N.
         budget: error allowed.
         ratios: name -> (counter above, counter below).
+        ranges: the targets of the budget that are about parts of the population.
 
     Attributes:
         results: the results so far.
@@ -52,8 +53,10 @@ class Sampling(ABC):
 
     u: Floats
 
-    def __init__(self, units: int, budget: ErrorBudget, ratios: Ratios | None = None) -> None:
-        self.budget, self.ratios = budget, dict(ratios or {})
+    def __init__(
+        self, units: int, budget: ErrorBudget, ratios: Ratios | None = None, ranges: RangeTargets = NO_RANGES
+    ) -> None:
+        self.budget, self.ratios, self.ranges = budget, dict(ratios or {}), ranges
         self.results = Results(units)
         self.looks = 0
 
@@ -61,6 +64,10 @@ class Sampling(ABC):
     def counters(self) -> tuple[str, ...]:
         """Names of the counters in the order of the first result; empty before it."""
         return self.results.counters
+
+    def counted(self, target: str) -> str:
+        """The counter that a target is about: itself, of a ratio the one above, of a range the one that it sums."""
+        return self.ranges.of[target][0] if target in self.ranges.of else self.ratios.get(target, (target,))[0]
 
     # ---- units ------------------------------------------------------------------------------------------------------
 
@@ -74,11 +81,11 @@ class Sampling(ABC):
         """int64, ascending: units of the present sample, and units that are always simulated."""
 
     @abstractmethod
-    def grow(self, left: ErrorBudget) -> bool:
+    def grow(self, left: ErrorBudget, look: Look) -> bool:
         """Size the sample of the next pass from the last analysis; False if nothing is left to draw.
 
         Args:
-            left: the error budget without the errors of the results.
+            left: the error budget without the errors of the results; look: that look, with its ranges.
         """
 
     def with_spare(self, factor: float) -> Ints:
@@ -114,7 +121,29 @@ class Sampling(ABC):
 
     @abstractmethod
     def look(self, missing: int, budget: ErrorBudget) -> Look:
-        """Make the interim analysis; `missing` drawn units have no result."""
+        """Make the interim analysis; `missing` drawn units have no result. `Look.met` says whether the run may stop there."""
+
+    def range_estimates(self, look: Look) -> dict[str, Estimate]:
+        """The total of each range that is a target, from the sample of the whole (`subtotals`).
+
+        As the whole states its budget, a range states its own: its half-width is computed from that of the whole before it is
+        raised to the budget.
+        """
+        found = {}
+        for counter in {counter for counter, _ in self.ranges.of.values()} & look.estimates.keys():
+            whole = look.estimates[counter]
+            values = np.nan_to_num(self.predict(np.arange(len(self.results.rows)), [counter])[:, 0])
+            spreads = None if whole.half_width == 0.0 else self.unit_spreads(counter)
+            errors = None if spreads is None else UnitErrors(*spreads, np.zeros(len(values)), self.frame.strata)
+            whole, has_result = whole.moved(whole.estimate, whole.computed_half_width), self.results.rows >= 0
+            for name in (name for name, (of, _) in self.ranges.of.items() if of == counter):
+                inside, correction, left = self.ranges.units(name), np.zeros(len(values)), None
+                if errors is not None:
+                    correction, left = errors.within(inside)
+                tree = Tree(np.array([-1, 0]), inside.astype(np.int64))
+                parts = subtotals(tree, whole, values + correction, has_result, left, False)
+                found[name] = replace(parts[1], counter=name)
+        return {name: found[name] for name in self.ranges.of if name in found}
 
     def predict(self, units: Ints, counters: Sequence[str] | None = None) -> Floats:
         """float64 [units, counters]: result of a simulated unit, else its prediction. Over all units they add up to the

@@ -37,8 +37,7 @@ _MAY_DIFFER = (
 _ERROR_BUDGET = "config.error_budget."
 # The first sample of a run with predictions, and the places of its validation launches, were sized for these.
 _SIZED_BY = tuple(_ERROR_BUDGET + key for key in ("confidence", "relative_error", "counter"))
-_FURTHER = "config.error_budget.further"
-_RANGES = "config.error_budget.ranges"  # each has a sample of its own
+_FURTHER = "config.error_budget.further", "config.error_budget.ranges"
 _WHY_SIZED = (
     "where launches are predicted, the sample is sized for the error budget before the first launch, so a run cannot go on to "
     "another budget; a new one takes its results over: name another `journal:`, and this one with `results_from:`"
@@ -74,8 +73,6 @@ def check_same_run(old: Record, new: RunRecord, predicted: bool = False) -> None
 
     def may_differ(key: str) -> bool:
         if key.startswith(_ERROR_BUDGET):
-            if key.startswith(_RANGES):
-                return False
             sized = key in _SIZED_BY or key.startswith(_FURTHER)
             return not (predicted and sized)
         return key in _MAY_DIFFER

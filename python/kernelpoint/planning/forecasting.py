@@ -11,10 +11,19 @@ import numpy as np
 
 from kernelpoint.config import Config
 from kernelpoint.errors import PolicyError
-from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, Method, passes
+from kernelpoint.estimation import (
+    NO_RANGES,
+    AssistedDesign,
+    Design,
+    Engine,
+    ErrorBudget,
+    Method,
+    RangeTargets,
+    passes,
+)
 from kernelpoint.planning.forecast import Forecast, targets_text
 from kernelpoint.planning.plan import Plan
-from kernelpoint.planning.range_targets import check_range_targets, range_samples, targets_of_ranges
+from kernelpoint.planning.range_targets import check_range_targets, targets_of_ranges, with_range_targets
 from kernelpoint.planning.validation_launches import first_number, shortest_list
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
@@ -112,17 +121,14 @@ class _PlannedRun:
         return found
 
     def with_ranges(self) -> list[Forecast]:
-        """Forecast of the run's own target with those of ranges: launches that any of the samples draws; [] without such."""
+        """Forecast of the run's own target with those of ranges; [] without such."""
         config, design, targets = self.config, self.plan.design, targets_of_ranges(self.config)
         if not targets or config.error_budget.further:
             return []
         ranges = ranges_for(config.ranges, self.population, silent)
         check_range_targets(config, self.policy, ranges)
-        drawn = self._rehearse(design, self._budget())
-        budget, estimate = self.policy.budget_for(config), self.policy.estimate_for(config)
-        for one in range_samples(config, ranges, design, budget, estimate):
-            own = self._rehearse(design.within(one.units), one.engine.budget, one.units)
-            drawn = [np.union1d(all_units, one.units[units]) for all_units, units in zip(drawn, own, strict=True)]
+        budget, ranged_targets = with_range_targets(config, ranges, self._budget())
+        drawn = self._rehearse(design, budget, ranges=ranged_targets)
         made = self._forecast(config.error_budget.relative_error, drawn)
         return [replace(made, further=targets_text(targets))]
 
@@ -134,12 +140,12 @@ class _PlannedRun:
         self,
         design: Design | AssistedDesign,
         budget: ErrorBudget,
-        units: np.ndarray | slice = slice(None),
         others: Mapping[str, np.ndarray] | None = None,
+        ranges: RangeTargets = NO_RANGES,
     ) -> list[np.ndarray]:
-        """Rehearse a sample of some launches, of which the design is."""
+        """Rehearse a sample of the launches, of which the design is."""
         estimate = self.policy.estimate_for(self.config)
-        return rehearse(design, budget, estimate, self.work[units], self.config.seed, others)
+        return rehearse(design, budget, estimate, self.work, self.config.seed, others, ranges)
 
     def _forecast(self, relative_error: float, drawn: Sequence[np.ndarray]) -> Forecast:
         """The forecast that two rehearsals give; drawn: the units of each."""
@@ -183,17 +189,19 @@ def rehearse(
     work: np.ndarray,
     seed: int,
     others: Mapping[str, np.ndarray] | None = None,
+    ranges: RangeTargets = NO_RANGES,
 ) -> list[np.ndarray]:
     """Launches that two rehearsals simulate: one whose results are as predicted, and one with larger errors.
 
     Args:
-        work: float64 [N], what is known of each unit's cycles; others: the same of further counters.
+        work: float64 [N], what is known of each unit's cycles; others: the same of further counters; ranges: targets of the
+            budget that are about ranges.
     """
     known = {"cycles": work, **(others or {})}
     labels = np.asarray(design.labels)
     made_up = zip(*(_made_up(values, labels, seed, name) for name, values in known.items()), strict=True)
     return [
-        drawn_until_met(Engine(design, budget, estimator, RATIOS), np.column_stack(values), tuple(known))
+        drawn_until_met(Engine(design, budget, estimator, RATIOS, ranges), np.column_stack(values), tuple(known))
         for values in made_up
     ]
 

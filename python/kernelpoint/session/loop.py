@@ -303,7 +303,7 @@ class Loop:
         self.sample.set_systematic_errors(self._replay_check().errors)
         look = self.sample.take_look()
         self._recorder.write(look_record(self.sampled.pass_index, look))
-        ranges = widths(self._setup.config, self.sample.ranges)
+        ranges = widths(self._setup.config, look.ranges)
         self._recorder.progress.looked(
             look, self.sampled.pass_index, self._setup.budget, ranges, bool(self._setup.withdrawing)
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from kernelpoint.errors import KernelPointError
 from kernelpoint.estimation import Design, Engine, Estimate, Look
 from kernelpoint.journal import DecisionRecord
 from kernelpoint.planning.frame import SamplingFrame
-from kernelpoint.planning.range_targets import range_samples
+from kernelpoint.planning.range_targets import with_range_targets
 from kernelpoint.planning.selecting import write_next
 from kernelpoint.ratios import RATIOS
 from kernelpoint.session.setup import Setup
@@ -36,7 +35,9 @@ class Sample:
 
     def __init__(self, setup: Setup, frame: SamplingFrame) -> None:
         self._setup, self._frame, self._design = setup, frame, frame.design
-        self.engine = Engine(frame.plan.first_phase or frame.design, setup.budget, setup.estimate, RATIOS)
+        self._targets = with_range_targets(setup.config, setup.ranges, setup.budget)
+        budget, ranges = self._targets
+        self.engine = Engine(frame.plan.first_phase or frame.design, budget, setup.estimate, RATIOS, ranges)
         self.look: Look | None = None
         self.results = 0
         self.further = ""
@@ -45,10 +46,6 @@ class Sample:
         self._thresholds: np.ndarray | None = None  # of the pass, as the predictions of what it wants
         self._predictions: dict[int, float] = {}
         self.has_result = np.zeros(frame.population.size, dtype=bool)
-        targets = setup.config, setup.ranges, frame.design, setup.budget, setup.estimate
-        self.ranges = range_samples(*targets) if setup.config.error_budget.ranges else []
-        self._known: dict[int, Mapping[str, float]] = {}  # where samples of ranges draw too
-        self._open: list[set[int]] = []  # launches that the engine of the run, and those of ranges, lack
 
     @property
     def is_complete(self) -> bool:
@@ -56,19 +53,12 @@ class Sample:
         return not len(self.wanted())
 
     def wanted(self) -> np.ndarray:
-        """int64, ascending: sampled launches without a result, those of the run's sample and of ranges."""
-        return np.unique(np.concatenate([self.engine.wanted(), *(one.wanted() for one in self.ranges)]))
+        """Drawn launches without a result, int64, ascending."""
+        return self.engine.wanted()
 
     def pass_state(self) -> dict[str, Any]:
-        """State of the present pass, for the journal."""
-        state = self.engine.pass_state()
-        return state | {"ranges": {one.name: one.engine.pass_state() for one in self.ranges}} if self.ranges else state
-
-    @property
-    def cycles_of_ranges(self) -> float:
-        """Simulated cycles of launches that only the samples of ranges contain."""
-        own = set(self.engine.results.units.tolist()) if self._known else set()
-        return sum(counters.get("cycles", 0.0) for unit, counters in self._known.items() if unit not in own)
+        """State of the present pass that a journal has to keep."""
+        return self.engine.pass_state()
 
     def is_exact(self, unit: int) -> bool:
         """True if the launch has a result that is not projected."""
@@ -80,9 +70,6 @@ class Sample:
         """Begin a pass, from the `state` in a journal or from the engine; returns the launches to simulate."""
         if state is not None:
             self.engine.restore_pass(state)
-            for one in self.ranges:
-                one.engine.restore_pass(state.get("ranges", {}).get(one.name, {}))
-        self._share_out()
         wanted = self.wanted()
         self._thresholds = self.engine.thresholds
         self._predictions = self._predict(wanted)
@@ -102,52 +89,25 @@ class Sample:
             record.x = self._design.expected[unit]
 
     def take(self, unit: int, counters: Mapping[str, float], is_projection: bool = False) -> None:
-        """Add the result of a launch."""
-        if self.ranges:
-            self._known[unit] = counters
-            self._give(unit)
-        else:
-            self.engine.record(unit, tuple(counters), tuple(counters.values()))
+        """The result of a launch."""
+        self.engine.record(unit, tuple(counters), tuple(counters.values()))
         if is_projection:
             self._projected.add(unit)
         self.has_result[unit] = True
         self.results += 1
 
-    def _share_out(self) -> None:
-        """Give every engine the results at hand of launches that it has come to draw."""
-        if self.ranges:
-            self._open = [set(self.engine.wanted().tolist()), *(set(one.wanted().tolist()) for one in self.ranges)]
-            for unit in self._known:
-                self._give(unit)
-
-    def _give(self, unit: int) -> None:
-        """Give the result of a launch to the engines that lack it."""
-        counters = self._known[unit]
-        for k, lacking in enumerate(self._open):
-            if unit in lacking:
-                lacking.remove(unit)
-                one = self.ranges[k - 1] if k else None
-                place = unit if one is None else int(np.searchsorted(one.units, unit))
-                engine = self.engine if one is None else one.engine
-                engine.record(place, tuple(counters), tuple(counters.values()))
-
     def expansions(self, units: np.ndarray) -> np.ndarray:
-        """float64 [units]: number of launches that each represents in the total; 0 without a result, or in samples of ranges
-        only.
-        """
+        """float64 [units]: launches that each stands for in the total; 0 without a result."""
         own = np.isin(units, self.engine.drawn()) & self.has_result[units]
         return np.where(own, self.engine.expansions(units), 0.0)
 
     def set_systematic_errors(self, errors: Mapping[str, Estimate]) -> None:
         """Set the errors, by counter, that all results share (replay error)."""
         self.engine.set_systematic_errors(errors)
-        for one in self.ranges:
-            one.engine.set_systematic_errors(errors)
 
     def take_look(self) -> Look:
-        """Make the interim analysis at the end of a pass. The budget is met if the budgets of all ranges are, too."""
-        look = self.engine.look()
-        self.look = replace(look, met=all([look.met, *(one.look().met for one in self.ranges)]))
+        """The end of a pass."""
+        self.look = self.engine.look()
         return self.look
 
     def grow(self) -> bool:
@@ -155,7 +115,7 @@ class Sample:
         if self.look is not None and self.look.met:
             return False
         if self._frame.population.listed is None:
-            return any([self.engine.grow(), *(one.engine.grow() for one in self.ranges)])
+            return self.engine.grow()
         return self._grow_within_traced()
 
     def _grow_within_traced(self) -> bool:
@@ -192,22 +152,15 @@ class Sample:
     def leave_out(self, units: Sequence[int]) -> None:
         """Continue without the results of some launches; every later bound allows for them."""
         self.engine = self.engine.without(units)
-        for one in self.ranges:
-            one.engine = one.engine.without(one.places(np.array(units)).tolist())
-        self._share_out()
         self.left_out |= set(units)
 
     def simulate_everything(self) -> None:
         """Replace the design by one in which every launch is simulated (after a failed decision)."""
         known, frame = self.engine, self._frame.design
         self._design = Design.take_all(frame.u, frame.domains if isinstance(frame, Design) else None)
-        self.engine = Engine(self._design, self._setup.budget, "mean", RATIOS)
+        budget, ranges = self._targets
+        self.engine = Engine(self._design, budget, "mean", RATIOS, ranges)
         self.engine.take_over(known)
-        others = self._known.keys() - set(known.results.units.tolist())
-        for unit in sorted(others):
-            counters = self._known[unit]
-            self.engine.record(unit, tuple(counters), tuple(counters.values()))
-        self.ranges = []
         if self.left_out:
             self.engine = self.engine.without(sorted(self.left_out))
 

@@ -28,7 +28,7 @@ from kernelpoint.journal.launch_estimates import pack
 from kernelpoint.journal.records import BLOCK
 from kernelpoint.planning.frame import SamplingFrame
 from kernelpoint.planning.plan import Plan
-from kernelpoint.planning.range_targets import targets_of_ranges
+from kernelpoint.planning.range_targets import targets_by_path, targets_of_ranges
 from kernelpoint.ranges import Ranges
 from kernelpoint.ratios import rates_of
 from kernelpoint.session.sample import Sample
@@ -67,7 +67,6 @@ def summarise(
     bounded = main.half_width is not None
     estimated = len(sample.has_result) - sample.results
     bound_scope = _bound_scope(setup, checked, bounded, estimated)
-    targets = {one.name: one.estimate for one in sample.ranges if one.estimate} if look else {}
     summary = SummaryRecord(
         estimate=main.estimate,
         half_width=main.half_width,
@@ -85,7 +84,7 @@ def summarise(
             n: ReplayErrorRecord(number(e.estimate), number(e.half_width)) for n, e in checked.errors.items()
         },
         open_launch=_open_launch(plan, sampled, look) if bounded else None,
-        range_targets=estimate_records(targets) or None,
+        range_targets=estimate_records(look.ranges) or None if look else None,
         **_settings(setup),
         **_books(sampled),
         **_sentences(setup, sampled, checked, look, bound_scope),
@@ -232,13 +231,10 @@ def _simulated_only(totals: Mapping[str, float]) -> dict[str, EstimateRecord]:
 
 
 def _simulated_cycles(cycles: EstimateRecord, sampled: SampledLaunches, checked: ReplayCheck) -> float | None:
-    """Simulated cycles: those of the results, validation launches and samples of ranges, less what projections and copies
-    left out.
-    """
+    """Simulated cycles: those of the results and validation launches, less what projections and copies left out."""
     if not cycles.simulated:
         return None
-    more = checked.cycles + sampled.sample.cycles_of_ranges - sampled.projections.saved_cycles - sampled.copied_cycles
-    return cycles.simulated + more
+    return cycles.simulated + checked.cycles - sampled.projections.saved_cycles - sampled.copied_cycles
 
 
 def _over(above: float | None, below: float | None) -> float | None:
@@ -293,7 +289,7 @@ def range_records(ranges: Ranges, look: Look, sample: Sample) -> list[RangeRecor
         look: the statement of the run.
         sample: the sample that it rests on, whose launches are those of the ranges.
     """
-    known = {name: _targets(ranges, sample, name) for name in look.estimates}
+    known = {name: _targets(ranges, look, name) for name in look.estimates}
     parts = _parts(Tree(ranges.parents, ranges.of_launch), look, sample, known)
     return [RangeRecord(path, *part) for path, part in zip(ranges.paths, parts, strict=True)]
 
@@ -346,10 +342,9 @@ def _parts(
     ]
 
 
-def _targets(ranges: Ranges, sample: Sample, counter: str) -> dict[int, Estimate]:
+def _targets(ranges: Ranges, look: Look, counter: str) -> dict[int, Estimate]:
     """Estimates of the ranges that have a target in a counter, by the number of the range."""
-    own = {one.path: one.estimate for one in sample.ranges if one.counter == counter and one.estimate}
-    return {ranges.paths.index(path): estimate for path, estimate in own.items()}
+    return {ranges.paths.index(path): one for path, one in targets_by_path(counter, look.ranges).items()}
 
 
 def _of_counter(

@@ -17,6 +17,7 @@ from kernelpoint.estimation.budget import Assume, check_assume
 from kernelpoint.estimation.cells.part import Part
 from kernelpoint.estimation.cells.tree import Cells
 from kernelpoint.estimation.moments import Floats, Ints
+from kernelpoint.estimation.nested_totals import RangeTargets
 from kernelpoint.estimation.numbering import rank_in
 from kernelpoint.repeated import Column, Repeated
 
@@ -104,6 +105,7 @@ class AssistedDesign:
         u: float64 [N], permanent random numbers in [0, 1).
         assume: errors that predictions may hide; see CARE.
         latency: known part of the cycles of every unit: the constant launch latency.
+        ranges: counter and units, bool [N], of each target that is about a range: a counter that other units have not.
 
     Raises:
         ConfigError: shapes or values do not fit together.
@@ -117,6 +119,7 @@ class AssistedDesign:
     u: Floats
     assume: Assume = "ordinary"
     latency: float = 0.0
+    ranges: Mapping[str, tuple[str, NDArray[np.bool_]]] = field(default_factory=dict)
     _trees: dict[str, list[tuple[Ints, Cells]]] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -146,13 +149,15 @@ class AssistedDesign:
         groups[units] = -1
         return replace(self, groups=groups, _trees={})
 
-    def within(self, units: NDArray[np.integer]) -> AssistedDesign:
-        """Design of some units (ascending) as a population of their own."""
-        groups = np.asarray(self.groups)[units]
-        kept = np.unique(groups[groups >= 0])
-        numbers = np.where(groups >= 0, np.searchsorted(kept, groups), -1)
-        predictions = {name: one.of(units) for name, one in self.known.items()}
-        return replace(self, predictions=predictions, groups=numbers, u=self.u[units], _trees={})
+    def with_ranges(self, targets: RangeTargets, instead: str) -> AssistedDesign:
+        """The same design with the ranges that targets are about; a counter without predictions has those of `instead`."""
+        if not targets.of:
+            return self
+        pairs = {
+            name: (self.predicted_by(counter, instead), targets.units(name))
+            for name, (counter, _) in targets.of.items()
+        }
+        return replace(self, ranges=pairs, _trees={})
 
     @property
     def size(self) -> int:
@@ -179,8 +184,12 @@ class AssistedDesign:
         return {**self.known, "cycles": Prediction(values, of_draws, cycles.deviations, kinds=cycles.kinds)}
 
     def constant(self, counter: str) -> float:
-        """Known part of a counter that every unit has: the launch latency for cycles, else 0."""
-        return self.latency if counter == "cycles" and counter in self.known else 0.0
+        """The part of a counter that every unit has: the launch latency of cycles, else 0."""
+        return self.latency if self._counter_of(counter) == "cycles" and "cycles" in self.known else 0.0
+
+    def _counter_of(self, name: str) -> str:
+        """The counter of a range, or the counter itself."""
+        return self.ranges[name][0] if name in self.ranges else name
 
     def of_uncertain(self, counter: str, error: float) -> float:
         """Convert a relative error of a total into one of its uncertain part (the total without the constant part of every
@@ -190,7 +199,8 @@ class AssistedDesign:
         >>> AssistedDesign({"cycles": x}, np.zeros(2, int), np.zeros(2), latency=90.0).of_uncertain("cycles", 0.01)
         0.1
         """
-        if not (constant := self.constant(counter) * len(self.free)):
+        units = int(self.of_free(self.ranges[counter][1]).sum()) if counter in self.ranges else len(self.free)
+        if not (constant := self.constant(counter) * units):
             return error
         x = float(self.prediction(counter, counter)[0].sum())
         return error * (x + constant) / x if x > 0.0 else error
@@ -265,15 +275,23 @@ class AssistedDesign:
         return values if len(self.free) == len(values) else values[self.free]
 
     def predicted_by(self, counter: str, instead: str) -> str:
-        """Name of the counter whose prediction is used for a counter: itself, else `instead`, else the first."""
-        return next(name for name in (counter, instead, *self.predictions) if name in self.predictions)
+        """The counter whose prediction serves for a counter, or range: its own, else that of `instead`, else the first."""
+        return (
+            counter
+            if counter in self.ranges
+            else next(name for name in (counter, instead, *self.predictions) if name in self.predictions)
+        )
 
     def prediction(self, counter: str, instead: str) -> tuple[Column, Column]:
-        """Prediction x and size of the units sampled by chance. size = x, plus MIN_SIZE_SHARE of the mean x if some x are
-        almost 0.
-        """
+        """Prediction x of a counter and size, of the free units; size = x, plus MIN_SIZE_SHARE of the mean x where
+        some x are next to nothing. Both are 0 of units outside of a range."""
         name = self.predicted_by(counter, instead)
-        if name not in self._predicted:
+        if name in self.ranges and name not in self._predicted:
+            inside = self.of_free(self.ranges[name][1])
+            whole = self.prediction(self.ranges[name][0], instead)
+            x_inside, size_inside = (Column(None, np.where(inside, values[:], 0.0)) for values in whole)
+            self._predicted[name] = x_inside, size_inside
+        elif name not in self._predicted:
             values = np.asarray(self.uncertain[name].values, dtype=float)
             x = Column(self._free_kinds, self.of_free(values) if self.kinds is None else values)
             added = self._added(x[:])
@@ -361,7 +379,7 @@ class AssistedDesign:
 
         Model: observed times are off launch by launch, not for whole groups.
         """
-        if any(self.known[name].is_observed for name in targets):
+        if any(self.known[self._counter_of(name)].is_observed for name in targets):
             return constants.APART, constants.EXPECTED_GROUP_ERROR_OF_TIMES
         allowed = (
             next(iter(targets.values())) if len(targets) == 1 else 1.0 / float(size.sum())
@@ -382,7 +400,7 @@ class AssistedDesign:
         squares = np.zeros(len(self.free))
         for name, error in targets.items():
             size = self.prediction(name, name)[1][:]
-            squares += (size / (error * float(size.sum()))) ** 2
+            squares += (size / max(error * float(size.sum()), 1e-300)) ** 2
         return np.sqrt(squares), 0.0
 
     def _least(self, part: int, count: int, allowed: float) -> int:

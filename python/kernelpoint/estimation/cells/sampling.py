@@ -22,7 +22,7 @@ from kernelpoint.estimation.cells.parts import Parts
 from kernelpoint.estimation.cells.total import Demand, TotalFit
 from kernelpoint.estimation.look import Estimate, Look, LookPart
 from kernelpoint.estimation.moments import Floats, Ints
-from kernelpoint.estimation.nested_totals import Spreads
+from kernelpoint.estimation.nested_totals import NO_RANGES, RangeTargets, Spreads
 from kernelpoint.estimation.sampling import Frame, Ratios, Sampling
 from kernelpoint.estimation.unseen import OpenUnit, breaking
 from kernelpoint.repeated import Column
@@ -38,7 +38,7 @@ class CellSampling(Sampling):
 
     Args:
         design: predictions, groups, permanent random numbers; budget: of scope "workload".
-        ratios: name -> (counter above, counter below).
+        ratios, ranges: as of Sampling.
 
     Attributes:
         target: the counter of the first target, of a ratio the one above.
@@ -54,31 +54,36 @@ class CellSampling(Sampling):
     (True, True)
     """
 
-    def __init__(self, design: AssistedDesign, budget: ErrorBudget, ratios: Ratios | None = None) -> None:
-        super().__init__(design.size, budget, ratios)
-        self.design = design
-        self.target = self._counted(budget.counter)
+    def __init__(
+        self,
+        design: AssistedDesign,
+        budget: ErrorBudget,
+        ratios: Ratios | None = None,
+        ranges: RangeTargets = NO_RANGES,
+    ) -> None:
+        super().__init__(design.size, budget, ratios, ranges)
+        self.target = self.counted(budget.counter)
+        self.design = design = design.with_ranges(ranges, self.target)
         self._free = design.free
         self._certain = np.flatnonzero(np.asarray(design.groups) < 0)
         self.u = np.asarray(design.u, dtype=float)
         self._fits: dict[str, TotalFit] = {}
         self._left = budget  # of the last growth
-        self._last: Look | None = None
         self._scales: dict[str, float] = {}  # of counters without predictions of their own
         self._parts = Parts(design, self._predicted_targets())
         self._parts.set(self._parts.first(design.care, budget))
-
-    def _counted(self, target: str) -> str:
-        """The counter whose cells serve a target: itself, of a ratio the one above."""
-        return self.ratios.get(target, (target,))[0]
 
     def _predicted_targets(self) -> dict[str, float]:
         """Counters with predictions that cells are made for, with the least relative error that a target asks of each."""
         found: dict[str, float] = {}
         for name, error in self.budget.targets.items():
-            key = self.design.predicted_by(self._counted(name), self.target)
+            key = self._predicted_by(name)
             found[key] = min(self.design.of_uncertain(key, error), found.get(key, 1.0))
         return found
+
+    def _predicted_by(self, target: str) -> str:
+        """The range, or the counter, whose predictions serve for a target."""
+        return target if target in self.ranges.of else self.design.predicted_by(self.counted(target), self.target)
 
     # ---- which units ------------------------------------------------------------------------------------------------
 
@@ -172,7 +177,7 @@ class CellSampling(Sampling):
 
     def _is_of_budget(self, name: str) -> bool:
         """True if a target is about the counter, or the counter is a part of the ratio."""
-        counted = {self._counted(target) for target in self.budget.targets}
+        counted = {self.counted(target) for target in self.budget.targets}
         return bool(counted & set(self.ratios.get(name, (name,))))
 
     def _simulated(self, combination: Combination, units: Ints) -> float:
@@ -207,8 +212,7 @@ class CellSampling(Sampling):
             stated = self._stated(budget, states)
         estimates = {name: stated[name] for name in self.counters}
         ratios = {name: stated[name] for name in self.ratios if name in stated}
-        within = all(name in stated and stated[name].meets(error) for name, error in budget.targets.items())
-        met = states and not new and within
+        met = states and not new
         clusters = self._groups() if estimates else []
         assumptions = self._assumptions() if states else []
         warnings = [f"{missing} sampled units have no result: no bound is stated"] if missing else []
@@ -216,8 +220,7 @@ class CellSampling(Sampling):
         open_unit = None if whole else self._open_unit(estimates[self.target].estimate)
         index = self.looks if states else 0
         goes_on = "the beginning of the run is unlike the rest, and gets an estimate of its own" if new else ""
-        self._last = Look(index, estimates, clusters, ratios, met, [], assumptions, warnings, open_unit, goes_on)
-        return self._last
+        return Look(index, estimates, clusters, ratios, met, [], assumptions, warnings, open_unit, goes_on)
 
     def _stated(self, budget: ErrorBudget, states: bool) -> dict[str, Estimate]:
         """Estimates of all counters and ratios."""
@@ -229,8 +232,8 @@ class CellSampling(Sampling):
         """True if outliers of the beginning may take more than the bound of a target leaves of ROOM of its error, and more than
         MATERIAL of that error: see Parts.finds_outliers.
         """
-        counter = self._counted(target)
-        if counter not in self._fits:
+        counter = self.counted(target)
+        if counter not in self._fits or target in self.ranges.of:
             return False
         found, values = stated[target], [(1.0, counter)]
         computed = found.computed_half_width / max(abs(found.estimate), 1e-300)
@@ -302,10 +305,10 @@ class CellSampling(Sampling):
         """Relative error that draws may leave in a target."""
         return self._left.allowed(target)
 
-    def grow(self, left: ErrorBudget) -> bool:
+    def grow(self, left: ErrorBudget, look: Look) -> bool:
         """Increase the number of cells to what the last analysis needs, in few steps."""
-        last, parts, n = self._last, self._parts, self._parts.rest.n
-        if last is None or parts.whole:
+        parts, n = self._parts, self._parts.rest.n
+        if parts.whole:
             return False
         self._left = left
         early = self.looks <= constants.EARLY_PASSES
@@ -313,7 +316,7 @@ class CellSampling(Sampling):
         if early and (enough := parts.with_second_draws()) > n:  # till then groups' differences count as scatter
             most = min(most, enough)
         least = n + (not parts.apart) if early else math.ceil(constants.MIN_GROWTH_FACTOR * n)
-        parts.set(parts.counts if self.looks >= constants.PASSES - 1 else self._needed(last, least, most))
+        parts.set(parts.counts if self.looks >= constants.PASSES - 1 else self._needed(look, least, most))
         return True
 
     def _needed(self, look: Look, least: int, most: int) -> list[int]:
@@ -323,17 +326,24 @@ class CellSampling(Sampling):
 
     def _demand(self, look: Look, target: str) -> Demand:
         """The half-width and the outlier allowance that a target leaves, in the unit of the predictions that serve for it."""
-        counter, eps = self._counted(target), self._allowed(target)
-        fit, total = self._fits[counter], abs(look.estimates[counter].estimate)
-        name, scale = self.design.predicted_by(counter, self.target), self._scales.get(counter, 1.0) or 1.0
-        half = eps * total / scale
+        counter, eps = self.counted(target), self._allowed(target)
+        fit, total = (
+            self._fits[counter],
+            abs(look.budgeted(target if target in self.ranges.of else counter)[0].estimate),
+        )
+        name, scale = self._predicted_by(target), self._scales.get(counter, 1.0) or 1.0
+        x, size = self.design.prediction(name, name)
+        known, half = Auxiliary(x, size, self._has, name), eps * total / scale
+        unseen = fit.unseen_counts(1.0 - self.budget.confidence) / scale
         if target in self.ratios:
             ratio = look.ratios[target]
             half *= fit.error * abs(ratio.estimate) / max(total * ratio.std_error, 1e-300)
-        x, size = self.design.prediction(name, name)
-        unseen = fit.unseen_counts(1.0 - self.budget.confidence) / scale
+        elif target in self.ranges.of:  # what it states beyond t SE falls with it
+            now, _ = fit.error_with({part: part.n for part in fit.parts}, known, self._alpha(self.looks))
+            half *= now * scale / max(look.ranges[target].half_width, 1e-300)
+            unseen = 0.0
         guard = self.design.of_uncertain(name, eps) * float(size.sum())
-        return Demand(fit, Auxiliary(x, size, self._has, name), half, guard, unseen)
+        return Demand(fit, known, half, guard, unseen)
 
     # ---- state, predictions -----------------------------------------------------------------------------------------
 
@@ -347,7 +357,7 @@ class CellSampling(Sampling):
 
     def _anew(self, units: Ints) -> CellSampling:
         """The sampling of its first pass where some units can have no result."""
-        return CellSampling(self.design.without(units), self.budget, self.ratios)
+        return CellSampling(self.design.without(units), self.budget, self.ratios, self.ranges)
 
     def lacking(self, units: Ints) -> CellSampling:
         """Same sampling without some units and without results."""

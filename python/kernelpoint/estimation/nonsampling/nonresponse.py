@@ -23,6 +23,7 @@ from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.estimate import Estimate
 from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.moments import Floats
+from kernelpoint.estimation.nested_totals import NO_RANGES, RangeTargets
 
 Values = Mapping[str, Estimate]  # by counter
 
@@ -72,9 +73,15 @@ def _row(
 
 
 def with_nonresponse(
-    look: Look, values: Mapping[int, Values], budget: ErrorBudget, ratios: Mapping[str, tuple[str, str]], of: Any
+    look: Look,
+    values: Mapping[int, Values],
+    budget: ErrorBudget,
+    ratios: Mapping[str, tuple[str, str]],
+    of: Any,
+    ranges: RangeTargets = NO_RANGES,
 ) -> Look:
-    """Add estimates of units without a result to an interim analysis: to every total, ratio and domain, but not to clusters.
+    """A look of the other units with those of `values` in every total, ratio, domain and range; clusters stay those of the
+    others.
 
     Args:
         of: int [N], the domain of each unit, or None where there is one.
@@ -91,6 +98,7 @@ def with_nonresponse(
     wider = replace(
         look,
         estimates=estimates,
+        ranges={name: _of_range(one, values, ranges, name) for name, one in look.ranges.items()},
         domains=domains,
         ratios={name: _ratio(ratio, look.estimates, estimates, ratios[name]) for name, ratio in look.ratios.items()},
     )
@@ -113,6 +121,12 @@ def _sentence(count: int, added: float) -> str:
 def _with(estimates: Mapping[str, Estimate], values: Sequence[Values]) -> dict[str, Estimate]:
     """Totals with some further units in them."""
     return {name: reduce(add, (value[name] for value in values), whole) for name, whole in estimates.items()}
+
+
+def _of_range(range_estimate: Estimate, values: Mapping[int, Values], ranges: RangeTargets, target: str) -> Estimate:
+    """The total of a range with its units of `values` in it."""
+    inside, counter = ranges.units(target), ranges.of[target][0]
+    return reduce(add, (value[counter] for unit, value in values.items() if inside[unit]), range_estimate)
 
 
 def _ratio(ratio: Estimate, before: Values, after: Values, pair: tuple[str, str]) -> Estimate:

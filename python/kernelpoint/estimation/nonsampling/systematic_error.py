@@ -30,7 +30,7 @@ class SystematicErrors:
 
     Args:
         budget: of the run.
-        ratios: name -> (counter above, counter below). The relative errors of the two add up.
+        ratios: counters of each ratio, whose relative errors add up, and of each range.
 
     Attributes:
         by_counter: the error of each counter that has one.
@@ -41,7 +41,7 @@ class SystematicErrors:
     0.0064
     """
 
-    def __init__(self, budget: ErrorBudget, ratios: Mapping[str, tuple[str, str]]) -> None:
+    def __init__(self, budget: ErrorBudget, ratios: Mapping[str, tuple[str, ...]]) -> None:
         self.by_counter: dict[str, Estimate] = {}
         self._budget, self._ratios = budget, ratios
 
@@ -124,6 +124,7 @@ class SystematicErrors:
             look,
             estimates=self._wider(look.estimates),
             ratios=self._wider(look.ratios),
+            ranges=self._wider(look.ranges),
             clusters=self._wider_parts(look.clusters),
             domains=self._wider_parts(look.domains),
         )

@@ -234,23 +234,23 @@ class TwoPhaseSampling(CellSampling):
         eps, total = self.budget.relative_error, abs(self._of_first(self.target).estimate)
         return self._error_of_first() > eps or self._first_guard(self.target) > eps * total
 
-    def grow(self, left: ErrorBudget) -> bool:
-        """Increase the number of cells, or the first sample if its error is too large."""
+    def grow(self, left: ErrorBudget, look: Look) -> bool:
+        """More cells, or, where the first sample leaves too much, more of that; see `drawn`."""
         if self._first is None:
             return False
         if not self._first_is_short():
-            return self._grow_second(left)
-        more, look = self._first_with_results(self.budget)
-        if look.met or not more.grow(more.budget):
+            return self._grow_second(left, look)
+        more, first = self._first_with_results(self.budget)
+        if all(first.meets(one) for one in more.budget.each()) or not more.grow(more.budget, first):
             if not self._parts.whole or bool(self._sample.all()):
-                return self._grow_second(left)
+                return self._grow_second(left, look)
             more.restrict_to(np.ones(len(self._sample), dtype=bool))  # it is nearly everything: take the rest
         self._more = more
         return True
 
-    def _grow_second(self, left: ErrorBudget) -> bool:
+    def _grow_second(self, left: ErrorBudget, look: Look) -> bool:
         """More cells, so many that one unit at least has to be simulated, unless all of the first sample is."""
-        if not super().grow(left):
+        if not super().grow(left, look):
             return False
         while not self._parts.whole and bool((self.results.rows[self.drawn()] >= 0).all()):
             n = next_number(self._parts.rest.n)

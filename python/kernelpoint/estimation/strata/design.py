@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,21 +144,6 @@ class Design:
         strata = np.array(self.strata)
         strata[units] = -1
         return replace(self, strata=strata)
-
-    def within(self, units: NDArray[np.integer]) -> Design:
-        """Design of some units (ascending) as a population of their own, with their strata, random numbers and covariates.
-
-        >>> Design(np.array([0, 0, 2, -1]), np.ones(3, int), np.full(4, 0.5)).within(np.array([1, 2])).strata.tolist()
-        [0, 1]
-        """
-        strata = np.asarray(self.strata)[units]
-        kept = np.unique(strata[strata >= 0])
-        parts: dict[str, Any] = {}
-        for name, rows in (("x", units), ("domains", units), ("cost", kept), ("clusters", kept)):
-            value = getattr(self, name)
-            parts[name] = None if value is None else value[rows]
-        numbers = np.where(strata >= 0, np.searchsorted(kept, strata), -1)
-        return replace(self, strata=numbers, first_sizes=self.first_sizes[kept], u=self.u[units], **parts)
 
     def _check_domains(self, domains: NDArray[np.integer]) -> None:
         if len(domains) and domains.min() < 0:

@@ -74,7 +74,8 @@ def next_sizes(look: Inference, prior_cost: Floats | None) -> tuple[Ints, Kind]:
     Each stratum gets the draws of the target that needs most of them there (Cochran 1977, section 5A.4).
     """
     targets = look.each()
-    found = [_sizes_of_target(one, prior_cost) for one in targets if not one.met or len(targets) == 1]
+    unmet = [one for one in targets if not all(e.meets(one.targets.budget.relative_error) for e in one.budgeted())]
+    found = [_sizes_of_target(one, prior_cost) for one in unmet or targets]
     sizes = np.maximum.reduce([sizes for sizes, _ in found])
     return sizes, "learning" if any(kind == "learning" for _, kind in found) else "sized"
 
@@ -82,7 +83,7 @@ def next_sizes(look: Inference, prior_cost: Floats | None) -> tuple[Ints, Kind]:
 def _sizes_of_target(look: Inference, prior_cost: Floats | None) -> tuple[Ints, Kind]:
     """`next_sizes` for a budget with one target.
 
-    Neyman allocation over all strata of a group jointly, the group being the workload, or each domain of it that
+    Neyman allocation over all strata of a group jointly, the group being the workload, a range, or each domain of it that
     has not met the budget. The variance allowed is (margin * eps * that / t)^2, t the
     quantile of the next look at the degrees of freedom expected there, and margin 1 / SIZING_MARGIN. In the early passes no
     stratum grows by more than MAX_GROWTH_FACTOR: where one would have to, its spread is still a guess from few draws (or from
@@ -118,12 +119,8 @@ def minimum_sizes(look: Inference, cost: Floats) -> Ints:
     Args:
         cost: float64 [H], cost of one draw.
     """
-    budget, groups = look.targets.budget, look.target_groups
+    budget, share = look.targets.budget, look.shares_of_target()
     index = look.targets.counters.index(look.targets.counted)
-    whole = np.bincount(groups.of_stratum, weights=np.abs(look.fits[index].totals), minlength=groups.count)
-    keep = groups.of_exact >= 0
-    whole += np.bincount(groups.of_exact[keep], weights=np.abs(look.exact[keep, index]), minlength=groups.count)
-    share = look.sizes(index) / np.where(whole > 0.0, whole, 1.0)[groups.of_stratum]
     N, eps, allowance = look.sample.N, budget.relative_error, outlier_allowances(look.sample, look.values[:, index])
     low = np.minimum(np.maximum(np.ceil(least_draws(share, eps, allowance)), np.maximum(look.n, 1)), N).astype(np.int64)
     if not look.sample.slow_excess:
@@ -159,6 +156,9 @@ def _sizes(look: Inference, cost: Floats, low: Ints, margin: float) -> Ints:
             continue
         allowed = margin * budget.relative_error * abs(estimate.estimate)
         t = following.quantile(max(estimate.degrees_of_freedom, 1.0))
+        if budget.counter in look.ranges:  # what a range states beyond t SE falls with it
+            error = math.sqrt(float((sampling_factors(N, look.n) * S2).sum()))
+            allowed *= look.targets.quantile(estimate.degrees_of_freedom) * error / estimate.half_width
         for _ in range(2):  # t depends on the sizes through its degrees of freedom
             sizes[part] = neyman(
                 N[part], S2[part], cost[part], (allowed / t) ** 2, low[part], (shared[0][part], shared[1][part])

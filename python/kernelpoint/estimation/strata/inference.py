@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -25,9 +26,17 @@ from kernelpoint.estimation.strata.variance import (
 from kernelpoint.estimation.unseen import OpenUnit, sentences
 
 
+@dataclass(frozen=True)
+class RangePart:
+    """A range that is a target: its estimate, and the share of the units of each stratum that lie in it, float64 [H]."""
+
+    estimate: Estimate
+    shares: Floats
+
+
 @dataclass
 class Inference:
-    """Results of one interim analysis in strata: fits and spreads by counter, in the order of targets.counters."""
+    """Everything one look knows; fits and spreads by counter, in the order of targets.counters; ranges by target."""
 
     targets: Targets
     sample: Sample
@@ -37,6 +46,7 @@ class Inference:
     domains: Groups
     fits: list[Fit]
     spreads: list[Spread]
+    ranges: Mapping[str, RangePart] = field(default_factory=dict)
 
     @cached_property
     def n(self) -> Ints:
@@ -112,7 +122,7 @@ class Inference:
         is not about it, and its spread rests on few, or strata showed nothing of it and few draws show any.
         """
         wanted = self.targets.budget.targets
-        if any(self.targets.counters[index] in self.targets.ratios.get(name, (name,)) for name in wanted):
+        if any(self.targets.counters[index] in self.targets.counters_of(name) for name in wanted):
             return np.zeros(len(degrees), dtype=bool)
         few = bool(self._nothing(index)[0].any()) and np.count_nonzero(self.values[:, index]) < constants.MIN_COUNTS
         return np.asarray((degrees < constants.MIN_DEGREES) | few)
@@ -186,29 +196,40 @@ class Inference:
         return self._estimate(name, top / bottom, V[0], degrees[0], simulated, influence[0], undrawn)
 
     def target_spread(self, name: str) -> Spread:
-        """Spread of the residuals of a target (counter or ratio)."""
-        if name not in self.targets.ratios:
-            return self.spreads[self.targets.counters.index(name)]
-        return self.ratio_spread(name)
+        """Spread of the residuals of a target; of a range what its variance sum N_hd (N_h / n_h - 1) S_h^2 takes for S_h^2."""
+        if name in self.targets.ratios:
+            return self.ratio_spread(name)
+        index = self.targets.counters.index(self.targets.counters_of(name)[0])
+        spread = self.spreads[index]
+        if name not in self.ranges:
+            return spread
+        shares = self.ranges[name].shares
+        return replace(spread, S2=self.plain_variances(index) * shares, pooled=spread.pooled * shares)
 
     @property
     def target_groups(self) -> Groups:
-        """Groups that must each meet the budget: domains, or one group if there are none."""
-        return self.whole if self.targets.budget.counter in self.targets.ratios else self.domains
+        """The groups that have to meet the budget, each by itself: domains (one where there are none)."""
+        name = self.targets.budget.counter
+        return self.whole if name in self.targets.ratios or name in self.targets.ranges else self.domains
 
     def budgeted(self) -> list[Estimate]:
         """Estimates to which the budget applies: one for each of `target_groups`."""
         name = self.targets.budget.counter
         if name in self.targets.ratios:
             return [self.ratio(name)]
+        if name in self.ranges:
+            return [self.ranges[name].estimate]
         return self.totals(self.targets.counters.index(name), self.target_groups)
 
-    @property
-    def met(self) -> bool:
-        """True if every estimate to which the budget applies has a half-width within it."""
-        if not self.targets.looks or not self.targets.counters:
-            return False
-        return all(e.meets(one.targets.budget.relative_error) for one in self.each() for e in one.budgeted())
+    def shares_of_target(self) -> Floats:
+        """The part of the total, range or domain that each stratum makes up, float64 [H], as `sizes` has it."""
+        index, groups = self.targets.counters.index(self.targets.counted), self.target_groups
+        if (part := self.ranges.get(self.targets.budget.counter)) is not None:
+            return self.sizes(index) * part.shares / (abs(part.estimate.estimate) or 1.0)
+        whole = np.bincount(groups.of_stratum, weights=np.abs(self.fits[index].totals), minlength=groups.count)
+        keep = groups.of_exact >= 0
+        whole += np.bincount(groups.of_exact[keep], weights=np.abs(self.exact[keep, index]), minlength=groups.count)
+        return np.asarray(self.sizes(index) / np.where(whole > 0.0, whole, 1.0)[groups.of_stratum])
 
     def each(self) -> list[Inference]:
         """Same analysis for the budget of each target alone."""
@@ -232,7 +253,7 @@ class Inference:
             clusters=self._parts(self.clusters),
             domains=self._parts(self.domains) if self.domains.count > 1 else [],
             ratios={name: self.ratio(name) for name, pair in self.targets.ratios.items() if set(pair) <= set(counters)},
-            met=self.met,
+            met=bool(self.targets.looks and counters),
             assumptions=self._assumptions(),
             warnings=self._warnings(missing),
             open_unit=open_unit,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -13,13 +14,13 @@ from kernelpoint.estimation.bounds import Kind
 from kernelpoint.estimation.budget import ErrorBudget, Method
 from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.moments import Floats, Ints
-from kernelpoint.estimation.nested_totals import Spreads
+from kernelpoint.estimation.nested_totals import NO_RANGES, RangeTargets, Spreads
 from kernelpoint.estimation.numbering import in_order
 from kernelpoint.estimation.sampling import Frame, Ratios, Sampling
 from kernelpoint.estimation.strata.design import Design
 from kernelpoint.estimation.strata.estimators import ESTIMATORS, Sample
 from kernelpoint.estimation.strata.growth import next_sizes
-from kernelpoint.estimation.strata.inference import Inference, infer
+from kernelpoint.estimation.strata.inference import Inference, RangePart, infer
 from kernelpoint.estimation.strata.spread_over_run import spread_over_run
 from kernelpoint.estimation.strata.targets import Groups, Targets
 from kernelpoint.estimation.unseen import OpenUnit, breaking
@@ -30,7 +31,7 @@ class StrataSampling(Sampling):
 
     Args:
         design: strata, first sizes, permanent random numbers, covariate.
-        budget, ratios: as of Sampling.
+        budget, ratios, ranges: as of Sampling.
         method: the estimator of totals, `estimate` of Engine.
 
     Raises:
@@ -42,7 +43,12 @@ class StrataSampling(Sampling):
     """
 
     def __init__(
-        self, design: Design, budget: ErrorBudget, method: Method = "regression", ratios: Ratios | None = None
+        self,
+        design: Design,
+        budget: ErrorBudget,
+        method: Method = "regression",
+        ratios: Ratios | None = None,
+        ranges: RangeTargets = NO_RANGES,
     ) -> None:
         if method not in ESTIMATORS:
             raise ConfigError(f"estimate: {shown(method)} is not allowed; give one of {', '.join(ESTIMATORS)}")
@@ -52,7 +58,7 @@ class StrataSampling(Sampling):
             )
         if method == "separate_ratio" and design.chosen is None:
             raise ConfigError("estimate: 'separate_ratio' is biased in small samples; it serves purposive designs only")
-        super().__init__(len(design.strata), budget, ratios)
+        super().__init__(len(design.strata), budget, ratios, ranges)
         self.design, self.method = design, method
         self._kinds: tuple[Kind, ...] = ("first",)
         self._population = design.sizes
@@ -144,7 +150,8 @@ class StrataSampling(Sampling):
         states_bound = self.design.chosen is None and self.budget.bound != "none" and complete
         if states_bound and bool(((sample.n == 0) & (sample.N > 0)).any()):
             states_bound = False
-        targets = Targets(budget, self.method, self.ratios, self.counters, self._kinds if states_bound else ())
+        kinds = self._kinds if states_bound else ()
+        targets = Targets(budget, self.method, self.ratios, self.counters, kinds, self.ranges.counters)
         of_cluster = np.append(self.clusters, -1)[self.design.strata[certain]]  # stratum -1 has no cluster
         clusters = Groups(self.clusters, of_cluster, int(self.clusters.max(initial=-1)) + 1)
         exact = self.results.of(certain)
@@ -191,7 +198,7 @@ class StrataSampling(Sampling):
 
     def _of(self, design: Design, budget: ErrorBudget, ratios: Ratios) -> StrataSampling:
         """The same sizes and order of draws over a design that may lack some units."""
-        other = StrataSampling(design, budget, self.method, ratios)
+        other = StrataSampling(design, budget, self.method, ratios, self.ranges)
         other.u = self.u  # spread over the run as before, so that all that is drawn stays drawn
         other._order = other._unit_order()
         other.sizes = np.minimum(self.sizes, other._population)
@@ -208,15 +215,27 @@ class StrataSampling(Sampling):
         ratio = np.append(self.design.sizes / np.maximum(self.sizes, 1), 1.0)
         return np.asarray(ratio[np.asarray(self.design.strata)[units]], dtype=float)
 
-    def grow(self, left: ErrorBudget) -> bool:
+    def grow(self, left: ErrorBudget, look: Look) -> bool:
         """Size the next sample by joint Neyman allocation under the budget of the last analysis."""
         last = self._last
+        if last is not None and look.ranges:
+            parts = {
+                name: RangePart(one, self._shares_of_strata(self.ranges.units(name)))
+                for name, one in look.ranges.items()
+            }
+            last = replace(last, ranges=parts)
         if last is None or self.design.chosen is not None or bool((self.sizes >= self._population).all()):
             return False
         grown, kind = next_sizes(last, self.design.cost)
         self._kinds = (*self._kinds, kind)
         self.sizes = np.minimum(self.sizes + np.maximum(grown - last.n, 0), self._population)
         return True
+
+    def _shares_of_strata(self, units: NDArray[np.bool_]) -> Floats:
+        """Share of the units of each stratum that are among some, bool [N]: float64 [H]."""
+        strata = np.asarray(self.design.strata)[units]
+        inside = np.bincount(strata[strata >= 0], minlength=len(self._population))
+        return np.asarray(inside / np.maximum(self._population, 1))
 
     def pass_state(self) -> dict[str, Any]:
         """State of the present pass for the journal: sizes of the strata, and the kind of each pass so far."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -26,6 +26,7 @@ class Targets:
         ratios: name -> (counter above, counter below).
         counters: names of the counters.
         looks: kinds of the looks up to this one; empty where no bound may be stated.
+        ranges: name -> (counter,) of targets that are about ranges.
 
     >>> targets = Targets(ErrorBudget(0.01), "mean", {}, ("cycles",), looks=())
     >>> targets.quantile(9.0)  # no bound may be stated
@@ -37,11 +38,16 @@ class Targets:
     ratios: Mapping[str, tuple[str, str]]
     counters: tuple[str, ...]
     looks: tuple[Kind, ...]
+    ranges: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def counted(self) -> str:
-        """Counter to which the budget applies; for a ratio, its numerator."""
-        return self.ratios.get(self.budget.counter, (self.budget.counter,))[0]
+        """The counter that the budget is about, of a ratio the one above."""
+        return self.counters_of(self.budget.counter)[0]
+
+    def counters_of(self, target: str) -> tuple[str, ...]:
+        """The counters that a target is made of."""
+        return self.ranges.get(target, self.ratios.get(target, (target,)))
 
     def quantile(self, degrees: float) -> float:
         """t quantile for this analysis's share of the error probability; nan without a bound, infinite for 0 degrees of
