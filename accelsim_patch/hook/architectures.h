@@ -30,7 +30,8 @@
 
 namespace kernelpoint {
 
-// For kp_host.architectures; empty where the tables are not where they are known to be.
+// Architectures of code that this simulator has opcode tables for, for kp_host.architectures; empty if the tables are
+// not found.
 inline std::vector<uint32_t> known_architectures() {
     static const uint32_t versions[] = {
 #ifdef KEPLER_BINART_VERSION

@@ -22,7 +22,7 @@ namespace kernelpoint {
 struct Hook {
     bool sampling() const { return config != NULL && *config != '\0'; }
 
-    // Later the simulator writes into some options.
+    // Keeps the options now, because the simulator later overwrites some of them.
     void keep_options() {
         char* text = NULL;
         size_t size = 0;
@@ -39,7 +39,7 @@ struct Hook {
         needs_ticks = needs_every_tick(configuration);
     }
 
-    // A launch is about to go through the loop.
+    // Prepares for a launch that the simulator's loop runs next.
     void expect(gpgpu_sim* simulator, Client* with, const Position& at) {
         if (sim == NULL) latency.reset(new LaunchLatency(simulator));
         sim = simulator;
@@ -66,13 +66,14 @@ struct Hook {
         launched = true;
     }
 
-    // After a tick of the simulator.
+    // Called after each tick of the simulator.
     void ticked() {
         if (sim->gpu_sim_cycle >= due) progress();
         if (skips_latency && kernel != NULL) latency->skip(kernel, due);
     }
 
-    // Tells the plugin how far the launch is. On its wish no more CTAs are issued and the resident ones drain.
+    // Reports the progress of the launch. If the plugin asks for a stop, no more CTAs are issued and the resident ones
+    // end.
     void progress() {
         due = sim->gpu_sim_cycle + interval;
         if (kernel == NULL || !kernel->running() || kernel->no_more_ctas_to_run()) return;
@@ -110,7 +111,8 @@ struct Hook {
     EmptyCrossbar crossbar;  // skipped together with latency
 };
 
-// Messages stand in the simulator's output: job_status.py takes a job that writes to standard error for a failed one.
+// Prints a message into the simulator's output. job_status.py takes a job that writes to standard error for a failed
+// one.
 inline void print_line(void*, const char* line) {
     printf("%s\n", line);
     fflush(stdout);
@@ -121,8 +123,9 @@ inline Hook& hook() {
     return the_hook;
 }
 
-// An assertion of the simulator failed in a launch: the journal gets it before the process ends, so that the next one
-// goes on without the launch. `abort` holds no lock meanwhile; if the plugin does not return, the alarm ends the run.
+// Signal handler for a failed assertion of the simulator. It writes the failure to the journal before the process
+// ends, so that the next process continues without the launch. `abort` holds no lock then; if the plugin does not
+// return, an alarm ends the process.
 inline void assertion_failed(int) {
     signal(SIGABRT, SIG_DFL);
     if (hook().in_flight) {
@@ -146,7 +149,7 @@ inline void register_option(option_parser_t options) {
                            "print blocks of estimated launches too", "0");
 }
 
-// A pack brings its trace list along, in the place of that of -trace.
+// Unpacks a pack and uses its trace list in place of that of -trace.
 inline void unpack_sample() {
     std::string config = hook().config, list;
     if (!unpack(&config, &list)) return;

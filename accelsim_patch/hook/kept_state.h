@@ -18,12 +18,12 @@ extern LocalInterconnect* g_localicnt_interface;
 
 namespace kernelpoint {
 
-// Shape of the GPU.
+// Sizes of the simulated GPU's SMs.
 struct SmShape {
     unsigned clusters, cores, warps, schedulers;  // cores of a cluster, warps and schedulers of a core
 };
 
-// Of one core, by its warps' numbers there; -1: none.
+// Numbers of the warps of one core that fetched and issued last; -1: none.
 struct LastWarps {
     int fetched;
     std::vector<int> issued;  // by scheduler
@@ -55,7 +55,7 @@ private:
         return std::find(turn.issued.begin(), turn.issued.end(), -1) == turn.issued.end();
     }
 
-    // CTAs of a launch that this core gets.
+    // Number of a launch's CTAs that this core gets.
     uint64_t ctas_of(const kp_grid& grid, uint64_t ctas_before, unsigned cluster, unsigned core) const {
         const uint64_t clusters = m_shape.clusters;
         const uint64_t first = (cluster + clusters - ctas_before % clusters) % clusters + clusters * core;
@@ -67,7 +67,7 @@ private:
         return static_cast<unsigned>(std::max<uint64_t>(std::min(held, most), 1));
     }
 
-    // A CTA with its warps from `first` on, older than those added before.
+    // Adds a CTA with its warps from `first` on; they are younger than those added before.
     void add(const kp_grid& grid, unsigned first, Draws& draws, LastWarps* turn) const {
         const unsigned last = first + grid.last_warp, schedulers = m_shape.schedulers;
         if (turn->fetched < 0) turn->fetched = static_cast<int>(last % m_shape.warps);
@@ -94,7 +94,7 @@ class CrossbarState {
 public:
     CrossbarState(unsigned clusters, const kp_replay& before) : m_clusters(clusters), m_before(before) {}
 
-    // Inputs and outputs of each router are the clusters, then the slices.
+    // Sets the arbiters of each router; its inputs and outputs are first the clusters, then the L2 slices.
     void set(Draws& draws) const {
         if (g_localicnt_interface == NULL) return;
         std::vector<xbar_router*>& routers = g_localicnt_interface->*reach(Routers());
@@ -135,8 +135,8 @@ class KeptState {
 public:
     explicit KeptState(gpgpu_sim* sim) : m_sim(sim) {}
 
-    // Lets requests end that are on their way still (write-backs): not counted as anybody's cycles. They would meet an
-    // L2 with other contents.
+    // Runs the simulator until all requests on their way (write-backs) have ended. These cycles belong to no launch.
+    // Otherwise the requests would meet another L2.
     void drain() {
         const unsigned long long cycles = m_sim->gpu_sim_cycle;
         while (m_sim->active()) m_sim->cycle();
@@ -190,7 +190,7 @@ private:
         if (at < own.size()) scheduler.*reach(WarpIssuedLast()) = own.begin() + static_cast<ptrdiff_t>(at);
     }
 
-    // The warp that ended last dispatched alone: from the first collector unit of its scheduler.
+    // Sets a collector: the warp that ended last dispatched alone, from the first collector unit of its scheduler.
     void set_collector(shader_core_ctx& core, const LastWarps& turn, unsigned cycles) {
         const shader_core_config* config = m_sim->getShaderCoreConfig();
         const size_t schedulers = (core.*reach(Schedulers())).size();
@@ -217,7 +217,7 @@ private:
         m_sim->*reach(DramTime()) = start(draws, config.*reach(DramPeriod()), core);
     }
 
-    // Clocks of one frequency never get out of step.
+    // Draws the phase of a clock. A clock with the core's frequency keeps its phase.
     static double start(Draws& draws, double period, double core_period) {
         return period == core_period ? 0 : period * draws.below_one();
     }

@@ -40,7 +40,7 @@ inline void transfer_packets() {
             advance_empty(*routers[i], 1);
 }
 
-// Lets the simulator call transfer_packets() where it calls its network, or its own function again.
+// Makes the simulator call transfer_packets() in place of its own network function, or its own again.
 class EmptyCrossbar {
 public:
     EmptyCrossbar() : m_native(NULL) {}
@@ -54,7 +54,7 @@ private:
     void (*m_native)();
 };
 
-// Ticks of the four clocks.
+// Numbers of ticks of the four clocks.
 struct Ticks {
     Ticks() : core(0), network(0), l2(0), dram(0) {}
     unsigned long long core, network, l2, dram;
@@ -70,7 +70,7 @@ class IdleGpu {
 public:
     explicit IdleGpu(gpgpu_sim* sim) : m_sim(sim), m_memory(sim->getMemoryConfig()) {}
 
-    // No SM holds a CTA, no request is on its way, and no timer of DRAM runs.
+    // True if no SM holds a CTA, no request is on its way, and no DRAM timer runs.
     bool is_idle() const {
         if (g_localicnt_interface == NULL || g_localicnt_interface->Busy()) return false;
         for (unsigned i = 0; i < m_sim->get_config().num_cluster(); ++i)
@@ -82,7 +82,7 @@ public:
         return true;
     }
 
-    // Changes the state as calls of cycle() up to so many ticks of the core's clock do.
+    // Changes the state as calls of cycle() would, up to this number of core ticks.
     void advance(unsigned long long core_ticks) {
         const Ticks ticks = advance_clocks(core_ticks);
         advance_clusters(ticks.core);
@@ -130,7 +130,7 @@ private:
         for (unsigned long long step = 0; step < ticks && duty != 0; ++step) *Inside::duty_cycle(m_sim) += duty;
     }
 
-    // Requests that the slice has to answer, those that it sends to DRAM itself (write-backs), and its ports.
+    // True if an L2 slice has no request to answer, sent none to DRAM itself (write-backs), and has free ports.
     static bool is_idle(memory_sub_partition& slice) {
         baseline_cache& cache = *(slice.*reach(L2Cache()));
         return !slice.busy() && !holds_delayed(slice) && (slice.*reach(IcntToL2()))->empty() &&
@@ -139,7 +139,7 @@ private:
                cache.data_port_free() && cache.fill_port_free();
     }
 
-    // A slice without requests counts the cycles in which its ports could be used.
+    // Advances an L2 slice without requests: it counts the cycles in which its ports could be used.
     static void advance(memory_sub_partition& slice, unsigned long long ticks) {
         baseline_cache& cache = *(slice.*reach(L2Cache()));
         (cache.*reach(CacheStats())).*reach(PortCycles()) += ticks;
@@ -151,14 +151,15 @@ private:
                is_idle(*(dram.*reach(Transfers()))) && is_idle(dram.*reach(Scheduler())) && are_timers_over(dram);
     }
 
-    // The pipeline of transfers moves empty places on. It counts them too, but nothing reads that count.
+    // True if the transfer pipeline is empty. It moves and counts empty places, but nothing reads that count.
     static bool is_idle(const fifo_pipeline<dram_req_t>& transfers) {
         for (const fifo_data<dram_req_t>* at = transfers.*reach(TransfersHead()); at != NULL; at = at->m_next)
             if (at->m_data != NULL) return false;
         return transfers.get_length() == transfers.*reach(TransfersLeast());
     }
 
-    // Writes wait, without end, until there are as many as the high watermark: then the scheduler has nothing to do.
+    // True if the DRAM scheduler has nothing to do: no reads, and fewer writes than the high watermark at which it
+    // begins to write.
     bool is_idle(frfcfs_scheduler* scheduler) const {
         if (scheduler == NULL) return true;  // in order (-gpgpu_dram_scheduler 0): it keeps no requests of its own
         const unsigned writes = scheduler->num_write_pending();
@@ -199,7 +200,7 @@ class LaunchLatency {
 public:
     explicit LaunchLatency(gpgpu_sim* sim) : m_sim(sim), m_gpu(sim) {}
 
-    // Called after each tick; `due` is the launch's cycle at which its progress is told next.
+    // Called after each tick; `due` is the launch's cycle at which its progress is reported next.
     void skip(kernel_info_t* kernel, uint64_t due) {
         const unsigned long long ticks = skippable(kernel->m_kernel_TB_latency, due);
         if (ticks == 0 || !m_gpu.is_idle()) return;
@@ -210,7 +211,8 @@ public:
 private:
     enum { kOwnTicks = 8, kDeadlockCheck = 50000 };  // each clock ticks at least once in so many of the core's
 
-    // The most that may be skipped now, so that the next tick with something to do comes after kOwnTicks others.
+    // Largest number of ticks that can be skipped now. The next tick that has something to do then follows after
+    // kOwnTicks ordinary ones.
     unsigned long long skippable(unsigned long long latency, uint64_t due) const {
         const gpgpu_sim_config& config = m_sim->get_config();
         const unsigned long long cycle = m_sim->gpu_sim_cycle, all = m_sim->gpu_tot_sim_cycle + cycle;
@@ -224,7 +226,7 @@ private:
         return ticks > kOwnTicks ? ticks - kOwnTicks : 0;
     }
 
-    // Ticks to the next multiple of `interval`.
+    // Number of ticks to the next multiple of `interval`.
     static unsigned long long until(unsigned long long cycle, unsigned long long interval) {
         return interval - cycle % interval;
     }

@@ -32,7 +32,7 @@
 
 namespace kernelpoint {
 
-// The kernel's name from the header of a plain trace; the file's own name where that cannot be read cheaply.
+// Kernel name from the header of an uncompressed trace; otherwise the file's own name.
 inline std::string kernel_name_of(const std::string& path) {
     struct stat status;
     const char key[] = "-kernel name = ";
@@ -93,7 +93,8 @@ public:
           m_replay(sim),
           m_started(time(NULL)) {}
 
-    // True if the loop behind has to run, over `list` from its start. Without the option: once, over the list as it is.
+    // True if the simulator's loop must run over `list` from its start. Without the option: once, over the list as it
+    // is.
     template <typename Index>
     bool next(std::vector<trace_command>& list, Index& index) {
         if (!hook().sampling()) {
@@ -108,7 +109,7 @@ public:
         return true;
     }
 
-    // For loops that hold their own index.
+    // Moves to the next launch, for loops that keep their own index.
     bool next(std::vector<trace_command>& list) {
         unsigned ignored = 0;
         return next(list, ignored);
@@ -211,7 +212,7 @@ private:
             if (m_commands[m_copied].m_type != kernel_launch) list.push_back(m_commands[m_copied]);
     }
 
-    // Puts back the state that the launches and copies before this one leave, whatever was simulated so far.
+    // Restores the cache state that earlier launches and copies leave, whatever was simulated so far.
     void replay_before() {
         if (!m_replays) m_statistics.drop_power();
         m_replay.apply(m_at.launch, m_client.replay_before(m_at));
@@ -219,7 +220,7 @@ private:
         m_replays = true;
     }
 
-    // Reports the launch that the loop has run; false when the simulator's own limits end the run.
+    // Reports the result of the launch that the loop has run; false if the simulator's own limits end the run.
     bool complete() {
         m_in_flight = hook().in_flight = false;
         m_hidden.end();
@@ -246,7 +247,7 @@ private:
         return true;
     }
 
-    // Takes the launch that was simulated into the sums, or leaves it out of them.
+    // Adds the simulated launch to the sums, unless it is no part of the sample.
     void count(double cycles, double instructions, const std::vector<double>& counters) {
         if (!m_at.is_counted() || m_at.restores()) m_counted.differ();
         if (!m_at.is_counted()) return;
@@ -317,7 +318,7 @@ private:
         totals->instructions += own.instructions;
     }
 
-    // The estimated cost of one launch; zeros where nothing is known of it.
+    // Estimated cost of one launch; zeros if unknown.
     Totals cost_of(uint64_t launch) {
         const kp_cost cost = m_client.cost(0, launch);
         const bool known = std::isfinite(cost.cycles) && std::isfinite(cost.instructions);

@@ -84,7 +84,7 @@ struct ReachCollector {
     friend void set_collector(opndcoll_rfu_t& collector, unsigned steps, unsigned dispatched) {
         set(collector, steps, dispatched);
     }
-    // After so many steps, when the first unit was the last to dispatch.
+    // Sets the state that a collector has after this number of steps, if its first unit dispatched last.
     static void set(opndcoll_rfu_t& collector, unsigned steps, unsigned dispatched) {
         (collector.*arbiter).*last = steps % (collector.*arbiter).*count;
         for (size_t i = 0; i < (collector.*units).size(); ++i)
@@ -134,7 +134,7 @@ template struct ReachDelays<memory_partition_unit, decltype(&memory_partition_un
                             &memory_partition_unit::m_dram_latency_queue>;
 template struct ReachDelays<memory_sub_partition, decltype(&memory_sub_partition::m_rop), &memory_sub_partition::m_rop>;
 
-// Counters of DRAM, whose width differs among trees.
+// Adds idle ticks to the DRAM counters, whose width differs among trees.
 inline void count_idle(dram_t& dram, unsigned long long ticks);
 template <typename Commands, Commands commands, typename Nops, Nops nops, typename Idle, Idle idle,
           typename PartCommands, PartCommands part_commands, typename PartNops, PartNops part_nops>

@@ -8,7 +8,7 @@
 
 namespace kernelpoint {
 
-// The value of an option in the simulator's dump, one option a line; "unset" where it has no such option.
+// Value of an option in the simulator's printed options, one on a line; "unset" if it is missing.
 inline std::string value_of(const std::string& dump, const std::string& option) {
     std::istringstream lines(dump);
     for (std::string line; std::getline(lines, line);) {
@@ -24,7 +24,7 @@ inline bool is_l2_of_replay(const std::string& cache) {
     return cache.compare(0, 2, "S:") == 0 && cache.find(",L:B:m:L:") != std::string::npos;
 }
 
-// An option, and the value at which nothing is to be said of it.
+// An option and its value in a normal run, which needs no message.
 struct Neutral {
     const char *option, *value;
 };

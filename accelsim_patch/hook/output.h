@@ -14,7 +14,7 @@
 
 namespace kernelpoint {
 
-// The simulator's running totals, continued with estimates. Never written back to the simulator.
+// Running totals of the simulator, continued with estimates. They are never written back to the simulator.
 struct Totals {
     double cycles;
     double instructions;
@@ -24,7 +24,7 @@ inline double ratio(double above, double below) {
     return below > 0 || below != below ? above / below : 0;
 }
 
-// One line of a total as the simulator prints it; `nan` where nothing may be stated, which its scripts read too.
+// Prints one line with a total as the simulator does; `nan` if no total may be stated, which its scripts can read.
 inline void print_amount(const char* name, double value) {
     if (std::isfinite(value))
         printf("%s = %lld\n", name, std::llround(value));
@@ -47,10 +47,10 @@ inline void print_uid(uint64_t uid) {
 // differences between totals up to the next `kernel_name`, so the true totals after a block make its row the launch's.
 class RunningTotals {
 public:
-    // The simulator's own running totals are no longer those of the launches that count.
+    // Notes that the simulator's own running totals now include launches that do not count.
     void differ() { m_differ = true; }
 
-    // One more launch that counts, and its counters in the order in which all launches report them.
+    // Adds a launch that counts, with its counters in the common order.
     void add(uint64_t launch, double cycles, double instructions, const std::vector<double>& counters) {
         m_differ = m_differ || launch != m_rows;
         ++m_rows;
@@ -60,7 +60,7 @@ public:
         for (size_t i = 0; i < counters.size(); ++i) m_counters[i] += counters[i];
     }
 
-    // `natives`: the lines of the counters, in the order of `add`.
+    // Prints the totals. `natives`: the simulator's names of the counters, in the order of `add`.
     void print(const std::vector<Amount>& natives) const {
         if (!m_differ) return;
         printf("kernelpoint: totals of the sampled launches so far\n");
@@ -130,14 +130,14 @@ inline void print_summary(const kp_summary& summary, const std::vector<kp_estima
     for (size_t i = 0; i < estimates.size(); ++i) print_estimate(estimates[i], summary.simulated == summary.launches);
 }
 
-// The estimated total of a counter, or `otherwise` where none is stated.
+// Estimated total of a counter; `otherwise` if none is stated.
 inline double estimate_of(const std::vector<kp_estimate>& estimates, const std::string& name, double otherwise) {
     for (size_t i = 0; i < estimates.size(); ++i)
         if (name == estimates[i].name && std::isfinite(estimates[i].estimate)) return estimates[i].estimate;
     return otherwise;
 }
 
-// Reason why a counter has no total under the simulator's own name; empty where it has one.
+// Reason why a counter has no total under the simulator's own name; empty text if it has one.
 inline std::string why_unknown(const std::vector<kp_estimate>& estimates, const char* name, bool all_simulated) {
     for (size_t i = 0; i < estimates.size(); ++i) {
         if (std::string(name) != estimates[i].name) continue;
@@ -148,7 +148,7 @@ inline std::string why_unknown(const std::vector<kp_estimate>& estimates, const 
     return "no estimate";
 }
 
-// The totals of the simulator's own counters; `nan` and the reason where too little is known.
+// Prints the totals of the simulator's own counters; `nan` and the reason if a total is too uncertain.
 inline void print_counters(const std::vector<Amount>& counters, const std::vector<kp_estimate>& estimates,
                            bool all_simulated) {
     std::map<std::string, std::string> unknown;  // the reason: the names

@@ -24,7 +24,7 @@
 #define KERNELPOINT_ACCELWATTCH
 #include "accelwattch/gpgpu_sim_wrapper.h"
 
-// Absent from a simulator that was built without the power model.
+// Entry point of the power model; null if the simulator was built without it.
 __attribute__((weak)) void mcpat_cycle(const gpgpu_sim_config&, const shader_core_config*, gpgpu_sim_wrapper*,
                                        power_stat_t*, unsigned, unsigned, unsigned, unsigned, unsigned, bool);
 __attribute__((weak)) void mcpat_reset_perf_count(gpgpu_sim_wrapper*);
@@ -47,7 +47,7 @@ inline std::string power_label(size_t part) {
     return label.substr(0, label.find(','));
 }
 
-// The counter of a part's energy: its name in small letters.
+// Name of the energy counter of a GPU part: the part's name in lower case.
 inline const char* energy_counter(size_t part) {
     static std::vector<std::string> names;
     while (names.size() < kPowerPartCount) {
@@ -58,8 +58,9 @@ inline const char* energy_counter(size_t part) {
     return names[part].c_str();
 }
 
-// Joules since the begin, of the GPU and of each part. AccelWattch resets its numbers before we are asked, so the mean
-// power of a launch is read from its report: the mean of samples, one each -gpgpu_runtime_stat cycles.
+// Energy in joules since the beginning, of the GPU and of each part. AccelWattch resets its numbers before the hook
+// runs, so the mean power of a launch is read from its report: the mean of samples, one each -gpgpu_runtime_stat
+// cycles.
 class PowerReport {
 public:
     PowerReport() : m_energy(1 + kPowerPartCount, 0.0) {}
@@ -69,8 +70,8 @@ public:
         if (m_report != NULL) fclose(m_report);
     }
 
-    // After the simulator has opened it. Workers of `kernelpoint run` share a folder, so the report of each is turned
-    // into a file of its own, which ends with it.
+    // Takes over the report after the simulator has opened it. Workers of `kernelpoint run` share a folder, so each
+    // report becomes a file of its own that ends with the process.
     void attach(const char* path) {
         m_path = path;
         const int descriptor = getenv("KERNELPOINT_WORKER") != NULL ? open_descriptor(path) : -1;
@@ -79,8 +80,7 @@ public:
         dup2(fileno(m_report), descriptor);
     }
 
-    // Mean powers of the launch that was reported last, in watts: of the GPU and of each part; 0 where it had no
-    // sample.
+    // Reads the mean powers in watts of the launch reported last, of the GPU and of each part; 0 without a sample.
     std::vector<double> read() {
         std::vector<double> watts(m_energy.size(), 0.0);
         if (m_report == NULL) m_report = fopen(m_path.c_str(), "r");
@@ -98,7 +98,7 @@ public:
         return watts;
     }
 
-    // Adds powers that lasted so many seconds.
+    // Adds powers that lasted this number of seconds.
     void add(const std::vector<double>& watts, double seconds) {
         for (size_t i = 0; i < m_energy.size() && i < watts.size(); ++i) m_energy[i] += watts[i] * seconds;
     }
@@ -107,7 +107,7 @@ public:
     double energy_of(size_t part) const { return m_energy[1 + part]; }
 
 private:
-    // The descriptor under which this process has a file open, -1 where it has not.
+    // Descriptor under which this process has a file open; -1 if it has not.
     static int open_descriptor(const char* path) {
         struct stat file, each;
         if (stat(path, &file) != 0) return -1;
@@ -131,14 +131,13 @@ private:
     std::vector<double> m_energy;
 };
 
-// Energy, mean power and energy-delay product of the whole run, each with its half-width; `nan` where too little is
-// known.
+// Energy, mean power and energy-delay product of the whole run, each with its half-width; `nan` if too uncertain.
 class WholeEnergy {
 public:
     WholeEnergy(const kp_summary& summary, const std::vector<kp_estimate>& estimates, double hertz)
         : m_summary(summary), m_estimates(estimates), m_hertz(hertz) {}
 
-    // Lines of the report, or of standard output; the report gets mean powers under AccelWattch's own names as well.
+    // Prints these values. The report (`native`) also gets mean powers under AccelWattch's own names.
     void print(FILE* file, bool native) const {
         const kp_estimate* cycles = find("cycles");
         const kp_estimate* energy = find("energy");
@@ -191,7 +190,8 @@ private:
     const double m_hertz;
 };
 
-// The report holds the simulated launches alone: its first line says so, and its last ones give the whole run.
+// Marks the power report: its first line says that it contains the simulated launches only, and its last lines have
+// the whole run.
 inline void mark_power_report(const char* path, const kp_summary& summary, const WholeEnergy& whole) {
     std::ostringstream simulated;
     simulated << std::ifstream(path).rdbuf();

@@ -35,7 +35,7 @@ public:
         }
     }
 
-    // Returns the sectors, one bit each, that are loaded only and were not there to be read.
+    // Applies an access; returns a mask of the sectors that were loaded and not valid before.
     unsigned take(const kp_touch& touch) {
         // The simulator cuts the addresses of copies to 32 bits (gpgpu_sim::perf_memcpy_to_gpu).
         const uint64_t block = touch.copied ? touch.line & UINT32_MAX : touch.line;
@@ -50,7 +50,7 @@ public:
     }
 
 private:
-    // False where the sector was not there to be read.
+    // Uses a sector; false if it was not valid before.
     bool use(unsigned partition, uint64_t block, unsigned sector, const kp_touch& touch, unsigned time) {
         const mem_access_sector_mask_t mask = mem_access_sector_mask_t().set(sector);
         cache_block_t* line = touch.copied ? NULL : find(partition, block, mask);
@@ -73,7 +73,7 @@ private:
     l2_cache* cache(unsigned partition) { return Inside::l2(m_sim, partition)->*reach(L2Cache()); }
     tag_array* tags(unsigned partition) { return static_cast<baseline_cache*>(cache(partition))->*reach(Tags()); }
 
-    // The simulator's own clock of what enters the L2 between launches; later accesses are later than all of it.
+    // Clock for what enters the L2 between launches; every later access is later than it.
     unsigned now(unsigned partition) {
         unsigned& offset = Inside::l2(m_sim, partition)->*reach(CopyOffset());
         return static_cast<unsigned>(m_sim->gpu_sim_cycle + m_sim->gpu_tot_sim_cycle) + offset++;
@@ -91,7 +91,7 @@ private:
         return NULL;
     }
 
-    // Trees before 2022 do not count dirty lines.
+    // Counts dirty lines; trees before 2022 have no such count.
     template <typename All>
     static auto count_dirty(All* all, int) -> decltype(all->inc_dirty()) {
         all->inc_dirty();
@@ -122,7 +122,7 @@ public:
             }
     }
 
-    // `sectors` of a line, one bit each, come from DRAM.
+    // Reads sectors (one bit each) of a line from DRAM.
     void read(uint64_t line, unsigned sectors) {
         if (m_memory->dram_bnk_indexing_policy != LINEAR_BK_INDEX) return;
         for (unsigned sector = 0; sectors >> sector != 0; ++sector) {
@@ -149,7 +149,8 @@ class Replay {
 public:
     explicit Replay(gpgpu_sim* sim) : m_sim(sim), m_l2(sim), m_rows(sim), m_kept(sim) {}
 
-    // The state that is kept between launches, and what runs at a time: it decides the order of touches.
+    // Describes the state kept between launches, and the CTAs that run at the same time, which determine the order of
+    // accesses.
     void describe(Host* host) const {
         const shader_core_config* cores = m_sim->getShaderCoreConfig();
         host->kept.flags = KP_KEPT_COUNTS_CTAS | KP_KEPT_ROWS;

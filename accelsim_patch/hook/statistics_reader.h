@@ -19,14 +19,14 @@
 
 namespace kernelpoint {
 
-// One cumulative amount: our name for it, the line that the simulator prints it in, its value.
+// A cumulative amount: KernelPoint's name for it, the line in which the simulator prints it, and its value.
 struct Amount {
     const char* name;
     const char* native;
     double value;
 };
 
-// Reaches the protected members of a gpgpu_sim by pointers to members, which C++ lets a derived class name.
+// Gives access to protected members of gpgpu_sim by pointers to members, which a derived class may name.
 struct Inside : public gpgpu_sim {
     static memory_stats_t* memory(gpgpu_sim* sim) { return sim->*(&Inside::m_memory_stats); }
     static shader_core_stats* cores(gpgpu_sim* sim) { return sim->*(&Inside::m_shader_stats); }
@@ -45,8 +45,8 @@ public:
         if (sim->get_config().g_power_simulation_enabled) m_power.attach(sim->get_config().g_power_filename);
     }
 
-    // The amounts now. Called after every simulated launch, before the next one begins. `apart`: launches that follow
-    // each other here are not neighbours in the list.
+    // Reads the amounts after a simulated launch. `apart`: launches simulated one after another are not neighbours in
+    // the list.
     std::vector<Amount> read(double launch_cycles, bool apart) {
         std::vector<Amount> all;
         read_caches(&all);
@@ -56,7 +56,7 @@ public:
         return all;
     }
 
-    // Forgets what launches so far did behind their last sample of power.
+    // Drops the power of earlier launches after their last sample.
     void drop_power() {
         PowerSums ignored;
         if (m_sim->get_config().g_power_simulation_enabled) take_power_samples(m_sim, &ignored);
@@ -108,7 +108,7 @@ private:
             l1.get_stats(&reads, 1, &merged, 1));
     }
 
-    // Hits, or all accesses as the simulator counts them: a merged miss counts as the miss that it joins.
+    // Adds hits, or all accesses, as the simulator counts them: a merged miss counts as the miss that it joins.
     static void add_split(std::vector<Amount>* all, const cache_stats& stats, const char* name, const char* native,
                           mem_access_type type, bool hits) {
         cache_request_status kinds[] = {HIT, HIT_RESERVED, MISS, SECTOR_MISS};
@@ -137,7 +137,7 @@ private:
         add_l1_conflicts(all, *stats, 0);
     }
 
-    // Trees before 2023 have another name for it.
+    // Reads a statistic that has another name in trees before 2023.
     template <typename Stats>
     static auto add_l1_conflicts(std::vector<Amount>* all, const Stats& stats, int)
         -> decltype(stats.gpgpu_n_l1cache_bkconflict, void()) {

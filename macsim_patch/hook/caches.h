@@ -32,7 +32,7 @@ public:
         for (size_t i = 0; i < all.size(); ++i) all[i]->invalidate_cache();
     }
 
-    // Lines of all of them, for the replay: as many distinct touches give every cache its contents.
+    // Number of lines in all of these caches: after this number of distinct accesses their contents are determined.
     uint64_t lines(const std::vector<int>& cores) const {
         const std::vector<cache_c*> all = of(cores);
         uint64_t count = 0;
@@ -41,7 +41,7 @@ public:
         return count;
     }
 
-    // Takes a touch of an earlier launch on this core.
+    // Applies an access of an earlier launch on this core.
     void take(int core, const kp_touch& touch) {
         for (int sector = 0; sector < 4; ++sector) {
             if ((touch.touched >> sector & 1) == 0) continue;
@@ -62,7 +62,7 @@ public:
     }
 
 private:
-    // True if the sector before this one lies in the same line of an L1.
+    // True if the sector before this one is in the same L1 line.
     bool is_same_line(int core, uint64_t address) const {
         memory_c* memory = m_base->m_memory;
         return memory->base_addr(core, address) == memory->base_addr(core, address - KP_SECTOR_BYTES);
@@ -81,7 +81,7 @@ private:
         if (*m_base->m_knobs->KNOB_PERFECT_DCACHE) return;
         go_down(core, line_of(core, address), MEM_L1, false);
     }
-    // `may_pass`: generic and local stores, which do not come into some L1s.
+    // Applies a store. `may_pass`: generic and local stores, which bypass some L1s.
     void store(int core, uint64_t address, bool may_pass) {
         if (*m_base->m_knobs->KNOB_PERFECT_DCACHE) return;
         address = line_of(core, address);
@@ -92,7 +92,7 @@ private:
         go_down(core, address, around ? MEM_L2 : MEM_L1, true);
     }
 
-    // Requests carry the address of an L1's line.
+    // Address of the L1 line, which requests carry.
     uint64_t line_of(int core, uint64_t address) const { return m_base->m_memory->base_addr(core, address); }
 
     void go_down(int core, uint64_t address, int level, bool store) {
@@ -105,7 +105,7 @@ private:
         }
     }
 
-    // True if the line was there; it is now, and used last.
+    // Uses a line: true if it was there. Afterwards it is there, as the last used.
     bool use(cache_c* cache, int core, uint64_t address, bool store) {
         cache_entry_c* line = find(cache, address);
         const bool hit = line != NULL;
@@ -173,7 +173,7 @@ private:
         (m_base->m_memory->*reach(Routing()))(m_request);
     }
 
-    // The unit of a level that the request goes to.
+    // The unit of a cache level that a request goes to.
     template <typename Level>
     dcu_c* unit(Level level, int number) const {
         const bool exists = number != MEM_L3 || m_base->m_memory->*reach(ThirdLevelCount()) > 0;

@@ -10,13 +10,14 @@
 
 namespace kernelpoint {
 
-// kp_kept.bytes: the branch predictor of each core, gshare with 2^history_bits counters of counter_bits each; 0: none
-// that learns.
+// Layout of kp_kept.bytes: the branch predictor of each core, gshare with 2^history_bits counters of counter_bits
+// each; 0 bits: none that learns.
 struct StatedPredictors {
     uint32_t history_bits, counter_bits;
 };
 
-// kp_touch.opaque: the core of an access, a CTA's number modulo kp_kept.sms, and its way to what all cores share.
+// Layout of kp_touch.opaque: core of an access (the CTA's number modulo kp_kept.sms), and its path to what all cores
+// share.
 enum Path {
     kPathData = 0,   // through the core's L1
     kPathFetch = 1,  // of instructions, through the core's instruction cache
@@ -29,7 +30,8 @@ inline uint32_t path_of(const kp_touch& touch) {
     return touch.opaque >> 16;
 }
 
-// kp_replay.bytes: the numbers of cores and of counters of each, the histories of all cores, the counters of all.
+// Layout of kp_replay.bytes: numbers of cores and of counters of each, the histories of all cores, the counters of
+// all.
 class ReplayedPredictors {
 public:
     explicit ReplayedPredictors(const kp_replay& before) : m_bytes(static_cast<const uint8_t*>(before.bytes)) {
@@ -38,13 +40,13 @@ public:
 
     uint32_t cores() const { return m_counts[0]; }
     uint32_t counters_of_core() const { return m_counts[1]; }
-    // The last branch in the highest bit, as predicted; taken: 1.
+    // Branch history of a core: the last branch in the highest bit, as predicted; taken: 1.
     uint32_t history(uint32_t core) const {
         uint32_t history;
         memcpy(&history, m_bytes + sizeof(m_counts) + core * sizeof(history), sizeof(history));
         return history;
     }
-    // Indexed by the highest history bits, exclusive or the address of the branch / 4.
+    // Counters of a core, indexed by the highest history bits XOR the branch's address / 4.
     const uint8_t* counters(uint32_t core) const {
         return m_bytes + sizeof(m_counts) + cores() * sizeof(uint32_t) + uint64_t(core) * counters_of_core();
     }

@@ -24,12 +24,12 @@ class Predictors {
 public:
     void attach(macsim_c* base) { m_base = base; }
 
-    // True if they have an influence on cycles.
+    // True if the branch predictors have an influence on cycles.
     bool learn() const { return !*m_base->m_knobs->KNOB_PERFECT_BP && *m_base->m_knobs->KNOB_USE_BRANCH_PREDICTION; }
     uint32_t history_bits() const { return static_cast<uint32_t>(*m_base->m_knobs->KNOB_BP_HIST_LENGTH); }
     uint32_t counter_bits() const { return static_cast<uint32_t>(*m_base->m_knobs->KNOB_PHT_CTR_BITS); }
 
-    // The predictor of a core becomes number `from` of the replayed ones.
+    // Sets the predictor of a core to number `from` of the replayed ones.
     void set(int core, const ReplayedPredictors& replayed, uint32_t from) {
         bp_dir_base_c* predictor = (m_base->m_core_pointers[core]->*reach(BranchPredictor()))->m_bp;
         const uint8_t* counters = replayed.counters(from);
@@ -50,7 +50,7 @@ class KeptState {
 public:
     void attach(macsim_c* base) { m_base = base; }
 
-    // Whose turn it is among cores, caches and routers: that goes by numbers of cycles, which are set forwards.
+    // Sets whose turn it is among cores, caches and routers. Turns follow cycle counters, which are moved forward.
     void set_turns(uint64_t launch) {
         Draws draws(launch);
         memory_c* memory = m_base->m_memory;
@@ -85,7 +85,7 @@ public:
     }
 
 private:
-    // From a number to the next one that has a drawn turn of so many.
+    // Distance from a number to the next one with a drawn turn out of `count`.
     static unsigned ahead(uint64_t number, unsigned count, Draws& draws) {
         return (draws.below(count) + count - static_cast<unsigned>(number % count)) % count;
     }

@@ -23,7 +23,7 @@ namespace kernelpoint {
 
 class NativeFiles {
 public:
-    // Before MacSim writes: statistics whose totals are known are set to them.
+    // Called before MacSim writes its statistics: sets those with a known total to it.
     void set_totals(macsim_c* base, const kp_summary& summary, const std::vector<kp_estimate>& estimates,
                     bool clocks_are_equal) {
         const bool all = summary.simulated == summary.launches;
@@ -51,7 +51,8 @@ public:
         }
     }
 
-    // After MacSim has written: half-widths beside totals; every other name is marked as the simulated part.
+    // Called after MacSim has written: adds half-widths beside totals, and marks every other name as the simulated
+    // part.
     void mark(macsim_c* base, const kp_summary& summary) const {
         const std::string folder = *base->m_knobs->KNOB_STATISTICS_OUT_DIRECTORY;
         std::map<std::string, std::ofstream*>& files = base->m_AllStatsOutputStreams;
@@ -77,7 +78,7 @@ private:
         return NULL;
     }
 
-    // A total, or a difference of two, which is off by no more than both are.
+    // Adds a total, or a difference of two totals, whose error is at most the sum of both errors.
     void add(const char* name, const kp_estimate* first, const kp_estimate* less, bool all) {
         if (first == NULL || !is_known(*first, all) || (less != NULL && !is_told(*less, all))) return;
         Total total = {first->estimate, first->half_width, (first->flags & KP_ESTIMATE_SAMPLING) != 0};
@@ -98,7 +99,7 @@ private:
         std::ofstream(path.c_str()) << text;
     }
 
-    // Ramulator writes a file of its own into the working folder, until the process ends: it gets another name.
+    // Renames the file that Ramulator writes into the working folder until the process ends.
     static void set_aside(const std::string& writer, const kp_summary& summary) {
         const std::string path = writer + ".stat.out", aside = writer + ".simulated.stat.out";
         if (rename(path.c_str(), aside.c_str()) != 0) return;  // there is none
@@ -113,7 +114,7 @@ private:
                "Names with _SIMULATED count what this process simulated. All totals: kernelpoint.stat.out\n";
     }
 
-    // MacSim's line with what is known of its statistic. Seconds of this process stay what they are.
+    // Rewrites a line of MacSim with the estimate of its statistic. Seconds of this process stay as they are.
     std::string rewritten(const std::string& line, bool of_one) const {
         const size_t end = line.find_first_of(" \t");
         const std::string name = line.substr(0, end);

@@ -23,7 +23,7 @@ namespace kernelpoint {
 
 class Replay {
 public:
-    // Before the first cycle.
+    // Called before the first cycle.
     void attach(macsim_c* base) {
         m_base = base;
         m_caches.attach(base);
@@ -31,7 +31,7 @@ public:
         m_kept.attach(base);
     }
 
-    // The state that is kept between launches, and what runs at a time.
+    // Describes the state kept between launches, and the CTAs that run at the same time.
     void describe(Host* host) {
         const char* knob = *m_base->m_knobs->KNOB_ENABLE_PHYSICAL_MAPPING ? "enable_physical_mapping"
                            : *m_base->m_knobs->KNOB_PTX_COMMON_CACHE      ? "ptx_common_cache"
@@ -53,13 +53,14 @@ public:
         host->kept.byte_count = sizeof(m_stated);
     }
 
-    // Whose turn it is at the beginning of a launch, in all that takes turns; between two cycles, while no warp runs.
+    // Sets whose turn it is at the beginning of a launch, in all parts that take turns. Called between two cycles
+    // while no warp runs.
     void set_turns(const process_s& application, uint64_t launch) {
         m_kept.set_turns(launch);
         m_kept.set_arbiters(launch, cores_of(application));
     }
 
-    // The same, and all else that the launches before it leave.
+    // Sets the turns, and all other state that earlier launches leave.
     void apply(const process_s& application, uint64_t launch, const kp_replay& before) {
         const std::vector<int> cores = cores_of(application);
         set_turns(application, launch);
@@ -82,7 +83,7 @@ private:
         return cores;
     }
 
-    // The application's cores; before its first kernel, those that it will get then.
+    // Cores of the application; before its first kernel, those that it will get.
     std::vector<int> cores_of(const process_s& application) const {
         std::vector<int> cores;
         for (const auto& core : application.m_core_list) cores.push_back(core.first);

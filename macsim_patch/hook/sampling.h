@@ -27,7 +27,7 @@ class Sampling {
 public:
     Sampling() : m_client(&stop_run) {}
 
-    // Before a kernel is set up. False: there is none now, and the set-up must not go on.
+    // Called before a kernel is set up; false if there is none now, and the set-up must not go on.
     bool begin(macsim_c* base, process_s* process) {
         if (!m_client.is_open()) open(base);
         m_process = process;
@@ -41,8 +41,8 @@ public:
         return true;
     }
 
-    // Between two cycles: sets up the launch that begins with replayed state, or is compared with one that does. Such a
-    // pair has the same turns, so what is left between both is what replay misses.
+    // Called between two cycles: sets up a launch that begins with replayed state, or one that is compared with such a
+    // launch. Both of a pair begin with the same turns, so their difference is the replay error.
     void start() {
         if (!m_to_start) return;
         m_to_start = false;
@@ -56,7 +56,7 @@ public:
         m_base->m_process_manager->sim_thread_schedule(true);
     }
 
-    // The last warp of a kernel is about to retire.
+    // Called when the last warp of a kernel is about to retire.
     void end() {
         complete();
         if (reached_limit())
@@ -66,7 +66,7 @@ public:
         point_at_next();
     }
 
-    // The simulation is over; MacSim is about to write its statistics.
+    // Called at the end of the simulation, before MacSim writes its statistics.
     void finish() {
         if (!m_client.is_open()) stop_run("kernel_sampling: the list of traces names no application");
         if (m_state != kDone) m_client.abort(m_at, "the simulator ended before the launch");
@@ -76,7 +76,7 @@ public:
         if (!is_full_run()) m_natives.set_totals(m_base, m_summary, m_estimates, m_equal_clocks);
     }
 
-    // MacSim has written its statistics: what they have no room for goes behind them.
+    // Called after MacSim has written its statistics: adds what has no place in them.
     void write() {
         StatFile file(stat_path(m_base), "a");
         if (!file.is_open()) stop_run(file.path() + ": cannot be written");
@@ -131,16 +131,16 @@ private:
         } while (m_state == kReady && !is_whole());
     }
 
-    // A launch from the state of the one before it, for validation.
+    // True for a validation launch, which begins with the state of the launch before it.
     bool is_compared() const { return !m_at.is_counted(); }
     bool is_replayed() const { return m_at.restores(); }
 
-    // MacSim's index of the next kernel.
+    // Sets MacSim's index of the next kernel.
     void point_at_next() {
         m_process->m_current_vector_index = static_cast<unsigned>(m_state == kReady ? m_at.launch : m_launches);
     }
 
-    // There is no kernel to set up now. MacSim freed these when the last one ended, and frees them again at the end.
+    // Clears the pointers to the last kernel. MacSim has freed them and would free them again at the end.
     void let_go() {
         m_process->m_thread_start_info = NULL;
         m_process->m_thread_trace_info = NULL;
@@ -155,7 +155,7 @@ private:
         m_before = m_statistics.read();
     }
 
-    // True if the files of the next launch can be simulated. Launches may share a folder; each folder is read once.
+    // True if the files of the next launch can be simulated. Each folder is read once, even if launches share it.
     bool is_whole() {
         const std::string trace = m_process->m_applications[m_at.launch];
         if (m_whole.count(trace)) return true;
@@ -188,7 +188,7 @@ private:
         return (*m_base->m_ProcessorStats)[INST_COUNT_TOT].getCount() >= uint64_t(*m_base->m_knobs->KNOB_MAX_INSTS1);
     }
 
-    // A line for each launch; over all launches they add up to the estimate.
+    // Writes a line for each launch; over all launches the costs add up to the estimate.
     void write_launches(StatFile& file) {
         for (uint64_t i = 0; i < m_launches; ++i) {
             const bool has_name = m_process != NULL && i < m_process->m_applications.size();

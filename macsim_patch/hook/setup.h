@@ -37,20 +37,20 @@ inline std::string option_of(macsim_c* base) {
     return value == "NULL" ? std::string() : value;
 }
 
-// An option that MacSim did not take is on, and refused when the run starts.
+// True if the option was given. If MacSim did not accept it, the run is refused later.
 inline bool is_on(macsim_c* base) {
     static const bool on = !option_of(base).empty() || !word_of_option().empty();
     return on;
 }
 
-// MacSim writes a file for every definition file, with zeros where nothing was sampled.
+// Removes the statistics files: MacSim writes one for every definition file, with zeros where nothing was sampled.
 inline void remove_stats(macsim_c* base) {
     remove(stat_path(base).c_str());
     for (int i = 0; i < base->m_process_count; ++i) remove((stat_path(base) + "." + std::to_string(i)).c_str());
 }
 
-// Reason why the warps of a launch cannot all be open, or an empty string; MacSim keeps a file open for each resident
-// warp.
+// Reason why the files of a launch's warps cannot all be open, or an empty string; MacSim keeps one open for each
+// resident warp.
 inline std::string open_files_problem(macsim_c* base, uint64_t warps) {
     uint64_t resident = 0;
     for (int i = 0; i < int(*base->m_knobs->KNOB_NUM_SIM_CORES); ++i)
@@ -76,7 +76,7 @@ public:
     const std::string& config() const { return m_config; }
     const TraceList& list() const { return m_list; }
 
-    // Refuses what cannot be sampled, before the first cycle.
+    // Refuses a run that cannot be sampled, before the first cycle.
     void check() const {
         if (m_config.empty())
             stop_run(
@@ -95,7 +95,7 @@ public:
             stop_run("repeat_trace: got 1; allowed with kernel_sampling: 0. A launch is counted once");
     }
 
-    // All knobs but those that name files or only print, `name value` each.
+    // Text with all knobs that change results, `name value` each.
     std::string configuration() const {
         std::stringstream all;
         all << *m_base->m_knobsContainer;
@@ -111,7 +111,8 @@ public:
     }
 
 private:
-    // MacSim prints knobs of one byte as characters: shared_mem_cycles 2 as that of code 2.
+    // Prints a knob of one byte as a number. MacSim prints it as a character: shared_mem_cycles 2 as the character
+    // with code 2.
     static std::string with_number(const std::string& line) {
         const unsigned char last = line.empty() ? ' ' : static_cast<unsigned char>(line[line.size() - 1]);
         return last >= ' ' ? line : line.substr(0, line.size() - 1) + std::to_string(last);

@@ -34,7 +34,7 @@ inline bool is_gpu(core_c* core) {
     return type == "ptx" || type == "nvbit";
 }
 
-// One of MacSim's global statistics, or NULL where this tree has none of that name.
+// One of MacSim's global statistics; NULL if this tree has none of that name.
 inline AbstractStat* find_stat(macsim_c* base, const char* name) {
     GlobalStatistics& all = *base->m_ProcessorStats->globalStats();
     for (int i = 0; i < all.size() && name != NULL; ++i)
@@ -42,7 +42,7 @@ inline AbstractStat* find_stat(macsim_c* base, const char* name) {
     return NULL;
 }
 
-// Counts so far.
+// Values of the counters at one time.
 struct Amounts {
     uint64_t cycles;        // of the GPU
     uint64_t ticks;         // CYC_COUNT_TOT, which counts GPU cycles where all clocks are equal
@@ -64,8 +64,8 @@ public:
 
     const std::vector<const char*>& names() const { return m_names; }
 
-    // MacSim's CYCLE counts ticks of the least common multiple of all clocks, and a core's own count begins again when
-    // its first kernel is set up. Inside a tick some cores have counted it and some have not; the one that retires has.
+    // Reads the counters now. MacSim's CYCLE counts ticks of the least common multiple of all clocks. A core's own
+    // count restarts with its first kernel. Inside a tick, only the core that retires is known to have counted it.
     Amounts read() const {
         Amounts now = {0, (*m_base->m_ProcessorStats)[CYC_COUNT_TOT].getCount(), 0, std::vector<double>()};
         for (int i = 0; i < int(*m_base->m_knobs->KNOB_NUM_SIM_CORES); ++i) {

@@ -16,7 +16,7 @@
 
 namespace kernelpoint {
 
-// MacSim adds 32 bits at a time to its 64-bit statistics.
+// Adds a value to a 64-bit statistic, 32 bits at a time as MacSim does.
 inline void add_to_stat(macsim_c* base, int id, double value) {
     uint64_t left = std::isfinite(value) && value > 0 ? static_cast<uint64_t>(llround(value)) : 0;
     for (const uint64_t most = 1u << 31; left > 0; left -= std::min(left, most))
@@ -33,7 +33,7 @@ public:
     bool is_open() const { return m_file != NULL; }
     const std::string& path() const { return m_path; }
 
-    // Name, amount, and what MacSim prints in the third column: the amount again, or a ratio.
+    // Writes a name, an amount, and MacSim's third column: the amount again, or a ratio.
     void amount(const std::string& name, double value) {
         fprintf(m_file, "%-45s%20lld%30lld\n\n", label(name).c_str(), llround(value), llround(value));
     }
@@ -81,7 +81,7 @@ inline std::string stat_path(macsim_c* base) {
     return folder + "/kernelpoint.stat.out";
 }
 
-// The statistics that MacSim itself writes into kernelpoint.stat.out.
+// Sets the statistics that MacSim itself writes into kernelpoint.stat.out.
 inline void set_stats(macsim_c* base, const kp_summary& summary, const std::vector<kp_estimate>& estimates) {
     add_to_stat(base, KERNELPOINT_LAUNCHES, static_cast<double>(summary.launches));
     add_to_stat(base, KERNELPOINT_SIMULATED, static_cast<double>(summary.simulated));
@@ -96,7 +96,7 @@ inline void set_stats(macsim_c* base, const kp_summary& summary, const std::vect
     }
 }
 
-// Values without a statistic of their own: half-widths, the other counters, and ratios.
+// Writes values without a statistic of their own: half-widths, other counters, and ratios.
 inline void write_estimates(StatFile& file, const kp_summary& summary, const std::vector<kp_estimate>& estimates) {
     const bool all = summary.simulated == summary.launches;
     std::string unknown;
@@ -116,7 +116,7 @@ inline void write_estimates(StatFile& file, const kp_summary& summary, const std
                unknown.c_str());
 }
 
-// Writes the cost of a launch, simulated or estimated; zeros where nothing is known of it.
+// Writes the cost of a launch, simulated or estimated; zeros if unknown.
 inline void write_launch(StatFile& file, const std::string& name, const kp_cost& cost) {
     const bool known = std::isfinite(cost.cycles) && std::isfinite(cost.instructions);
     const double cycles = known ? cost.cycles : 0, instructions = known ? cost.instructions : 0;

@@ -15,21 +15,21 @@
 
 namespace kernelpoint {
 
-// Reason why a path cannot be opened as a file, or an empty string; opening a FIFO would wait.
+// Reason why a path cannot be opened as a file, or an empty string. A FIFO is not opened, because that would wait.
 inline std::string file_problem(const std::string& path) {
     struct stat status;
     if (stat(path.c_str(), &status) != 0) return path + ": " + strerror(errno);
     return S_ISREG(status.st_mode) ? std::string() : path + ": not a regular file";
 }
 
-// "Kernel7/trace.txt" of ".../Kernel7/trace.txt": the folders before it are those of whoever traced.
+// Last two parts of a path, "Kernel7/trace.txt" of ".../Kernel7/trace.txt".
 inline std::string launch_name(const std::string& path) {
     const size_t last = path.rfind('/');
     const size_t before = last == std::string::npos || last == 0 ? last : path.rfind('/', last - 1);
     return before == std::string::npos ? path : path.substr(before + 1);
 }
 
-// Reading what a kernel_config.txt, or a trace.txt that stands in its place, says about an application.
+// Content of a kernel_config.txt, or of a trace.txt in its place, for one application.
 struct TraceList {
     std::string path;
     std::string type;  // nvbit, ptx, newptx; anything else runs on CPU cores
@@ -57,7 +57,7 @@ inline TraceList read_list(const std::string& path) {
     return list;
 }
 
-// The paths in MacSim's trace_file_list.
+// Reads the paths in MacSim's trace_file_list.
 inline std::vector<std::string> read_applications(const std::string& path) {
     std::vector<std::string> applications;
     if (!file_problem(path).empty()) return applications;
@@ -102,7 +102,7 @@ inline std::string warp_problem(const std::string& path, uint64_t records, size_
     return std::string();
 }
 
-// Looks at a launch's files before MacSim opens them; counts the warps.
+// Checks a launch's files before MacSim opens them, and counts the warps.
 class TraceFolder {
 public:
     explicit TraceFolder(const std::string& trace) : m_trace(trace), m_base(trace), m_warps(0) {

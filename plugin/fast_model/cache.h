@@ -11,7 +11,7 @@
 
 namespace kernelpoint::fast_model {
 
-// The number of sectors in a mask of four; the compiler's popcount is a function call on a plain x86-64.
+// Number of sectors in a mask of four. The compiler's popcount would be a function call on a plain x86-64.
 inline uint32_t count_sectors(uint64_t mask) {
     return (0x4332322132212110ull >> (4 * (mask & 15))) & 15;
 }
@@ -38,8 +38,8 @@ struct LineChange {
     Role role;
 };
 
-// The lines of a set that a launch used, last used first. Where it replaced lines, all that were there come before
-// them, for then their places matter too.
+// Lines of a set that a launch used, last used first. If it replaced lines, all lines that were there are listed,
+// because then their order matters too.
 struct SetChange {
     uint32_t set = 0;
     uint32_t first = 0;  // in StateChange::lines
@@ -47,7 +47,8 @@ struct SetChange {
     bool replaced = false;
 };
 
-// Change of a cache by a launch, in a form that tells in which other states it would do the very same.
+// Change of a cache by a launch, recorded so that it can be tested whether the launch would do the same in another
+// state.
 struct StateChange {
     std::vector<SetChange> sets;
     std::vector<LineChange> lines;
@@ -61,24 +62,24 @@ class Cache {
 public:
     Cache(uint64_t bytes, uint32_t ways);
 
-    // The line if its tag is present (some sectors may still be missing), else null. Counts as a use. What is returned
-    // is valid until the next lookup.
+    // Looks up a line by its tag and counts this as a use; null if it is missing. Some sectors may still be invalid.
+    // The result is valid until the next lookup.
     CacheLine* find(uint64_t line) { return find(set_of(line), line); }
-    // The line's valid sectors, 0 where it is not there. Does not count as a use.
+    // Valid sectors of a line, 0 if it is missing. Does not count as a use.
     uint64_t valid_sectors(uint64_t line);
-    // The line, replacing the least recently used of its set if need be. `evicted_dirty` receives the number of dirty
-    // sectors that leave with the replaced line.
+    // Looks up a line; if it is missing, it replaces the least recently used line of its set. `evicted_dirty` receives
+    // the number of dirty sectors of the replaced line.
     CacheLine& find_or_replace(uint64_t line, uint32_t& evicted_dirty);
-    // Asks the machine for what a lookup will read.
+    // Asks the processor to load what a lookup will read.
     void prefetch(uint64_t line) const;
     void clear() { ++epoch_; }
-    // All data that was asked for has arrived.
+    // Marks all requested data as arrived.
     void settle();
-    // Makes it smaller than it was built, or as large again; what it holds is lost.
+    // Sets the size, at most that with which the cache was built. The contents are lost.
     void set_size(uint64_t bytes);
     uint64_t lines() const { return index_.divisor() * ways_; }
 
-    // From now on sets are kept as they were before their first use, and lines that are used are told from others.
+    // Begins to record: the state of each set before its first use is kept, and used lines are marked.
     void record();
     // Changes since record().
     StateChange recorded() const;
@@ -87,13 +88,13 @@ public:
     // were replaced, also the places of all lines and how dirty those were that left. The number of sets where there is
     // none: what happened would then happen again, to the last bit.
     size_t misfit(const StateChange& change, size_t begin) const;
-    // Does again what happened then.
+    // Repeats a recorded change.
     void apply(const StateChange& change);
-    // Puts the lines that were used then before all others, whether the change fits or not.
+    // Moves the lines used in a recorded change to the front, whether or not the change fits the present state.
     void apply_nearly(const StateChange& change);
 
     uint32_t sets() const { return static_cast<uint32_t>(sets_.size()); }
-    // Of its lines in their order, with their valid and dirty sectors.
+    // Hash of the lines of a set in their order, with valid and dirty sectors.
     StreamHash hash_of_set(uint32_t set) const;
 
 private:
@@ -130,7 +131,7 @@ private:
     std::vector<CacheLine> kept_lines_;
 };
 
-// Brings the set up to date with clear() and record().
+// Index of a line's set, after the set is brought up to date with clear() and record().
 inline uint64_t Cache::set_of(uint64_t line) {
     const uint64_t set = index_.remainder(line);
     Set& state = sets_[set];

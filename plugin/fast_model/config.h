@@ -21,7 +21,7 @@ constexpr uint32_t kLineBytes = 128;
 constexpr uint32_t kSectorBytes = 32;
 constexpr uint32_t kUnits = unit_count;
 
-// Cycles are those of the core clock; there is one clock domain.
+// Issue interval and latency of a functional unit, in cycles of the core clock, which is the only clock.
 struct UnitTiming {
     uint32_t latency = 0;   // from issue to a dependent instruction's issue
     uint32_t interval = 0;  // between two issues of one scheduler to the unit
@@ -61,11 +61,11 @@ struct GpuConfig {
     UnitTiming& unit(Unit u) { return units[static_cast<uint32_t>(u)]; }
     const UnitTiming& unit(Unit u) const { return units[static_cast<uint32_t>(u)]; }
 
-    // Identifies the simulated GPU and this simulator's model: equal hashes, equal cycles. 16 hexadecimal digits.
+    // Identity of the simulated GPU and of this model's version, 16 hexadecimal digits: equal hashes, equal cycles.
     std::string hash() const;
-    // As a configuration file that reads as this one.
+    // Writes the configuration as a file that reads back as the same one.
     std::string text() const;
-    // Every key with its value, in the order of the configuration file.
+    // Lists every key with its value, in the order of the configuration file.
     std::vector<std::pair<std::string, uint32_t>> values() const;
 };
 
@@ -73,14 +73,15 @@ struct GpuConfig {
 // keys of cached predictions.
 constexpr const char* kModelVersion = "4";
 
-// Without blanks before and after.
+// Copy of a text without blanks at its beginning and end.
 std::string trimmed(const std::string& text);
 
-// Throws ConfigError: unknown, missing or repeated key, wrong type, out of range.
+// Reads a configuration file. Throws ConfigError for an unknown, missing or repeated key, a wrong type, or a value out
+// of range.
 GpuConfig read_config(const std::string& path);
-// The text of a configuration file. Throws ConfigError.
+// Reads the text of a configuration file. Throws ConfigError.
 std::string read_config_file(const std::string& path);
-// The same from text; `where` names it in messages.
+// Parses a configuration; `where` names the text in messages. Throws ConfigError.
 GpuConfig parse_config(const std::string& text, const std::string& where);
 
 }  // namespace kernelpoint::fast_model

@@ -54,7 +54,7 @@ constexpr std::array<CounterField, 16> kCounterFields{{
     {"shared_bank_conflicts", &Counters::shared_bank_conflicts},
 }};
 
-// Cause for which a warp does not issue.
+// Reason why a warp cannot issue an instruction.
 enum class Wait : uint8_t {
     start,       // of its CTA: until then it is not there
     memory,      // data of an access to memory, shared memory too, or a fence

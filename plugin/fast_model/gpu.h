@@ -25,12 +25,12 @@ class Gpu {
 public:
     explicit Gpu(const GpuConfig& config);
 
-    // Between launches: a copy from the host; and in the place of all that earlier launches left, what these touches
-    // do, oldest first.
+    // Between launches: applies a copy from the host to the caches, or replaces their contents by that of earlier
+    // accesses, oldest first.
     void copy_from_host(uint64_t address, uint64_t bytes) { memory_.copy_from_host(address, bytes); }
     void replay(const kp_touch* touches, uint64_t count);
 
-    // Between launches: the state that the next one begins with. All of it is in L2 where keeps_l2_only().
+    // Between launches: the state with which the next one begins. If keeps_l2_only(), it is the L2 alone.
     bool keeps_l2_only() const { return memory_.keeps_l2_only(); }
     Cache& l2() { return memory_.l2(); }
 
@@ -39,12 +39,12 @@ public:
     // `interval` cycles, unless `interval` is 0.
     const LaunchResult& run(const std::string& trace_path, Cycles interval = 0,
                             const std::function<void()>& at_interval = {});
-    // Issues no more CTAs of the launch in flight; those on the SMs run to their end.
+    // Stops issuing CTAs of the running launch; CTAs on the SMs run to their end.
     void stop_issuing();
-    // Of the launch that has completed.
+    // Result of the launch that has ended.
     const LaunchResult& result() const { return result_; }
 
-    // Of the launch in flight.
+    // Header of the running launch.
     const LaunchHeader& header() const { return reader_->header(); }
     Cycles cycles() const { return now_ - started_at_; }
     uint64_t instructions() const;

@@ -20,13 +20,13 @@ class MemorySystem {
 public:
     MemorySystem(const GpuConfig& config, Counters& counters);
 
-    // Asks the machine for what an access of this line will read first.
+    // Asks the processor to load what an access to this line will read first.
     void prefetch(uint32_t sm, uint64_t line) const {
         l1_[sm].prefetch(line);
         l2_.prefetch(line);
     }
 
-    // Each returns when the data is there (load, atomic) or the write has arrived (store).
+    // Cycle at which the data of an access has arrived (load, atomic) or the write is done (store).
     Cycles load(uint32_t sm, Cycles now, LineAccess access);
     Cycles store(uint32_t sm, Cycles now, LineAccess access);
     Cycles atomic(uint32_t sm, Cycles now, LineAccess access);
@@ -39,11 +39,12 @@ public:
     // Model: launches do not overlap, and the queues of ports, banks and channels are empty when one starts.
     void start_launch(uint64_t shared_memory);
 
-    // Functional, without time: forgets what earlier launches left; does to one line what a launch did to it.
+    // Changes of caches between launches that take no simulated time: empty them, or repeat for one line what a launch
+    // did.
     void empty();
     void touch(LineAccess touched, uint8_t written);
 
-    // State that outlives a launch: L2, where L1 is invalidated at each launch.
+    // True if only the L2 keeps its contents between launches, because L1 is invalidated at each launch.
     bool keeps_l2_only() const { return config_.l1_invalidate_at_launch != 0; }
     Cache& l2() { return l2_; }
 

@@ -27,7 +27,7 @@ struct OpcodeTiming {
     uint32_t latency = 0, interval = 0;
 };
 
-// Follows TraceReader::opcodes(), which grows while a launch is read.
+// Latency and unit of each opcode in TraceReader::opcodes(), a table that grows while a launch is read.
 class OpcodeTimings {
 public:
     explicit OpcodeTimings(const GpuConfig& config) : config_(config) {}

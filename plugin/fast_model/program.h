@@ -14,7 +14,7 @@
 
 namespace kernelpoint::fast_model {
 
-// A static instruction. Registers are slots of a Scoreboard.
+// A static instruction. Its registers are slots of a Scoreboard.
 struct Operation {
     Action action = Action::compute;
     uint8_t unit = 0;
@@ -28,10 +28,10 @@ struct Operation {
     bool accesses_memory() const { return action >= Action::load_global; }
 };
 
-// Target of a step's access.
+// What a memory instruction accesses: nothing, lines, lines of local memory, or shared memory.
 enum class Reach : uint8_t { nothing, lines, local_lines, shared_memory };
 
-// A dynamic instruction of a warp, without its addresses: warps that do the same have the same steps, and share them.
+// A dynamic instruction of a warp without its addresses. Warps that execute the same instructions share the steps.
 struct Step {
     uint32_t operation;
     uint16_t count;  // how many accesses it takes of DecodedCta::accesses
@@ -40,7 +40,7 @@ struct Step {
 };
 using Steps = std::vector<Step>;
 
-// Passage of an access to shared memory through the banks, in a LineAccess's place.
+// Access to shared memory in the form of a LineAccess: the passes over its banks.
 inline LineAccess bank_access(const BankPasses& banks) {
     return {(uint64_t{banks.conflicts} << 24) | banks.passes, 0};
 }

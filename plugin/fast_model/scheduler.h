@@ -12,7 +12,7 @@ namespace kernelpoint::fast_model {
 
 class Scheduler {
 public:
-    // A resident warp; the vector of slots is in order of age.
+    // A resident warp. Slots are ordered by age.
     struct Slot {
         Cycles ready_at;  // operands and barrier; kNever while it waits at a barrier
         Warp* warp;
@@ -24,7 +24,8 @@ public:
     explicit Scheduler(const Program& program) : program_(program) {}
 
     void add(Warp* warp, const Step* first, Cycles ready_at);
-    // The slot to issue at `now`, or null after moving next_event() to when one may be. Remembered as the greedy one.
+    // Chooses the warp to issue at `now` and remembers it as the greedy one; null if none can issue, and next_event()
+    // then has the next possible cycle.
     Slot* pick(Cycles now) {
         if (chosen_ == kNone || earliest(slots_[chosen_]) > now) {
             choose(now);
@@ -34,19 +35,18 @@ public:
         count_wait(slots_[chosen_], now);
         return &slots_[chosen_];
     }
-    // To be called when the slot from pick() has been issued and describes its warp's next instruction, or with
-    // `ended` when it had none.
+    // Reports that the warp from pick() has issued. Its slot describes its next instruction, or `ended` is true.
     void issued(Cycles now, bool ended);
-    // The unit takes no instruction before `until`.
+    // Blocks a functional unit until a cycle.
     void occupy(uint8_t unit, Cycles until) { unit_free_[unit] = std::max(unit_free_[unit], until); }
-    // The CTA's warps that wait at the barrier may go on at `now`.
+    // Releases the CTA's warps from their barrier at `now`.
     void release(const ResidentCta* cta, Cycles now);
     void clear();
 
-    // No warp can issue before this.
+    // Earliest cycle at which a warp can issue.
     Cycles next_event() const { return next_event_; }
     size_t warps() const { return slots_.size(); }
-    // Of the running launch.
+    // Cycles that warps of the running launch waited, by reason.
     const WaitCycles& waited() const { return waited_; }
 
 private:

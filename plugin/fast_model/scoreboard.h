@@ -9,12 +9,13 @@
 
 namespace kernelpoint::fast_model {
 
-// Times only grow and a CTA keeps its slots until its last result is there, so the next warp in a slot starts with
-// nothing pending: no reset is needed.
+// Cycles at which registers are ready. No reset is needed between warps: times only grow, and a CTA keeps its slots
+// until its last result has arrived.
 class Scoreboard {
 public:
     static constexpr uint16_t kConstant = 336;
-    // Files R, UR, P, UP one after the other. RZ, URZ, PT and UPT are constants: nobody waits for them.
+    // Slot of a register: the files R, UR, P and UP follow each other. RZ, URZ, PT and UPT are constants and have
+    // none.
     static constexpr uint16_t slot(Register reg, uint32_t offset = 0) {
         constexpr uint32_t constants[4] = {255, 63, 7, 7}, begins[4] = {0, 256, 320, 328};
         const uint32_t file = (reg >> 8) & 3, number = (reg & 255) + offset;
@@ -26,7 +27,7 @@ public:
         Wait waits_for;  // until then
     };
 
-    // Cycle at which all operands are free of earlier writes (read after write, write after write).
+    // Cycle at which no earlier write to the operands is pending (read after write, write after write).
     Ready operands_ready(const Operation& operation) const {
         uint64_t last = 0;
         for (uint32_t i = 0; i < operation.needed; ++i) last = std::max(last, at_[operation.needs[i]]);
@@ -37,7 +38,7 @@ public:
         for (uint32_t i = 0; i < operation.written; ++i) at_[operation.writes[i]] = at;
     }
 
-    // Asks the machine for the registers that nearly all code uses.
+    // Asks the processor to load the registers that nearly all code uses.
     void prefetch() const {
         for (uint32_t i = 0; i < 32; i += 8) __builtin_prefetch(&at_[i]);
     }

@@ -11,13 +11,13 @@
 
 namespace kernelpoint::fast_model {
 
-// Resources of an SM that a CTA of the running launch takes, in the units that the SM allocates.
+// Resources of an SM that one CTA of the running launch takes, in the SM's allocation units.
 struct CtaDemand {
     CtaDemand() = default;
     CtaDemand(const GpuConfig& config, const LaunchHeader& header);
-    // The resource that no SM has enough of, or an empty string.
+    // Name of the resource that is too small on every SM; empty if a CTA fits.
     std::string excess(const GpuConfig& config) const;
-    // Number of CTAs that an SM takes.
+    // Number of CTAs that fit on an SM.
     uint64_t residency(const GpuConfig& config) const;
 
     uint64_t warps = 0, registers = 0, shared_memory = 0;
@@ -30,21 +30,21 @@ public:
     void start_launch(uint64_t residency);
     bool fits() const { return ctas_.size() < residency_; }
     bool empty() const { return ctas_.empty(); }
-    // The CTA's warps may issue from `start` on. An empty CTA is done at `start`.
+    // Places a CTA; its warps may issue from `start` on. A CTA without instructions ends at `start`.
     void place(std::unique_ptr<ResidentCta> cta, Cycles start);
-    // Takes away the CTAs that are done at `now`.
+    // Removes the CTAs that have ended at `now`.
     void retire(Cycles now, std::vector<std::unique_ptr<ResidentCta>>& retired);
-    // Lets every scheduler that can issue at `now` do so.
+    // Lets every scheduler that can issue at `now` issue an instruction.
     void issue(Cycles now);
     void clear();
 
-    // Nothing happens before this: no issue, no retirement.
+    // Earliest cycle at which an instruction can issue or a CTA can retire.
     Cycles next_event() const { return std::min(next_issue_, next_retirement_); }
     Cycles next_retirement() const { return next_retirement_; }
     uint64_t instructions() const { return instructions_; }  // of threads, since construction
-    // Adds those of the running launch.
+    // Adds the waiting cycles of the running launch.
     void add_waited(WaitCycles& sums) const;
-    // A CTA of which a warp waits at a barrier, or null.
+    // A CTA with a warp that waits at a barrier; null if there is none.
     const ResidentCta* waiting_cta() const;
 
 private:

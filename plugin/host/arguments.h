@@ -16,10 +16,10 @@ struct Arguments {
 
 extern const char* const kUsage;
 
-// Throws ConfigError. A configuration named without path or suffix (`v100`) is a packaged one.
+// Parses the command line; throws ConfigError. A configuration without path or suffix (`v100`) is a packaged one.
 Arguments parse_arguments(int argc, char** argv);
 
-// The file of a packaged configuration.
+// Path of a packaged configuration.
 std::string packaged_config(const std::string& name);
 
 // Folder of this program.

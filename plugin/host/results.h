@@ -11,7 +11,7 @@
 
 namespace kernelpoint::host {
 
-// Sums over launches, as standard output gives them; counters by name.
+// Sums over launches for standard output; counters by name.
 struct Totals {
     uint64_t launches = 0;
     double cycles = 0, instructions = 0;
@@ -22,9 +22,9 @@ struct Totals {
 
 class Results {
 public:
-    // Opens the CSV unless `csv_path` is empty; throws ConfigError.
+    // Opens the CSV file unless `csv_path` is empty; throws ConfigError.
     explicit Results(const std::string& csv_path);
-    // Adds a simulated launch; throws ConfigError when the CSV cannot be written.
+    // Adds the result of a launch; throws ConfigError if the CSV cannot be written.
     void add(uint64_t launch_index, const std::string& trace_path, const fast_model::LaunchResult& result);
     Totals totals() const;
     uint64_t cycles() const { return cycles_; }

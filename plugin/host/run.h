@@ -12,7 +12,7 @@
 
 namespace kernelpoint::host {
 
-// Progress of a run on standard error: a line rewritten in place on a terminal; in a log, lines ten seconds apart of a
+// Progress of a run on standard error: one line rewritten in place on a terminal, else a line every ten seconds of a
 // full run.
 class Progress {
 public:
@@ -36,10 +36,10 @@ class Run {
 public:
     Run(const fast_model::GpuConfig& config, const Launches& list, Results& results);
 
-    // Simulates every launch. Throws TraceError, Interrupted.
+    // Simulates every launch. Throws TraceError or Interrupted.
     void all();
-    // Simulates what the plugin asks for, pass by pass; a launch that cannot be simulated is reported to it. Returns
-    // how many launches failed and were not simulated later. Throws PluginError, Interrupted.
+    // Simulates the launches that the plugin asks for, pass by pass, and reports failed launches to it. Returns the
+    // number of launches that failed for good. Throws PluginError or Interrupted.
     uint64_t sampled(SamplingHook& hook);
 
 private:

@@ -11,7 +11,8 @@
 
 namespace kernelpoint {
 
-// All implementations by name. They live as long as the process: a thread may still use one while static objects end.
+// All registered implementations of a contract, by name. They are never destroyed, because a thread may still use one
+// when static objects end.
 template <typename Contract>
 std::vector<const Contract*>& implementations() {
     static auto* const all = new std::vector<const Contract*>();
@@ -25,8 +26,8 @@ const Contract* implementation(std::string_view name) {
     return nullptr;
 }
 
-// Adds an implementation while the program or the library that holds it is loaded, before anything is read. A name that
-// is taken ends the program: it is a mistake of the build.
+// Registers an implementation when the library that contains it is loaded. A duplicate name ends the program, because
+// it is a mistake of the build.
 template <typename Contract, typename Implementation>
 struct Registered {
     Registered() {

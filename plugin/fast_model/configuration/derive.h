@@ -23,7 +23,7 @@ struct Derived {
     std::optional<replay::SmInfo> cores;    // of a simulator whose SMs have a model of their own
     std::string cores_hash;                 // identifies what predictions of that model depend on
 
-    // Identifies what predictions depend on besides the launches.
+    // Identity of everything that predictions depend on besides the launches.
     std::string hash() const { return config.hash() + cores_hash; }
 };
 
@@ -34,7 +34,7 @@ Derived derive_configuration(const std::vector<ConfigurationText>& texts, const 
 
 // One sentence for each kind of option that could not be taken over.
 std::vector<std::string> notes(const Derived& derived);
-// The same of files.
+// Derives a configuration from files, as derive_configuration does from texts.
 Derived read_configuration(const std::vector<std::string>& paths, const std::string& base);
 
 }  // namespace kernelpoint::fast_model

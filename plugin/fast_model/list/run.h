@@ -12,11 +12,11 @@
 
 namespace kernelpoint::fast_model {
 
-// Called now and then while a list runs, with the number of finished launches and their approximate share of the work.
-// An exception from it ends the run.
+// Callback that is called now and then while a list runs, with the number of finished launches and their approximate
+// share of the work. An exception ends the run.
 using Report = std::function<void(uint64_t, double)>;
 
-// Settings of a run over a list. The result does not depend on `memory_bytes` and `bytes`.
+// Settings of a run over a list. `memory_bytes` and `bytes` do not change the result.
 struct Effort {
     uint64_t memory_bytes = 512 << 20;  // for outcomes of launches that may come again
     std::vector<uint64_t> bytes;        // of the text of each content, for reports; empty: not known

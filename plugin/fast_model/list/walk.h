@@ -17,9 +17,9 @@ public:
     const std::string& path(uint64_t launch) const { return list_.path(launch); }
     Gpu& gpu() { return gpu_; }
 
-    // The next launch begins with what the GPU holds, and the copies behind the launch that was simulated last.
+    // Lets the next launch begin with the present state of the GPU and the copies after the launch simulated last.
     void keep_state(uint64_t launch);
-    // See Gpu::run.
+    // Simulates one launch, as Gpu::run does.
     const LaunchResult& simulate(uint64_t launch, Cycles interval, const std::function<void()>& at_interval);
 
 private:

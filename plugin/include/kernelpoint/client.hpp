@@ -25,8 +25,8 @@
 
 namespace kernelpoint {
 
-// Says why, unless a command has, and ends the process with exit code 1, without the host's destructors: the journal is
-// on disk.
+// Ends the process with exit code 1 and prints why, unless a command has printed it. No destructor of the host runs;
+// the journal is on disk.
 inline void stop_run(const std::string& why) {
     std::cout.flush();
     fflush(stdout);
@@ -35,15 +35,15 @@ inline void stop_run(const std::string& why) {
     _exit(1);
 }
 
-// Handler that ends the process by its signal, after one line.
+// Signal handler: prints one line and ends the process by the same signal.
 inline void end_interrupted(int signal_number) {
     static const char line[] = "\nkernelpoint: interrupted; the same command goes on\n";
     if (write(STDERR_FILENO, line, sizeof(line) - 1) < 0) _exit(1);
     raise(signal_number);  // SA_RESETHAND: its default action
 }
 
-// Sets `end_interrupted` for SIGINT where the process leaves SIGINT to the system. A process without a terminal that
-// ignores it, and one that has a handler, keep theirs.
+// Installs `end_interrupted` for SIGINT if the process has no handler. A process that ignores SIGINT, or has a
+// handler, is left as it is.
 inline void announce_interrupt() {
     struct sigaction action;
     if (sigaction(SIGINT, NULL, &action) != 0 || (action.sa_flags & SA_SIGINFO) != 0 || action.sa_handler != SIG_DFL)
@@ -54,8 +54,8 @@ inline void announce_interrupt() {
     sigaction(SIGINT, &action, NULL);
 }
 
-// Unpacks a configuration that is a pack, and sets the configuration and the trace list of the pack. False if the
-// configuration is no pack. Ends the process if the pack cannot be unpacked.
+// Unpacks a configuration that is a pack; sets the paths of its configuration and trace list. False if it is no pack.
+// Ends the process if unpacking fails.
 inline bool unpack(std::string* config, std::string* list) {
     if (!kp_is_pack(config->c_str())) return false;
     char path[PATH_MAX];
@@ -66,7 +66,7 @@ inline bool unpack(std::string* config, std::string* list) {
     return true;
 }
 
-// A struct of the ABI that states its size and is zero otherwise.
+// Makes a struct of the ABI with its size set and zeros elsewhere.
 template <typename Struct>
 inline Struct sized() {
     Struct made;
@@ -75,24 +75,24 @@ inline Struct sized() {
     return made;
 }
 
-// True where some simulated launch has seen what an estimate counts, or the traces determine it.
+// True if a simulated launch, or the traces, have shown what an estimate counts.
 inline bool is_seen(const kp_estimate& e, bool all_simulated) {
     return e.simulated != 0 || all_simulated || e.half_width == 0;
 }
 
-// True where an estimate may stand as an amount of its own, which scripts take for a count: its half-width is at most a
-// quarter of it, and it was seen; or it is 0 in each simulated launch, and so in three quarters of all at least.
+// True if an estimate is good enough to be printed under the simulator's own name: it was seen, and its half-width is
+// at most a quarter of it; or it is 0 in each simulated launch.
 inline bool is_known(const kp_estimate& e, bool all_simulated) {
     if ((e.flags & KP_ESTIMATE_UNMET) != 0) return true;
     return std::isfinite(e.estimate) && is_seen(e, all_simulated) && !(e.half_width > 0.25 * std::fabs(e.estimate));
 }
 
-// True where an estimate says something: one that was not seen is no plain 0, it needs a half-width.
+// True if an estimate says something: it was seen, or has a half-width.
 inline bool is_told(const kp_estimate& e, bool all_simulated) {
     return std::isfinite(e.estimate) && (is_seen(e, all_simulated) || std::isfinite(e.half_width));
 }
 
-// For Host::config_hash: FNV-1a of the options that identify the simulated GPU, as 16 hexadecimal digits.
+// Hash for Host::config_hash: FNV-1a of the options that identify the simulated GPU, 16 hexadecimal digits.
 inline std::string hash_of(const std::string& options) {
     uint64_t hash = 14695981039346656037ull;
     for (size_t i = 0; i < options.size(); ++i)
@@ -102,13 +102,13 @@ inline std::string hash_of(const std::string& options) {
     return digits;
 }
 
-// One application of a host: its trace list on disk (empty where there is none to read) and its number of launches.
+// One application of a host: path of its trace list (empty: none) and number of launches.
 struct Process {
     std::string list;
     uint64_t launches;  // 0: not known
 };
 
-// Description of a host by itself; see kp_host and kp_kept.
+// Description of a host by itself: the fields of kp_host and kp_kept.
 struct Host {
     std::string simulator, version, config_hash;
     std::string configuration;  // the simulated GPU's options as text; empty: not stated
@@ -123,7 +123,7 @@ struct Host {
     std::string plugin;               // where the plugin is, if the host knows; empty: to be found
 };
 
-// Position of a host in the list of one process.
+// Position of a host in the launch list of one process.
 struct Position {
     explicit Position(uint32_t its_process = 0) : process(its_process), launch(KP_BEFORE_FIRST) {
         order = sized<kp_order>();
@@ -146,7 +146,7 @@ public:
 
     bool is_open() const { return m_session != NULL; }
 
-    // Finds and opens the plugin, then a session. From here on Ctrl-C says what becomes of the run.
+    // Opens the plugin and a session. From then on Ctrl-C prints how to continue the run.
     void open(const std::string& config, const Host& host) {
         char problem[KP_MESSAGE_SIZE];
         if (kp_load(&m_core, host.plugin.c_str(), problem) != 0) m_fail(problem);
@@ -212,7 +212,7 @@ public:
         return KP_OK;
     }
 
-    // State that the launches before one leave in the simulator; it lives until the next call.
+    // Cache contents to restore before a launch; valid until the next call.
     kp_replay replay_before(const Position& at) {
         kp_replay replay = sized<kp_replay>();
         replay.touch_size = sizeof(kp_touch);
@@ -221,14 +221,14 @@ public:
         return replay;
     }
 
-    // True if the launch in flight is to be stopped inside.
+    // True if the running launch is to be stopped inside.
     bool wants_stop(const kp_progress& progress) {
         uint32_t action = KP_CONTINUE;
         if (m_core.progress != NULL) check(m_core.progress(m_session, &progress, &action));
         return action == KP_STOP;
     }
 
-    // The launch in flight at a position is simulated; counters as Host::counter_names, flags: KP_RESULT_*.
+    // Reports the result of a launch; counters in the order of Host::counter_names, flags: KP_RESULT_*.
     void complete(const Position& at, uint64_t cycles, uint64_t instructions, const std::vector<double>& counters,
                   uint32_t flags = 0) {
         kp_result result = sized<kp_result>();
@@ -242,19 +242,19 @@ public:
         check(m_core.complete(m_session, &result));
     }
 
-    // The launch in flight at a position could not be simulated.
+    // Reports that a launch could not be simulated.
     void abort(const Position& at, const std::string& reason) {
         check(m_core.abort(m_session, at.process, at.launch, reason.c_str()));
     }
 
-    // Ends the run; the summary of the whole run, or the counts of one process.
+    // Ends the run; returns the summary of the whole run, or the counts of one process.
     kp_summary finish(uint32_t process = KP_ALL_PROCESSES) {
         kp_summary summary = sized<kp_summary>();
         check(m_core.finish(m_session, process, &summary));
         return summary;
     }
 
-    // After finish: the estimates of the run, or of one process.
+    // After finish: estimates of the run, or of one process.
     std::vector<kp_estimate> estimates(uint32_t process = KP_ALL_PROCESSES) {
         std::vector<kp_estimate> all;
         for (;;) {
@@ -266,7 +266,7 @@ public:
         }
     }
 
-    // After finish: the estimated cost of a launch, and its kernel's name; nothing where the plugin tells none.
+    // After finish: estimated cost of a launch, and its kernel's name if the plugin knows it.
     kp_cost cost(uint32_t process, uint64_t launch) {
         kp_cost cost = sized<kp_cost>();
         cost.cycles = cost.instructions = NAN;

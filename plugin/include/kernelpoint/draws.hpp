@@ -5,7 +5,7 @@
 
 namespace kernelpoint {
 
-// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+// Random number generator SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
 class Draws {
 public:
     explicit Draws(uint64_t launch) : m_state(launch * 0xD1342543DE82EF95u) {}

@@ -62,8 +62,8 @@ namespace kernelpoint {
 template <typename Number>
 using Numbers = pybind11::array_t<Number, pybind11::array::c_style | pybind11::array::forcecast>;
 
-// `contents`: [N], of each launch; -1 where it was not traced. `paths`: a trace of each content. `copies`: [n, 3], each
-// copy's position among all commands, address and bytes, as read_trace_list gives them.
+// Makes launches from numpy arrays. `contents`: [N], content of each launch, -1 if not traced. `paths`: a trace of
+// each content. `copies`: [n, 3], position among all commands, address and bytes, as read_trace_list gives them.
 Launches launches_of(const Numbers<int32_t>& contents, std::vector<std::string> paths, const Numbers<uint64_t>& copies);
 
 void register_traces(pybind11::module_& module);
@@ -73,8 +73,8 @@ void register_encoder(pybind11::module_& module);
 void register_replay(pybind11::module_& module);  // before register_fast_model, which takes touches
 void register_fast_model(pybind11::module_& module);
 
-// Bindings of one simulator, a submodule of its name: a Registered<SimulatorBindings, ...> in its folder adds them,
-// after all others.
+// Python bindings of one simulator, a submodule of its name. A Registered<SimulatorBindings, ...> in its folder adds
+// them.
 class SimulatorBindings {
 public:
     virtual ~SimulatorBindings() = default;
@@ -82,7 +82,8 @@ public:
     virtual void add_to(pybind11::module_& part) const = 0;
 };
 
-// For py::call_guard behind py::gil_scoped_release: Ctrl-C, and whatever else a signal handler raises, ends the call.
+// Guard for calls without the GIL: Ctrl-C, or any exception of a signal handler, ends the call. For py::call_guard
+// behind py::gil_scoped_release.
 class PythonSignals {
 public:
     PythonSignals();
@@ -91,8 +92,7 @@ private:
     const Interruption interruption_;
 };
 
-// Calls a Python function from work that runs without the GIL, and lets signals through. What Python raises ends the
-// work.
+// Calls a Python function from work that runs without the GIL, and handles signals. A Python exception ends the work.
 template <typename... Arguments>
 void tell(const pybind11::object& function, const Arguments&... arguments) {
     const pybind11::gil_scoped_acquire held;

@@ -15,7 +15,7 @@ namespace kernelpoint::encoder {
 
 using graph::TraceGraph;
 
-// The sources of every node's incoming edges, by relation, in the order of the edges.
+// Sources of the incoming edges of every node, by relation, in the order of the edges.
 class Incoming {
 public:
     Incoming(const TraceGraph& graph, uint32_t relations);
@@ -33,7 +33,7 @@ private:
     std::vector<uint32_t> sources_;
 };
 
-// Numerics: classes are told apart by 128-bit hashes; by accident two of a million would be taken for one with a
+// Classes of nodes with equal surroundings. Numerics: 128-bit hashes tell them apart; two of a million collide with a
 // probability of about 1e-27.
 struct Classes {
     std::vector<uint32_t> of_node;

@@ -12,7 +12,7 @@ constexpr size_t padded(size_t columns) {
     return (columns + kPanel - 1) / kPanel * kPanel;
 }
 
-// A matrix [rows, columns] as panels of kPanel columns, the last one filled up with zeros.
+// A matrix [rows, columns] stored as panels of kPanel columns; the last panel is padded with zeros.
 class Matrix {
 public:
     Matrix() = default;
@@ -28,8 +28,8 @@ private:
     std::vector<double> panels_;  // [panel, row, kPanel]
 };
 
-// outputs[i] += inputs[i] * matrix for `count` rows. An output has padded(columns) numbers. Numerics: each output is
-// summed in one order, whatever the other rows are; processors with and without fused multiply-add differ by an ulp.
+// Computes outputs[i] += inputs[i] * matrix for `count` rows. An output has padded(columns) numbers. Numerics: each
+// output is summed in a fixed order; processors with and without fused multiply-add differ by an ulp.
 void multiply_add(const std::vector<const double*>& inputs, const std::vector<double*>& outputs, const Matrix& matrix);
 
 }  // namespace kernelpoint::encoder

@@ -17,7 +17,7 @@
 
 namespace kernelpoint::encoder {
 
-// A tensor of a checkpoint.
+// A tensor of a checkpoint: shape and numbers.
 struct Tensor {
     std::vector<uint64_t> shape;
     std::vector<double> values;
@@ -26,11 +26,11 @@ using Tensors = std::map<std::string, Tensor>;
 
 class Encoder {
 public:
-    // Tensors by the names that the checkpoint has. Throws std::invalid_argument, which names the tensor, where one is
-    // missing or of another shape than its neighbours ask for.
+    // Makes the encoder from tensors by name. Throws std::invalid_argument, with the tensor's name, if one is missing
+    // or has a wrong shape.
     explicit Encoder(const Tensors& tensors);
 
-    // Throws std::invalid_argument for a graph without nodes, and for numbers that point outside of it.
+    // Embeds a graph. Throws std::invalid_argument for a graph without nodes or with node numbers outside it.
     std::vector<double> embed(const TraceGraph& graph) const;
 
     uint64_t embedding_width() const { return layers_.back().root.columns(); }
@@ -42,7 +42,7 @@ private:
         std::vector<double> bias, norm_weight, norm_bias;
     };
 
-    // Numbers [count, stride] of the classes of a graph.
+    // Numbers [count, stride], one row for each class of a graph.
     struct Rows {
         Rows(uint64_t count, uint64_t columns) : stride(padded(columns)), values(count * stride) {}
         double* operator[](uint64_t row) { return values.data() + row * stride; }

@@ -34,7 +34,8 @@ struct TraceGraph {
     uint64_t edge_count() const { return relations.size(); }
 };
 
-// Throws TraceError for a bad trace, std::invalid_argument for max_nodes < kSmallestMaxNodes.
+// Builds the graph of a trace. Throws TraceError for a bad trace, std::invalid_argument for max_nodes <
+// kSmallestMaxNodes.
 TraceGraph build_graph(const std::string& path, uint64_t max_nodes);
 
 }  // namespace kernelpoint::graph

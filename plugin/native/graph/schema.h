@@ -18,7 +18,7 @@ constexpr int kSchemaVersion = 3;  // 1: operand values of traces were left out;
 
 enum NodeKind : uint8_t { kInstruction, kVariable, kPseudo, kNodeKindCount };
 
-// Direction is source -> target. Node order is topological: every edge goes from a lower to a higher node number.
+// Kinds of edges. An edge goes from source to target, and from a lower to a higher node number.
 enum Relation : uint8_t {
     kControlFlow,  // instruction -> the next instruction of the warp
     kLeftSource,  // variable -> its reader (pseudo node of a memory instruction), first listed source: an address there
@@ -30,7 +30,8 @@ enum Relation : uint8_t {
 
 constexpr int kFeatureCount = 32;
 
-// Model: features are of order one, logarithms are base 2. A column beyond a kind's last is zero.
+// Feature columns of instruction nodes. Model: features are of order one, logarithms have base 2. Columns beyond a
+// kind's last are zero.
 enum InstructionColumn : int {
     kPcSin1,
     kPcCos1,
@@ -89,7 +90,7 @@ enum PseudoColumn : int {
 
 static_assert(kInstructionColumnCount <= kFeatureCount && kVariableColumnCount <= kFeatureCount);
 
-// Tokens: row numbers of the encoder's embedding table. 0 is an opcode outside the vocabulary.
+// Tokens: row numbers in the encoder's embedding table. 0 is an opcode outside the vocabulary.
 constexpr uint32_t kModifierCount = 512;  // 0: no modifiers; else 1 + FNV-1a(text after the first '.') mod 511
 
 // Model: an opcode that came after the vocabulary has the token of the older one that works most like it, of its own
@@ -111,7 +112,7 @@ uint32_t modifier_token(const Opcode& opcode);
 uint32_t variable_token(Register reg, bool is_input);
 uint32_t pseudo_token(const Opcode& opcode);
 
-// Registers that always read as zero (true): RZ, URZ, PT, UPT. They carry no data flow.
+// True for registers that always read as zero (or true): RZ, URZ, PT, UPT. They carry no data flow.
 bool is_zero_register(Register reg);
 
 }  // namespace kernelpoint::graph

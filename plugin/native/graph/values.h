@@ -10,8 +10,7 @@
 
 namespace kernelpoint::graph {
 
-// Operand values of one warp, as in Cta; instructions are counted from the warp's first. Empty where the trace has
-// none.
+// Operand values of one warp, as in Cta; instructions are numbered from the warp's first. Empty if the trace has none.
 struct WarpValues {
     std::vector<OperandValues> entries;
     std::vector<uint64_t> values;
@@ -19,14 +18,14 @@ struct WarpValues {
 
 WarpValues values_of_warp(const Cta& cta, const Warp& warp);
 
-// Values of one operand of an executed instruction.
+// Values of one operand of an executed instruction, one for each lane.
 struct Operand {
     const uint64_t* values = nullptr;  // one, or 32 by lane; nullptr: not known
     bool per_lane = false;
     uint32_t lanes = 0;  // mask of the lanes that executed the instruction
 };
 
-// Operand number `operand` of an instruction, destinations first.
+// Values of operand number `operand` of an instruction; destinations come first.
 Operand operand_values(const WarpValues& warp, const OperandValues& entry, unsigned operand, uint32_t lanes);
 
 enum class ValueKind { integer, floating, address };

@@ -16,10 +16,10 @@ constexpr uint64_t kLineBytes = 128, kSectorBytes = 32;
 constexpr uint64_t kMemorySteps = 50;   // see read_footprint
 constexpr uint32_t kNearSectors = 128;  // that a warp finds again in the L1; see read_footprint
 
-// Way of an access to what all SMs share.
+// Path of an access to what all SMs share: as data, as instruction fetch, or around the L1.
 enum class Path : uint8_t { data = 0, fetch = 1, around = 2 };  // through the SM's L1; its instruction cache; around
 
-// One bit per 32-byte sector in each mask.
+// A memory line and the sectors accessed in it; each mask has one bit for each 32-byte sector.
 struct LineTouch {
     uint64_t line = 0;    // address / 128
     uint8_t touched = 0;  // read or written
@@ -36,12 +36,12 @@ struct LineTouch {
     }
 };
 
-// Limits of what the simulated GPU holds at once. 0: not known.
+// Limits on what the simulated GPU runs at the same time. 0: unknown.
 struct Residency {
     uint32_t sms = 0, ctas_per_sm = 0, warps_per_sm = 0, registers_per_sm = 0, shared_memory_per_sm = 0;
 
-    // CTAs with so many warps, registers and bytes of shared memory each that an SM holds at once, at least 1;
-    // UINT32_MAX where no limit is known.
+    // Number of CTAs that an SM runs at once, for CTAs with these warps, registers and bytes of shared memory: at
+    // least 1, UINT32_MAX if no limit is known.
     uint64_t ctas_of_sm(uint64_t warps, uint64_t registers, uint64_t shared_memory) const {
         uint64_t most = ctas_per_sm != 0 ? ctas_per_sm : UINT32_MAX;
         const auto limit = [&most](uint64_t has, uint64_t needs) {
@@ -53,11 +53,11 @@ struct Residency {
         return std::max<uint64_t>(most, 1);
     }
 
-    // CTAs of this launch that run at the same time, at least 1; 1 where `sms` is not known.
+    // Number of CTAs of a launch that run at the same time, at least 1; 1 if `sms` is unknown.
     uint64_t resident_ctas(const LaunchHeader& launch) const;
 };
 
-// The CTAs of a launch, as they leave the SMs' turns of warps.
+// CTAs of a launch, from which the state of the SMs' warp schedulers follows.
 struct Grid {
     uint64_t ctas = 0;       // in the trace
     uint32_t warps = 0;      // of a CTA
@@ -74,7 +74,7 @@ struct Footprint {
     std::vector<LineTouch> touches;  // each sector once, for each SM and path where they are told apart; oldest first
 };
 
-// Times at which slots for CTAs are free.
+// Times at which slots for CTAs become free.
 class Slots {
 public:
     explicit Slots(uint64_t count) {
@@ -102,9 +102,9 @@ Footprint read_footprint(const std::string& trace_path, const Residency& residen
 // Raised whenever equal traces would give other bytes than before.
 constexpr uint32_t kFootprintVersion = 5;
 
-// As bytes, about two for each line: kept in memory and on disk.
+// Packs a footprint into bytes, about two for each line.
 std::string pack(const Footprint& footprint);
-// False where the bytes are not those of a footprint.
+// Unpacks a footprint; false if the bytes are not one.
 bool unpack(const std::string& bytes, Footprint& footprint);
 
 }  // namespace kernelpoint::replay

@@ -11,26 +11,25 @@
 
 namespace kernelpoint::replay {
 
-// Keeps packed footprints beyond this process, and hears of traces that cannot be read.
+// Store of packed footprints beyond this process. It is also told which traces cannot be read.
 struct FootprintStore {
     std::function<bool(const std::string& path, std::string& packed)> load;
     std::function<void(const std::string& path, const std::string& packed)> save;
     std::function<void(const std::string& path, const std::string& reason)> refuse;  // once for each trace
 };
 
-// `by_sm`: with the accesses of each SM kept apart, as the SmStateProvider of the trace's format does it. Throws
-// TraceError.
+// Reads the footprint of a trace. `by_sm`: keep the accesses of each SM apart (SmStateProvider). Throws TraceError.
 Footprint read_footprint(const std::string& trace_path, const Residency& residency, bool by_sm);
 
 class FootprintCache {
 public:
     FootprintCache(size_t traces, const Residency& residency, bool by_sm, uint64_t memory_bytes, FootprintStore store);
 
-    // The touches of a trace, none where it cannot be read; they live until the next call.
+    // Memory accesses of a trace, none if it cannot be read; valid until the next call.
     const std::vector<LineTouch>& touches(uint32_t trace, const std::string& path);
-    // The CTAs of a trace, none where it cannot be read.
+    // CTAs of a trace, none if it cannot be read.
     const Grid& grid(uint32_t trace, const std::string& path);
-    // The trace cannot be read, as its other reader found.
+    // Marks a trace as unreadable, as another reader found.
     void refuse(uint32_t trace, const std::string& path, const std::string& reason);
     bool is_unreadable(uint32_t trace) const { return unreadable_[trace]; }
     uint64_t bytes() const { return bytes_; }

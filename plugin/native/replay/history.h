@@ -11,16 +11,16 @@
 
 namespace kernelpoint::replay {
 
-// First reads of the launches of a list: what they read came from DRAM, and left its rows open. Sources of the list
-// (traces and copies) come in the order of their first events.
+// First reads of each memory line in a list: they came from DRAM and opened its rows. Sources (traces and copies) are
+// ordered by their first event.
 class FirstReads {
 public:
     size_t sources() const { return ends_.size(); }
     void add_trace(const std::vector<LineTouch>& touches);
     void add_copy(uint64_t first_line, uint64_t last_line);
 
-    // Puts the reads of the first `sources`, in their order, before what `touches` holds. A copy from the host comes
-    // with them: the host knows where it copies to.
+    // Inserts the first reads of the first `sources` before the contents of `touches`. Copies from the host are
+    // included.
     void put_before(uint32_t sources, std::vector<Touch>& touches) const;
 
 private:
@@ -37,11 +37,12 @@ struct TouchesBefore {
 
 class History {
 public:
-    // `with_copies`: whether copies from the host count. Throws std::invalid_argument where a launch has no content.
+    // Makes the history of a list. `with_copies`: include copies from the host. Throws std::invalid_argument if a
+    // launch has no content.
     History(const Launches& launches, bool with_copies);
 
     uint64_t launches() const { return launches_.size(); }
-    // The number of what a launch runs: equal contents, equal numbers; and the path of a trace of it.
+    // Number of a launch's content (equal traces have equal numbers), and the path of one trace of it.
     uint32_t trace_of(uint64_t launch) const { return events_[launches_[launch]]; }
     size_t sources() const { return sources_.size(); }
     const std::string& path(uint32_t trace) const { return sources_[trace].path; }
@@ -59,7 +60,7 @@ public:
     void put_first_reads(uint64_t launch, const TouchesOf& touches_of, TouchesBefore& result);
 
 private:
-    // Source of an event of the list: a content, or a copy to [first_line, last_line] where the path is empty.
+    // Source of memory accesses in a list: a content, or a copy to [first_line, last_line] if the path is empty.
     struct Source {
         std::string path;
         uint64_t first_line = 0, last_line = 0;

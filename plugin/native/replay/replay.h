@@ -34,7 +34,8 @@ struct Replayed {
 
 class Replay {
 public:
-    // Throws TraceError where predictors are wanted and the format of the traces has no SmStateProvider.
+    // Makes the replay of a list. Throws TraceError if branch predictors are wanted and the trace format cannot give
+    // them.
     Replay(const Launches& launches, const StateInfo& state, uint64_t memory_bytes, FootprintStore store);
 
     uint64_t launches() const { return history_.launches(); }

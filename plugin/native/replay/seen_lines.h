@@ -8,21 +8,21 @@
 
 namespace kernelpoint::replay {
 
-// A touch as a walk gives it: a LineTouch, or a line that a copy from the host has filled.
+// An access during a walk: a LineTouch, or a line that a copy from the host has filled.
 struct Touch : LineTouch {
     bool copied = false;  // clean and filled, whatever it was before
 };
 
-// A hash table by line, SM and path, emptied in constant time.
+// Hash table of memory lines by line, SM and path, which is emptied in constant time.
 class SeenLines {
 public:
     SeenLines() : slots_(1024) {}
 
     void clear();
-    // Adds a touch older than all before it. False where it says nothing new about its line.
+    // Adds an access older than all before it; false if it adds nothing new about its line.
     bool add(const Touch& older);
     uint64_t lines() const { return lines_; }
-    // The sectors of a line that the touches so far have filled.
+    // Sectors of a line that the accesses so far have filled.
     uint8_t filled(const LineTouch& place);
 
 private:

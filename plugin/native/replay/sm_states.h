@@ -17,7 +17,7 @@ struct PredictorInfo {
     uint32_t counter_bits = 2;
 };
 
-// The caches that the times of an SM's loads depend on; the defaults where a configuration leaves them open.
+// Caches that determine the times of an SM's loads; defaults apply if a configuration does not set them.
 struct CacheInfo {
     uint32_t l1_sets = 128, l1_ways = 6, l1_latency = 30;
     uint32_t last_level_sets = 128 * 12, last_level_ways = 24, last_level_latency = 200;  // of all its parts
@@ -29,19 +29,19 @@ struct SmInfo {
     CacheInfo caches;
 };
 
-// Branch predictor of one SM, as kp_predictor hands it over.
+// Branch predictor of one SM, in the form of kp_predictor.
 struct PredictorState {
     uint32_t history;
     const std::vector<uint8_t>& counters;
 };
 
-// The SMs of a simulator along one list.
+// States of all SMs of a simulator along one list.
 class SmStates {
 public:
     virtual ~SmStates() = default;
-    // The predictor of each SM before a launch; they live until the next call.
+    // Branch predictor of each SM before a launch; valid until the next call.
     virtual std::vector<PredictorState> before(uint64_t launch) = 0;
-    // Puts the code that caches hold before this launch in the place of a walk's fetches.
+    // Replaces the instruction fetches in a walk by the code that the caches contain before this launch.
     virtual void set_fetches(std::vector<Touch>& touches) const = 0;
 };
 
@@ -49,16 +49,16 @@ class SmStateProvider {
 public:
     virtual ~SmStateProvider() = default;
     virtual const char* name() const = 0;  // of the trace format
-    // The footprint of a trace, as read_footprint gives it, with the accesses of each SM kept apart. Throws TraceError.
+    // Reads the footprint of a trace with the accesses of each SM kept apart. Throws TraceError.
     virtual Footprint footprint(const std::string& path, const Residency& residency) const = 0;
-    // `trained`: states that were recorded with the list's predictions; without them the list is passed once. `refuse`
-    // is called for each trace that cannot be read.
+    // Makes the states along a list. `trained`: states recorded with the list's predictions; without them the list is
+    // run once. `refuse` is called for each unreadable trace.
     using Refuse = std::function<void(uint32_t trace, const std::string& path, const std::string& reason)>;
     virtual std::unique_ptr<SmStates> follow(const History& history, const SmInfo& sms, const std::string& trained,
                                              uint64_t memory_bytes, Refuse refuse) const = 0;
 };
 
-// The provider for the format of a trace. Throws TraceError where the format has none.
+// Provider of SM states for a trace format. Throws TraceError if the format has none.
 const SmStateProvider& sm_state_provider(const std::string& trace_path);
 
 }  // namespace kernelpoint::replay

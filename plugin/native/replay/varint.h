@@ -6,7 +6,7 @@
 
 namespace kernelpoint::replay {
 
-// Seven bits a byte, the low ones first.
+// Appends a number with seven bits in each byte, low bits first.
 inline void put(std::string& bytes, uint64_t number) {
     for (; number >= 0x80; number >>= 7) bytes += static_cast<char>(number | 0x80);
     bytes += static_cast<char>(number);
@@ -16,7 +16,7 @@ class Bytes {
 public:
     explicit Bytes(const std::string& bytes) : at_(bytes.data()), end_(at_ + bytes.size()) {}
 
-    // False where they end before the number does.
+    // Reads a number; false if the bytes end before it does.
     bool get(uint64_t& number) {
         number = 0;
         for (uint32_t shift = 0; at_ != end_ && shift < 64; shift += 7) {
@@ -32,7 +32,7 @@ private:
     const char *at_, *end_;
 };
 
-// Small numbers for small differences of either sign.
+// Maps signed differences to unsigned numbers, small ones to small ones.
 inline uint64_t fold(int64_t difference) {
     return (static_cast<uint64_t>(difference) << 1) ^ static_cast<uint64_t>(difference >> 63);
 }

@@ -13,14 +13,14 @@ namespace kernelpoint {
 
 constexpr uint32_t content_version = 1;  // raised whenever equal traces would hash differently than before
 
-// Text of a trace without the kernel's number and CUDA stream, on which no reading depends.
+// Text of a trace without the launch's number and CUDA stream, which no reader uses.
 struct Content {
     StreamHash hash;
     uint64_t bytes = 0;
 };
 
-// The contents of many traces: none of a file that is no .traceg, packed or not, or that cannot be read. `report` gets
-// the number of those that are done, see in_parallel.
+// Reads the contents of many traces; none for a file that is unreadable or no .traceg. `report` gets the number that
+// is done.
 std::vector<std::optional<Content>> read_contents(const std::vector<std::string>& paths, unsigned threads,
                                                   const std::function<void(uint64_t)>& report);
 

@@ -14,8 +14,7 @@
 
 namespace kernelpoint {
 
-// Degree to which a format takes something for its own: the surest format reads it; of equally sure ones the first by
-// name.
+// How sure a format is that a file belongs to it. The surest format reads the file; among equals, the first by name.
 enum class Match : uint8_t { none, possible, certain };
 
 // Names of the files and folders in a folder, in no order.
@@ -25,31 +24,31 @@ class TraceFormat {
 public:
     virtual ~TraceFormat() = default;
     virtual const char* name() const = 0;  // of its simulator, in lower case
-    // The files that make a folder one of this format, for messages: "a kernel_config.txt".
+    // Name of the files that mark a folder of this format, for messages: "a kernel_config.txt".
     virtual const char* folder_content() const = 0;
 
-    // A launch, by the path that lists name it with; nothing is opened.
+    // Tells from a path whether it is a launch of this format; no file is opened.
     virtual Match match_launch(const std::string& path) const = 0;
-    // Reads the header; throws TraceError. See open_trace.
+    // Opens a trace and reads its header; throws TraceError.
     virtual std::unique_ptr<TraceReader> open(const std::string& path, bool keep_values) const = 0;
-    // The launch's name within its list: a list that moves keeps the names.
+    // Name of a launch within its list. It stays the same when the list is moved.
     virtual std::string launch_name(const std::string& path) const;
-    // Other files and folders of the launch whose sizes and times tell that it was traced again.
+    // Other files and folders of a launch, whose sizes and times show whether it was traced again.
     virtual std::vector<std::string> companions(const std::string& path) const;
 
-    // A list: by the name that its tracer gives it, where it must be told from a launch; else by its first line without
-    // outer blanks.
+    // Tells whether a file is a list of this format: by the name that its tracer gives it, or by its first line.
     virtual bool is_list_name(const std::string& path) const = 0;
     virtual Match match_list(std::string_view first_line) const = 0;
-    // `lines` stands at the first line. The launches' paths are made from the folder of the list. Throws TraceError.
+    // Reads a list; `lines` is at its first line. Paths of launches are relative to the list's folder. Throws
+    // TraceError.
     virtual Launches read_list(Lines& lines) const = 0;
 
-    // A folder that stands for a list.
+    // Tells whether a folder stands for a list of this format.
     virtual Match match_folder(const FolderEntries& entries) const = 0;
     virtual Launches read_folder(const std::string& folder, const FolderEntries& entries) const = 0;
 };
 
-// The format for which `match(format)` is surest; null where it is `none` for all.
+// Finds the format for which `match(format)` is surest; null if it is `none` for all.
 template <typename Matcher>
 const TraceFormat* surest_format(const Matcher& match) {
     const TraceFormat* found = nullptr;
@@ -60,7 +59,7 @@ const TraceFormat* surest_format(const Matcher& match) {
     }
     return found;
 }
-// The format of a launch. Throws TraceError where no format takes it.
+// Format of a launch. Throws TraceError if no format recognises it.
 const TraceFormat& format_of_launch(const std::string& path);
 
 template <typename Format>

@@ -14,26 +14,28 @@ namespace kernelpoint {
 class Decoder {
 public:
     virtual ~Decoder() = default;
-    // Consumes from [in, in + in_size), writes to [out, out + out_size); returns the bytes written and sets `used` to
-    // the bytes consumed. `last` says that no input follows. Throws std::runtime_error on damaged or truncated input.
+    // Decompresses a part of the input: reads [in, in + in_size), writes [out, out + out_size). Returns the bytes
+    // written and sets `used` to the bytes read. `last`: no input follows. Throws std::runtime_error on damaged or
+    // truncated input.
     virtual size_t decode(const char* in, size_t in_size, size_t& used, char* out, size_t out_size, bool last) = 0;
 };
 
 enum class Compression { none, gzip, xz, zstd };
 Compression recognise_compression(const char* bytes, size_t size);
-// Loads zlib, liblzma or libzstd on first use; throws std::runtime_error that names the package where it is missing.
+// Makes a decoder; loads zlib, liblzma or libzstd at the first use. Throws std::runtime_error with the package's name
+// if it is missing.
 std::unique_ptr<Decoder> make_decoder(Compression compression);
 
-// Bytes from elsewhere than a file of their own.
+// Source of bytes other than a file.
 class ByteSource {
 public:
     virtual ~ByteSource() = default;
-    // Writes `size` bytes, or fewer at the end. Throws std::runtime_error.
+    // Reads `size` bytes, or fewer at the end. Throws std::runtime_error.
     virtual size_t read(char* to, size_t size) = 0;
 };
 
-// Files are read, not memory mapped: a file that another process truncates while it is mapped would kill the simulator
-// (SIGBUS), and reading through a buffer that stays in the cache measured as fast.
+// Reader of a file in blocks. Files are not memory mapped: a mapped file that another process truncates would kill the
+// simulator (SIGBUS), and reading is as fast.
 class Input {
 public:
     explicit Input(const std::string& path);
@@ -45,7 +47,7 @@ public:
     // end. The run before it becomes invalid. `line` is the last line handed out, for messages only.
     bool next_block(const char*& begin, const char*& end, uint64_t line);
 
-    // Begins anew with what the source gives from here on.
+    // Restarts with the bytes that the source gives from now on.
     void restart();
 
     static constexpr size_t padding = 128;

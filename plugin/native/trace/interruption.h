@@ -7,11 +7,11 @@
 
 namespace kernelpoint {
 
-// Thrown by checks: no std::exception, so that nothing takes it for a trace that cannot be read.
+// Exception of an interruption. It is no std::exception, so that no handler mistakes it for an unreadable trace.
 struct Interrupted {};
 
-// While it lives, `check` is called at every interruption point that this thread passes, before those that lived
-// already; it ends the reading by throwing.
+// Calls `check` at every interruption point of this thread while it exists, before older ones. `check` ends the
+// reading by throwing.
 class Interruption {
 public:
     explicit Interruption(std::function<void()> check) : check_(std::move(check)), outer_(innermost) {

@@ -10,9 +10,9 @@ namespace kernelpoint {
 
 constexpr uint32_t kNoContent = UINT32_MAX;
 
-// Launches of equal traces run one content; it is read from one of them.
+// Launches of a list. Launches with equal traces share one content, which is read from one of them.
 struct Launches {
-    // From the host to the device.
+    // A copy from the host to the device.
     struct Copy {
         uint64_t command;  // position among all launches and copies
         uint64_t address, bytes;
@@ -25,7 +25,7 @@ struct Launches {
 
     const std::string& path(uint64_t launch) const { return paths[contents[launch]]; }
 
-    // A trace that launches may run; its content.
+    // Adds a trace and returns the number of its content.
     uint32_t add_path(std::string path, int64_t number = -1) {
         paths.push_back(std::move(path));
         numbers.push_back(number);
@@ -34,7 +34,7 @@ struct Launches {
     void add_copy(uint64_t address, uint64_t bytes) {
         copies.push_back({contents.size() + copies.size(), address, bytes});
     }
-    // The number of launches before each copy.
+    // Number of launches before each copy.
     uint64_t launches_before(size_t copy) const { return copies[copy].command - copy; }
 
     // Calls `launch` with the index of each launch and `copy` with each copy, in program order.

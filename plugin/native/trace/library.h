@@ -11,7 +11,7 @@ namespace kernelpoint {
 
 class Library {
 public:
-    // A function, to be assigned to a pointer of its type.
+    // Address of a function in a library, which can be assigned to a function pointer.
     struct Symbol {
         void* address;
         template <typename Function>
@@ -20,7 +20,7 @@ public:
         }
     };
 
-    // Throws std::runtime_error that names the package where the library is missing.
+    // Loads a library. Throws std::runtime_error with the package's name if it is missing.
     Library(const char* name, const char* package) : library_(dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
         if (library_ == nullptr)
             throw std::runtime_error(std::string("needs ") + name + ", which is not installed; install the package " +
@@ -37,7 +37,7 @@ private:
     void* const library_;
 };
 
-// The functions of a library, looked up when they are first needed.
+// Functions of a library, looked up when they are first needed.
 template <typename Functions>
 const Functions& loaded() {
     static const Functions functions;

@@ -13,32 +13,32 @@ public:
     explicit Lines(const std::string& path) : path_(path), input_(path) {}
     Lines(const std::string& path, ByteSource& source) : path_(path), input_(path, source) {}
 
-    // Goes on with what the source gives from here on, whose first line has the number `consumed` + 1.
+    // Continues with the bytes that the source gives from now on; the next line has the number `consumed` + 1.
     void restart(uint64_t consumed) {
         input_.restart();
         next_ = end_ = nullptr;
         number_ = consumed;
     }
 
-    // Start of the next line, which ends with a line feed; null at the end of the file. Call `consume` to move on.
+    // Start of the next line, which ends with a line feed; null at the end of the file. `consume` moves on.
     const char* peek() {
         if (next_ == end_ && !input_.next_block(next_, end_, number_)) return nullptr;
         return next_;
     }
-    // `behind` stands right after the line feed of the peeked line.
+    // Moves to the next line. `behind` is the position after the line feed of the present one.
     void consume(const char* behind) {
         next_ = behind;
         ++number_;
     }
-    // The peeked line without its end and outer blanks.
+    // Text of the present line without its line feed and outer blanks.
     std::string_view text();
     void consume_text();
 
-    // The line being looked at is `what_is_wrong`.
+    // Throws TraceError: the present line is `what_is_wrong`.
     [[noreturn]] void fail(const std::string& what_is_wrong) const;
-    // Fails where a name that the line being looked at gives is none that a stranger may choose (names.hpp).
+    // Throws TraceError if a name in the present line has characters that are not allowed (names.hpp).
     void require_name(const std::string& name) const;
-    // "expected X, found <the peeked line>", or "found the end of the file".
+    // Throws TraceError: "expected X, found <the present line>", or "found the end of the file".
     [[noreturn]] void fail_expected(const std::string& expected);
 
     const std::string& path() const { return path_; }

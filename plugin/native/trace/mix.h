@@ -5,7 +5,8 @@
 
 namespace kernelpoint {
 
-// The finaliser of MurmurHash3 (Austin Appleby, public domain): each bit of the result depends on each of x.
+// Hash of one number: the finaliser of MurmurHash3 (Austin Appleby, public domain). Each bit of the result depends on
+// each bit of x.
 inline uint64_t mix(uint64_t x) {
     x = (x ^ x >> 33) * 0xff51afd7ed558ccd;
     x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53;

@@ -26,7 +26,7 @@ constexpr std::array<int8_t, 256> hex_values() {
 }
 inline constexpr std::array<int8_t, 256> hex_value = hex_values();
 
-// Each parser skips blanks before the number, leaves `p` behind it and returns false where no number that fits stands.
+// Parses a number after blanks and moves `p` behind it; false if there is no number or it does not fit.
 template <typename Number>
 inline bool parse_hex(const char*& p, Number& number) {
     skip_blanks(p);
@@ -69,7 +69,7 @@ inline bool parse_signed(const char*& p, int64_t& number) {
     return true;
 }
 
-// True if the `size` bytes at `a` and `b` are equal; inlined, as a call to memcmp costs more than it does.
+// True if `size` bytes at `a` and `b` are equal. Inlined, because a call of memcmp costs more than the comparison.
 inline bool same_text(const char* a, const char* b, size_t size) {
     uint64_t x, y;
     for (; size >= 8; size -= 8, a += 8, b += 8) {

@@ -9,7 +9,7 @@
 
 namespace kernelpoint {
 
-// Units differ in latency and issue interval; the embedded host's configuration names them.
+// Functional units. They differ in latency and issue interval, which the fast model's configuration sets.
 enum class Unit : uint8_t {
     integer,
     single_precision,
@@ -30,7 +30,7 @@ constexpr const char* unit_names[] = {"integer", "single_precision", "double_pre
                                       "move",    "control",          "barrier",          "memory",           "other"};
 constexpr size_t unit_count = std::size(unit_names);
 
-// Calls `take` with each word of a table's text; single blanks stand between them.
+// Calls `take` with each word of a text in which single blanks separate words.
 template <typename Take>
 void each_word(std::string_view text, const Take& take) {
     while (!text.empty()) {
@@ -50,7 +50,7 @@ struct Opcode {
     bool is_bulk_copy = false;  // TMA: one instruction moves a block of memory and lists any number of addresses
 };
 
-// Never fails: an opcode that is not in the table gets Unit::other.
+// Looks up an opcode. One that is in no table gets Unit::other.
 Opcode classify_opcode(std::string_view text);
 
 }  // namespace kernelpoint

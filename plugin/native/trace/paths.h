@@ -16,7 +16,7 @@ inline bool ends_with(std::string_view text, std::string_view ending) {
     return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
 }
 
-// The part of a path up to and with its last slash; empty where there is none.
+// Part of a path up to and including its last slash; empty without a slash.
 inline std::string folder_of(const std::string& path) {
     return path.substr(0, path.rfind('/') + 1);  // npos + 1 is 0
 }

@@ -16,9 +16,9 @@ public:
     RegularFile& operator=(const RegularFile&) = delete;
 
     uint64_t size() const { return size_; }
-    // The next bytes of the file, `size` or fewer at its end.
+    // Reads the next `size` bytes of the file, fewer at its end.
     size_t read(void* to, size_t size);
-    // Bytes from `offset` on, likewise; from any thread.
+    // Reads `size` bytes from `offset` on, fewer at the end; may be called from any thread.
     size_t read_at(uint64_t offset, void* to, size_t size) const;
 
 private:

@@ -41,7 +41,7 @@ struct Work {
 // flags, mbarriers' addresses, and the versions of tracer and binary.
 constexpr uint32_t stream_hash_version = 2;  // raised whenever equal traces would hash differently than before
 
-// Defects that a simulator takes without a message; it then simulates another program.
+// Counts of defects that a simulator accepts without a message, although it then simulates another program.
 struct Defects {
     uint64_t zero_addresses = 0;    // accesses to global memory whose first lane reads or writes address 0
     uint64_t missing_warps = 0;     // of those that the block has
@@ -69,7 +69,7 @@ struct Scan {
 
 Scan scan_trace(const std::string& path);  // throws TraceError
 
-// A launch whose trace is refused has the reason in `error` and nothing else.
+// Result of scanning one launch. If its trace is refused, only `error` is set.
 struct ScanResult {
     Scan scan;
     std::string error;

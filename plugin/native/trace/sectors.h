@@ -10,7 +10,7 @@ namespace kernelpoint {
 
 constexpr unsigned sector_bits = 5;  // 32 bytes
 
-// count_sectors, given room for `count` sectors at `firsts` and `ends`.
+// Counts the different sectors, with room for `count` sectors at `firsts` and `ends`.
 inline uint32_t count_sectors(const uint64_t* addresses, size_t count, uint32_t width, uint64_t* firsts,
                               uint64_t* ends) {
     bool ascending = true;
@@ -36,7 +36,8 @@ inline uint32_t count_sectors(const uint64_t* addresses, size_t count, uint32_t 
     return sectors;
 }
 
-// Different sectors among [a, a + width) of every address a. Warps have at most 32 addresses, bulk copies any number.
+// Counts the different sectors in [a, a + width) over all addresses a. Warps have at most 32 addresses, bulk copies
+// any number.
 inline uint32_t count_sectors(const uint64_t* addresses, size_t count, uint32_t width) {
     uint64_t few[64];
     if (count <= 32) return count_sectors(addresses, count, width, few, few + 32);

@@ -12,7 +12,7 @@
 
 namespace kernelpoint {
 
-// A trace that cannot be used: which file, which line (1-based, 0 where no line applies), and what was expected there.
+// A trace that cannot be used. The message has the file, the line (1-based, 0: no line) and what was expected there.
 class TraceError : public std::runtime_error {
 public:
     TraceError(std::string file, uint64_t line, std::string what_is_wrong);
@@ -59,7 +59,7 @@ struct Instruction {
 // Of one bulk copy: addresses, and bytes that they stand for. Shared memory, where most copies end, has 227 KiB.
 constexpr uint32_t most_transfers = 1 << 14, most_transferred = 1 << 20;
 
-// Facts of a bulk copy (TMA: Opcode::is_bulk_copy) that the trace states besides its addresses.
+// Facts about a bulk copy (TMA: Opcode::is_bulk_copy) that a trace states besides its addresses.
 struct BulkCopy {
     uint32_t instruction = 0;               // index into Cta::instructions
     uint32_t barrier = 0;                   // address in shared memory of the mbarrier that counts the bytes
@@ -67,7 +67,7 @@ struct BulkCopy {
     uint16_t multicast = 0;                 // bit per CTA of the cluster that receives it; 0: this CTA alone
 };
 
-// The values of an instruction's register operands: destinations, then sources, each one value for all lanes or 32.
+// Values of an instruction's register operands: destinations, then sources, with one value or 32 each.
 struct OperandValues {
     uint32_t instruction = 0;  // index into Cta::instructions
     uint32_t first = 0;        // in Cta::values
@@ -87,7 +87,7 @@ struct Cluster {
     uint32_t rank = 0;    // of the CTA in its cluster
 };
 
-// One CTA; its buffers are reused from call to call.
+// One CTA of a trace; its buffers are reused for the next one.
 struct Cta {
     Dim3 index{0, 0, 0};
     Cluster cluster;
@@ -103,16 +103,16 @@ struct Cta {
 
 constexpr uint64_t most_instructions = uint64_t{1} << 31;  // of one CTA
 
-// Streams one launch: one implementation for each kind of file.
+// Reader of the CTAs of one launch, with one implementation for each kind of file.
 class TraceReader {
 public:
     virtual ~TraceReader() = default;
     virtual const LaunchHeader& header() const = 0;
-    // Every opcode text met so far, once; grows while CTAs are read.
+    // Texts of all opcodes met so far, each once; the list grows while CTAs are read.
     virtual const std::vector<Opcode>& opcodes() const = 0;
     // Fills `cta` with the next CTA of the file; false at the end. Throws TraceError: a CTA is either whole or refused.
     virtual bool next(Cta& cta) = 0;
-    // Instructions so far whose STORE_DATA fields, which one fork's tracer writes, were left out.
+    // Number of instructions so far whose STORE_DATA fields, written by one fork's tracer, were left out.
     virtual uint64_t store_data_left_out() const { return 0; }
 };
 

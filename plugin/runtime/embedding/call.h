@@ -18,11 +18,10 @@ namespace kernelpoint::embedding {
 
 extern kp_set_error_fn g_set_error;
 
-// Set the reason that last_error gives on this thread, and pass the status on.
+// Sets the message that last_error returns on this thread; returns the status.
 kp_status report(const Failure& failure);
 
-// Locks a session. A thread that waits gives the GIL away (a host driven from Python may hold it), or the thread that
-// holds the session could not go on.
+// Lock of a session. A waiting thread releases the GIL, so that the thread which has the session can continue.
 class SessionLock {
 public:
     explicit SessionLock(kp_session* session) : session_(session) {
@@ -39,7 +38,7 @@ private:
     kp_session* session_;
 };
 
-// Names the session whose call is running on this thread, so that printed text finds its log.
+// Marks the session whose call runs on this thread, so that printed text goes to its log.
 class Current {
 public:
     explicit Current(const kp_session* session) { t_current_session = session; }
@@ -90,7 +89,7 @@ kp_status call(kp_session* session, Body body) {
     return in_python(KP_EFAILED, body);
 }
 
-// session.<method>(arguments...)
+// Calls session.<method>(arguments...) in Python.
 template <typename... Arguments>
 pybind11::object invoke(kp_session* session, const char* method, const Arguments&... arguments) {
     const auto name = pybind11::reinterpret_steal<pybind11::object>(PyUnicode_InternFromString(method));
@@ -101,7 +100,7 @@ pybind11::object invoke(kp_session* session, const char* method, const Arguments
     return pybind11::reinterpret_steal<pybind11::object>(result);
 }
 
-// Description of the host, as workload.host_info takes it; kept: NULL where the host keeps no state.
+// Converts the host's description to a Python dict for workload.host_info. `kept`: NULL if the host keeps no state.
 pybind11::dict host_dictionary(const kp_host& host, const kp_kept* kept);
 
 // Results of a session that has finished: taken from the summary that session.finish() returned, whose attributes have
@@ -110,12 +109,12 @@ void take_summary(kp_session& session, const pybind11::object& summary);
 kp_status summary_of(kp_session* session, uint32_t process, kp_summary* summary);
 kp_status estimate(kp_session* session, uint32_t process, uint32_t index, kp_estimate* estimate);
 
-// Values for Python.
+// Converts values for Python.
 pybind11::object number(uint64_t value);
 pybind11::object path(const char* bytes);  // None for NULL; bytes that are no UTF-8 survive the way to open()
 pybind11::object text(const char* bytes);  // None for NULL; bytes that are no UTF-8 are replaced
 
-// `count` integers from a tuple that a method of the session returned. Throws Failure where it is anything else.
+// Reads `count` integers from a tuple that a method of the session returned. Throws Failure if it is anything else.
 template <size_t count>
 std::array<long long, count> integers(const char* method, const pybind11::object& returned) {
     std::array<long long, count> values;

@@ -7,7 +7,7 @@
 #define KP_EMBEDDING_VERSION 5u
 #define KP_EMBEDDING_START "kp_embedding_start"
 
-// The functions of the tables behind the shim: arguments are checked, structs are full-size.
+// Functions that the shim calls. It has checked all arguments, and all structs have their full size.
 struct kp_embedding {
     decltype(kp_state::open) open;  // kept: NULL where the host keeps no state
     decltype(kp_core::next) next;

@@ -16,7 +16,7 @@ struct Failure : std::runtime_error {
     kp_status status;
 };
 
-// Remember the exception classes of kernelpoint.errors; once, with the GIL held.
+// Loads the exception classes of kernelpoint.errors; called once, with the GIL held.
 void load_error_classes();
 
 // The status and text of a Python exception, the GIL held. An error that a user can cause is its own message; any other
@@ -26,10 +26,10 @@ Failure from_python(pybind11::error_already_set& error, kp_status otherwise);
 
 constexpr const char* kInterrupted = "interrupted; the same command goes on";
 
-// True if a failure of this thread, since this was asked last, was SIGINT, which Python took before the host got it.
+// True if a failure of this thread, since the last call, was a SIGINT that Python received before the host.
 bool was_interrupted();
 
-// A Python string as UTF-8; what is not text becomes escapes. The GIL held.
+// Converts a Python string to UTF-8; characters that are not text become escapes. The GIL must be held.
 std::string utf8(pybind11::handle text);
 
 }  // namespace kernelpoint::embedding

@@ -11,8 +11,8 @@ namespace kernelpoint::embedding {
 
 constexpr int kLastSignal = 64;
 
-// Keeps locale, floating-point environment and errno. Inside, the floating-point environment is the default one, so
-// that a simulator that traps or flushes denormals changes neither Python nor a decision.
+// Saves and restores locale, floating-point environment and errno. Inside, the floating-point environment is the
+// default one, so that the host's traps or flushing of denormals change no decision.
 class HostState {
 public:
     HostState();
@@ -26,8 +26,8 @@ private:
     std::string locale_;
 };
 
-// Keeps every signal disposition. Around open and finish only: it costs two system calls a signal. In between
-// nothing changes them, because our interpreter refuses signal.signal() and has imported `signal` already.
+// Saves and restores all signal dispositions, around open and finish only. In between nothing changes them, because
+// our interpreter refuses signal.signal().
 class HostSignals {
 public:
     HostSignals();

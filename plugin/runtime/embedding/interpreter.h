@@ -18,10 +18,10 @@ extern Python g_python;
 // that one is used as it is.
 void start_python();
 
-// kernelpoint.session.boundary.open; the GIL held, after start_python().
+// The Python function kernelpoint.session.boundary.open; the GIL must be held, after start_python().
 pybind11::handle boundary_open();
 
-// The GIL, for the calling thread, from any thread.
+// Holds the GIL for the calling thread, which may be any thread.
 class Gil {
 public:
     Gil() : state_(PyGILState_Ensure()) {}

@@ -10,7 +10,7 @@
 
 #include "kernelpoint/state.h"
 
-// Never freed: a host may leave in any way at any time, and Python objects must not be touched then.
+// A session. It is never freed: a host may end at any time, and Python objects must not be touched then.
 struct kp_session {
     std::mutex mutex;
     pybind11::object object;
@@ -36,7 +36,7 @@ struct kp_session {
 
 namespace kernelpoint::embedding {
 
-// Hand text to a host's log line by line; standard error where the host has none.
+// Passes text to the host's log line by line; to standard error if the host has none.
 void write_lines(const kp_session* session, const std::string& text);
 
 // Hand one line that Python code printed to the log of the session whose call is running on this thread; to standard

@@ -9,7 +9,7 @@
 
 namespace kernelpoint::shim {
 
-// The size of each struct in ABI version 3: every host states at least this much. Never changes within the version.
+// Size of each struct in ABI version 3, the least that every host states. It never changes within the version.
 template <typename Struct>
 constexpr uint32_t kFirstSize = 0;
 template <>
@@ -46,7 +46,7 @@ kp_status check_size(const char* what, const Struct* given) {
                                std::to_string(kFirstSize<Struct>) + ": set it to the struct's sizeof");
 }
 
-// Structs that the host gives: fields that the host does not know read as 0 and NULL.
+// Copies a struct from the host: fields that the host does not know become 0 or NULL.
 template <typename Struct>
 Struct copy_in(const Struct* given) {
     Struct copy{};
@@ -55,13 +55,13 @@ Struct copy_in(const Struct* given) {
     return copy;
 }
 
-// Element `index` of an array of structs, which lie as far apart as the host's size of one says.
+// Finds element `index` of an array of structs, using the host's size of one.
 template <typename Struct>
 const Struct* element(const Struct* first, uint64_t index) {
     return reinterpret_cast<const Struct*>(reinterpret_cast<const char*>(first) + index * first->size);
 }
 
-// Structs that the host gets: fields that the plugin does not know become 0 and NULL; `size` stays the host's.
+// Copies a struct to the host: fields that the plugin does not know become 0 or NULL; `size` stays the host's.
 template <typename Struct>
 void copy_out(const Struct& full, Struct* given) {
     const uint32_t size = given->size;

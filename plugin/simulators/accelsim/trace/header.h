@@ -11,7 +11,7 @@ struct TraceHeader {
     bool line_numbers = false;  // every instruction line starts with a source line number
 };
 
-// Consumes everything before the first CTA's #BEGIN_TB. Throws TraceError.
+// Reads all lines before the first CTA's #BEGIN_TB. Throws TraceError.
 TraceHeader read_header_lines(Lines& lines);
 
 }  // namespace kernelpoint

@@ -21,14 +21,14 @@ class InstructionParser {
 public:
     InstructionParser(Lines& lines, const TraceHeader& header, bool keep_values);
 
-    // Appends the instruction that stands at `p`, the start of the peeked line, and consumes the line.
+    // Parses the instruction at `p`, the start of the present line, appends it to the CTA, and moves to the next line.
     void parse(const char* p, const Warp& warp, Cta& cta);
     const std::vector<Opcode>& opcodes() const { return opcodes_; }
     uint64_t store_data_left_out() const { return store_data_left_out_; }
 
 private:
-    // The text of a line between its mask and its addresses hardly ever changes for one PC: it is parsed once and
-    // afterwards only compared. This is where the speed comes from.
+    // Parsed part of a line between its mask and its addresses. It hardly ever changes for one PC, so it is parsed
+    // once and later only compared; this makes reading fast.
     struct Static {
         static constexpr size_t longest = 71;
         uint32_t pc = 0;
@@ -38,7 +38,7 @@ private:
         Instruction instruction;
     };
 
-    // Peculiarities of an opcode's lines.
+    // Peculiarities in the lines of an opcode.
     struct Form {
         uint16_t width;  // bytes per lane of an access
         bool is_bulk_copy, has_commit;

@@ -10,7 +10,7 @@ namespace kernelpoint {
 
 bool is_tracez(const std::string& path);  // by its name, as Accel-Sim does
 
-// Throw TraceError.
+// Open a trace as text or as .tracez. Throw TraceError.
 std::unique_ptr<TraceReader> open_text(const std::string& path, bool keep_values);
 std::unique_ptr<TraceReader> open_tracez(const std::string& path, bool keep_values);
 

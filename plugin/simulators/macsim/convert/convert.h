@@ -17,7 +17,7 @@ struct StaticInstruction {
     uint64_t hash;  // of what MacSim decodes once for each PC
 };
 
-// The files that a launch becomes, without writing them.
+// Hashes of the files that a launch is converted to, computed without writing them.
 struct Digest {
     LaunchHeader header;
     StreamHash content;          // of the files, PCs taken as offsets; equal for launches that may share a folder
@@ -28,14 +28,14 @@ struct Digest {
     std::vector<StaticInstruction> instructions;   // by PC, each once
 };
 
-// Both throw TraceError, and Stopped soon after `stop` is set (between two CTAs).
+// Exception: the conversion was stopped.
 struct Stopped : std::runtime_error {
     Stopped() : std::runtime_error("stopped") {}
 };
 Digest digest(const std::string& trace, const std::atomic<bool>& stop);
 
-// Writes trace.txt, trace_info.txt and the warps' files into a folder that exists. PCs start at `code_base`; `level` is
-// zlib's, 1 to 9. Returns the bytes written.
+// Writes trace.txt, trace_info.txt and the warps' files into an existing folder; returns the bytes written. PCs start
+// at `code_base`; `level` is zlib's, 1 to 9. Throws TraceError, and Stopped soon after `stop` is set.
 uint64_t write(const std::string& trace, const std::string& folder, uint64_t code_base, int level,
                const std::atomic<bool>& stop);
 

@@ -8,12 +8,13 @@
 
 namespace kernelpoint::replay::macsim {
 
-// A range of LaunchCode::warps.
+// Range of warps in LaunchCode::warps that form a CTA.
 struct CtaWarps {
     uint32_t first = 0, count = 0;
 };
 
-// Of one core in a launch, or of all. A request that meets another of its core for its line is merged.
+// Accesses of one core, or of all cores, in a launch. A request that meets another one of its core for the same line
+// is merged.
 struct Accesses {
     uint64_t fetch_misses = 0, l1 = 0, l1_misses = 0, merged = 0, last_level_misses = 0, constant = 0;
 
@@ -33,13 +34,13 @@ struct CtasRun {
     Accesses accesses;
 };
 
-// The cycle and the core in which the launch before ended.
+// Cycle and core at which the launch before ended.
 struct Clock {
     uint64_t cycle = 0;
     uint32_t core = 0;
 };
 
-// Runs a launch's CTAs, `at_once` of them side by side on an SM.
+// Runs the CTAs of a launch, `at_once` of them at the same time on an SM.
 CtasRun run_ctas(const LaunchCode& code, const std::vector<CtaWarps>& ctas, uint64_t at_once, const CacheInfo& caches,
                  std::vector<SmState>& sms, LineSet& last_level, Clock& clock);
 

@@ -12,8 +12,8 @@
 
 namespace kernelpoint::replay::macsim {
 
-// A gshare predictor: counters indexed by the last branches, exclusive or the branch's address. A counter's second bit
-// says that the branch is taken.
+// A gshare branch predictor: two-bit counters, indexed by the last branches XOR the branch's address. The second bit
+// predicts a taken branch.
 struct Gshare {
     uint32_t history = 0;  // the last branch in the highest bit, as predicted; taken: 1
     uint32_t history_bits = 0;
@@ -39,7 +39,7 @@ public:
     LineSet(uint32_t sets, uint32_t ways)
         : sets_(sets), ways_(ways), tags_(std::size_t{sets} * ways), used_(tags_.size()) {}
 
-    // True if the line was there; it is now, and used last.
+    // Uses a line: true if it was there. Afterwards it is there, as the last used.
     bool use(uint64_t line) {
         const std::size_t first = line % sets_ * ways_;
         std::size_t oldest = first;
@@ -60,10 +60,10 @@ public:
         return false;
     }
 
-    // Uses so far.
+    // Number of uses so far.
     uint32_t uses() const { return now_; }
 
-    // Contents, used last at the end, but those that were used last in the first `uses` uses.
+    // Lines in the cache, last used at the end, without those last used in the first `uses` uses.
     std::vector<uint64_t> lines(uint32_t uses = 0) const {
         std::vector<std::pair<uint32_t, uint64_t>> found;
         for (std::size_t way = 0; way < tags_.size(); ++way)
@@ -90,7 +90,7 @@ private:
     uint32_t now_ = 0;
 };
 
-// Lines on their way to a cache. Until a line is there, an access to it is a miss that waits for the same line.
+// Lines on their way to a cache. Until a line arrives, an access to it is a miss that waits for the same line.
 class LinesOnTheirWay {
 public:
     void add(uint64_t line, uint64_t there_at) { there_at_[line] = there_at; }
@@ -105,7 +105,7 @@ private:
 
 constexpr uint64_t kFetchBytes = 64;  // of a line of the instruction cache
 
-// The line of the last level that holds code; lines of data have other numbers.
+// Number of the last-level line with code at an address; lines of data have other numbers.
 inline uint64_t code_line(uint64_t address) {
     return uint64_t{1} << 56 | address / 128;
 }

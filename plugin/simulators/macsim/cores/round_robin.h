@@ -7,7 +7,7 @@
 
 namespace kernelpoint::replay::macsim {
 
-// A set of few numbers, and the next of them in turn.
+// A set of small numbers that gives the next one in turn.
 class RoundRobin {
 public:
     static constexpr uint32_t kNone = UINT32_MAX;
@@ -18,7 +18,7 @@ public:
     void add(uint32_t number) { numbers_.insert(std::lower_bound(numbers_.begin(), numbers_.end(), number), number); }
     void remove(uint32_t number) { numbers_.erase(std::lower_bound(numbers_.begin(), numbers_.end(), number)); }
 
-    // The least number from `from` on, else the least of all; kNone where there is none.
+    // Smallest number that is at least `from`, else the smallest of all; kNone if the set is empty.
     uint32_t next(uint32_t from) const {
         if (numbers_.empty()) return kNone;
         const auto found = std::lower_bound(numbers_.begin(), numbers_.end(), from);

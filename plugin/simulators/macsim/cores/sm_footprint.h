@@ -6,11 +6,11 @@
 
 namespace kernelpoint::replay::macsim {
 
-// Model: a CTA runs on the SM that its number says modulo the number of SMs. Within an SM as read_footprint says. A
-// warp fetches from where it begins and from where a branch has led it.
+// Reads the footprint of a launch. Model: a CTA runs on the SM with its number modulo the number of SMs. Within an SM
+// accesses are ordered as in read_footprint. A warp fetches instructions from its start and from branch targets.
 Footprint footprint_of(const LaunchCode& code, const Residency& residency);
 
-// CTAs with `warps` warps each that an SM holds at once, at least 1.
+// Number of CTAs with `warps` warps each that an SM runs at once, at least 1.
 uint64_t ctas_at_once(const Residency& residency, uint64_t warps);
 
 }  // namespace kernelpoint::replay::macsim

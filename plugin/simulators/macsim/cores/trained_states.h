@@ -15,10 +15,10 @@ namespace kernelpoint::replay::macsim {
 // Some hundred bytes a launch; counters change few times in all.
 class StateRecorder {
 public:
-    // Records no more launches once there are this many bytes.
+    // Makes a recorder that stops recording when it has this many bytes.
     StateRecorder(const std::vector<SmState>& beginning, uint64_t most_bytes);
 
-    // After a launch, in program order.
+    // Records the state after a launch; launches come in program order.
     void add(const std::vector<SmState>& sms, const LineSet& last_level);
 
     const std::string& bytes() const { return bytes_; }
@@ -34,16 +34,16 @@ private:
     std::string bytes_;
 };
 
-// Reads what a StateRecorder wrote.
+// Reader of what a StateRecorder wrote.
 class TrainedStates {
 public:
     TrainedStates(std::string bytes, const std::vector<SmState>& beginning);
 
-    // True if the state before launch `launch` was recorded and is the present one now.
+    // Moves to the state before launch `launch`; false if it was not recorded.
     bool seek(uint64_t launch);
 
     const std::vector<SmState>& sms() const { return sms_; }
-    // True if the last level holds this code.
+    // True if the last level contains this code.
     bool holds_code(uint64_t address) const;
 
 private:

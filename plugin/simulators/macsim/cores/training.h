@@ -15,7 +15,7 @@
 
 namespace kernelpoint::replay::macsim {
 
-// Of a launch in the model of the cores.
+// Result of a launch in the model of the cores.
 struct Outcome {
     uint64_t cycles = 0, mispredictions = 0;
     Accesses accesses;
@@ -30,14 +30,15 @@ public:
     // Instructions of a trace, or NULL where it cannot be read; they live until the next call.
     using CodeOf = std::function<const LaunchCode*(uint32_t trace)>;
 
-    // `trajectory`: which phases and cycle the list begins with; 0 is that of replay, the others are as likely.
+    // Makes the state at the beginning of a list. `trajectory` chooses its initial phases and cycle; 0 is that of
+    // replay, and all are equally likely.
     Training(const SmInfo& sms, uint64_t memory_bytes, uint64_t trajectory = 0);
 
-    // The state of each SM before launch `launch`, where `trace_of(i)` is the trace of launch i, below `traces`.
+    // State of each SM before launch `launch`. `trace_of(i)` is the trace of launch i, below `traces`.
     const std::vector<SmState>& before(uint64_t launch, size_t traces,
                                        const std::function<uint32_t(uint64_t)>& trace_of, const CodeOf& code_of);
 
-    // Of the launch of a trace that was run last; zeros where none was.
+    // Result of the latest launch of a trace; zeros if there was none.
     Outcome last_outcome(uint32_t trace) const;
     const LineSet& last_level() const { return present_.last_level; }
     const std::vector<SmState>& beginning() const { return beginning_.sms; }

@@ -11,7 +11,7 @@
 
 namespace kernelpoint::replay::macsim {
 
-// `other_jump` is predicted always, `jump` is never learned.
+// Kinds of instructions. `other_jump` is always predicted, `jump` is never learned.
 enum class Action : uint8_t { compute, shared, constant, load, store, store_around, branch, jump, other_jump, barrier };
 
 inline bool leads_elsewhere(Action action) {
@@ -55,14 +55,14 @@ struct LaunchCode {
 // lines. Throws TraceError.
 LaunchCode read_code(const std::string& trace_path);
 
-// Instructions of a list's traces, read at the first use and kept within a bound on memory.
+// Cache of the instructions of a list's traces, read at the first use, within a bound on memory.
 class CodeCache {
 public:
     using Refuse = std::function<void(const std::string& reason)>;
 
     explicit CodeCache(uint64_t most_bytes) : most_bytes_(most_bytes) {}
 
-    // The code of a trace, NULL where it cannot be read, which `refuse` hears; it lives until the next call.
+    // Instructions of a trace, valid until the next call; NULL if it cannot be read, and then `refuse` is called.
     const LaunchCode* find(uint32_t trace, const std::string& path, const Refuse& refuse);
 
 private:

@@ -24,13 +24,13 @@ struct LaunchFiles {
     std::vector<WarpEntry> warps;  // by id
 };
 
-// `path` is the launch's trace.txt. Throws TraceError.
+// Reads the files of a launch; `path` is its trace.txt. Throws TraceError.
 LaunchFiles read_launch(const std::string& path);
 
-// A reader of its records.
+// Opens a reader of a launch's records.
 std::unique_ptr<TraceReader> open_launch(const std::string& path);
 
-// N of a folder Kernel<N>, from the path of a file in it; false where the folder is not called so.
+// Reads N from a folder name Kernel<N> in a path; false if the folder has another name.
 bool launch_number(const std::string& path, uint64_t& number);
 
 }  // namespace kernelpoint::macsim

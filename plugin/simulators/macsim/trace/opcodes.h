@@ -20,7 +20,7 @@ constexpr uint8_t newest_opcode_count = 206;
 constexpr uint8_t unknown_opcode = 255;  // what newer tracers write for all others
 constexpr uint8_t no_registers = 255;    // a count that stands for none
 
-// The opcode of a number, "LDG" of 73; empty where there is none.
+// Name of an opcode number, "LDG" for 73; empty if there is none.
 std::string_view opcode_name(uint8_t number);
 
 // The number that the simulator knows for an opcode base, "LDG" to 73; `exact` says that it is the same opcode.

@@ -17,7 +17,7 @@ public:
     RecordFile& operator=(const RecordFile&) = delete;
 
     bool next(Record& record);  // false at the end
-    // The record that `next` gave last is `what_is_wrong`.
+    // Throws TraceError: the record that `next` gave last is `what_is_wrong`.
     [[noreturn]] void fail(const std::string& what_is_wrong) const;
     uint64_t count() const { return count_; }  // of records given so far
 
