@@ -22,12 +22,13 @@ from checkpoint import HELD_OUT, THREADS
 from training_data import launches
 
 from kernelpoint.config import parse_config
+from kernelpoint.estimate import Estimate
 from kernelpoint.evaluation.evaluate import Inputs, Row
 from kernelpoint.evaluation.run import ResultsFile, cells, compare
 from kernelpoint.evaluation.summary import Line, overall, per_workload
 from kernelpoint.evaluation.workload import Request, Workload, load_workload
 from kernelpoint.fast_model.configuration import configuration_of_host
-from kernelpoint.journal import EstimateRecord, SummaryRecord, load_run
+from kernelpoint.journal import SummaryRecord, load_run
 from kernelpoint.policies.methods.gcl import Gcl
 from kernelpoint.randomness import generator
 from kernelpoint_lab.commands.synth import synth
@@ -78,7 +79,7 @@ def errors_of_gcl(workload: Workload) -> str:
     return f"| {workload.name} | {len(chosen)} | {cov:.2f} | {first:+.2f} % | {second:+.2f} % |"
 
 
-def active(summary: SummaryRecord) -> EstimateRecord:
+def active(summary: SummaryRecord) -> Estimate:
     """The cycles of a run beyond the constant launch latency, where the simulator states it; else all cycles."""
     return summary.counters.get("active_cycles", summary.counters["cycles"])
 

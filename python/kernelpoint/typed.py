@@ -6,7 +6,7 @@ import json
 import math
 import typing
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache
 from typing import Annotated, Any, Literal
 
@@ -59,7 +59,7 @@ def reader(kind: Any) -> Read:
     """A function from a value, as JSON gives it, to a value of a type.
 
     Types: bool, int, float (finite), str, Any, Literal, Optional, list, dict with text as keys, tuple, dataclasses and named
-    tuples of these. Dataclasses refuse fields that are missing or unknown.
+    tuples of these. Dataclasses refuse fields that are missing or unknown; null stands for nan where that is the default.
 
     Raises (the function):
         Mismatch: the value does not have the type.
@@ -187,10 +187,19 @@ def _numbers_by_name(value: Any) -> dict[str, float]:
     return _mixed(value)
 
 
+def stands_for_nan(field: Field[Any]) -> bool:
+    """True of a field whose default is nan: in a file, null stands for it."""
+    return isinstance(field.default, float) and math.isnan(field.default)
+
+
+def _or_nan(field: Field[Any], read: Read) -> Read:
+    return (lambda value: math.nan if value is None else read(value)) if stands_for_nan(field) else read
+
+
 def _dataclass(kind: Any) -> Read:
     hints = typing.get_type_hints(kind, include_extras=True)
     stated = [field for field in fields(kind) if field.init]
-    reads = {field.name: reader(hints[field.name]) for field in stated}
+    reads = {field.name: _or_nan(field, reader(hints[field.name])) for field in stated}
     required = {field.name for field in stated if field.default is MISSING and field.default_factory is MISSING}
 
     def read(content: Any) -> Any:

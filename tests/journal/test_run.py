@@ -78,7 +78,7 @@ def test_a_run_that_has_not_ended_says_what_is_known_so_far(tmp_path):
     run = load_run(write(tmp_path / "run.kpjournal", *RECORDS))
     assert run.summary is None and run.content()["simulated"] == 2 and run.content()["skipped"] == 3
     assert run.estimates()["cycles"].simulated == 12.0
-    assert run.estimates()["reads"].simulated is None, "the sum is not finite"
+    assert not np.isfinite(run.estimates()["reads"].simulated)
     with pytest.raises(JournalError, match="has not ended"):
         run.ended()
 

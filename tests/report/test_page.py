@@ -13,7 +13,7 @@ import pytest
 from views import HOSTILE, a_run, a_view
 
 from kernelpoint.estimation import Estimate
-from kernelpoint.journal import EstimateRecord, OpenLaunchRecord
+from kernelpoint.journal import OpenLaunchRecord
 from kernelpoint.journal.records import FindingRecord
 from kernelpoint.pages import script
 from kernelpoint.pages.page import Chart, Page
@@ -143,15 +143,12 @@ def test_a_full_run_that_was_resumed_is_not_shown_as_certain(no_charts, tmp_path
 
 
 def test_what_is_hardly_known_stands_in_grey(no_charts, tmp_path):
-    def estimate(value, half_width):
-        return EstimateRecord(value, half_width, None if half_width is None else half_width / abs(value))
-
     counters = {
-        "cycles": estimate(1e4, 1e2),
-        "instructions": estimate(1e6, 0.0),
-        "l1_misses": estimate(10.0, 3.0),
-        "l2_misses": estimate(-10.0, 3.0),
-        "dram_reads": estimate(10.0, None),
+        "cycles": Estimate.of(1e4, 1e2),
+        "instructions": Estimate.of(1e6, 0.0),
+        "l1_misses": Estimate.of(10.0, 3.0),
+        "l2_misses": Estimate.of(-10.0, 3.0),
+        "dram_reads": Estimate.of(10.0),
     }
     page = html_page(a_run(tmp_path / "run.kpjournal", counters=counters), a_view())
     found = re.findall(r'<tr( class="weak")?>\s*<td>([a-z0-9_<>]+)</td>', page)

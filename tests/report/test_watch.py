@@ -7,7 +7,8 @@ from views import a_run
 from kernelpoint.cli import watch
 from kernelpoint.cli.watch import follow, page_so_far
 from kernelpoint.errors import ConfigError
-from kernelpoint.journal import EstimateRecord, JournalWriter, LookRecord, PassRecord, RunRecord
+from kernelpoint.estimate import Estimate
+from kernelpoint.journal import JournalWriter, LookRecord, PassRecord, RunRecord
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def unfinished(tmp_path):
     )
     for number, half_width in enumerate((500.0, 100.0)):
         journal.write(PassRecord(number, 1, {}))
-        estimate = EstimateRecord(1e4, half_width, half_width / 1e4, 50.0, 9.0, 0.95, 5e3)
+        estimate = Estimate("", 1e4, half_width, half_width / 1e4, 50.0, 9.0, 0.95, 5e3)
         journal.write(LookRecord(number, False, {"cycles": estimate}, {}))
     journal.close()
     return tmp_path / "run.kpjournal"

@@ -8,7 +8,6 @@ import numpy as np
 
 from kernelpoint.estimation import Estimate
 from kernelpoint.journal import (
-    EstimateRecord,
     JournalWriter,
     LookRecord,
     PassRecord,
@@ -68,7 +67,7 @@ def a_run(path: Path, **summary: Any) -> Run:
     config = {"policy": "kernelpoint", "seed": 0, "error_budget": {"counter": "cycles"}}
     run = RunRecord(kernelpoint="0", config=config, bound="sequential", estimate="mean", launches=[2], hashes={})
     run.command = ["sim", "-trace", "my traces/<list>.g"]
-    total = EstimateRecord(1.01e4, 1e2, 0.0099, 50.0, 9.0, 0.95, 5e3)
+    total = Estimate("", 1.01e4, 1e2, 0.0099, 50.0, 9.0, 0.95, 5e3)
     journal.write(run)
     journal.write(PassRecord(0, 1, {}))
     journal.write(ResultRecord(0, 0, 0, {"cycles": 5000.0, "instructions": 10.0}))
@@ -78,7 +77,7 @@ def a_run(path: Path, **summary: Any) -> Run:
     return load_run(path)
 
 
-def a_summary(total: EstimateRecord) -> SummaryRecord:
+def a_summary(total: Estimate) -> SummaryRecord:
     """The summary of a run of two launches, one of them skipped."""
     return SummaryRecord(
         **{

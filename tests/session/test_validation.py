@@ -38,11 +38,11 @@ def test_what_replay_misses_is_in_the_half_width_and_the_first_line(host):
     biased = ReplayingHost(host, bias=0.02)
     summary = biased.run(biased.open(LOOSE + "\nresume: never"))
     assert exact["bound_scope"] == summary["bound_scope"] == "total error"
-    assert exact["replay_errors"]["cycles"]["error"] == 0.0
+    assert exact["replay_errors"]["cycles"]["estimate"] == 0.0
     left = 1.0 - 3 / exact["simulated"]
     expected = 2.776 * EXPECTED_SPREAD * (left * 2 / 4 / 3) ** 0.5
     assert exact["replay_errors"]["cycles"]["half_width"] == pytest.approx(expected, rel=1e-2)
-    assert summary["replay_errors"]["cycles"]["error"] == pytest.approx(0.02, abs=5e-4)
+    assert summary["replay_errors"]["cycles"]["estimate"] == pytest.approx(0.02, abs=5e-4)
     assert any("total within +- " in line and "error budget met" in line for line in host.log)
 
 
@@ -210,7 +210,7 @@ def test_validations_that_disagree_are_followed_by_further_ones_before_the_look(
     )
     made = [record.validations for record in run.of(FurtherValidationsRecord)]
     assert made == sorted(set(made)) and made[-1] <= 12
-    assert summary["bound_scope"] == "total error" and abs(summary["replay_errors"]["cycles"]["error"]) < 0.05
+    assert summary["bound_scope"] == "total error" and abs(summary["replay_errors"]["cycles"]["estimate"]) < 0.05
 
 
 def test_a_run_killed_anywhere_also_in_its_further_validations_ends_with_the_same_summary(host):

@@ -29,7 +29,7 @@ LAYERS = [
     {"traces", "profiles"},
     {"journal"},
     {"simulators"},
-    {"config", "randomness", "ratios", "registry", "_native"},
+    {"config", "estimate", "randomness", "ratios", "registry", "_native"},
     {"archive", "typed"},
     {"files", "extras", "arguments"},
     {"errors", "names", "pool", "progress", "repeated"},

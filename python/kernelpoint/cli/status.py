@@ -14,8 +14,9 @@ import typer
 from kernelpoint.cli.console import Console
 from kernelpoint.coordinator.task import written
 from kernelpoint.errors import ConfigError, JournalError
-from kernelpoint.journal import EstimateRecord, PassRecord, ResultRecord, Run, load_run
-from kernelpoint.pages.numbers import half_width, number
+from kernelpoint.estimate import Estimate
+from kernelpoint.journal import PassRecord, ResultRecord, Run, load_run
+from kernelpoint.pages.numbers import half_width, is_finite, number
 from kernelpoint.progress import duration
 
 SECONDS = 3.0  # between two screens of --watch
@@ -161,8 +162,8 @@ def _pass(run: Run, now: float) -> tuple[str, float | None]:
     return f"pass {last.pass_index}, {done:,} of {last.wanted:,} in the journal", left
 
 
-def _estimate(counter: str, found: EstimateRecord | None) -> str:
-    if found is None or found.estimate is None:
+def _estimate(counter: str, found: Estimate | None) -> str:
+    if found is None or not is_finite(found.estimate):
         return "no estimate yet"
-    bound = "no bound" if found.relative_half_width is None else f"+- {half_width(found.relative_half_width)}"
+    bound = "no bound" if not found.is_bounded else f"+- {half_width(found.relative_half_width)}"
     return f"{number(found.estimate)} {counter} {bound}"

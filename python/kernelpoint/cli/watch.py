@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kernelpoint.cli.status import is_locked, status_of
 from kernelpoint.errors import ConfigError, KernelPointError
+from kernelpoint.estimate import relative
 from kernelpoint.files import write_output
 from kernelpoint.journal import Run, load_run
 from kernelpoint.pages.numbers import half_width
@@ -69,7 +70,6 @@ def _passes(run: Run) -> list[Chart | Table | Text]:
     columns = (Column("pass"), Column("simulated"), Column(f"estimated {counter}"), Column("half-width", half_width))
     rows = []
     for look in looks:
-        relative = look.half_width and look.half_width / abs(look.estimate or 1.0)
-        rows.append(Row((look.number, look.simulated, look.estimate, relative)))
+        rows.append(Row((look.number, look.simulated, look.estimate, relative(look.half_width, look.estimate, 0.0))))
     spec = passes_chart(looks, counter, budget)
     return [Chart("passes", "The interval after each pass", caption, spec), Table(columns, rows)]

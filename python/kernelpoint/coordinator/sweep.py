@@ -14,9 +14,9 @@ from kernelpoint.config import Config, load_config, read_yaml
 from kernelpoint.coordinator.handshake import ask, check, with_option
 from kernelpoint.coordinator.run import OpenEngine, Workers, run_one
 from kernelpoint.errors import ConfigError, JournalError
-from kernelpoint.estimation import Estimate
-from kernelpoint.journal import EstimateRecord, Run, load_run
-from kernelpoint.pages.numbers import number, ratio
+from kernelpoint.estimate import Estimate
+from kernelpoint.journal import Run, load_run
+from kernelpoint.pages.numbers import is_finite, number, ratio
 from kernelpoint.pages.page import Chart, Page, Verdict
 from kernelpoint.pages.tables import Column, Row, Table
 from kernelpoint.paired import compare_runs
@@ -40,7 +40,7 @@ NOTE = (
 )
 CAPTION = "The total of each configuration with its stated interval, the smallest first."
 BLUE = "#0072B2"
-NOT_STATED = Estimate.of(math.nan)
+NOT_STATED = Estimate()
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class SweepRow:
     """
 
     name: str
-    total: EstimateRecord
+    total: Estimate
     ratio: Estimate
     simulated: int
     note: str
@@ -165,7 +165,8 @@ def _chart(rows: Sequence[SweepRow]) -> dict[str, Any]:
     """A dot and an interval for each configuration, in the order of the table."""
     import altair as alt  # here, because the table in the terminal does without
 
-    shown = [(row.name, row.total.estimate, row.total.half_width or 0.0) for row in rows if row.total.estimate]
+    stated = [(row.name, row.total.estimate, row.total.half_width) for row in rows if is_finite(row.total.estimate)]
+    shown = [(name, total, width if is_finite(width) else 0.0) for name, total, width in stated]
     values = [{"name": n, "total": total, "low": total - w, "high": total + w} for n, total, w in shown]
     base = alt.Chart(alt.InlineData(values=values), width="container", height=alt.Step(22)).encode(
         y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelLimit=260)),

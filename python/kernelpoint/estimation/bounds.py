@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -35,30 +34,3 @@ def error_probability(bound: Bound, alpha: float, kinds: Sequence[Kind]) -> floa
     else:
         share = 0.6 if number == 1 else 0.4 / (constants.PASSES - 2)
     return max(alpha * constants.SHARES[kind] * share, 1e-12)  # Numerics: a quantile must exist
-
-
-def stated(computed: float, estimate: float, relative_error: float) -> float:
-    """Half-width that the run states: max(t SE, eps |that|); 0 if nothing was left to chance.
-
-    A run stops because its estimated variance is small, and of the small ones the too small ones are the ones that stop it.
-    So a run claims its budget, +- eps, as in fixed-width sequential estimation (Chow and Robbins 1965), not the smaller
-    figure by which it seems to beat it: measured, t SE alone holds the truth too seldom on populations with rare slow
-    launches, while the budget holds. t SE follows from `std_error` and `degrees_of_freedom`, which are reported as they are.
-
-    >>> stated(3.0, 1000.0, 0.01), stated(30.0, 1000.0, 0.01), stated(0.0, 1000.0, 0.01)
-    (10.0, 30.0, 0.0)
-    """
-    return computed if computed == 0.0 else max(computed, relative_error * abs(estimate))
-
-
-def relative(half_width: float, estimate: float, relative_error: float) -> float:
-    """Relative half-width, half_width / |estimate|; infinite if only the estimate is 0.
-
-    Numerics: exactly `relative_error` where the half-width is that part of the estimate, whatever the division rounds to.
-
-    >>> relative(0.03 * 7.0, 7.0, 0.03), relative(0.0, 0.0, 0.03), relative(1.0, 0.0, 0.03)
-    (0.03, 0.0, inf)
-    """
-    if estimate == 0.0:
-        return half_width and math.copysign(math.inf, half_width)
-    return relative_error if half_width == relative_error * abs(estimate) else half_width / abs(estimate)

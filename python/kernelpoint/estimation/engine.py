@@ -10,10 +10,10 @@ import numpy as np
 
 from kernelpoint.arguments import checked
 from kernelpoint.errors import ConfigError, HostError, did_you_mean, shown
+from kernelpoint.estimate import Estimate
 from kernelpoint.estimation.budget import ErrorBudget, Method
 from kernelpoint.estimation.cells.design import AssistedDesign
 from kernelpoint.estimation.cells.sampling import CellSampling
-from kernelpoint.estimation.estimate import Estimate
 from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.nested_totals import NO_RANGES, RangeTargets, UnitErrors

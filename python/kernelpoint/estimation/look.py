@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from kernelpoint.estimate import Estimate
 from kernelpoint.estimation.budget import ErrorBudget
-from kernelpoint.estimation.estimate import Estimate as Estimate
 from kernelpoint.estimation.unseen import OpenUnit
 
 

@@ -34,8 +34,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.estimation.bounds import relative
-from kernelpoint.estimation.look import Estimate
+from kernelpoint.estimate import Estimate, relative
 from kernelpoint.estimation.moments import Floats
 from kernelpoint.estimation.quantiles import quantile
 

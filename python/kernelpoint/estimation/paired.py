@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernelpoint.estimate import Estimate
 from kernelpoint.estimation.bounds import Kind, error_probability
 from kernelpoint.estimation.budget import Bound, Method
-from kernelpoint.estimation.estimate import Estimate
 from kernelpoint.estimation.moments import Floats, Moments
 from kernelpoint.estimation.quantiles import two_sided
 from kernelpoint.estimation.strata.estimators import ESTIMATORS, Fit, Sample

@@ -17,7 +17,6 @@ from kernelpoint.journal.reader import read_records as read_records
 from kernelpoint.journal.records import AbortRecord as AbortRecord
 from kernelpoint.journal.records import DecisionRecord as DecisionRecord
 from kernelpoint.journal.records import DegradedRecord as DegradedRecord
-from kernelpoint.journal.records import EstimateRecord as EstimateRecord
 from kernelpoint.journal.records import FindingRecord as FindingRecord
 from kernelpoint.journal.records import FurtherValidationsRecord as FurtherValidationsRecord
 from kernelpoint.journal.records import HostRecord as HostRecord
@@ -32,7 +31,6 @@ from kernelpoint.journal.records import PopulationRecord as PopulationRecord
 from kernelpoint.journal.records import ProjectionRecord as ProjectionRecord
 from kernelpoint.journal.records import RangeRecord as RangeRecord
 from kernelpoint.journal.records import Record as Record
-from kernelpoint.journal.records import ReplayErrorRecord as ReplayErrorRecord
 from kernelpoint.journal.records import ResultRecord as ResultRecord
 from kernelpoint.journal.records import ResumeRecord as ResumeRecord
 from kernelpoint.journal.records import RunRecord as RunRecord

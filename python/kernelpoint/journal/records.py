@@ -13,8 +13,9 @@ Example:
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
+from kernelpoint.estimate import Estimate
 from kernelpoint.typed import Range
 
 FORMAT_VERSION = 3
@@ -55,33 +56,7 @@ class ProjectionRecord:
     simulated_cycles: float
 
 
-@dataclass(slots=True)
-class EstimateRecord:
-    """Estimate and half-width of one counter, or of one ratio of counters.
-
-    Attributes:
-        simulated: over the simulated launches alone.
-        computed_half_width: that which results show, before it is raised to the error budget; None, which is written:
-            not stated.
-
-    >>> from kernelpoint.journal.text import plain
-    >>> plain(EstimateRecord(simulated=40.0))["half_width"] is None  # none is stated, and the journal says so
-    True
-    """
-
-    writes_none: ClassVar[bool] = True
-
-    estimate: float | None = None
-    half_width: float | None = None
-    relative_half_width: float | None = None
-    std_error: float | None = None
-    degrees_of_freedom: float | None = None
-    confidence: float | None = None
-    simulated: float | None = None
-    computed_half_width: float | None = None
-
-
-Estimates = dict[str, EstimateRecord]
+Estimates = dict[str, Estimate]  # by counter or ratio; null stands for nan: not known, or not stated
 
 
 @dataclass(slots=True)
@@ -135,7 +110,7 @@ class RangeRecord:
     """A range of a run (phase, layer, module): its path (parts separated by "/", empty for the whole run) and its estimates,
     inner ranges included.
 
-    >>> layer = RangeRecord("decode/layer.0", 8, 2, {"cycles": EstimateRecord(9000.0, half_width=300.0)})
+    >>> layer = RangeRecord("decode/layer.0", 8, 2, {"cycles": Estimate.of(9000.0, 300.0)})
     >>> layer.estimates["cycles"].half_width
     300.0
     """
@@ -162,16 +137,6 @@ class KernelRecord:
     simulated: Size
     cycles: float | None
     estimates: Estimates = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class ReplayErrorRecord:
-    """Replay error of a counter as a fraction of its total, and the half-width of this fraction."""
-
-    writes_none: ClassVar[bool] = True
-
-    error: float | None
-    half_width: float | None
 
 
 # ---- single launches --------------------------------------------------------------------------------------------------
@@ -345,7 +310,7 @@ class DegradedRecord:
 class LookRecord:
     """End of a pass: estimates by counter, and whether the error budget is met.
 
-    >>> look = LookRecord(0, met=True, estimates={"cycles": EstimateRecord(1000.0, half_width=8.0)}, ratios={})
+    >>> look = LookRecord(0, met=True, estimates={"cycles": Estimate.of(1000.0, 8.0)}, ratios={})
     >>> look.estimates["cycles"].half_width
     8.0
     """
@@ -386,7 +351,7 @@ class SummaryRecord:
         never_completed: units in flight.
         one_per_stream_speedup: total over the sum of one launch for each distinct stream; None: not stated.
         kernels: empty where the plan knows no names; their cycles add up to the estimate.
-        replay_errors: by counter, from validation launches.
+        replay_errors: by counter, as shares of its total, from validation launches.
         restarts: of a full run that was resumed, the units at which it went on.
         bound_scope: the error that the half-width covers: exact, total error, sampling error, nothing.
         bound_scope_reason: reason for a bound on the sampling error only.
@@ -425,7 +390,7 @@ class SummaryRecord:
     policy: str
     seed: Count
     kernels: list[KernelRecord] = field(default_factory=list)
-    replay_errors: dict[str, ReplayErrorRecord] = field(default_factory=dict)
+    replay_errors: Estimates = field(default_factory=dict)
     restarts: list[Count] = field(default_factory=list)
     bound_scope_reason: str | None = None
     open_launch: OpenLaunchRecord | None = None

@@ -12,12 +12,12 @@ import numpy as np
 
 from kernelpoint.arguments import check, checked
 from kernelpoint.errors import ConfigError, JournalError, shown
+from kernelpoint.estimate import Estimate
 from kernelpoint.extras import needs_extra
 from kernelpoint.journal.launch_estimates import LaunchEstimates, estimates_of_launches
 from kernelpoint.journal.reader import read_records
 from kernelpoint.journal.records import (
     DecisionRecord,
-    EstimateRecord,
     LaunchesRecord,
     LookRecord,
     PassRecord,
@@ -143,17 +143,17 @@ class Run:
             "counters": plain(self.simulated_only()),
         }
 
-    def estimates(self) -> dict[str, EstimateRecord]:
+    def estimates(self) -> dict[str, Estimate]:
         """Estimates of every counter, then of every ratio of counters, by name."""
         return {**self.summary.counters, **self.summary.ratios} if self.summary else self.simulated_only()
 
-    def simulated_only(self) -> dict[str, EstimateRecord]:
+    def simulated_only(self) -> dict[str, Estimate]:
         """Total of each counter over the simulated launches alone."""
         totals: dict[str, float] = {}
         for result in self.results.values():
             for name, value in result.counters.items():
                 totals[name] = totals.get(name, 0.0) + value
-        return {name: EstimateRecord(simulated=total if np.isfinite(total) else None) for name, total in totals.items()}
+        return {name: Estimate(simulated=total) for name, total in totals.items()}
 
     @cached_property
     def results(self) -> dict[int, ResultRecord]:

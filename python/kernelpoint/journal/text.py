@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from kernelpoint.estimate import Estimate
 from kernelpoint.journal.records import DecisionRecord, Record
 
+OF_ESTIMATE = tuple(f.name for f in fields(Estimate) if f.name != "counter")  # the key it stands at is its name
 _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+
+
+def number(value: float) -> float | None:
+    """A float for JSON, which has no nan.
+
+    >>> number(float("nan")) is None
+    True
+    """
+    return float(value) if math.isfinite(value) else None
 
 
 def plain(record: Any) -> Any:
@@ -18,11 +30,12 @@ def plain(record: Any) -> Any:
     >>> plain(AbortRecord(process=0, launch=4, pass_index=1))
     {'type': 'abort', 'process': 0, 'launch': 4, 'pass_index': 1}
     """
+    if isinstance(record, Estimate):
+        return {name: number(getattr(record, name)) for name in OF_ESTIMATE}
     if is_dataclass(record):
         named = [(f, getattr(record, f.name)) for f in fields(record)]
         first = {f.name: value for f, value in named if f.name in ("type", "version")}
-        whole = getattr(record, "writes_none", False)
-        rest = {f.name: plain(v) for f, v in named if whole or not (f.default in (None, False) and v == f.default)}
+        rest = {f.name: plain(v) for f, v in named if not (f.default in (None, False) and v == f.default)}
         return {**first, **rest}
     if isinstance(record, dict):
         return {key: plain(value) for key, value in record.items()}

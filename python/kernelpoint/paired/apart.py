@@ -21,7 +21,8 @@ def compare_apart(first: Run, second: Run) -> Comparison:
         check_comparable(run)
     check_shared(first, second)
     confidence = sum(run.ended().confidence for run in (first, second)) - 1.0
-    rows = [_row_apart(first, second, name) for name in first.counters if name in second.counters]
+    a, b = first.estimates(), second.estimates()
+    rows = [_row_apart(name, a[name], b[name]) for name in first.counters if name in second.counters]
     note = (
         "each run predicts the traced launches for its own GPU and draws by that, so launches are not paired: every "
         f"half-width is that of both runs' own bounds together, at {100 * confidence:g} %; with `fast_model: off` in both "
@@ -31,31 +32,15 @@ def compare_apart(first: Run, second: Run) -> Comparison:
     return Comparison.of(first, second, rows, common, confidence, [note, *notes(first, second, rows)])
 
 
-def _row_apart(first: Run, second: Run, counter: str) -> CounterRow:
+def _row_apart(counter: str, a: Estimate, b: Estimate) -> CounterRow:
     """One counter from the intervals that both runs state."""
-    a, b, ratio = stated(first, counter), stated(second, counter), separate_ratio(first, second, counter)
-    difference = Estimate.of(b.estimate - a.estimate, a.half_width + b.half_width)
+    ratio, difference = separate_ratio(a, b), Estimate.of(b.estimate - a.estimate, a.half_width + b.half_width)
     return CounterRow(counter, a.estimate, b.estimate, ratio, difference, ratio.half_width)
 
 
-def exact_row(first: Run, second: Run, counter: str) -> CounterRow | None:
-    """Row of a counter that both runs know exactly; None for other counters."""
-    a, b = stated(first, counter), stated(second, counter)
-    return CounterRow.exact(counter, a.estimate, b.estimate) if a.half_width == b.half_width == 0.0 else None
-
-
-def stated(run: Run, counter: str) -> Estimate:
-    """Estimate of a counter in a run's summary; nan if there is none."""
-    row = run.ended().counters[counter]
-    return Estimate.of(*(math.nan if value is None else value for value in (row.estimate, row.half_width)))
-
-
-def separate_ratio(first: Run, second: Run, counter: str) -> Estimate:
-    """Ratio B / A from the stated intervals of two runs alone, with the half-width to its farther end; nan if a bound is
-    missing.
-    """
-    a, b = stated(first, counter), stated(second, counter)
+def separate_ratio(a: Estimate, b: Estimate) -> Estimate:
+    """Ratio B / A from two intervals alone, with the half-width to its farther end; nan if a bound is missing."""
     if not a.estimate > 0.0:
-        return Estimate.of(math.nan)
+        return Estimate()
     ratio, lowest = b.estimate / a.estimate, a.estimate - a.half_width
     return Estimate.of(ratio, (b.estimate + b.half_width) / lowest - ratio if lowest > 0.0 else math.nan)

@@ -8,7 +8,7 @@ from kernelpoint.estimation.cells.paired import assisted_pair
 from kernelpoint.estimation.paired import PairedTotals, joint_error_probability, paired_totals
 from kernelpoint.estimation.strata.estimators import Sample
 from kernelpoint.journal import Run
-from kernelpoint.paired.apart import compare_apart, exact_row, separate_ratio
+from kernelpoint.paired.apart import compare_apart, separate_ratio
 from kernelpoint.paired.comparison import Comparison, CounterRow, assumptions, check_shared, notes
 from kernelpoint.paired.sample import DrawnSample, cells_of, is_predicted, predicts_traced, results_of, sample_of
 
@@ -77,10 +77,11 @@ def _compare_predicted(first: Run, second: Run) -> Comparison:
 
 
 def _row(first: Run, second: Run, counter: str, pair: PairedTotals) -> CounterRow:
-    """The row of a counter: exact values if both runs have them, else the paired totals."""
-    apart = separate_ratio(first, second, counter).half_width
-    paired = CounterRow(counter, pair.first, pair.second, pair.ratio, pair.difference, apart)
-    return exact_row(first, second, counter) or paired
+    """Row of a counter: exact if both runs know it exactly, from traces or full runs, else the paired totals."""
+    a, b = first.estimates()[counter], second.estimates()[counter]
+    if a.half_width == b.half_width == 0.0:
+        return CounterRow.exact(counter, a.estimate, b.estimate)
+    return CounterRow(counter, pair.first, pair.second, pair.ratio, pair.difference, separate_ratio(a, b).half_width)
 
 
 def _pair(run: DrawnSample, rows: np.ndarray, values: np.ndarray, alpha: float) -> PairedTotals:

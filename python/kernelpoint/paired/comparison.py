@@ -38,7 +38,7 @@ def _not_the_estimate(first: Run, rows: list[CounterRow]) -> list[str]:
     stated = first.ended().counters
     for row in rows:
         own = stated[row.counter].estimate
-        if own is not None and not math.isclose(row.first, own, rel_tol=1e-6):
+        if not math.isnan(own) and not math.isclose(row.first, own, rel_tol=1e-6):
             return [
                 "A is estimated from the launches drawn in both runs, so that the comparison is launch by launch; "
                 f"{first.path} states {own:,.0f} {row.counter}, from all launches that it drew"

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelpoint.pages.numbers import share
+from kernelpoint.pages.numbers import is_finite, share
 from kernelpoint.report.full_run import FullRun
 from kernelpoint.report.view import OTHERS, PassEnd, RunView
 
@@ -178,7 +178,7 @@ def passes_chart(
             "simulated": look.simulated,
         }
         for look in looks
-        if look.half_width is not None
+        if is_finite(look.half_width)
     ]
     if not rows:
         return None

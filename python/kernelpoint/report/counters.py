@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from kernelpoint.journal import EstimateRecord, Run
+from kernelpoint.estimate import Estimate, relative
+from kernelpoint.journal import Run
 from kernelpoint.pages.numbers import error, half_width, is_finite, number
 from kernelpoint.pages.tables import Column, Row, Table
 from kernelpoint.report.full_run import FullRun
@@ -17,21 +18,19 @@ NOTE = (
 WEAK_NOTE = "Grey: the half-width is over 25 % of the estimate, or none is stated"
 
 
-def is_weak(row: EstimateRecord) -> bool:
+def is_weak(row: Estimate) -> bool:
     """True if an estimate has a half-width above 25 %, or none."""
-    return row.estimate is not None and row.half_width != 0.0 and not (row.relative_half_width or 1.0) <= WEAK
+    return is_finite(row.estimate) and row.half_width != 0.0 and not row.relative_half_width <= WEAK
 
 
-def known_total(row: EstimateRecord) -> float | None:
-    """Estimate of a counter; None if it is below zero, or zero without a half-width because no simulated launch has any.
+def known_total(row: Estimate) -> float:
+    """An estimate, or nan where it says nothing: below zero, or zero without a half-width, since no simulated launch has any.
 
-    >>> known_total(EstimateRecord(estimate=0.0, simulated=0.0)) is None
-    True
-    >>> known_total(EstimateRecord(estimate=0.0, half_width=0.0, simulated=0.0))
-    0.0
+    >>> known_total(Estimate.of(0.0, simulated=0.0)), known_total(Estimate.exact(0.0))
+    (nan, 0.0)
     """
-    unmet = row.estimate == 0.0 and row.half_width is None
-    return None if row.estimate is None or unmet or row.estimate < 0.0 else row.estimate
+    is_unmet = row.estimate == 0.0 and not row.is_bounded
+    return math.nan if is_unmet or row.estimate < 0.0 else row.estimate
 
 
 def total(value: float | None) -> str:
@@ -43,25 +42,24 @@ def total(value: float | None) -> str:
     return number(value) if is_finite(value) else "not known"
 
 
-def computed(row: EstimateRecord) -> float | None:
-    """Half-width shown in tables, as a share of the estimate. The stated one is never smaller than the error budget.
+def computed(row: Estimate) -> float:
+    """The half-width that results show, as a share of the estimate; the stated one is no smaller than the error budget.
 
-    >>> computed(EstimateRecord(estimate=200.0, half_width=2.0, computed_half_width=0.5))
+    >>> computed(Estimate.of(200.0, 2.0, computed_half_width=0.5))
     0.0025
     """
-    if row.computed_half_width is None or not row.estimate:
-        return 0.0 if row.computed_half_width == 0.0 else None
-    return row.computed_half_width / abs(row.estimate)
+    return relative(row.computed_half_width, row.estimate, 0.0)
 
 
-def price(run: Run, row: EstimateRecord) -> float | None:
-    """Number of launches to simulate until a counter's half-width equals the error budget; None if no bound is stated.
+def price(run: Run, row: Estimate) -> float:
+    """Launches to simulate until the half-width of a counter is that of the error budget; nan where no bound is stated.
 
     Model: n (w / b)^2, at most all launches, for n simulated launches, half-width w and budget b: half-widths fall with the
     root of the sample.
     """
-    if (s := run.summary) is None or (width := computed(row)) is None:
-        return None
+    width = computed(row)
+    if (s := run.summary) is None or not math.isfinite(width):
+        return math.nan
     return min(float(s.launches), math.ceil(s.simulated * (width / s.relative_error) ** 2))
 
 
@@ -90,7 +88,7 @@ def counter_table(run: Run, truth: FullRun | None = None) -> Table:
         ]
         if truth is not None:
             true = truth.totals.get(name)
-            cells += [true, found.estimate / true - 1.0 if true and found.estimate is not None else None]
+            cells += [true, found.estimate / true - 1.0 if true else None]
         rows.append(Row(cells, is_weak(found)))
     columns = COLUMNS if truth is None else COLUMNS + AGAINST_FULL_RUN
     notes = [NOTE, *([WEAK_NOTE] if any(row.weak for row in rows) else [])]

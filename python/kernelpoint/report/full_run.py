@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from kernelpoint.errors import JournalError
 from kernelpoint.journal import Run
-from kernelpoint.pages.numbers import error, number
+from kernelpoint.pages.numbers import error, is_finite, number
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def compare(run: Run, full: Run) -> FullRun:
         off = s.estimate / total - 1.0
     if s.estimate is not None and s.half_width is not None:
         inside = abs(s.estimate - total) <= s.half_width
-    totals = {name: row.simulated for name, row in full.estimates().items() if row.simulated is not None}
+    totals = {name: row.simulated for name, row in full.estimates().items() if is_finite(row.simulated)}
     return FullRun(total, off, inside, _non_sampling_error(run, full), totals)
 
 
@@ -70,7 +70,7 @@ def _total(run: Run, full: Run) -> float:
             raise JournalError(f"{full.path}: not a run of the same launches on the same simulated GPU ({key} differs)")
     counter = run.ended().counter
     total = full.estimates().get(counter)
-    if full.ended().skipped or total is None or total.simulated is None:
+    if full.ended().skipped or total is None or not is_finite(total.simulated):
         raise JournalError(f"{full.path}: not a full run of counter {counter}")
     return total.simulated
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from kernelpoint.errors import ConfigError
-from kernelpoint.journal import EstimateRecord, Run
+from kernelpoint.estimate import Estimate
+from kernelpoint.journal import Run
+from kernelpoint.journal.text import number
 from kernelpoint.pages.numbers import half_width, percent
 from kernelpoint.pages.tables import Column, Row, Table, write_table
 from kernelpoint.ratios import RATIOS
@@ -30,12 +32,12 @@ def range_table(run: Run) -> Table | None:
     for path in run.ranges:
         if path:
             inside.setdefault(path.rpartition("/")[0], []).append(path)
-    whole = run.ranges[""].estimates.get(counter, EstimateRecord()).estimate
+    whole = run.ranges[""].estimates.get(counter, Estimate()).estimate
 
     def row(path: str) -> Row:
         known = run.ranges[path]
-        found = known.estimates.get(counter, EstimateRecord())
-        share = found.estimate / whole if whole and found.estimate is not None else None
+        found = known.estimates.get(counter, Estimate())
+        share = found.estimate / whole if whole else None
         cells = (
             path.rpartition("/")[2] or WHOLE,
             known.launches,
@@ -71,7 +73,7 @@ def write_ranges(run: Run, path: Path) -> int:
     if not run.ranges:
         raise ConfigError(f"--ranges: {run.path} has no ranges; run with `ranges:` in the configuration")
     rows = (
-        (record.path, record.launches, record.simulated, counter, found.estimate, found.half_width)
+        (record.path, record.launches, record.simulated, counter, number(found.estimate), number(found.half_width))
         for record in run.ranges.values()
         for counter, found in record.estimates.items()
     )

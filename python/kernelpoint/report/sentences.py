@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernelpoint.journal import PartRecord, Run, SummaryRecord, ValidationRecord
-from kernelpoint.pages.numbers import factor, half_width, number, share
+from kernelpoint.pages.numbers import factor, half_width, is_finite, number, share
 from kernelpoint.session.verdict import EXACT, open_launch, unmet_counters, verdict
 
 
@@ -60,8 +60,8 @@ def _counts(s: SummaryRecord) -> str:
 
 def _of_process(process: PartRecord) -> str:
     own = process.estimates["cycles"]
-    bound = "no bound stated" if own.relative_half_width is None else f"+- {half_width(own.relative_half_width)}"
-    total = "no estimate" if own.estimate is None else f"{number(own.estimate)} cycles"
+    bound = "no bound stated" if not own.is_bounded else f"+- {half_width(own.relative_half_width)}"
+    total = "no estimate" if not is_finite(own.estimate) else f"{number(own.estimate)} cycles"
     return (
         f"process {process.number}: {total} {bound}; {process.simulated:,} of {process.launches:,} launches simulated"
     )

@@ -21,7 +21,7 @@ class SystemTimes:
     names: list[str]
     nanoseconds: np.ndarray
     simulated: np.ndarray
-    half_width: float | None
+    half_width: float
 
 
 def system_times(run: Run, megahertz: float | None, end: End = "estimate") -> SystemTimes:
@@ -45,12 +45,12 @@ def system_times(run: Run, megahertz: float | None, end: End = "estimate") -> Sy
     simulated = np.array([one.how == SIMULATED for one in known])
     total = run.ended().counters["cycles"]
     if end != "estimate":
-        if total.half_width is None:
+        if not total.is_bounded:
             raise ConfigError(f"--end: {run.path} states no half-width of its cycles; allowed: estimate")
         shift = total.half_width * (1.0 if end == "high" else -1.0)
         cycles *= max(1.0 + shift / cycles.sum(), 0.0)
-    half_width = None if total.half_width is None else total.half_width * period
-    return SystemTimes([run.name_of(unit) for unit in range(len(known))], cycles * period, simulated, half_width)
+    names = [run.name_of(unit) for unit in range(len(known))]
+    return SystemTimes(names, cycles * period, simulated, total.half_width * period)
 
 
 def clock_of(run: Run, megahertz: float | None) -> float:

@@ -51,7 +51,7 @@ def rates_from(totals: Mapping[str, Estimate]) -> dict[str, Estimate]:
     """
     pairs = rates_of(totals).items()
     found = {name: totals[top] / totals[bottom] for name, (top, bottom) in pairs if totals[bottom].estimate}
-    found = {name: rate for name, rate in found.items() if (rate.half_width or 0.0) <= rate.estimate}
+    found = {name: rate for name, rate in found.items() if not rate.half_width > rate.estimate}
     return {
         name: replace(rate, estimate=min(rate.estimate, 1.0)) if name in SHARES else rate
         for name, rate in found.items()
@@ -90,7 +90,7 @@ class PassEnd:
     number: int
     simulated: int
     estimate: float
-    half_width: float | None
+    half_width: float
 
 
 @dataclass(frozen=True)
@@ -208,11 +208,7 @@ def _variants(run: Run) -> dict[str, tuple[Variant, ...]]:
     """The kernels of the summary by short name, those with the most cycles first."""
     found: dict[str, list[Variant]] = {}
     for known in sorted(run.ended().kernels, key=lambda known: -(known.cycles or 0.0)):
-        totals = {
-            name: Estimate.of(one.estimate, math.nan if one.half_width is None else one.half_width)
-            for name, one in known.estimates.items()
-            if one.estimate is not None
-        }
+        totals = {name: total for name, total in known.estimates.items() if not math.isnan(total.estimate)}
         variant = Variant(readable(known.name), known.launches, known.simulated, known.cycles or 0.0, totals)
         found.setdefault(base_key(known.name), []).append(variant)
     return {name: tuple(variants) for name, variants in found.items()}
@@ -287,7 +283,7 @@ def pass_ends(run: Run, counter: str) -> list[PassEnd]:
     for look in run.looks:
         seen = int(np.searchsorted(results, look.pass_index, side="right"))
         estimate = {**look.ratios, **look.estimates}.get(counter)
-        if estimate is not None and estimate.estimate is not None:
+        if estimate is not None and not math.isnan(estimate.estimate):
             looks.append(PassEnd(look.pass_index, seen, estimate.estimate, estimate.half_width))
     return looks
 

@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kernelpoint.journal import EstimateRecord, SummaryRecord
+from kernelpoint.estimate import Estimate
+from kernelpoint.journal import SummaryRecord
 from kernelpoint.ratios import RATIOS
 from kernelpoint.session.verdict import LARGEST_UNMET, SAMPLING_ERROR, TOTAL_ERROR
 
@@ -62,22 +63,18 @@ def of_sampling_only(record: SummaryRecord) -> set[str]:
     """Names of the counters and ratios whose half-widths cover the sampling error only."""
     if record.bound_scope not in (TOTAL_ERROR, SAMPLING_ERROR):
         return set()
-    names = {n for n, e in record.counters.items() if e.half_width and n not in record.replay_errors}
+    names = {n for n, e in record.counters.items() if e.half_width > 0.0 and n not in record.replay_errors}
     return names | {name for name in record.ratios if names & set(RATIOS[name])}
 
 
-def _rows(estimates: Mapping[str, EstimateRecord], bounded: bool, flags: Mapping[str, int]) -> list[Row]:
+def _rows(estimates: Mapping[str, Estimate], bounded: bool, flags: Mapping[str, int]) -> list[Row]:
     """Estimates as kp_estimate.
 
     Args:
         bounded: the run states a bound, so that an estimate without one is off by any amount; flags: by name.
     """
-
-    def known(value: float | None, otherwise: float = math.nan) -> float:
-        return otherwise if value is None else value
-
     open_width = math.inf if bounded else math.nan
     return [
-        (name, flags.get(name, 0), known(e.estimate), known(e.half_width, open_width), known(e.simulated))
+        (name, flags.get(name, 0), e.estimate, e.half_width if e.is_bounded else open_width, e.simulated)
         for name, e in estimates.items()
     ]

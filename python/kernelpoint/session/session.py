@@ -213,7 +213,7 @@ class Session:
     def _measure_saved_time(self, summary: SummaryRecord) -> None:
         """Nothing is measured where every launch was simulated, or where launches overlap and have no time of their own."""
         cycles, sample = summary.counters.get("cycles"), self.loop.sample
-        if self.setup.host.concurrent or cycles is None or cycles.estimate is None or not summary.skipped:
+        if self.setup.host.concurrent or cycles is None or not summary.skipped or np.isnan(cycles.estimate):
             return
 
         def weights(places: list[tuple[int, int]]) -> np.ndarray:

@@ -13,7 +13,6 @@ import numpy as np
 from kernelpoint.admission import Effect, Finding
 from kernelpoint.estimation import Estimate, Look, LookPart, Tree, subtotals
 from kernelpoint.journal import (
-    EstimateRecord,
     FindingRecord,
     KernelRecord,
     LaunchesRecord,
@@ -21,11 +20,11 @@ from kernelpoint.journal import (
     OpenLaunchRecord,
     PartRecord,
     RangeRecord,
-    ReplayErrorRecord,
     SummaryRecord,
 )
 from kernelpoint.journal.launch_estimates import pack
 from kernelpoint.journal.records import BLOCK
+from kernelpoint.journal.text import OF_ESTIMATE, number
 from kernelpoint.planning.frame import SamplingFrame
 from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.range_targets import targets_by_path, targets_of_ranges
@@ -60,17 +59,17 @@ def summarise(
         degraded: failures, one sentence each.
     """
     sample, plan, budget = sampled.sample, sampled.frame.plan, setup.budget
-    counters = estimate_records(look.estimates) if look else _simulated_only(sample.engine.results.totals)
-    ratios = estimate_records(look.ratios) if look else {}
-    main = {**ratios, **counters}.get(budget.counter, EstimateRecord()) if look else EstimateRecord()
-    cycles = counters.get("cycles", EstimateRecord())
-    bounded = main.half_width is not None
+    counters = as_stated(look.estimates) if look else _simulated_only(sample.engine.results.totals)
+    ratios = as_stated(look.ratios) if look else {}
+    main = {**ratios, **counters}.get(budget.counter, Estimate()) if look else Estimate()
+    cycles = counters.get("cycles", Estimate())
+    bounded = main.is_bounded
     estimated = len(sample.has_result) - sample.results
     bound_scope = _bound_scope(setup, checked, bounded, estimated)
     summary = SummaryRecord(
-        estimate=main.estimate,
-        half_width=main.half_width,
-        relative_half_width=main.relative_half_width,
+        estimate=number(main.estimate),
+        half_width=number(main.half_width),
+        relative_half_width=number(main.relative_half_width),
         met=bool(look.met) if look else False,
         bound=budget.bound if bounded else "none",
         cycle_speedup=_over(cycles.estimate, _simulated_cycles(cycles, sampled, checked)),
@@ -80,11 +79,9 @@ def summarise(
         ratios=ratios,
         processes=_processes(sample, look),
         kernels=kernel_records(plan, look, sample) if look else [],
-        replay_errors={
-            n: ReplayErrorRecord(number(e.estimate), number(e.half_width)) for n, e in checked.errors.items()
-        },
+        replay_errors=as_stated(checked.errors),
         open_launch=_open_launch(plan, sampled, look) if bounded else None,
-        range_targets=estimate_records(look.ranges) or None if look else None,
+        range_targets=as_stated(look.ranges) or None if look else None,
         **_settings(setup),
         **_books(sampled),
         **_sentences(setup, sampled, checked, look, bound_scope),
@@ -105,8 +102,8 @@ def _withdrawn(summary: SummaryRecord, reasons: Sequence[Finding]) -> SummaryRec
 def without_bounds(record: Any) -> Any:
     """Copy of a record without any half-width, inner records included.
 
-    >>> without_bounds([EstimateRecord(9.0, half_width=1.0, relative_half_width=0.1)])[0].half_width is None
-    True
+    >>> without_bounds([Estimate.of(9.0, 1.0)])[0].is_bounded
+    False
     """
     if isinstance(record, list):
         return [without_bounds(one) for one in record]
@@ -114,10 +111,11 @@ def without_bounds(record: Any) -> Any:
         return {name: without_bounds(one) for name, one in record.items()}
     if not is_dataclass(record) or isinstance(record, type):
         return record
+    nothing = math.nan if isinstance(record, Estimate) else None
     parts = {part.name: without_bounds(getattr(record, part.name)) for part in fields(record) if part.init}
     return replace(
         record,
-        **{name: None if name in ("half_width", "relative_half_width") else part for name, part in parts.items()},
+        **{name: nothing if name in ("half_width", "relative_half_width") else part for name, part in parts.items()},
     )
 
 
@@ -214,30 +212,30 @@ def _open_launch(plan: Plan, sampled: SampledLaunches, look: Look | None) -> Ope
 
 def _part(part: LookPart) -> PartRecord:
     """A cluster, or a process, of an interim analysis."""
-    return PartRecord(part.number, part.units, part.simulated, estimate_records(part.estimates))
+    return PartRecord(part.number, part.units, part.simulated, as_stated(part.estimates))
 
 
 def _processes(sample: Sample, look: Look | None) -> list[PartRecord]:
     """Record of each application, without estimates where none may be stated."""
     if look is not None and look.domains:
         return [_part(part) for part in look.domains]
-    estimates = estimate_records(look.estimates) if look else {}
+    estimates = as_stated(look.estimates) if look else {}
     return [PartRecord(process, *counts, estimates) for process, counts in enumerate(sample.processes())]
 
 
-def _simulated_only(totals: Mapping[str, float]) -> dict[str, EstimateRecord]:
+def _simulated_only(totals: Mapping[str, float]) -> dict[str, Estimate]:
     """Totals of the simulated launches, where no estimate may be stated."""
-    return {name: EstimateRecord(simulated=number(value)) for name, value in totals.items()}
+    return as_stated({name: Estimate(simulated=value) for name, value in totals.items()})
 
 
-def _simulated_cycles(cycles: EstimateRecord, sampled: SampledLaunches, checked: ReplayCheck) -> float | None:
+def _simulated_cycles(cycles: Estimate, sampled: SampledLaunches, checked: ReplayCheck) -> float | None:
     """Simulated cycles: those of the results and validation launches, less what projections and copies left out."""
-    if not cycles.simulated:
+    if not cycles.simulated > 0.0:
         return None
     return cycles.simulated + checked.cycles - sampled.projections.saved_cycles - sampled.copied_cycles
 
 
-def _over(above: float | None, below: float | None) -> float | None:
+def _over(above: float, below: float | None) -> float | None:
     """A speedup; None where it says nothing."""
     return number(above / below) if above and below and below > 0.0 else None
 
@@ -255,28 +253,26 @@ def sentence(summary: SummaryRecord) -> str:
 # ---- estimates ------------------------------------------------------------------------------------------------------
 
 
-def number(value: float) -> float | None:
-    """Convert a float for JSON, which has no NaN.
+def as_stated(estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
+    """Estimates as they stand in the journal, by name: a number that is not finite is not stated.
 
-    >>> number(float("nan")) is None
-    True
+    >>> as_stated({"reads": Estimate.of(4.0, math.inf)})["reads"].is_bounded
+    False
     """
-    return float(value) if math.isfinite(value) else None
+    return {name: _as_stated(estimate) for name, estimate in estimates.items()}
 
 
-def estimate_record(estimate: Estimate) -> EstimateRecord:
-    """Convert an estimate to its journal record; a number that is not finite becomes None."""
-    return EstimateRecord(*(number(getattr(estimate, field.name)) for field in fields(EstimateRecord)))
+def _as_stated(estimate: Estimate) -> Estimate:
+    return Estimate("", *(_finite(getattr(estimate, name)) for name in OF_ESTIMATE))
 
 
-def estimate_records(estimates: Mapping[str, Estimate]) -> dict[str, EstimateRecord]:
-    """Journal record of each estimate, by name."""
-    return {name: estimate_record(estimate) for name, estimate in estimates.items()}
+def _finite(value: float) -> float:
+    return value if math.isfinite(value) else math.nan
 
 
 def look_record(pass_index: int, look: Look) -> LookRecord:
     """Journal record of an interim analysis."""
-    return LookRecord(pass_index, bool(look.met), estimate_records(look.estimates), estimate_records(look.ratios))
+    return LookRecord(pass_index, bool(look.met), as_stated(look.estimates), as_stated(look.ratios))
 
 
 # ---- parts of a run -------------------------------------------------------------------------------------------------
@@ -310,7 +306,7 @@ def kernel_records(plan: Plan, look: Look, sample: Sample) -> list[KernelRecord]
         Tree(np.array([-1, *[0] * len(names)]), of_launch + 1), look, sample, {name: {} for name in sorted(wanted)}
     )
     return [
-        KernelRecord(name, launches, simulated, estimates["cycles"].estimate, estimates)
+        KernelRecord(name, launches, simulated, number(estimates["cycles"].estimate), estimates)
         for name, (launches, simulated, estimates) in zip(names, parts[1:], strict=True)
     ]
 
@@ -327,7 +323,7 @@ def _kernels_of(plan: Plan) -> tuple[list[str], np.ndarray] | None:
 
 def _parts(
     tree: Tree, look: Look, sample: Sample, known: Mapping[str, dict[int, Estimate]]
-) -> list[tuple[int, int, dict[str, EstimateRecord]]]:
+) -> list[tuple[int, int, dict[str, Estimate]]]:
     """Launches, simulated launches, and the estimates of the counters of `known`, of each part of a run."""
     results, found = sample.has_result, {}
     for name, own in known.items():
@@ -349,10 +345,10 @@ def _targets(ranges: Ranges, look: Look, counter: str) -> dict[int, Estimate]:
 
 def _of_counter(
     tree: Tree, whole: Estimate, values: np.ndarray, sample: Sample, known: dict[int, Estimate]
-) -> list[EstimateRecord]:
+) -> list[Estimate]:
     errors = None if whole.half_width == 0.0 else sample.engine.unit_errors(whole.counter)
     parts = subtotals(tree, whole, values, sample.has_result, errors, sample.engine.has_bias, known)
-    return [estimate_record(part) for part in parts]
+    return [_as_stated(part) for part in parts]
 
 
 # ---- every launch ---------------------------------------------------------------------------------------------------

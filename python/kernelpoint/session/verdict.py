@@ -40,7 +40,7 @@ def _stated(summary: SummaryRecord) -> str:
         return "no bound stated" + (f" ({summary.bound_scope_reason})" if summary.bound_scope_reason else "")
     interval = f"+- {width_text(width, summary.relative_error)} % at {100 * summary.confidence:g} %"
     active = summary.counters.get(ACTIVE_CYCLES)
-    if summary.counter == "cycles" and active is not None and active.relative_half_width is not None:
+    if summary.counter == "cycles" and active is not None and active.is_bounded:
         interval += f" (+- {width_text(active.relative_half_width, 0.0)} % beyond launch latency)"
     interval += "".join(f", {name} {_width(summary, name)}" for name in summary.further)
     if scope == TOTAL_ERROR:
@@ -55,10 +55,9 @@ def _width(summary: SummaryRecord, target: str) -> str:
     counter, _, pattern = target.partition(" of ")
     known = {**summary.ratios, **summary.counters, **(summary.range_targets or {})}
     names = [f"{counter} of {path}" for path in matching(pattern, _paths(summary, counter))] if pattern else [target]
-    widths = [None if (found := known.get(name)) is None else found.relative_half_width for name in names]
-    if not widths or None in widths:
+    if not names or not all(name in known and known[name].is_bounded for name in names):
         return "without a bound"
-    return f"+- {width_text(max(filter(None, widths), default=0.0), summary.further[target])} %"
+    return f"+- {width_text(max(known[name].relative_half_width for name in names), summary.further[target])} %"
 
 
 def _paths(summary: SummaryRecord, counter: str) -> tuple[str, ...]:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from kernelpoint.estimate import Estimate
 from kernelpoint.estimation.cells.fit import Trust
 from kernelpoint.estimation.cells.sampling import CellSampling
 from kernelpoint.estimation.cells.total import TotalFit
-from kernelpoint.estimation.estimate import Estimate
 from kernelpoint.estimation.moments import Floats
 from kernelpoint.estimation.paired import PairedTotals
 from kernelpoint.estimation.quantiles import quantile

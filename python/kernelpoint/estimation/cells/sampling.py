@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.errors import JournalError
+from kernelpoint.estimate import Estimate, relative
 from kernelpoint.estimation import constants
-from kernelpoint.estimation.bounds import relative
 from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.cells.design import AssistedDesign, Combination
 from kernelpoint.estimation.cells.fit import FULL_TRUST, Trust
 from kernelpoint.estimation.cells.part import Auxiliary
 from kernelpoint.estimation.cells.parts import Parts
 from kernelpoint.estimation.cells.total import Demand, TotalFit
-from kernelpoint.estimation.look import Estimate, Look, LookPart
+from kernelpoint.estimation.look import Look, LookPart
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.nested_totals import NO_RANGES, RangeTargets, Spreads
 from kernelpoint.estimation.sampling import Frame, Ratios, Sampling
@@ -198,7 +198,8 @@ class CellSampling(Sampling):
         computed, guard = math.nan, 0.0
         if states:
             computed, guard = fit.half_width(self._alpha(self.looks)), fit.guard(1.0 - budget.confidence)
-        return Estimate.bounded(name, value, computed, guard, fit.error, fit.nu, simulated, budget)
+        parts = value, computed, guard, fit.error, fit.nu, simulated
+        return Estimate.bounded(name, *parts, budget.allowed(name), budget.confidence)
 
     def look(self, missing: int, budget: ErrorBudget) -> Look:
         """Make the interim analysis; `missing` drawn units have no result."""

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelpoint.estimate import Estimate
 from kernelpoint.estimation.budget import ErrorBudget
-from kernelpoint.estimation.estimate import Estimate
 from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.moments import Floats
 from kernelpoint.estimation.nested_totals import NO_RANGES, RangeTargets

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.estimation.estimate import Estimate
+from kernelpoint.estimate import Estimate
 from kernelpoint.estimation.quantiles import quantile
 
 # Model: standard deviation of relative replay errors of launches, before any validation launch, without DRAM reads;

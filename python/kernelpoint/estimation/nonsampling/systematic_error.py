@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from kernelpoint.errors import ConfigError
+from kernelpoint.estimate import Estimate
 from kernelpoint.estimation.budget import ErrorBudget
-from kernelpoint.estimation.estimate import Estimate
 from kernelpoint.estimation.look import Look, LookPart
 
 LEAST_BUDGET = 1e-6  # of the error budget: what a sampling design is given at least

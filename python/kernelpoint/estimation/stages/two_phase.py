@@ -9,13 +9,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelpoint.estimate import Estimate
 from kernelpoint.estimation import constants
 from kernelpoint.estimation.bounds import error_probability
 from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.cells.design import AssistedDesign, Combination
 from kernelpoint.estimation.cells.parts import next_number
 from kernelpoint.estimation.cells.sampling import CellSampling
-from kernelpoint.estimation.look import Estimate, Look, LookPart
+from kernelpoint.estimation.look import Look, LookPart
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.quantiles import quantile, satterthwaite
 from kernelpoint.estimation.sampling import Ratios
@@ -136,7 +137,8 @@ class TwoPhaseSampling(CellSampling):
         if states:
             guard = max(guard, self._first_guard(name))
             computed = quantile(alpha, nu) * error if error else 0.0
-        return Estimate.bounded(name, value, computed, guard, error, nu, found.simulated, budget)
+        parts = value, computed, guard, error, nu, found.simulated
+        return Estimate.bounded(name, *parts, budget.allowed(name), budget.confidence)
 
     @property
     def _first_alpha(self) -> float:

@@ -10,8 +10,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelpoint.estimate import Estimate
 from kernelpoint.estimation import constants
-from kernelpoint.estimation.look import Estimate, Look, LookPart
+from kernelpoint.estimation.look import Look, LookPart
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.strata.estimators import ESTIMATORS, Fit, Sample
 from kernelpoint.estimation.strata.influence import borrowed_totals, outlier_allowances, outlier_effects
@@ -156,9 +157,9 @@ class Inference:
         ):  # only zeros were drawn: what the others hold, nothing tells
             computed = math.nan
         guard = float(influence) if undrawn else 0.0
-        return Estimate.bounded(
-            name, float(value), computed, guard, error, float(degrees), float(simulated), self.targets.budget
-        )
+        budget = self.targets.budget
+        parts = float(value), computed, guard, error, float(degrees), float(simulated)
+        return Estimate.bounded(name, *parts, budget.allowed(name), budget.confidence)
 
     def _ratio_parts(self, name: str) -> tuple[int, int, float, float]:
         """Columns of the two counters of a ratio, and the estimated totals of both."""

@@ -6,6 +6,7 @@ is off by more than half a microsecond.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,7 +96,7 @@ def write_chakra(run: Run, times: SystemTimes, path: Path, like: Path | None) ->
     _fill(kernels, rows, times)
     total = float(times.nanoseconds.sum())
     set_value(metadata, "total_nanoseconds", double_val=total)
-    if times.half_width is not None:
+    if math.isfinite(times.half_width):
         set_value(metadata, "half_width_nanoseconds", double_val=times.half_width)
     set_value(metadata, "statement", string_val=f"KernelPoint: {sentences(run)[0]}")
     with open_output_bytes(path) as file:

@@ -105,7 +105,7 @@ def _looks(run: Run, end: float) -> Iterator[Event]:
     value = None
     for look in run.looks:
         estimate = {**look.ratios, **look.estimates}.get(run.ended().counter)
-        if estimate is not None and estimate.relative_half_width is not None:
+        if estimate is not None and estimate.is_bounded:
             value = {"half-width in %": 100.0 * estimate.relative_half_width}
             so_far = sum(r.counters["cycles"] for r in run.results.values() if r.pass_index <= look.pass_index)
             yield {"ph": "C", "name": PASSES, "pid": LOOKS, "ts": so_far, "args": value}

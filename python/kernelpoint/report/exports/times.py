@@ -10,6 +10,7 @@ import numpy as np
 
 from kernelpoint.errors import TraceError
 from kernelpoint.journal import Run
+from kernelpoint.journal.text import number
 from kernelpoint.pages.tables import write_table
 from kernelpoint.progress import silent
 from kernelpoint.ranges import read_ranges
@@ -81,7 +82,7 @@ def kernel_times(run: Run, megahertz: float | None) -> Iterator[KernelTime]:
     for key, launch in zip(_keys(run), launches(run), strict=True):
         groups.setdefault(key, []).append((launch.cycles or 0.0, bool(launch.counters)))
     summary, kernels = run.ended(), [kernel for _, kernel, _, _ in groups]
-    stated = {kernel.name: kernel.estimates["cycles"].half_width for kernel in summary.kernels}
+    stated = {kernel.name: number(kernel.estimates["cycles"].half_width) for kernel in summary.kernels}
     is_exact = summary.counters["cycles"].half_width == 0.0
     host = run.header.host
     configuration = f"{host.simulator if host else ''} {run.header.hashes.get('simulator_config') or ''}".strip()
