@@ -18,10 +18,9 @@ from kernelpoint.encoder.embed import round_embeddings
 from kernelpoint.errors import PlanError
 from kernelpoint.traces import ArtefactCache, scan_launches, scan_trace
 from kernelpoint.traces.footprints import Footprints
-from kernelpoint.traces.scan import RECORD
+from kernelpoint.traces.scan_launches import CONTENT, SCAN
 from kernelpoint.workload import fingerprint
 
-CONTENT, SCAN = f"content {_native.CONTENT_VERSION}", f"scan {_native.STREAM_HASH_VERSION} {RECORD.itemsize}"
 EXIT = "0020 ffffffff 0 EXIT 0 0"
 
 

@@ -195,6 +195,8 @@ void Scanner::add_values(const Cta& cta) {
         values_hasher_.add(cta.values[i], i + 1 < cta.values.size() ? cta.values[i + 1] : 0);
 }
 
+constexpr uint64_t null_page = 4096;  // no allocation begins below
+
 void Scanner::add_access(const Instruction& instruction, const uint64_t* addresses) {
     const uint32_t count = instruction.address_count;
     const MemorySpace space = facts_[instruction.opcode].space;
@@ -205,7 +207,7 @@ void Scanner::add_access(const Instruction& instruction, const uint64_t* address
         sectors = count_sectors(addresses, count, instruction.width);
         ++work.global_accesses;
         work.sectors += sectors;
-        if (addresses[0] == 0 && (space == MemorySpace::global || space == MemorySpace::generic))
+        if (addresses[0] < null_page && (space == MemorySpace::global || space == MemorySpace::generic))
             ++defects.zero_addresses;
         if (!facts_[instruction.opcode].is_bulk_copy) work.bytes += uint64_t{count} * instruction.width;
     }

@@ -19,6 +19,7 @@ from kernelpoint.repeated import distinct_rows
 from kernelpoint.simulators import simulators
 
 NAMED, WITHDRAWS, REFUSES, EXCEEDS = Effect
+SHORTEST = 20.0  # ns; Model: a launch takes hundreds
 ROUNDING = 1000.0  # ns by which a launch may seem to overlap the next: clocks, and files in microseconds
 
 
@@ -109,13 +110,18 @@ def _among(profile: Profile, mask: np.ndarray, what: str) -> Case | None:
     """The case of launches of a profile, with their share of its time."""
     if not mask.any():
         return None
-    time, row = np.nan_to_num(profile.duration), int(np.flatnonzero(mask)[0])
+    time, row = np.nan_to_num(_times(profile)), int(np.flatnonzero(mask)[0])
     total = float(np.abs(time).sum())
     share = float(np.abs(time[mask]).sum()) / total if total > 0 else None
     place = f"launch {row}, {profile.name(row)[:60] or 'without a name'}"
     return Case(
         f"{of_all(mask.sum(), profile.size)} launches {what}", float(mask.mean()), share, f"{profile.source}: {place}"
     )
+
+
+def _times(profile: Profile) -> np.ndarray:
+    """float64 [N]: durations, else cycles."""
+    return profile.counters.get("cycles", profile.duration) if np.isnan(profile.duration).all() else profile.duration
 
 
 def _remarked(profile: Profile, kind: str) -> Any:
@@ -166,6 +172,19 @@ def several_runs(profile: Profile) -> Case | None:
 
 
 @check(
+    Profile, "missing-results", REFUSES, "the file was cut or filtered, so launches are missing: give the whole output"
+)
+def missing_results(profile: Profile) -> Case | None:
+    """An output that lacks numbers of launches."""
+    remark = _remarked(profile, "missing-results")
+    if remark is None:
+        return None
+    size = remark.launches + profile.size
+    what = f"{of_all(remark.launches, size)} launches have no result"
+    return Case(what, remark.launches / size, None, f"{profile.source}: {remark.place}")
+
+
+@check(
     Profile,
     "profiler-errors",
     REFUSES,
@@ -182,7 +201,7 @@ def profiler_errors(profile: Profile) -> Case | None:
 @check(Profile, "negative-durations", REFUSES, "the clock of the profiler went back: record again")
 def negative_durations(profile: Profile) -> Case | None:
     """Find launches that end before they start."""
-    return _among(profile, profile.duration < 0, "end before they start")
+    return _among(profile, _times(profile) < 0, "end before they start")
 
 
 @check(
@@ -193,7 +212,19 @@ def negative_durations(profile: Profile) -> Case | None:
 )
 def zero_durations(profile: Profile) -> Case | None:
     """Find launches of 0 ns. Skipped if the file has whole microseconds, where a short launch may have 0."""
-    return None if _rounds_to_zero(profile) else _among(profile, profile.duration == 0, "take 0 ns")
+    return None if _rounds_to_zero(profile) else _among(profile, _times(profile) == 0, "take no time")
+
+
+@check(
+    Profile,
+    "impossible-durations",
+    REFUSES,
+    "no kernel is that short: its unit, or a decimal comma, was lost on the way. Export the file again with LC_ALL=C",
+)
+def impossible_durations(profile: Profile) -> Case | None:
+    """Launches that take less than SHORTEST."""
+    mask = (profile.duration > 0) & (profile.duration < SHORTEST)
+    return _among(profile, mask, f"take less than {SHORTEST:g} ns")
 
 
 @check(
@@ -210,13 +241,13 @@ def _rounds_to_zero(profile: Profile) -> bool:
     """Model: in times that are rounded, launches of less than a microsecond are no more than those of one."""
     known = profile.duration[np.isfinite(profile.duration)]
     is_whole = bool((known % 1000.0 == 0).all()) and bool((profile.start % 1000 == 0).all())
-    return is_whole and int((known == 0).sum()) <= int((known == 1000.0).sum())
+    return len(known) > 0 and is_whole and int((known == 0).sum()) <= int((known == 1000.0).sum())
 
 
 @check(Profile, "unknown-durations", REFUSES, "the profiler ended before them, or lost their times: record again")
 def unknown_durations(profile: Profile) -> Case | None:
     """Find launches without a time in a profile that has times of other launches."""
-    known = np.isfinite(profile.duration)
+    known = np.isfinite(_times(profile))
     return _among(profile, ~known, "have no time (not a number)") if known.any() else None
 
 
@@ -312,8 +343,28 @@ def communication(profile: Profile) -> Case | None:
 )
 def no_grid(profile: Profile) -> Case | None:
     """Find launches without a grid in a profile that has grids of other launches."""
-    known = np.asarray(profile.grid.any(axis=1))
+    known = np.asarray(profile.grid.all(axis=1))
     return _among(profile, np.logical_not(known), "have no grid") if known.any() else None
+
+
+@check(
+    Profile,
+    "no-call",
+    REFUSES,
+    "their place in the program is not known, nor which are replays of graphs: record again, with the calls of the runtime",
+)
+def no_call(profile: Profile) -> Case | None:
+    """Launches without the number of the call that launched them, if others have one; one of each process may have number 0."""
+    lacking, processes = profile.calls <= 0, np.zeros(1) if profile.processes is None else np.unique(profile.processes)
+    is_few = lacking.all() or lacking.sum() <= len(processes)
+    return None if is_few else _among(profile, lacking, "have no number of a call")
+
+
+@check(Profile, "lost-letters", NAMED, "the file is not in UTF-8: convert it, so that kernels match those of traces")
+def lost_letters(profile: Profile) -> Case | None:
+    """Kernel names in which letters could not be read."""
+    lost = np.array([*("\ufffd" in name for name in profile.names), False], dtype=bool)
+    return _among(profile, lost[profile.name_ids], "have letters in their names that cannot be read")
 
 
 def in_graphs(profile: Profile) -> np.ndarray:
@@ -379,12 +430,16 @@ def several_contexts(listed: Listed) -> Case | None:
     """Find a list with traces of several CUDA contexts, or with traces of another context beside it."""
     if not listed.lists:
         return None
-    if len(listed.contexts) > 1:
+    is_one_list, named = len(listed.lists) == 1, dict[tuple[int, str], str]()
+    for name, path in zip(listed.named, listed.paths.distinct, strict=True):
+        if is_one_list and name[0] >= 0 and named.setdefault(name, path) != path:
+            return Case("two traces in the list have one number", 1.0, None, f"{named[name]} and {path}")
+    if is_one_list and len(listed.contexts) > 1:
         counts = ", ".join(f"{name or 'without a name'}: {count:,}" for name, count in listed.contexts.items())
         return Case(f"the list has launches of {len(listed.contexts)} contexts ({counts})", 1.0, None, listed.lists[0])
     other = {name: count for name, count in listed.beside.items() if name and name not in listed.contexts}
-    named = {f"kernelslist_{context}.g" for context in listed.contexts}
-    if not other or any(Path(one).name in named for one in listed.lists):
+    own_lists = {f"kernelslist_{context}.g" for context in listed.contexts}
+    if not other or any(Path(one).name in own_lists for one in listed.lists):
         return None
     lists = ", ".join(f"kernelslist_{name}.g" for name in sorted({*other, *filter(None, listed.contexts)}))
     count = sum(other.values())

@@ -6,7 +6,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -80,8 +79,7 @@ class Listed:
         names = {path.rpartition("/")[2] for path in self.paths.distinct}
         others: list[str] = []
         for folder in self.folders:
-            with suppress(OSError):
-                others += set(os.listdir(folder)) - names
+            others += names_in(folder) - names
         return dict(Counter(context for number, context in map(_name_of, others) if number >= 0))
 
     @cached_property
@@ -108,6 +106,18 @@ class Listed:
             return None
         instructions = self.scan.instructions.astype(float)
         return instructions if instructions.sum() > 0 else None
+
+
+def names_in(folder: Path) -> set[str]:
+    """Names of the files of a folder; none where it cannot be read.
+
+    >>> "kernelslist.g" in names_in(Path("traces"))
+    True
+    """
+    try:
+        return set(os.listdir(folder))
+    except OSError:
+        return set()
 
 
 def listed_by(path: str, scan: ScanTable | None = None, architecture: int = 0) -> Listed:

@@ -21,6 +21,8 @@ FOREIGN = {
     b"NVR\x00": "a report of Nsight Compute: export it with `ncu --import FILE --csv --page raw`",
     b"<!DOCTYPE html": "a page of the web, not the file: was a login asked for?",
     b"PK\x03\x04": "a zip archive: unpack it",
+    b"MemcpyHtoD": "a list of traces: post-traces-processing writes kernelslist.g of it",
+    b"kernel-": "a list of traces: post-traces-processing writes kernelslist.g of it",
 }
 
 

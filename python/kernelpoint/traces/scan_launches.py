@@ -21,7 +21,7 @@ from kernelpoint.traces.scan import COUNTS, DEFECTS, RECORD, LaunchShape, shape_
 from kernelpoint.traces.scan_table import ScanTable
 
 CONTENT = f"content {_native.CONTENT_VERSION}"  # kinds of artefacts
-SCAN = f"scan {_native.STREAM_HASH_VERSION} {RECORD.itemsize}"
+SCAN = f"scan {_native.STREAM_HASH_VERSION} {RECORD.itemsize} 2"
 CHUNK = 1024  # traces read here before what they showed is written to the cache
 MOST_FILES, MOST_BYTES = 256, 32 << 20  # of a piece that one worker reads
 UNCOMPARED = np.iinfo(np.uint64).max  # bytes of text of a trace whose content is not compared

@@ -47,7 +47,7 @@ class Kineto(TextFormat):
                 seen.add(_add_event(builder, event, source))
             elif kind.removeprefix("gpu_") in ("memcpy", "memset") and event.get("ph") == "X":
                 builder.leave_out(kind.removeprefix("gpu_"))
-            elif kind in CALLS and event.get("name") in REPLAYS:
+            elif kind in CALLS and str(event.get("name")).startswith(REPLAYS):
                 replays.add(correlation_of(event))
         if missing := len(replays - seen):
             builder.leave_out("replay of a CUDA graph without its kernels", missing)

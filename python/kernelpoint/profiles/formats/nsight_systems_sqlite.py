@@ -42,7 +42,11 @@ class NsightSystemsSqlite(ProfileFormat):
 
 
 STEPS_PER_BYTE, STEPS_AT_ONCE = 100, 10_000  # of SQLite's machine: a query that takes more does not end
-KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
+KERNELS, CALLS = "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME"
+_REPLAYS_WITHOUT_KERNELS = (
+    f"SELECT COUNT(*) FROM {CALLS} JOIN StringIds ON id = nameId WHERE (value LIKE 'cudaGraphLaunch%' OR value LIKE "
+    f"'cuGraphLaunch%') AND correlationId NOT IN (SELECT correlationId FROM {KERNELS})"
+)
 GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"  # a replay of a CUDA graph as one block
 PROCESS_BITS = 24  # of a global number of a process, below that of the system's
 NAMES = ("mangledName", "demangledName", "shortName", "name")  # the first that a row has
@@ -78,7 +82,10 @@ def from_database(path: Path, read: Callable[[sqlite3.Connection, str], T]) -> T
 def _read_tables(connection: sqlite3.Connection, source: str, device: int | None) -> Profile:
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if KERNELS not in tables:
-        raise ProfileError(f"{source}: no table {KERNELS}; was the run traced with --trace=cuda?")
+        hint = "was the run traced with --trace=cuda?"
+        if any(name.startswith("rocpd_") for name in tables):
+            hint = "it is a database of rocprofv3: record with --output-format csv"
+        raise ProfileError(f"{source}: no table {KERNELS}; {hint}")
     builder = ProfileBuilder(source)
     for kind in ("memcpy", "memset"):
         table = f"CUPTI_ACTIVITY_KIND_{kind.upper()}"
@@ -91,9 +98,22 @@ def _read_tables(connection: sqlite3.Connection, source: str, device: int | None
             builder.left_out["CUDA graph as one block"] = blocks
             builder.remark("graph-blocks", blocks, float(time), GRAPHS)
     names = dict(connection.execute("SELECT id, value FROM StringIds")) if "StringIds" in tables else {}
+    if (
+        names
+        and {"nameId", "correlationId"} <= _columns(connection, CALLS)
+        and "correlationId" in _columns(connection, KERNELS)
+    ):
+        lost = connection.execute(_REPLAYS_WITHOUT_KERNELS).fetchone()[0]
+        if lost and "graph-blocks" not in builder.remarks:
+            builder.leave_out("replay of a CUDA graph without its kernels", lost)
+            builder.remark("graph-blocks", lost, place="cudaGraphLaunch")
     for name, start, end, *shape, registers, static, dynamic, stream, order, gpu, process, node in _kernel_rows(
         connection, source
     ):
+        if isinstance(name, int) and name not in names:
+            raise ProfileError(
+                f"{source}: {KERNELS}: the name of a kernel has the number {name}, which StringIds lacks"
+            )
         name = str(names.get(name, name))
         numbers = (start, *shape, registers, static, dynamic, stream, order, gpu, process, node)
         if {*map(type, numbers)} != _INTEGERS or type(end) not in _END:
@@ -108,7 +128,7 @@ def _read_tables(connection: sqlite3.Connection, source: str, device: int | None
 
 def _kernel_rows(connection: sqlite3.Connection, source: str) -> sqlite3.Cursor:
     """Rows of a name's number, start, end, and the columns of DEFAULTS."""
-    columns = {row[1] for row in connection.execute(f"PRAGMA table_info({KERNELS})")}
+    columns = _columns(connection, KERNELS)
     names = [name for name in NAMES if name in columns]
     if not names or not {"start", "end"} <= columns:
         raise ProfileError(f"{source}: {KERNELS} lacks names or times; it has {', '.join(sorted(columns))}")
@@ -117,3 +137,8 @@ def _kernel_rows(connection: sqlite3.Connection, source: str) -> sqlite3.Cursor:
     ]
     listed = ", ".join([f"COALESCE({', '.join([*names, 'NULL'])})", '"start"', '"end"', *values])
     return connection.execute(f"SELECT {listed} FROM {KERNELS}")
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
+    """Names of the columns of a table; none if it does not exist."""
+    return {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}

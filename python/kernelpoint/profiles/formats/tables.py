@@ -26,6 +26,9 @@ MOST_PREAMBLE = 10_000  # lines before the header: of the tool, and of the progr
 _COPY = re.compile(r"\W*(?:cuda |hip )?mem(cpy|set)", re.IGNORECASE)
 _VALUE = re.compile(r"([-\d.,]+)\s*([a-zμµ]*)")
 _CALL = re.compile(r"(.*) \[(\d+)\]")
+_SEPARATED = re.compile(
+    r"-?\d{1,3}(\.\d{3}){2,}|-?\d{1,3}([\s'\u2019]\d{3})+([.,]\d+)?"
+)  # thousands of other languages
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,10 @@ TABLES = (
           {"name": "name", "start": "start", "duration": "duration", "grid": ("grid x", "grid y", "grid z"),
            "block": ("block x", "block y", "block z"), "registers": "registers per thread",
            "shared": ("static smem", "dynamic smem"), "device": "device", "stream": "stream"}),
+    Table("rocprofv2 results CSV", ("kernel_name", "start_timestamp", "end_timestamp", "grd"),
+          {"name": "kernel_name", "start": "start_timestamp", "end": "end_timestamp", "order": "dispatch_id", "grid": "grd",
+           "block": "wgr", "registers": "arch_vgpr", "shared": ("lds",), "device": "gpu_id", "stream": "queue_id",
+           "process": "pid"}, {"start_timestamp": "ns", "end_timestamp": "ns"}, counts_threads=True),
     Table("rocprofv3 kernel trace CSV", ("kernel_name", "start_timestamp", "end_timestamp"),
           {"name": "kernel_name", "start": "start_timestamp", "end": "end_timestamp", "order": "dispatch_id",
            "grid": ("grid_size_x", "grid_size_y", "grid_size_z"),
@@ -95,7 +102,8 @@ TABLES = (
 # Columns of ncu that are no metrics.
 ABOUT = {"process name", "host name", "kernel time", "context", "cc", "section name"}
 # Metrics as ncu's pages for people call them -> as its raw page does.
-METRICS = {"Duration": "gpu__time_duration.sum", "Elapsed Cycles": "gpc__cycles_elapsed.max",
+DURATION = "gpu__time_duration.sum"
+METRICS = {"Duration": DURATION, "Elapsed Cycles": "gpc__cycles_elapsed.max",
            "Registers Per Thread": "launch__registers_per_thread",
            "Static Shared Memory Per Block": "launch__shared_mem_per_block_static",
            "Dynamic Shared Memory Per Block": "launch__shared_mem_per_block_dynamic",
@@ -221,7 +229,8 @@ class _Rows:
         for line, row in rows:
             if is_first and self._are_units(row):
                 self.unit = [field.lower() if field else unit for field, unit in zip(row, self.unit, strict=True)]
-                self.factors = {place: _factor(row[place]) for place in self.counters}
+                where = f"{self.source}:{line}"
+                self.factors = {place: _factor(row[place], name, where) for place, name in self.counters.items()}
             else:
                 self._add(row, self._counters(row, line), f"{self.source}:{line}")
             is_first = False
@@ -240,7 +249,8 @@ class _Rows:
             for line, row in group:
                 measured = self._number(row[value], f"{self.source}:{line}: {row[name]}")
                 if measured is not None:
-                    counters.setdefault(METRICS.get(row[name], row[name]), measured * _factor(row[unit]))
+                    metric = METRICS.get(row[name], row[name])
+                    counters.setdefault(metric, measured * _factor(row[unit], metric, f"{self.source}:{line}"))
             self._add(row, counters, f"{self.source}:{line}")
 
     def _are_units(self, row: list[str]) -> bool:
@@ -267,10 +277,12 @@ class _Rows:
         if self.has_decimal_commas:
             text = text.replace(".", "").replace(",", ".")
         try:
-            return float(text) if "," not in text else number(text, where)
+            return float(text) if "," not in text and not _SEPARATED.fullmatch(text) else number(text, where)
         except ValueError:
             return None
         except ProfileError:
+            if _SEPARATED.fullmatch(text):
+                raise
             if re.fullmatch(r"[-\d.,]+", text.strip()):
                 raise
             return None
@@ -287,7 +299,12 @@ class _Rows:
             return
         grid = self._sizes(row, "grid", where)
         if copy or (grid is None and isinstance(table.columns.get("grid"), tuple)):
-            self.builder.leave_out(f"mem{copy.group(1).lower()}" if copy else "other")
+            is_graph = not copy and "graph" in name.lower()
+            self.builder.leave_out(
+                f"mem{copy.group(1).lower()}" if copy else "CUDA graph as one block" if is_graph else "other"
+            )
+            if is_graph:
+                self.builder.remark("graph-blocks", 1, self._duration(row, {}, where), where)
             return
         block = self._sizes(row, "block", where) or (0, 0, 0)
         if grid and table.counts_threads and all(block):
@@ -355,7 +372,7 @@ class _Rows:
         cycles = next((counters[name] for name in CYCLES if name in counters), None)
         if cycles is not None and isinstance(counters, dict):
             counters["cycles"] = cycles
-        return counters.get("gpu__time_duration.sum", math.nan)
+        return counters.get(DURATION, math.nan)
 
     def _registers(self, row: list[str], counters: Mapping[str, float], where: str) -> int:
         text = self._text(row, "registers")
@@ -384,15 +401,17 @@ def exact(text: str, digits: int, where: str) -> int:
     return int(whole) * 10**digits + (-moved if whole.startswith("-") else moved)
 
 
-def _factor(unit: str) -> float:
+def _factor(unit: str, metric: str, where: str) -> float:
     """Factor that a metric in `unit` is multiplied with to be in its base unit: ns, or without a prefix.
 
-    >>> _factor("usecond"), _factor("Kbyte/block"), _factor("inst"), _factor("")
-    (1000.0, 1000.0, 1.0, 1.0)
+    >>> [_factor(unit, "inst", "x:1") for unit in ("usecond", "Kbyte/block", "inst", "")]
+    [1000.0, 1000.0, 1.0, 1.0]
     """
     base = unit.partition("/")[0]
     if base in TIMES:
         return 10.0 ** TIMES[base]
+    if metric == DURATION:
+        raise ProfileError(f"{where}: {metric}: unit of time {unit!r}; allowed: {', '.join(TIMES)}")
     return PREFIXES[base[0]] if len(base) > 1 and base[0] in PREFIXES and base[1:].islower() else 1.0
 
 

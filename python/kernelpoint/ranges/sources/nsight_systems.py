@@ -6,11 +6,11 @@ import sqlite3
 from pathlib import Path
 
 from kernelpoint.errors import ProfileError
-from kernelpoint.profiles.formats.nsight_systems_sqlite import KERNELS, NsightSystemsSqlite, from_database
+from kernelpoint.profiles.formats.nsight_systems_sqlite import CALLS, KERNELS, NsightSystemsSqlite, from_database
 from kernelpoint.ranges.enclosing import enclosing
 from kernelpoint.ranges.source import ProfileSource
 
-CALLS, RANGES = "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS"
+RANGES = "NVTX_EVENTS"
 THREAD_BITS = 24  # of a global thread's number, below those of its process
 
 Call = tuple[int, float]  # thread, time

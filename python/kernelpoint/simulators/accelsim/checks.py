@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 
 from kernelpoint.admission.checks import Case, Check, check, of_all, of_traces
-from kernelpoint.admission.content import Listed
+from kernelpoint.admission.content import LARGEST_LIST, Listed, names_in
 from kernelpoint.admission.findings import Effect
+from kernelpoint.files import read_regular
 
 NAMED, REFUSES = Effect.NAMED, Effect.REFUSES
 CHECKS: list[Check] = []
-_FOLDER_BEFORE = re.compile(rb"^[ \t]*(?!kernel|#)[^\n]*/kernel-", re.MULTILINE)
+_FOLDER_BEFORE = re.compile(rb"^(?!kernel|#)[^\n]*/kernel-|^[ \t]+kernel-", re.MULTILINE)
+_PROCESSED = re.compile(r"(.*)\.trace(?:g|z|g\.(?:xz|gz|zst))")
+_RAW = re.compile(r"(kernel-\d+.*)\.trace(?:\.xz|\.gz)?")
 
 
 @check(
@@ -74,7 +77,52 @@ def ends_with_copy(listed: Listed) -> Case | None:
 def names_not_read(listed: Listed) -> Case | None:
     """Find lines with ./ or a folder before the trace's name, which Accel-Sim does not read."""
     count = sum(1 for _ in _FOLDER_BEFORE.finditer(listed.text))
-    return Case(f"{count:,} lines name a trace with a folder", 0.0, None, listed.lists[0]) if count else None
+    what = f"{count:,} lines have a folder or blanks before the name of a trace"
+    return Case(what, 0.0, None, listed.lists[0]) if count else None
+
+
+@check(
+    Listed,
+    "not-processed",
+    REFUSES,
+    "post-processing ended before them, so the list lacks them: run post-traces-processing again",
+    table=CHECKS,
+)
+def not_processed(listed: Listed) -> Case | None:
+    """Traces as the tracer writes them, beside a list, without a processed one."""
+    if listed.is_selection:
+        return None
+    names = {name for folder in listed.folders for name in names_in(folder)} | {
+        path.rpartition("/")[2] for path in listed.paths.distinct
+    }
+    processed = {found[1] for found in map(_PROCESSED.fullmatch, names) if found}
+    raw = {found[1] for found in map(_RAW.fullmatch, names) if found} - processed
+    if not raw:
+        return None
+    what = f"{len(raw):,} traces beside the list are not processed"
+    return Case(what, len(raw) / (len(raw) + listed.size), None, f"{listed.lists[0]}: {min(raw)}")
+
+
+@check(
+    Listed,
+    "longer-census",
+    NAMED,
+    "the tracer left launches out (its range, or a limit): totals are of the list; `kernelpoint select` states those of all",
+    table=CHECKS,
+)
+def longer_census(listed: Listed) -> Case | None:
+    """A tracer's census of the context beside the list, with more launches."""
+    context = next(iter(listed.contexts), "")
+    for folder in () if listed.is_selection else listed.folders:
+        for name in (f"stats_{context}", "stats.csv"):
+            try:
+                rows = read_regular(folder / name, LARGEST_LIST).count(b"kernel-")
+            except OSError:
+                continue
+            if rows > listed.size:
+                what = f"the tracer counted {rows:,} launches, {rows - listed.size:,} more than the list has"
+                return Case(what, (rows - listed.size) / rows, None, str(folder / name))
+    return None
 
 
 @check(

@@ -11,7 +11,7 @@ from kernelpoint.errors import ProfileError
 from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, WORDS, Beginning, TextFormat
 from kernelpoint.profiles.profile import Profile
-from kernelpoint.profiles.tables import shape
+from kernelpoint.profiles.tables import number, shape
 
 _ACCEL_SIM = re.compile(
     r"(Processing kernel|-kernel name|-grid dim|-block dim|-shmem|-nregs|-cuda stream id|launching kernel name|kernel_name|"
@@ -70,6 +70,9 @@ class AccelSimOutput(TextFormat):
                     repeated += int(value) in results
                     results[int(value)] = result
         builder = ProfileBuilder(source)
+        if lost := max(results, default=0) - len(results):
+            first = next(uid for uid in range(1, len(results) + 2) if uid not in results)
+            builder.remark("missing-results", lost, place=f"launch {first}")
         if not ended:
             builder.remark("cut-output", len(results), place=f"line {last}")
         if repeated:
@@ -84,7 +87,10 @@ def _add_launches(
     builder: ProfileBuilder, launched: dict[int, dict[str, str]], results: dict[int, dict[str, str]]
 ) -> None:
     source = builder.source
-    unfinished = sorted(launched.keys() - results.keys()) + [u for u, r in results.items() if "gpu_sim_insn" not in r]
+    wanted = {"gpu_sim_cycle", "gpu_sim_insn"}
+    unfinished = sorted(
+        {*launched.keys() - results.keys(), *(uid for uid, one in results.items() if not wanted <= one.keys())}
+    )
     if unfinished:
         raise ProfileError(f"{source}: kernel launch {unfinished[0]} never finished; the run was not complete")
     for uid, result in results.items():
@@ -98,7 +104,10 @@ def _add_launches(
             int(header.get("-shmem", -1)),
             int(header.get("-cuda stream id", -1)),
             order=uid,
-            counters={"cycles": float(result["gpu_sim_cycle"]), "instructions": float(result["gpu_sim_insn"])},
+            counters={
+                "cycles": number(result["gpu_sim_cycle"], f"{where}: gpu_sim_cycle"),
+                "instructions": number(result["gpu_sim_insn"], f"{where}: gpu_sim_insn"),
+            },
             trace=header.get("trace", ""),
         )
 

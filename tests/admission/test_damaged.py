@@ -1,0 +1,262 @@
+"""`kernelpoint check` on fifty damaged or incomplete files: each is refused or named by its kind, none is called sound."""
+
+import gzip
+import json
+import lzma
+import sqlite3
+
+import pytest
+import typer
+from trace_writer import cta, small_trace
+
+from kernelpoint.cli.check import check
+
+EXIT = "0030 ffffffff 0 EXIT 0 0"
+LOAD = "0000 ffffffff 1 R1 LDG.E 1 R4 4 1 0x7f3000200000 4"
+BARRIER = "0010 ffffffff 0 BAR.SYNC 0 0"
+STORE = "0020 ffffffff 0 STG.E 2 R4 R2 4 1 0x7f3000300000 4"
+WARP = [LOAD, BARRIER, STORE, EXIT]
+GRID = "(2,1,1)"
+
+
+def trace(*warps, ctas=("0,0,0", "1,0,0"), **fields):
+    return small_trace(
+        "".join(cta(*(warps or (WARP, WARP)), index=index) for index in ctas), GRID, block="(64,1,1)", **fields
+    )
+
+
+SOUND = trace()
+ROW = '"{i}","1","a","h","gemm","1","7","(128, 1, 1)","(64, 1, 1)","0","7.0","{value}"\n'
+NCU = (
+    '"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC",'
+    '"gpu__time_duration.sum"\n'
+)
+
+
+def ncu(unit, *values):
+    units = ",".join(['""'] * 11) + f',"{unit}"\n'
+    return NCU + units + "".join(ROW.format(i=i, value=value) for i, value in enumerate(values))
+
+
+GPU_TRACE = (
+    "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem (MB),Bytes (MB),"
+    "Throughput (MB/s),SrcMemKd,DstMemKd,Device,Ctx,Strm,Name\n"
+)
+
+
+def gpu_trace(*durations, name="gemm"):
+    rows = enumerate(durations, 1)
+    return GPU_TRACE + "".join(f"{10_000 * i},{d},{i},4,1,1,64,1,1,16,0,0,,,,,H100 (0),1,7,{name}\n" for i, d in rows)
+
+
+ROCPROF = (
+    "Kind,Agent_Id,Queue_Id,Dispatch_Id,Kernel_Id,Kernel_Name,Correlation_Id,Start_Timestamp,End_Timestamp,"
+    "Workgroup_Size_X,Workgroup_Size_Y,Workgroup_Size_Z,Grid_Size_X,Grid_Size_Y,Grid_Size_Z\n"
+)
+
+
+def rocprof(*rows):
+    """Of end, and of work items."""
+    made = enumerate(rows, 1)
+    return ROCPROF + "".join(
+        f"KERNEL_DISPATCH,4,1,{i},9,gemm,{i},{10_000 * i},{end},64,1,1,{items},1,1\n" for i, (end, items) in made
+    )
+
+
+def kineto(*events, **changes):
+    kernel = {"ph": "X", "cat": "kernel", "name": "gemm"}
+    kernels = [
+        kernel | {"ts": 10.5 * i, "dur": 2.5, "args": {"correlation": i, "stream": 7, "grid": [4, 1, 1]}}
+        for i in range(1, 21)
+    ]
+    for event in kernels[:5]:
+        event.update({key: value for key, value in changes.items() if key != "args"})
+        event["args"] = event["args"] | changes.get("args", {})
+    return json.dumps({"traceEvents": [*kernels, *events]})
+
+
+def graph_call(name):
+    return {"ph": "X", "cat": "cuda_runtime", "name": name, "ts": 900.5, "dur": 2.5, "args": {"correlation": 999}}
+
+
+RESULT = (
+    "Processing kernel ./kernel-{n}.traceg\n-kernel name = k\n-grid dim = (4,1,1)\n-block dim = (64,1,1)\n"
+    "launching kernel name: k uid: {n}\nkernel_name = k\nkernel_launch_uid = {n}\ngpu_sim_cycle = 60{n}\ngpu_sim_insn = 9\n"
+)
+ENDED = "GPGPU-Sim: *** exit detected ***\n"
+
+
+def output(*numbers):
+    return "Accel-Sim [build 0]\n" + "".join(RESULT.format(n=n) for n in numbers) + ENDED
+
+
+def nsys(path, rows=((1, 0), (2, 0), (3, 0)), names=((1, "gemm"), (2, "cudaGraphLaunch_v10000")), calls=(), more=""):
+    """An export of kernels (call, excess of the end) and of calls of graphs."""
+    connection = sqlite3.connect(path)
+    connection.executescript(
+        "CREATE TABLE StringIds(id, value); CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, correlationId, nameId);"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start, end, correlationId, streamId, demangledName, gridX, gridY, gridZ);"
+        + more
+    )
+    connection.executemany("INSERT INTO StringIds VALUES (?, ?)", names)
+    connection.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1, ?, 2)", [(call,) for call in calls])
+    connection.executemany(
+        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, ?, 7, 1, 4, 1, 1)",
+        [(10_000 * call, 10_000 * call + 700 + excess, call) for call, excess in rows],
+    )
+    connection.commit()
+    connection.close()
+
+
+CENSUS = (
+    "kernel id, kernel mangled name, grid_dimX, grid_dimY, grid_dimZ, #blocks, block_dimX, block_dimY, block_dimZ, #threads, "
+    "total_insts, total_reported_insts\n"
+)
+LISTED = {f"kernel-{n}.traceg": SOUND for n in range(1, 5)}
+LINES = "".join(f"{name}\n" for name in LISTED)
+
+
+def listed(text=LINES, **files):
+    """A folder with a list, and files by name; a name of several words has _ for each sign that Python refuses."""
+    return {**LISTED, "kernelslist.g": text, **files}
+
+
+def fourth(text):
+    return listed() | {"kernel-4.traceg": text}
+
+
+# Name -> the files of a folder, what of it is checked, and a word of the finding or of the message.
+FOLDERS = {
+    "two ranks in one list": (
+        {f"rank{r}/kernel-{n}.traceg": SOUND for r in (0, 1) for n in (1, 2)}
+        | {"kernelslist.g": "".join(f"rank{r}/kernel-{n}.traceg\n" for n in (1, 2) for r in (0, 1))},
+        "several-contexts",
+    ),
+    "two contexts, joined": (
+        {f"kernel-{n}-ctx_0x{c}.traceg": SOUND for n in (1, 2) for c in "ab"}
+        | {"kernelslist.g": "".join(f"kernel-{n}-ctx_0x{c}.traceg\n" for c in "ab" for n in (1, 2))},
+        "several-contexts",
+    ),
+    "two contexts without a list": ({f"kernel-{n}-ctx_0x{c}.traceg": SOUND for n in (1, 2) for c in "ab"}, "2 CUDA contexts"),
+    "half of the traces unprocessed": (listed() | {f"kernel-{n}.trace": SOUND for n in (5, 6)}, "not-processed"),
+    "the rest unprocessed and packed": (listed() | {"kernel-5-ctx_0x1.trace.xz": "x"}, "not-processed"),
+    "a census with more launches": (
+        listed() | {"stats.csv": CENSUS + "".join(f"kernel-{n}.trace, k, 2,1,1,2,64,1,1,128,0,0\n" for n in range(1, 9))},
+        "longer-census",
+    ),
+    "blanks before names": (listed(LINES.replace("kernel-3", "  kernel-3")), "names-not-read"),
+    "names of another system": (listed(LINES.replace("kernel-", ".\\kernel-")), "expected a trace's name"),
+    "names above the folder": (listed(LINES.replace("kernel-", "../x/kernel-")), "refused"),
+    "a list without launches": (listed("MemcpyHtoD,0x7f3000200000,4096\n"), "at least one line"),
+    "a list of JSON": (listed('{"kernels": []}'), "at least one line"),
+    "a trace that is missing": (listed(LINES + "kernel-9.traceg\n"), "does not exist"),
+    "a trace of no bytes": (fourth(""), "unreadable"),
+    "a trace cut in a line": (fourth(SOUND[:-40]), "unreadable"),
+    "a trace with a CTA too many": (fourth(trace(ctas=("0,0,0", "1,0,0", "1,0,0"))), "unreadable"),
+    "a trace without its last CTA": (fourth(trace(ctas=("0,0,0",))), "unreadable"),
+    "a byte order mark in a trace": (fourth("\ufeff" + SOUND), "unreadable"),
+    "another count of instructions": (fourth(SOUND.replace("insts = 4", "insts = 9", 1)), "unreadable"),
+    "bytes of another encoding": (fourth(SOUND.replace("kernel name = ", "kernel name = gr\udcf6\udcdfe")), "unreadable"),
+    "a packed trace that is cut": (
+        listed(LINES.replace("4.traceg", "4.traceg.xz")) | {"kernel-4.traceg.xz": lzma.compress(SOUND.encode())[:-9]},
+        "unreadable",
+    ),
+    "addresses in the first page": (fourth(SOUND.replace("0x7f3000200000", "0x40")), "zero-addresses"),
+    "a CTA twice": (fourth(trace(ctas=("1,0,0", "1,0,0"))), "repeated-ctas"),
+    "a warp that is missing": (fourth(trace(WARP)), "missing-warps"),
+    "a warp that lacks a barrier": (fourth(trace(WARP, [LOAD, STORE, EXIT])), "missing-barriers"),
+    "a warp without EXIT": (fourth(trace(WARP, WARP[:-1])), "missing-exits"),
+}  # fmt: skip
+FILES = {
+    "list.txt": ("MemcpyHtoD,0x7f3000200000,4096\nkernel-1.trace\n", "post-traces-processing"),
+    "thousands.csv": (ncu("ns", "1.234.567", "2.345.678"), "1.234.567"),
+    "points.csv": (ncu("ns", "1.234", "2.345"), "impossible-durations"),
+    "apostrophes.csv": (ncu("ns", "1'234", "2'345"), "1'234"),
+    "spaces.csv": (ncu("ns", "1\u202f234", "2\u202f345"), "gpu__time_duration.sum"),
+    "commas.csv": (ncu("us", "5,45", "1,5"), "not between thousands"),
+    "minutes.csv": (ncu("minute", "5.45", "1.5"), "unit of time 'minute'"),
+    "graphs.csv": (
+        gpu_trace(700, 800) + "90000,50000,9,,,,,,,,,,,,,,H100 (0),1,7,CUDA Graph 3\n",
+        "graph-blocks",
+    ),
+    "latin.csv": (gpu_trace(700, 800, name="gr\udcf6\udcdfe"), "lost-letters"),
+    "no-units.csv": (gpu_trace(700, 800).replace(" (ns)", ""), "unit of time ''"),
+    "negative.csv": (gpu_trace(700, -800), "negative-durations"),
+    "twice.csv": (gpu_trace(700, 800) + gpu_trace(700, 800), "expected a number"),
+    "ends.csv": (rocprof((10_700, 256), (0, 256), (30_700, 256)), "negative-durations"),
+    "hip-graphs.csv": (rocprof((10_700, 256), (20_700, 0), (30_700, 256)), "no-grid"),
+    "a-call.json": (kineto(graph_call("cudaGraphLaunch_v10000")), "graph-blocks"),
+    "no-calls.json": (kineto(args={"correlation": 0}), "no-call"),
+    "no-grids.json": (kineto(args={"grid": [0, 0, 0]}), "no-grid"),
+    "short.json": (kineto(dur=0.002), "impossible-durations"),
+    "long.json": (kineto(dur=900.5), "overlapping-durations"),
+    "cut.json.gz": (gzip.compress(kineto().encode())[:-30], "cut.json.gz"),
+    "beginning-lost.txt": (output(3, 4, 5), "missing-results"),
+    "middle-lost.txt": (output(1, 2, 5), "missing-results"),
+    "no-cycles.txt": (output(1, 2, 3).replace("gpu_sim_cycle = 602\n", ""), "never finished"),
+    "no-number.txt": (output(1, 2, 3).replace("602", "nan"), "expected a number"),
+    "below-zero.txt": (output(1, 2, 3).replace("602", "-602"), "negative-durations"),
+    "zero.txt": (output(1, 2, 3).replace("602", "0"), "zero-durations"),
+    "killed.txt": (output(1, 2, 3).replace(ENDED, ""), "cut-output"),
+    "stats_ctx_0x1": (CENSUS + "kernel-2-ctx_0x1.trace, k, 2,1,1,2,64,1,1,128,0,0\n", "expected kernel-1"),
+}
+EXPORTS = {
+    "replays.sqlite": ({"calls": (1, 900, 901)}, "graph-blocks"),
+    "no-names.sqlite": ({"names": ((2, "cudaGraphLaunch_v10000"),)}, "StringIds lacks"),
+    "overlaps.sqlite": ({"rows": ((1, 90_000), (2, 90_000), (3, 0))}, "overlapping-durations"),
+    "backwards.sqlite": ({"rows": ((1, -900), (2, 0), (3, 0))}, "negative-durations"),
+}
+
+
+def write(path, content):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogateescape"))
+
+
+def judged(path, capsys):
+    with pytest.raises(typer.Exit) as end:
+        check([path], None, None, True)
+    (record,) = json.loads(capsys.readouterr().out)
+    return end.value.exit_code, record
+
+
+def told(record):
+    return " ".join([record.get("error", ""), *(finding["sentence"] for finding in record["findings"])])
+
+
+def test_there_are_fifty_and_what_they_are_made_of_is_sound(tmp_path, capsys):
+    assert len({**FOLDERS, **FILES, **EXPORTS}) >= 50
+    sound = {"t.csv": gpu_trace(700, 800), "n.csv": ncu("us", "5.45", "1.5"), "r.csv": rocprof((10_700, 256)),
+             "k.json": kineto(), "o.txt": output(1, 2, 3)}  # fmt: skip
+    for name, content in sound.items():
+        write(tmp_path / name, content)
+    nsys(tmp_path / "n.sqlite")
+    for name, content in listed().items():
+        write(tmp_path / "list" / name, content)
+    for name in (*sound, "n.sqlite", "list"):
+        assert judged(tmp_path / name, capsys)[0] == 0, name
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_damaged_list_is_refused_or_named(name, tmp_path, capsys):
+    files, word = FOLDERS[name]
+    for path, content in files.items():
+        write(tmp_path / path, content)
+    code, record = judged(tmp_path, capsys)
+    assert code > 0 and word in told(record), record
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_damaged_profile_or_output_is_refused_or_named(name, tmp_path, capsys):
+    content, word = FILES[name]
+    write(tmp_path / name, content)
+    code, record = judged(tmp_path / name, capsys)
+    assert code > 0 and word in told(record) and "\n" not in record.get("error", ""), record
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_a_damaged_export_is_refused_or_named(name, tmp_path, capsys):
+    parts, word = EXPORTS[name]
+    nsys(tmp_path / name, **parts)
+    code, record = judged(tmp_path / name, capsys)
+    assert code > 0 and word in told(record), record
