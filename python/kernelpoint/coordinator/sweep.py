@@ -87,8 +87,8 @@ def run_sweep(
     try:
         for point, whole, config, hello, _ in asked:
             say(f"kernelpoint: configuration {point.name}")
-            own = _config_of(config, point, plan)
-            journals.append(run_one(whole, own, hello, workers, say).journal.path)
+            of_point = _config_of(config, point, plan)
+            journals.append(run_one(whole, of_point, hello, workers, say).journal.path)
             plan = plan or load_run(journals[0]).header.plan
     finally:
         workers.close()
@@ -98,8 +98,8 @@ def run_sweep(
 def _config_of(config: Config, point: SweepConfig, plan: str | None) -> Config:
     """The configuration of one point: a journal of its own, and the plan of the first."""
     journal = Path(config.journal)
-    own = {"journal": str(journal.with_name(f"{journal.stem}.{point.name}{journal.suffix}"))}
-    return config.model_copy(update=own if plan is None else {**own, "plan": plan})
+    keys = {"journal": str(journal.with_name(f"{journal.stem}.{point.name}{journal.suffix}"))}
+    return config.model_copy(update=keys if plan is None else {**keys, "plan": plan})
 
 
 def ranked(names: Sequence[str], runs: Sequence[Run]) -> list[SweepRow]:
@@ -111,12 +111,12 @@ def ranked(names: Sequence[str], runs: Sequence[Run]) -> list[SweepRow]:
         rows.append(SweepRow(name, run.estimates()[counter], compared, run.ended().simulated, note))
     values = [row.ratio.estimate if math.isfinite(row.ratio.estimate) else math.inf for row in rows]
     order = sorted(range(len(rows)), key=values.__getitem__)
-    found: list[SweepRow] = []
+    placed: list[SweepRow] = []
     for rank, i in enumerate(order, start=1):
-        between = _ratio(runs[order[rank - 2]], runs[i], counter)[0] if found else None
+        between = _ratio(runs[order[rank - 2]], runs[i], counter)[0] if placed else None
         tied = between is not None and not abs(between.estimate - 1.0) > between.half_width
-        found.append(replace(rows[i], rank=found[-1].rank if tied else rank, tied=tied))
-    return found
+        placed.append(replace(rows[i], rank=placed[-1].rank if tied else rank, tied=tied))
+    return placed
 
 
 def _ratio(first: Run, second: Run, counter: str) -> tuple[Estimate, str]:
@@ -125,8 +125,8 @@ def _ratio(first: Run, second: Run, counter: str) -> tuple[Estimate, str]:
         rows = compare_runs(first, second).rows
     except JournalError as error:
         return NOT_STATED, str(error)
-    found = next((row.ratio for row in rows if row.counter == counter), None)
-    return (NOT_STATED, f"no ratio of {counter} is stated") if found is None else (found, "")
+    paired = next((row.ratio for row in rows if row.counter == counter), None)
+    return (NOT_STATED, f"no ratio of {counter} is stated") if paired is None else (paired, "")
 
 
 # ---- the table and its page -------------------------------------------------------------------------------------------
@@ -218,7 +218,7 @@ def sweep_configs(command: Sequence[str], sweep: Sequence[str]) -> list[SweepCon
             f"--sweep: the simulator's command has no {PLACE}; put it where the configuration's file goes: -config {PLACE}"
         )
     names = [Path(path).stem for path in files]
-    if len(set(names)) < len(names) or {*names} & {one.configuration for one in simulators()}:
+    if len(set(names)) < len(names) or {*names} & {simulator.configuration for simulator in simulators()}:
         names = [path.strip("./").replace("/", "-") for path in files]
     return [
         SweepConfig(name, tuple(path if part == PLACE else part for part in command))
@@ -236,12 +236,12 @@ def _grid(command: Sequence[str], path: Path) -> list[SweepConfig]:
         )
     if (count := math.prod(map(len, content.values()))) > MOST_POINTS:
         raise ConfigError(f"--sweep {path}: its lists make {count:,} configurations; allowed: at most {MOST_POINTS:,}")
-    found = []
+    configs = []
     for values in itertools.product(*content.values()):
         chosen = dict(zip(map(str, content), map(str, values), strict=True))
         options = [
             part for key, value in chosen.items() for part in ([f"{key}={value}"] if key[:2] == "--" else [key, value])
         ]
         name = "-".join(f"{key.lstrip('-')}-{value}" for key, value in chosen.items()).replace("/", "_")
-        found.append(SweepConfig(name, (*command, *options)))
-    return found
+        configs.append(SweepConfig(name, (*command, *options)))
+    return configs

@@ -91,8 +91,8 @@ class Inputs:
         profile, sees_truth = self._profile(policy)
         traces = bool(self.workload.paths)
         model = self.workload.model
-        told = replace(self._made, model=model)
-        needs = policy.inputs(Available(profile, traces, why_unassisted(config, told) is None))
+        with_model = replace(self._made, model=model)
+        needs = policy.inputs(Available(profile, traces, why_unassisted(config, with_model) is None))
         made = (
             self._complete(needs, config) if traces else self._made
         )  # without, such a policy says itself what it lacks
@@ -136,17 +136,17 @@ class Inputs:
         it (`informed`); one that plans from counters gets these, and never the times. A profile of another run is given
         whole. If there are traces, no policy gets a profile in their place.
         """
-        workload, known = self.workload, self.workload.profile
+        workload, profile = self.workload, self.workload.profile
         traces = bool(workload.paths)
-        uses_times = Need.PROFILE in policy.inputs(Available(known, traces)) and not policy.counters
+        uses_times = Need.PROFILE in policy.inputs(Available(profile, traces)) and not policy.counters
         needs_times = Need.PROFILE in policy.inputs(Available(None, traces=True))
         if needs_times or (workload.informed and uses_times):
-            return known, workload.from_truth
+            return profile, workload.from_truth
         if workload.from_truth:
-            known = known.without_results(policy.counters)
-        in_place_of_traces = Need.TRACES not in policy.inputs(Available(known, traces))
-        counted = any(name in known.counters for name in policy.counters)
-        return (None if traces and in_place_of_traces and not counted else known), False
+            profile = profile.without_results(policy.counters)
+        in_place_of_traces = Need.TRACES not in policy.inputs(Available(profile, traces))
+        counted = any(name in profile.counters for name in policy.counters)
+        return (None if traces and in_place_of_traces and not counted else profile), False
 
 
 def evaluate(inputs: Inputs, cell: Cell) -> Row:

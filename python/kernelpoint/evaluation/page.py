@@ -120,10 +120,10 @@ def _by_policy(channel: Any, dots: Sequence[dict[str, Any]], values: Sequence[st
 
 def _dots(lines: Sequence[Line]) -> list[dict[str, Any]]:
     """A dot for each workload, policy and result; budgets with equal results share it."""
-    found: dict[tuple[str, str, float, float], list[str]] = {}
+    budgets: dict[tuple[str, str, float, float], list[str]] = {}
     for item in lines:
         if item.runs and item.harmonic > 0:
             place = (item.workload, item.policy, max(item.error_mean, LEAST_ERROR), item.harmonic)
-            found.setdefault(place, []).append(share(item.relative_error))
+            budgets.setdefault(place, []).append(share(item.relative_error))
     names = ("workload", "policy", "error", "speedup")
-    return [dict(zip(names, place, strict=True)) | {"budget": ", ".join(b)} for place, b in found.items()]
+    return [dict(zip(names, place, strict=True)) | {"budget": ", ".join(b)} for place, b in budgets.items()]

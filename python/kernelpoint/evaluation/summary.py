@@ -82,8 +82,8 @@ def means(speedups: Sequence[float]) -> Means:
 
 def _mean(values: Iterable[float | None]) -> float:
     """The mean of those that are known; nan of none."""
-    known = [value for value in values if value is not None and not math.isnan(value)]
-    return float(np.mean(known)) if known else NAN
+    stated = [value for value in values if value is not None and not math.isnan(value)]
+    return float(np.mean(stated)) if stated else NAN
 
 
 def per_workload(rows: Iterable[Row]) -> list[Line]:

@@ -58,11 +58,11 @@ def tables(workloads: Sequence[Workload], lines: Sequence[Line], total: Sequence
     whole = [_table(f"All {len(workloads)} workloads", "", total)] if len(workloads) > 1 else []
     return whole + [
         _table(
-            f"{one.name}: {one.size:,} launches, {one.total:,.0f} {one.counter}",
-            "; ".join(one.notes),
-            [line for line in lines if line.workload == one.name],
+            f"{workload.name}: {workload.size:,} launches, {workload.total:,.0f} {workload.counter}",
+            "; ".join(workload.notes),
+            [line for line in lines if line.workload == workload.name],
         )
-        for one in workloads
+        for workload in workloads
     ]
 
 

@@ -95,7 +95,7 @@ def load_workload(request: Request, communication: bool, log: Log) -> Workload:
     if request.traces is not None:
         paths, more = _traces_of(truth, request.traces)
         notes += more
-    known, informed = named(truth, paths), request.profile == "truth"
+    profile, informed = named(truth, paths), request.profile == "truth"
     from_truth = request.profile in (None, "truth")
     model = _predicted(request, paths, log) if _takes_predictions(request) else None
     equal = 0 if model is None else int((model.counters["cycles"] == results).sum())
@@ -104,15 +104,15 @@ def load_workload(request: Request, communication: bool, log: Log) -> Workload:
         log(f"kernelpoint: {request.name}: {sentence}")
         notes.append(sentence)
     if model is not None and request.profile == MODEL:
-        known = named(model, paths)
+        profile = named(model, paths)
     elif not from_truth:
-        known = named(_other_profile(request, truth, paths, communication, log), paths)
-        if known.has_times and np.array_equal(known.time, results):
+        profile = named(_other_profile(request, truth, paths, communication, log), paths)
+        if profile.has_times and np.array_equal(profile.time, results):
             from_truth = informed = True
             notes.append(f"{request.profile} holds the very times of the truth: methods that plan from it are marked")
     counter = "ns" if np.isfinite(truth.duration).any() else "cycles"
     latency = request.latency
-    return Workload(request.name, results, counter, known, from_truth, paths, latency, tuple(notes), informed, model)
+    return Workload(request.name, results, counter, profile, from_truth, paths, latency, tuple(notes), informed, model)
 
 
 def _takes_predictions(request: Request) -> bool:

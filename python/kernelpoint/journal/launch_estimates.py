@@ -51,13 +51,13 @@ def estimates_of_launches(
     Raises:
         JournalError: the records do not contain every launch once.
     """
-    known = {(record.process, record.first): record for record in records}  # a kill may double them
-    if not known:
+    blocks = {(record.process, record.first): record for record in records}  # a kill may double them
+    if not blocks:
         return None
     total = int(offsets[-1])
     cycles, strata = np.full(total, np.nan), np.full(total, -1, dtype=np.int32)
     kernel, seen = np.full(total, -1, dtype=np.int32), np.zeros(total, dtype=np.int64)
-    for record in known.values():
+    for record in blocks.values():
         first = int(offsets[record.process]) + record.first
         place = f"{path}: launches from {record.first} of process {record.process}"
         part = slice(first, first + record.count)

@@ -83,7 +83,7 @@ def split_lines(data: bytes, name: str) -> tuple[list[bytes], int]:
     """
     check_begin(data, name)
     lines = data.rstrip(b"\0\n").split(b"\n")
-    found: list[bytes] = []
+    whole: list[bytes] = []
     end, before = 0, FIRST
     for number, line in enumerate(lines, start=1):
         record = unseal(line, before)
@@ -92,10 +92,10 @@ def split_lines(data: bytes, name: str) -> tuple[list[bytes], int]:
             break
         if record is None:
             raise JournalError(f"{name}:{number}: {_complaint(line)}; a copy that ends before it can be resumed")
-        found.append(record)
+        whole.append(record)
         end += len(line) + 1
         before = checksum_of(line)
-    return found, end
+    return whole, end
 
 
 def _complaint(line: bytes) -> str:

@@ -83,8 +83,8 @@ class Run:
         """Number of launches of each process; the number so far if it is not known yet."""
         counts = list(self.frozen.launches)
         for process in [number for number, count in enumerate(counts) if not count]:
-            own = (decision.launch for decision in self.of(DecisionRecord) if decision.process == process)
-            counts[process] = 1 + max(own, default=-1)
+            indices = (decision.launch for decision in self.of(DecisionRecord) if decision.process == process)
+            counts[process] = 1 + max(indices, default=-1)
         return counts
 
     @property
@@ -105,12 +105,12 @@ class Run:
         Raises:
             JournalError: the configuration in the journal does not have it.
         """
-        found: Any = self.header.config
+        value: Any = self.header.config
         for part in key.split("."):
-            if not isinstance(found, dict) or part not in found:
+            if not isinstance(value, dict) or part not in value:
                 raise JournalError(f"{self.path}:1: a run record whose config lacks {shown(key)}")
-            found = found[part]
-        return found
+            value = value[part]
+        return value
 
     @property
     def summary(self) -> SummaryRecord | None:
@@ -182,13 +182,13 @@ class Run:
         >>> [(path, part.launches) for path, part in run.ranges.items()]
         [('', 6), ('prefill', 1), ('decode', 2)]
         """
-        found: dict[str, RangeRecord] = {}
+        ranges: dict[str, RangeRecord] = {}
         for record in self.records if self.summary is not None else ():
             if isinstance(record, ResumeRecord):
-                found.clear()  # a run that goes on states its own ranges
+                ranges.clear()  # a run that goes on states its own ranges
             elif isinstance(record, RangeRecord):
-                found[record.path] = record
-        return found
+                ranges[record.path] = record
+        return ranges
 
     def name_of(self, unit: int) -> str:
         """Kernel name of a launch; empty text if unknown."""

@@ -37,17 +37,17 @@ def compare_runs(first: Run, second: Run) -> Comparison:
     a, b = sample_of(first), sample_of(second)
     check_shared(first, second)
     confidence = min(run.ended().confidence for run in (first, second))
-    units, own, other = np.intersect1d(a.units, b.units, return_indices=True)
+    units, rows_of_first, rows_of_second = np.intersect1d(a.units, b.units, return_indices=True)
     alpha = joint_error_probability((a.bound, b.bound), 1.0 - confidence, (a.kinds, b.kinds))
     rows = []
     for name in a.counters:
         if name not in b.counters:
             continue
-        columns = a.values[own, a.counters.index(name)], b.values[other, b.counters.index(name)]
-        pair = _pair(a, own, np.column_stack(columns), alpha)
+        columns = a.values[rows_of_first, a.counters.index(name)], b.values[rows_of_second, b.counters.index(name)]
+        pair = _pair(a, rows_of_first, np.column_stack(columns), alpha)
         rows.append(_row(first, second, name, pair))
-    told = [*notes(first, second, rows), *assumptions(a, own)]
-    return Comparison.of(first, second, rows, len(units), confidence, told)
+    sentences = [*notes(first, second, rows), *assumptions(a, rows_of_first)]
+    return Comparison.of(first, second, rows, len(units), confidence, sentences)
 
 
 def _compare_predicted(first: Run, second: Run) -> Comparison:
@@ -72,8 +72,8 @@ def _compare_predicted(first: Run, second: Run) -> Comparison:
         f"assumed: a launch that was not drawn changes by no more than {100 * joint.design.care.allowance:g} % of its "
         "prediction otherwise than the drawn ones do"
     )
-    told = [*notes(first, second, rows), *([assumed] if joint.largest_share > 0.0 else [])]
-    return Comparison.of(first, second, rows, len(drawn), confidence, told)
+    sentences = [*notes(first, second, rows), *([assumed] if joint.largest_share > 0.0 else [])]
+    return Comparison.of(first, second, rows, len(drawn), confidence, sentences)
 
 
 def _row(first: Run, second: Run, counter: str, pair: PairedTotals) -> CounterRow:

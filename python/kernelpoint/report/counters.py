@@ -77,19 +77,19 @@ AGAINST_FULL_RUN = (Column("full run"), Column("error", error))
 def counter_table(run: Run, truth: FullRun | None = None) -> Table:
     """Table of the estimates of all counters, beside the full run if there is one; uncertain ones are grey."""
     rows = []
-    for name, found in run.estimates().items():
+    for name, estimate in run.estimates().items():
         cells = [
             name,
-            known_total(found),
-            found.relative_half_width,
-            computed(found),
-            found.simulated,
-            price(run, found),
+            known_total(estimate),
+            estimate.relative_half_width,
+            computed(estimate),
+            estimate.simulated,
+            price(run, estimate),
         ]
         if truth is not None:
             true = truth.totals.get(name)
-            cells += [true, found.estimate / true - 1.0 if true else None]
-        rows.append(Row(cells, is_weak(found)))
+            cells += [true, estimate.estimate / true - 1.0 if true else None]
+        rows.append(Row(cells, is_weak(estimate)))
     columns = COLUMNS if truth is None else COLUMNS + AGAINST_FULL_RUN
     notes = [NOTE, *([WEAK_NOTE] if any(row.weak for row in rows) else [])]
     return Table(columns, rows, "Every counter", notes=notes)

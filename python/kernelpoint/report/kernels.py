@@ -61,4 +61,4 @@ def _inner(kernel: Kernel, rates: Sequence[str], columns: int) -> list[Row]:
             Variant("full run", kernel.launches, kernel.launches, kernel.truth["cycles"].estimate, kernel.truth)
         )
     cells = [[row.name, "", *_amounts(row, rates)] for row in rows]
-    return [Row([*known, *[""] * (columns - len(known))]) for known in cells]
+    return [Row([*filled, *[""] * (columns - len(filled))]) for filled in cells]

@@ -119,8 +119,17 @@ def _findings(run: Run) -> Table | None:
         Column("remedy", str),
     )
     rows = [
-        Row((one.kind, one.what, one.launches, one.time, "accepted" if one.accepted else one.outcome, one.remedy))
-        for one in findings
+        Row(
+            (
+                finding.kind,
+                finding.what,
+                finding.launches,
+                finding.time,
+                "accepted" if finding.accepted else finding.outcome,
+                finding.remedy,
+            )
+        )
+        for finding in findings
     ]
     return Table(columns, rows, "What is wrong with the input", "Shares are of the launches and of their time.")
 
@@ -165,8 +174,8 @@ def _simulator(run: Run) -> str:
 def _gpu(run: Run) -> str:
     """Name and SMs of the simulated GPU, from its configuration, and the hash that identifies it."""
     host = run.header.host
-    told = {k: v.lstrip("= ").split(" ")[0] for k, v in options_of(host.configuration if host else "").items()}
-    sms = told.get("sms") or simulator(host.simulator if host else "").sms(told)
-    words = [told.get("name", ""), f"{sms} SMs" if sms else ""]
+    options = {k: v.lstrip("= ").split(" ")[0] for k, v in options_of(host.configuration if host else "").items()}
+    sms = options.get("sms") or simulator(host.simulator if host else "").sms(options)
+    words = [options.get("name", ""), f"{sms} SMs" if sms else ""]
     text, identity = " ".join(filter(None, words)), (run.hashes.get("simulator_config") or "")[:12]
     return f"{text} ({identity})" if text and identity else text or identity or "-"

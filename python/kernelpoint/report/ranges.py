@@ -35,18 +35,18 @@ def range_table(run: Run) -> Table | None:
     whole = run.ranges[""].estimates.get(counter, Estimate()).estimate
 
     def row(path: str) -> Row:
-        known = run.ranges[path]
-        found = known.estimates.get(counter, Estimate())
-        share = found.estimate / whole if whole else None
+        record = run.ranges[path]
+        estimate = record.estimates.get(counter, Estimate())
+        share = estimate.estimate / whole if whole else None
         cells = (
             path.rpartition("/")[2] or WHOLE,
-            known.launches,
-            known.simulated,
-            known_total(found),
-            found.relative_half_width,
+            record.launches,
+            record.simulated,
+            known_total(estimate),
+            estimate.relative_half_width,
             share,
         )
-        return Row(cells, is_weak(found), inner=[row(one) for one in inside.get(path, ())] if path else ())
+        return Row(cells, is_weak(estimate), inner=[row(child) for child in inside.get(path, ())] if path else ())
 
     columns = (
         Column("range", str),
@@ -73,9 +73,16 @@ def write_ranges(run: Run, path: Path) -> int:
     if not run.ranges:
         raise ConfigError(f"--ranges: {run.path} has no ranges; run with `ranges:` in the configuration")
     rows = (
-        (record.path, record.launches, record.simulated, counter, number(found.estimate), number(found.half_width))
+        (
+            record.path,
+            record.launches,
+            record.simulated,
+            counter,
+            number(estimate.estimate),
+            number(estimate.half_width),
+        )
         for record in run.ranges.values()
-        for counter, found in record.estimates.items()
+        for counter, estimate in record.estimates.items()
     )
     write_table(path, ("path", "launches", "simulated", "counter", "estimate", "half_width"), rows)
     return len(run.ranges)

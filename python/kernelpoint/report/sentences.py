@@ -59,9 +59,9 @@ def _counts(s: SummaryRecord) -> str:
 
 
 def _of_process(process: PartRecord) -> str:
-    own = process.estimates["cycles"]
-    bound = "no bound stated" if not own.is_bounded else f"+- {half_width(own.relative_half_width)}"
-    total = "no estimate" if not is_finite(own.estimate) else f"{number(own.estimate)} cycles"
+    cycles = process.estimates["cycles"]
+    bound = "no bound stated" if not cycles.is_bounded else f"+- {half_width(cycles.relative_half_width)}"
+    total = "no estimate" if not is_finite(cycles.estimate) else f"{number(cycles.estimate)} cycles"
     return (
         f"process {process.number}: {total} {bound}; {process.simulated:,} of {process.launches:,} launches simulated"
     )

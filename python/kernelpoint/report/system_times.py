@@ -36,20 +36,20 @@ def system_times(run: Run, megahertz: float | None, end: End = "estimate") -> Sy
         JournalError: the run has not ended.
     """
     period = 1000.0 / clock_of(run, megahertz)
-    known = list(launches(run))
-    cycles = np.array([np.nan if one.cycles is None else one.cycles for one in known])
+    rows = list(launches(run))
+    cycles = np.array([np.nan if row.cycles is None else row.cycles for row in rows])
     if not np.isfinite(cycles).all():
         raise ConfigError(
             f"{run.path}: the run states no cycles of launch {int(np.flatnonzero(~np.isfinite(cycles))[0])}"
         )
-    simulated = np.array([one.how == SIMULATED for one in known])
+    simulated = np.array([row.how == SIMULATED for row in rows])
     total = run.ended().counters["cycles"]
     if end != "estimate":
         if not total.is_bounded:
             raise ConfigError(f"--end: {run.path} states no half-width of its cycles; allowed: estimate")
         shift = total.half_width * (1.0 if end == "high" else -1.0)
         cycles *= max(1.0 + shift / cycles.sum(), 0.0)
-    names = [run.name_of(unit) for unit in range(len(known))]
+    names = [run.name_of(unit) for unit in range(len(rows))]
     return SystemTimes(names, cycles * period, simulated, total.half_width * period)
 
 

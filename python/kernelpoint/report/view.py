@@ -50,11 +50,11 @@ def rates_from(totals: Mapping[str, Estimate]) -> dict[str, Estimate]:
     (2.0, 0.04)
     """
     pairs = rates_of(totals).items()
-    found = {name: totals[top] / totals[bottom] for name, (top, bottom) in pairs if totals[bottom].estimate}
-    found = {name: rate for name, rate in found.items() if not rate.half_width > rate.estimate}
+    rates = {name: totals[top] / totals[bottom] for name, (top, bottom) in pairs if totals[bottom].estimate}
+    rates = {name: rate for name, rate in rates.items() if not rate.half_width > rate.estimate}
     return {
         name: replace(rate, estimate=min(rate.estimate, 1.0)) if name in SHARES else rate
-        for name, rate in found.items()
+        for name, rate in rates.items()
     }
 
 
@@ -171,7 +171,7 @@ def _kernels(
 ) -> tuple[list[Kernel], np.ndarray]:
     """The kernels by falling share, and the place of each launch's kernel among them."""
     variants = _variants(run)  # several instances of a template have one short name
-    estimates = {name: sum(variant.cycles for variant in found) for name, found in variants.items()}
+    estimates = {name: sum(variant.cycles for variant in of_kernel) for name, of_kernel in variants.items()}
     if kernel_ids is None or not estimates:
         return [], np.zeros(sum(run.launches), dtype=np.int64)
     distinct, of_name = np.unique([*names, UNNAMED], return_inverse=True)
@@ -206,12 +206,12 @@ def _kernels(
 
 def _variants(run: Run) -> dict[str, tuple[Variant, ...]]:
     """The kernels of the summary by short name, those with the most cycles first."""
-    found: dict[str, list[Variant]] = {}
-    for known in sorted(run.ended().kernels, key=lambda known: -(known.cycles or 0.0)):
-        totals = {name: total for name, total in known.estimates.items() if not math.isnan(total.estimate)}
-        variant = Variant(readable(known.name), known.launches, known.simulated, known.cycles or 0.0, totals)
-        found.setdefault(base_key(known.name), []).append(variant)
-    return {name: tuple(variants) for name, variants in found.items()}
+    by_name: dict[str, list[Variant]] = {}
+    for kernel in sorted(run.ended().kernels, key=lambda kernel: -(kernel.cycles or 0.0)):
+        totals = {name: total for name, total in kernel.estimates.items() if not math.isnan(total.estimate)}
+        variant = Variant(readable(kernel.name), kernel.launches, kernel.simulated, kernel.cycles or 0.0, totals)
+        by_name.setdefault(base_key(kernel.name), []).append(variant)
+    return {name: tuple(variants) for name, variants in by_name.items()}
 
 
 def _together(variants: Sequence[Variant]) -> dict[str, Estimate]:
@@ -220,8 +220,8 @@ def _together(variants: Sequence[Variant]) -> dict[str, Estimate]:
         return {}
     first, *others = (variant.totals for variant in variants)
     return {
-        name: sum((other[name] for other in others), own)
-        for name, own in first.items()
+        name: sum((other[name] for other in others), total)
+        for name, total in first.items()
         if all(name in other for other in others)
     }
 
@@ -237,12 +237,14 @@ def _spreads(run: Run, kernel: np.ndarray, count: int) -> tuple[np.ndarray, list
 
 def _variances(run: Run, kernel: np.ndarray, count: int) -> np.ndarray | None:
     """Part of each kernel in the variance of the estimated cycles, float64 [kernels], of sum 1; None where it is not known."""
-    if (known := run.launch_estimates) is None:
+    if (estimates := run.launch_estimates) is None:
         return None
-    inside = known.strata >= 0
+    inside = estimates.strata >= 0
     simulated = np.zeros(len(kernel), dtype=bool)
     simulated[list(run.results)] = True
-    return _variance_shares(known.strata[inside], simulated[inside], known.cycles[inside], kernel[inside], count)
+    return _variance_shares(
+        estimates.strata[inside], simulated[inside], estimates.cycles[inside], kernel[inside], count
+    )
 
 
 def _variance_shares(

@@ -117,10 +117,12 @@ class Census(Orders):
 
     def population_record(self, frame: SamplingFrame, path: str | None) -> PopulationRecord:
         """Journal record of the end of the census; `path`: file of the plan."""
-        known = self._setup.record().hashes
+        first_hashes = self._setup.record().hashes
         strata = strata_record(frame.design)
         assert strata is not None, "a list that is not known beforehand has no predictions"
-        hashes: dict[str, str | None] = {name: value for name, value in frame.hashes.items() if name not in known}
+        hashes: dict[str, str | None] = {
+            name: value for name, value in frame.hashes.items() if name not in first_hashes
+        }
         return PopulationRecord(list(frame.population.counts), path, hashes, strata)
 
     # ---- small parts ------------------------------------------------------------------------------------------------

@@ -351,11 +351,11 @@ class Loop:
 
     def ranges(self, summary: SummaryRecord) -> list[RangeRecord]:
         """Journal record of each range, if the configuration names ranges and the summary has an estimate."""
-        known = self._setup.ranges
-        look = None if known is None or summary.estimate is None else self.sample.statement()
-        if look is None or known is None:
+        ranges = self._setup.ranges
+        look = None if ranges is None or summary.estimate is None else self.sample.statement()
+        if look is None or ranges is None:
             return []
-        records = range_records(known, look, self.sample)
+        records = range_records(ranges, look, self.sample)
         return without_bounds(records) if self._setup.withdrawing else records
 
     def launches(self, summary: SummaryRecord) -> Iterator[LaunchesRecord]:

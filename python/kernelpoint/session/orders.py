@@ -83,8 +83,8 @@ def counters_of(
     return counters
 
 
-def check_counters(launch: int, counters: dict[str, float], known: Sequence[str] | None, wanted: str) -> None:
-    """Raise an error for counters that differ from the `known` names, lack a part of the `wanted` one, or are no valid
+def check_counters(launch: int, counters: dict[str, float], expected: Sequence[str] | None, wanted: str) -> None:
+    """Raise an error for counters that differ from the `expected` names, lack a part of the `wanted` one, or are no valid
     amounts.
 
     Raises:
@@ -96,10 +96,10 @@ def check_counters(launch: int, counters: dict[str, float], known: Sequence[str]
     kernelpoint.errors.HostError: counters of launch 0: got (-1.0,); allowed: finite numbers from 0
     """
     names, values = tuple(counters), tuple(counters.values())
-    if not known:
+    if not expected:
         check_names(names)
-    elif names != tuple(known):
-        raise HostError(f"counters of launch {launch}: got {names}; allowed: {tuple(known)}")
+    elif names != tuple(expected):
+        raise HostError(f"counters of launch {launch}: got {names}; allowed: {tuple(expected)}")
     check_counter(wanted, names)
     if not all(math.isfinite(value) and value >= 0 for value in values):
         raise HostError(f"counters of launch {launch}: got {values}; allowed: finite numbers from 0")

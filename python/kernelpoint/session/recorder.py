@@ -183,11 +183,11 @@ class Progress:
         self._work = WorkProgress(f"pass {pass_index}", "launches", self.say_plainly, terminal=False)
         self.say(f"pass {pass_index}: {wanted:,} of {self._launches:,} launches to simulate")
 
-    def completed(self, simulated: int, left: int) -> None:
+    def completed(self, simulated: int, remaining: int) -> None:
         """Print now and then how many launches are simulated."""
         if self._work is not None and self.tells_results:
             note = f"{simulated:,} of {self._launches:,} in all{self._so_far}"
-            self._work(self._wanted - left, self._wanted, note=note)
+            self._work(self._wanted - remaining, self._wanted, note=note)
 
     def looked(
         self,
@@ -200,11 +200,11 @@ class Progress:
         """Print the bound at the end of a pass for each target. ranges: name, largest relative half-width and error of each
         target on ranges; is_withdrawn: the run states no bound.
         """
-        known = {**look.estimates, **look.ratios}
+        estimates = {**look.estimates, **look.ratios}
+        targets = [(name, estimates[name], error) for name, error in budget.targets.items() if name in estimates]
         texts = [
-            f"{name} {known[name].estimate:.6g} {_bound(nan if is_withdrawn else known[name].relative_half_width, error)}"
-            for name, error in budget.targets.items()
-            if name in known
+            f"{name} {total.estimate:.6g} {_bound(nan if is_withdrawn else total.relative_half_width, error)}"
+            for name, total, error in targets
         ]
         texts += [f"{name} {_bound(nan if is_withdrawn else width, error)}" for name, width, error in ranges]
         if not texts:

@@ -98,8 +98,8 @@ class Sample:
 
     def expansions(self, units: np.ndarray) -> np.ndarray:
         """float64 [units]: launches that each stands for in the total; 0 without a result."""
-        own = np.isin(units, self.engine.drawn()) & self.has_result[units]
-        return np.where(own, self.engine.expansions(units), 0.0)
+        counted = np.isin(units, self.engine.drawn()) & self.has_result[units]
+        return np.where(counted, self.engine.expansions(units), 0.0)
 
     def set_systematic_errors(self, errors: Mapping[str, Estimate]) -> None:
         """Set the errors, by counter, that all results share (replay error)."""
@@ -156,11 +156,11 @@ class Sample:
 
     def simulate_everything(self) -> None:
         """Replace the design by one in which every launch is simulated (after a failed decision)."""
-        known, frame = self.engine, self._frame.design
+        before, frame = self.engine, self._frame.design
         self._design = Design.take_all(frame.u, frame.domains if isinstance(frame, Design) else None)
         budget, ranges = self._targets
         self.engine = Engine(self._design, budget, "mean", RATIOS, ranges)
-        self.engine.take_over(known)
+        self.engine.take_over(before)
         if self.left_out:
             self.engine = self.engine.without(sorted(self.left_out))
 
@@ -232,5 +232,5 @@ class Sample:
         rows = self.engine.predict(wanted)
         if not rows.size:
             return {}
-        known = np.isfinite(rows[:, 0])
-        return dict(zip(wanted[known].tolist(), rows[known, 0].tolist(), strict=True))
+        finite = np.isfinite(rows[:, 0])
+        return dict(zip(wanted[finite].tolist(), rows[finite, 0].tolist(), strict=True))

@@ -259,7 +259,7 @@ class Session:
         frame = self.setup.frame
         check_same_run(records[0], self.setup.record(), frame is not None and isinstance(frame.design, AssistedDesign))
         results = sum(isinstance(record, ResultRecord) for record in records)
-        before = [number for number, one in enumerate(records) if not isinstance(one, RangeRecord | SummaryRecord)]
+        before = [number for number, entry in enumerate(records) if not isinstance(entry, RangeRecord | SummaryRecord)]
         self._stated = records[before[-1] + 1 :]
         self.recorder.replay([*records[1:], ResumeRecord(results)])
         self._advance()

@@ -92,7 +92,7 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
     if config.replay.state == "empty" and not host.can_replay:
         raise ConfigError(
             "replay.state: got 'empty'; allowed with a trace list and a simulator that can restore its state: "
-            + ", ".join([*(one.title for one in simulators()), "kernelpoint-host"])
+            + ", ".join([*(simulator.title for simulator in simulators()), "kernelpoint-host"])
         )
     unknown = config.selection is None and _needs_census(config, policy, host)
     frame = None if unknown else _frame(config, policy, host, log, begun_with, pool)
@@ -133,15 +133,17 @@ def admitted(frame: SamplingFrame, config: Config, host: HostInfo, log: Log) -> 
 def _earlier(setup: Setup, path: str, log: Log) -> EarlierResults:
     """Results of the journal that `results_from` names."""
     begins_alike = setup.host.restores_state or setup.host.stateless
-    own = Path(path).resolve() == Path(setup.config.journal).resolve()
-    if setup.is_full_run or setup.frame is None or own or not begins_alike:
+    is_this_journal = Path(path).resolve() == Path(setup.config.journal).resolve()
+    if setup.is_full_run or setup.frame is None or is_this_journal or not begins_alike:
         raise ConfigError(
             f"results_from: got {path!r}; allowed: the journal of another run, in a sampled run over launches that are known "
             "beforehand, each of which begins with replayed state"
         )
-    found = read_earlier(path, setup.record(), setup.host.counters)
-    log(f"{len(found.of_launch):,} launches have results in {path}; those that this run draws are not simulated again")
-    return found
+    earlier = read_earlier(path, setup.record(), setup.host.counters)
+    log(
+        f"{len(earlier.of_launch):,} launches have results in {path}; those that this run draws are not simulated again"
+    )
+    return earlier
 
 
 def _frame(

@@ -86,7 +86,7 @@ def summarise(
         **_books(sampled),
         **_sentences(setup, sampled, checked, look, bound_scope),
         degraded=list(degraded),
-        findings=[_finding(one, setup.config.accept) for one in setup.findings],
+        findings=[_finding(finding, setup.config.accept) for finding in setup.findings],
         unmet=unmet_shares(look, sample.engine, budget.confidence) if look and bounded else {},
     )
     return _withdrawn(summary, setup.withdrawing) if setup.withdrawing else summary
@@ -95,7 +95,7 @@ def summarise(
 def _withdrawn(summary: SummaryRecord, reasons: Sequence[Finding]) -> SummaryRecord:
     """The summary without a bound."""
     summary.met, summary.bound, summary.bound_scope, summary.unmet = False, "none", NOTHING, {}
-    summary.bound_scope_reason = "; ".join(f"{one.kind}: {one.what}" for one in reasons)
+    summary.bound_scope_reason = "; ".join(f"{finding.kind}: {finding.what}" for finding in reasons)
     return without_bounds(summary)
 
 
@@ -106,9 +106,9 @@ def without_bounds(record: Any) -> Any:
     False
     """
     if isinstance(record, list):
-        return [without_bounds(one) for one in record]
+        return [without_bounds(part_of_it) for part_of_it in record]
     if isinstance(record, dict):
-        return {name: without_bounds(one) for name, one in record.items()}
+        return {name: without_bounds(part_of_it) for name, part_of_it in record.items()}
     if not is_dataclass(record) or isinstance(record, type):
         return record
     nothing = math.nan if isinstance(record, Estimate) else None
@@ -119,9 +119,11 @@ def without_bounds(record: Any) -> Any:
     )
 
 
-def _finding(one: Finding, accepted: Sequence[str]) -> FindingRecord:
-    parts = one.kind, one.what, one.place, one.launches, one.time, one.remedy
-    return FindingRecord(*parts, one.outcome.value, one.kind in accepted and one.outcome is not Effect.NAMED)
+def _finding(finding: Finding, accepted: Sequence[str]) -> FindingRecord:
+    parts = finding.kind, finding.what, finding.place, finding.launches, finding.time, finding.remedy
+    return FindingRecord(
+        *parts, finding.outcome.value, finding.kind in accepted and finding.outcome is not Effect.NAMED
+    )
 
 
 def _settings(setup: Setup) -> dict[str, Any]:
@@ -182,7 +184,7 @@ def _sentences(
         assumptions = [*look.assumptions, *filter(None, [checked.assumption])]
         warnings = [*look.warnings, *sampled.projections.warnings(), *sampled.sample.warnings()]
         warnings += _of_restarts(setup, sampled.restarts)
-    warnings += [one.sentence() for one in setup.findings]
+    warnings += [finding.sentence() for finding in setup.findings]
     state = [f"{NOT_COVERED[0]}, and by how much is not known: {checked.reason}"] if sampling_only else []
     return {
         "bound_scope": bound_scope,
@@ -205,9 +207,9 @@ def _of_restarts(setup: Setup, restarts: Sequence[int]) -> list[str]:
 
 def _open_launch(plan: Plan, sampled: SampledLaunches, look: Look | None) -> OpenLaunchRecord | None:
     """The launch that breaks the error budget first, with its kernel's name."""
-    if look is None or (found := look.open_unit) is None:
+    if look is None or (unit := look.open_unit) is None:
         return None
-    return OpenLaunchRecord(*sampled.place(found.unit), plan.name_of_unit(found.unit), found.times, found.probability)
+    return OpenLaunchRecord(*sampled.place(unit.unit), plan.name_of_unit(unit.unit), unit.times, unit.probability)
 
 
 def _part(part: LookPart) -> PartRecord:
@@ -285,8 +287,8 @@ def range_records(ranges: Ranges, look: Look, sample: Sample) -> list[RangeRecor
         look: the statement of the run.
         sample: the sample that it rests on, whose launches are those of the ranges.
     """
-    known = {name: _targets(ranges, look, name) for name in look.estimates}
-    parts = _parts(Tree(ranges.parents, ranges.of_launch), look, sample, known)
+    targets = {name: _targets(ranges, look, name) for name in look.estimates}
+    parts = _parts(Tree(ranges.parents, ranges.of_launch), look, sample, targets)
     return [RangeRecord(path, *part) for path, part in zip(ranges.paths, parts, strict=True)]
 
 
@@ -297,10 +299,10 @@ def kernel_records(plan: Plan, look: Look, sample: Sample) -> list[KernelRecord]
         look: the statement of the run.
         sample: the sample that it rests on.
     """
-    known, counters = _kernels_of(plan), look.estimates.keys() & set(sample.engine.counters)
-    if known is None or "cycles" not in counters:
+    kernels, counters = _kernels_of(plan), look.estimates.keys() & set(sample.engine.counters)
+    if kernels is None or "cycles" not in counters:
         return []
-    names, of_launch = known
+    names, of_launch = kernels
     wanted = {"cycles", *(name for pair in rates_of(counters).values() for name in pair)}
     parts = _parts(
         Tree(np.array([-1, *[0] * len(names)]), of_launch + 1), look, sample, {name: {} for name in sorted(wanted)}
@@ -322,32 +324,32 @@ def _kernels_of(plan: Plan) -> tuple[list[str], np.ndarray] | None:
 
 
 def _parts(
-    tree: Tree, look: Look, sample: Sample, known: Mapping[str, dict[int, Estimate]]
+    tree: Tree, look: Look, sample: Sample, targets: Mapping[str, dict[int, Estimate]]
 ) -> list[tuple[int, int, dict[str, Estimate]]]:
-    """Launches, simulated launches, and the estimates of the counters of `known`, of each part of a run."""
-    results, found = sample.has_result, {}
-    for name, own in known.items():
+    """Launches, simulated launches, and the estimates of the counters of `targets`, of each part of a run."""
+    results, estimates = sample.has_result, {}
+    for name, of_counter in targets.items():
         if name in sample.engine.counters and name in look.estimates:
             values = sample.estimates([name])[:, 0]
             if np.isfinite(values).all():
-                found[name] = _of_counter(tree, look.estimates[name], values, sample, own)
+                estimates[name] = _of_counter(tree, look.estimates[name], values, sample, of_counter)
     launches, simulated = (tree.sums(count)[: tree.count].astype(int) for count in (np.ones(len(results)), results))
     return [
-        (int(launches[k]), int(simulated[k]), {name: parts[k] for name, parts in found.items()})
+        (int(launches[k]), int(simulated[k]), {name: parts[k] for name, parts in estimates.items()})
         for k in range(tree.count)
     ]
 
 
 def _targets(ranges: Ranges, look: Look, counter: str) -> dict[int, Estimate]:
     """Estimates of the ranges that have a target in a counter, by the number of the range."""
-    return {ranges.paths.index(path): one for path, one in targets_by_path(counter, look.ranges).items()}
+    return {ranges.paths.index(path): estimate for path, estimate in targets_by_path(counter, look.ranges).items()}
 
 
 def _of_counter(
-    tree: Tree, whole: Estimate, values: np.ndarray, sample: Sample, known: dict[int, Estimate]
+    tree: Tree, whole: Estimate, values: np.ndarray, sample: Sample, targets: dict[int, Estimate]
 ) -> list[Estimate]:
     errors = None if whole.half_width == 0.0 else sample.engine.unit_errors(whole.counter)
-    parts = subtotals(tree, whole, values, sample.has_result, errors, sample.engine.has_bias, known)
+    parts = subtotals(tree, whole, values, sample.has_result, errors, sample.engine.has_bias, targets)
     return [_as_stated(part) for part in parts]
 
 
@@ -359,8 +361,8 @@ def launches_records(frame: SamplingFrame, sample: Sample) -> Iterator[LaunchesR
     if "cycles" not in sample.engine.counters:
         return
     cycles, strata = sample.estimates(["cycles"])[:, 0], sample.strata
-    known, offsets = _kernels_of(frame.plan), frame.population.offsets.tolist()
-    kernels = np.full(len(cycles), -1) if known is None else known[1]
+    names_and_kernels, offsets = _kernels_of(frame.plan), frame.population.offsets.tolist()
+    kernels = np.full(len(cycles), -1) if names_and_kernels is None else names_and_kernels[1]
     for process, (begin, end) in enumerate(pairwise(offsets)):
         for first in range(begin, end, BLOCK):
             part = slice(first, min(first + BLOCK, end))

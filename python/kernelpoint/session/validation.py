@@ -102,8 +102,8 @@ def why_not_checked(setup: Setup) -> str:
 
 def has_trajectories(setup: Setup) -> bool:
     """True if the predictions include the scatter of launches over equally likely simulations of the list."""
-    known = {} if setup.frame is None else setup.frame.design.computed
-    return OF_TOTAL in known and setup.budget.counter == "cycles"
+    predictions = {} if setup.frame is None else setup.frame.design.computed
+    return OF_TOTAL in predictions and setup.budget.counter == "cycles"
 
 
 # ---- the orders -----------------------------------------------------------------------------------------------------
@@ -198,8 +198,8 @@ class Validation(Orders):
             return AbortRecord(process, launch, 0, outcome.reason)
         if outcome.stopped:
             raise HostError(f"launch {launch} was stopped inside although the answer was to continue")
-        known = tuple(next(iter(self._results.values()), ())) or self._setup.host.counters
-        check_counters(launch, outcome.counters, known, self._setup.budget.counter)
+        expected = tuple(next(iter(self._results.values()), ())) or self._setup.host.counters
+        check_counters(launch, outcome.counters, expected, self._setup.budget.counter)
         return self._result(outcome.counters)
 
     def copy(self, process: int, launch: int) -> ValidationRecord | None:
@@ -251,12 +251,12 @@ class Validation(Orders):
             if self._steps[position].is_last
         }
         chances = {chain.launches[-1]: chain.chance for chain in self.chains}
-        found = check_of(sample, kept, chances, cycles, self._setup.budget.confidence)
-        if found.errors and has_trajectories(self._setup):
-            return self._with_trajectories(found)
-        return replace(found, assumption=OF_DEEPEST) if found.errors and self._setup.host.restores else found
+        check = check_of(sample, kept, chances, cycles, self._setup.budget.confidence)
+        if check.errors and has_trajectories(self._setup):
+            return self._with_trajectories(check)
+        return replace(check, assumption=OF_DEEPEST) if check.errors and self._setup.host.restores else check
 
-    def _with_trajectories(self, found: ReplayCheck) -> ReplayCheck:
+    def _with_trajectories(self, check: ReplayCheck) -> ReplayCheck:
         """The check with the distance of one full run from the mean of all, which pairs do not show."""
         predictions, model = self._frame.design.computed, simulator_of(self._frame.population.paths).cores
         assert model is not None, "a model of the cores made these predictions"
@@ -264,10 +264,10 @@ class Validation(Orders):
         scatter = trajectory_error(
             predictions["cycles"], predictions[OF_TOTAL], model.replications, budget.confidence, of_mean
         )
-        of_pairs = found.errors["cycles"]
+        of_pairs = check.errors["cycles"]
         cycles = Estimate.of(of_pairs.estimate, math.hypot(of_pairs.half_width, scatter.half_width))
         return replace(
-            found, errors={**found.errors, "cycles": cycles}, assumption=OF_MEAN if of_mean else OF_TRAJECTORIES
+            check, errors={**check.errors, "cycles": cycles}, assumption=OF_MEAN if of_mean else OF_TRAJECTORIES
         )
 
     def further(self, sample: Sample, pass_index: int) -> FurtherValidationsRecord | None:
@@ -276,20 +276,20 @@ class Validation(Orders):
         """
         if not sample.is_complete:
             return None
-        found = self.outcome(sample)
+        check = self.outcome(sample)
         if self._extensions == MOST_EXTENSIONS or self.count == len(self.chains):
             return None
-        more = max(self._lacking(found, one) for one in self._setup.budget.each())
+        more = max(self._lacking(check, target) for target in self._setup.budget.each())
         return FurtherValidationsRecord(pass_index, self.count + more) if more else None
 
-    def _lacking(self, found: ReplayCheck, budget: ErrorBudget) -> int:
+    def _lacking(self, check: ReplayCheck, budget: ErrorBudget) -> int:
         """Number of further launches for the budget of one target."""
         names = RATIOS.get(budget.counter, (budget.counter,))
-        errors = [found.errors[name] for name in names if name in found.errors]
+        errors = [check.errors[name] for name in names if name in check.errors]
         if not errors:
             return 0
         error = Estimate.of(sum(abs(e.estimate) for e in errors), sum(e.half_width for e in errors))
-        n, eps = found.validations, budget.relative_error
+        n, eps = check.validations, budget.relative_error
         most = min(n + len(self.chains) - self.count, MOST_GROWTH * n)
         return enough_validations(error, n, eps, budget.confidence, most) - n
 

@@ -29,13 +29,15 @@ def verdict(summary: SummaryRecord) -> str:
 
 def _stated(summary: SummaryRecord) -> str:
     scope, width = summary.bound_scope, summary.relative_half_width
-    accepted = [one for one in summary.findings if one.accepted]
+    accepted = [finding for finding in summary.findings if finding.accepted]
     if scope == EXACT and summary.restarts:
         times = "once" if len(summary.restarts) == 1 else f"{len(summary.restarts)} times"
         return f"every launch was simulated; the run was resumed {times}, which may move the total"
     if scope == EXACT:
         every = "every launch was simulated" if not summary.skipped else "one launch of each content was simulated"
-        return f"{every}; accepted: {', '.join(one.kind for one in accepted)}" if accepted else f"exact: {every}"
+        return (
+            f"{every}; accepted: {', '.join(finding.kind for finding in accepted)}" if accepted else f"exact: {every}"
+        )
     if width is None or scope == NOTHING:
         return "no bound stated" + (f" ({summary.bound_scope_reason})" if summary.bound_scope_reason else "")
     interval = f"+- {width_text(width, summary.relative_error)} % at {100 * summary.confidence:g} %"
@@ -53,11 +55,11 @@ def _stated(summary: SummaryRecord) -> str:
 def _width(summary: SummaryRecord, target: str) -> str:
     """The half-width of a further target, of several ranges the largest: "+- 5 %"."""
     counter, _, pattern = target.partition(" of ")
-    known = {**summary.ratios, **summary.counters, **(summary.range_targets or {})}
+    estimates = {**summary.ratios, **summary.counters, **(summary.range_targets or {})}
     names = [f"{counter} of {path}" for path in matching(pattern, _paths(summary, counter))] if pattern else [target]
-    if not names or not all(name in known and known[name].is_bounded for name in names):
+    if not names or not all(name in estimates and estimates[name].is_bounded for name in names):
         return "without a bound"
-    return f"+- {width_text(max(known[name].relative_half_width for name in names), summary.further[target])} %"
+    return f"+- {width_text(max(estimates[name].relative_half_width for name in names), summary.further[target])} %"
 
 
 def _paths(summary: SummaryRecord, counter: str) -> tuple[str, ...]:
@@ -73,14 +75,14 @@ def open_launch(summary: SummaryRecord) -> list[str]:
     """One sentence on the unsimulated launch that would break the error budget first, and how large it must be; an empty list
     if there is none.
     """
-    found = summary.open_launch
-    if found is None or found.probability >= USUALLY_DRAWN:
+    launch = summary.open_launch
+    if launch is None or launch.probability >= USUALLY_DRAWN:
         return []
-    place = f"launch {found.launch}" + (f" of process {found.process}" if found.process else "")
-    which = f"one launch of {readable(found.kernel)}" if found.kernel else place
+    place = f"launch {launch.launch}" + (f" of process {launch.process}" if launch.process else "")
+    which = f"one launch of {readable(launch.kernel)}" if launch.kernel else place
     return [
-        f"{which} that takes {found.times:.3g} times the expected {summary.counter} breaks the error budget unseen; "
-        f"its probability of being sampled was {100.0 * found.probability:.2g} %"
+        f"{which} that takes {launch.times:.3g} times the expected {summary.counter} breaks the error budget unseen; "
+        f"its probability of being sampled was {100.0 * launch.probability:.2g} %"
     ]
 
 

@@ -209,9 +209,9 @@ class WorkerSession:
     def finish(self) -> Summary:
         """Counts of this simulator; a worker states no estimate."""
         launches = self._host.launch_counts
-        own = [sum(process == p for p, _ in self._simulated) for process in range(self._host.process_count)]
-        rows = [(p, max(n, s), s, ()) for p, (n, s) in enumerate(zip(launches, own, strict=True))]
-        total, done = sum(row[1] for row in rows), sum(own)
+        simulated = [sum(process == p for p, _ in self._simulated) for process in range(self._host.process_count)]
+        rows = [(p, max(n, s), s, ()) for p, (n, s) in enumerate(zip(launches, simulated, strict=True))]
+        total, done = sum(row[1] for row in rows), sum(simulated)
         return Summary(NO_BOUND, total, done, total - done, 1, 0, self._confidence, np.nan, np.nan, (), (), rows)
 
     def launch_estimate(self, process: int, index: int) -> tuple[float, float, bool, list[float]]:

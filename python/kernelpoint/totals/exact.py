@@ -37,25 +37,25 @@ def exact_values(plan: Plan, engine: Engine, projected: set[int]) -> dict[str, n
     Args:
         plan: of the run; engine: with the results; projected: units whose results are projections.
     """
-    found: dict[str, np.ndarray] = {}
+    exact: dict[str, np.ndarray] = {}
     units = engine.results.units
     for name, values in zip(engine.counters, engine.results.of(units).T, strict=True):
-        for told in [*(_told(plan, candidate) for candidate in CANDIDATES.get(name, ())), _of_model(plan, name)]:
-            if told is not None and (whole := _filled(told, units, values, projected)) is not None:
-                found[name] = whole
+        for counts in [*(_told(plan, candidate) for candidate in CANDIDATES.get(name, ())), _of_model(plan, name)]:
+            if counts is not None and (whole := _filled(counts, units, values, projected)) is not None:
+                exact[name] = whole
                 break
-    return found
+    return exact
 
 
 def _told(plan: Plan, candidate: tuple[str, ...]) -> np.ndarray | None:
     """The first count of every launch less the others; None where the policy read no traces."""
-    told: np.ndarray | None = None
+    counts: np.ndarray | None = None
     for name in candidate:
         count = plan.count_of_unit(name)
         if count is None:
             return None
-        told = count if told is None else told - count
-    return told
+        counts = count if counts is None else counts - count
+    return counts
 
 
 def _of_model(plan: Plan, name: str) -> np.ndarray | None:
@@ -66,13 +66,13 @@ def _of_model(plan: Plan, name: str) -> np.ndarray | None:
     return np.where(np.asarray(plan.design.labels) < 0, np.nan, predictions[name])
 
 
-def _filled(told: np.ndarray, units: np.ndarray, values: np.ndarray, projected: set[int]) -> np.ndarray | None:
+def _filled(counts: np.ndarray, units: np.ndarray, values: np.ndarray, projected: set[int]) -> np.ndarray | None:
     """The counts, with results where traces give none; None if results contradict them, or one is missing."""
-    unread = np.isnan(told[units])
+    unread = np.isnan(counts[units])
     compared = ~unread & ~np.isin(units, list(projected))
-    told[units[unread]] = values[unread]
-    agrees = compared.any() and np.array_equal(told[units[compared]], values[compared])
-    return told if agrees and not np.isnan(told).any() else None
+    counts[units[unread]] = values[unread]
+    agrees = compared.any() and np.array_equal(counts[units[compared]], values[compared])
+    return counts if agrees and not np.isnan(counts).any() else None
 
 
 def with_exact(look: Look, values: Mapping[str, np.ndarray], offsets: np.ndarray) -> Look:
@@ -82,9 +82,9 @@ def with_exact(look: Look, values: Mapping[str, np.ndarray], offsets: np.ndarray
     """
     if not values:
         return look
-    found = _with_estimates(look, offsets, lambda estimates, units: _exact(estimates, values, units))
-    ratios = {name: _ratio(name, ratio, found.estimates, values) for name, ratio in look.ratios.items()}
-    return replace(found, ratios=ratios)
+    whole = _with_estimates(look, offsets, lambda estimates, units: _exact(estimates, values, units))
+    ratios = {name: _ratio(name, ratio, whole.estimates, values) for name, ratio in look.ratios.items()}
+    return replace(whole, ratios=ratios)
 
 
 def _with_estimates(
@@ -102,13 +102,13 @@ def with_grids(look: Look, plan: Plan, has_result: np.ndarray, offsets: np.ndarr
         has_result: bool [N], which launches were simulated; offsets: int64 [processes + 1], first unit of each process.
     """
     counts = {name: plan.count_of_unit(name) for name in GRID if name not in look.estimates}
-    known = {name: values for name, values in counts.items() if values is not None and not np.isnan(values).any()}
-    if not known or "cycles" not in look.estimates:
+    grids = {name: values for name, values in counts.items() if values is not None and not np.isnan(values).any()}
+    if not grids or "cycles" not in look.estimates:
         return look
     confidence = look.estimates["cycles"].confidence
 
     def with_counts(estimates: Mapping[str, Estimate], units: slice) -> dict[str, Estimate]:
-        sums = {name: (values[units].sum(), values[units] @ has_result[units]) for name, values in known.items()}
+        sums = {name: (values[units].sum(), values[units] @ has_result[units]) for name, values in grids.items()}
         exact = {
             name: Estimate.exact(total, counter=name, confidence=confidence, simulated=simulated)
             for name, (total, simulated) in sums.items()

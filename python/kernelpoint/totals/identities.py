@@ -61,18 +61,25 @@ def with_active_cycles(look: Look, latency: int, targets: Collection[str]) -> Lo
     >>> found.estimate, found.half_width
     (5101.0, 5.0)
     """
-    known = look.estimates
-    if not latency or not {"cycles", ACTIVE_CYCLES} <= known.keys():
+    estimates = look.estimates
+    if not latency or not {"cycles", ACTIVE_CYCLES} <= estimates.keys():
         return look
     first, other = ("cycles", ACTIVE_CYCLES) if "cycles" in targets else (ACTIVE_CYCLES, "cycles")
-    total = known[first].estimate + (latency if other == "cycles" else -latency)
-    own, given = known[other], known[first]
+    total = estimates[first].estimate + (latency if other == "cycles" else -latency)
+    derived, given = estimates[other], estimates[first]
     if other not in targets:
-        own = replace(
-            own, half_width=given.half_width, std_error=given.std_error, computed_half_width=given.computed_half_width
+        derived = replace(
+            derived,
+            half_width=given.half_width,
+            std_error=given.std_error,
+            computed_half_width=given.computed_half_width,
         )
-    own = replace(own, estimate=total, relative_half_width=own.half_width / total if total else own.relative_half_width)
-    return replace(look, estimates={**known, other: own})
+    derived = replace(
+        derived,
+        estimate=total,
+        relative_half_width=derived.half_width / total if total else derived.relative_half_width,
+    )
+    return replace(look, estimates={**estimates, other: derived})
 
 
 def with_identities(look: Look, engine: Engine, fixed: Collection[str]) -> Look:
@@ -84,29 +91,29 @@ def with_identities(look: Look, engine: Engine, fixed: Collection[str]) -> Look:
         engine: with the results; fixed: counters and ratios of the error budget, which stay as they are.
     """
     stays = {counter for name in fixed for counter in RATIOS.get(name, (name,))}
-    known = {name: e for name, e in look.estimates.items() if math.isfinite(e.estimate)}
-    half_widths = {name: e.half_width if not math.isnan(e.half_width) else math.inf for name, e in known.items()}
+    finite = {name: e for name, e in look.estimates.items() if math.isfinite(e.estimate)}
+    half_widths = {name: e.half_width if not math.isnan(e.half_width) else math.inf for name, e in finite.items()}
     balance = Balance(
-        {name: e.estimate for name, e in known.items()},
-        half_widths | dict.fromkeys(stays & set(known), 0.0),
-        {name: e.simulated for name, e in known.items() if math.isfinite(e.simulated)},
-        {name: 0.0 for name in known if name.startswith("energy")},
+        {name: e.estimate for name, e in finite.items()},
+        half_widths | dict.fromkeys(stays & set(finite), 0.0),
+        {name: e.simulated for name, e in finite.items() if math.isfinite(e.simulated)},
+        {name: 0.0 for name in finite if name.startswith("energy")},
     )
-    holding = [identity for identity in _identities(known) if _holds(identity, engine)]
+    holding = [identity for identity in _identities(finite) if _holds(identity, engine)]
     for identity in (*holding, *holding):
         balance.derive(identity)
-    pairs = [pair for pair in AT_MOST if set(pair) <= set(known)]
+    pairs = [pair for pair in AT_MOST if set(pair) <= set(finite)]
     balance.project(holding, [{part: 1.0, whole: -1.0} for part, whole in pairs])
     estimates = {
-        name: e if name in stays or name not in known else _moved(e, balance) for name, e in look.estimates.items()
+        name: e if name in stays or name not in finite else _moved(e, balance) for name, e in look.estimates.items()
     }
     ratios = {name: ratio if name in fixed else _ratio(name, ratio, estimates) for name, ratio in look.ratios.items()}
     return replace(look, estimates=estimates, ratios=ratios)
 
 
-def _identities(known: Iterable[str]) -> list[Terms]:
+def _identities(counters: Iterable[str]) -> list[Terms]:
     """Identities among counters; the energy is that of its parts."""
-    names = set(known)
+    names = set(counters)
     parts = {name: 1.0 for name in sorted(names) if name.startswith("energy_")}
     energy: tuple[Terms, ...] = ({"energy": -1.0, **parts},) if parts else ()
     return [identity for identity in (*IDENTITIES, *energy) if set(identity) <= names]

@@ -102,22 +102,22 @@ def proportional_total(
     n, Y, X, whole = (
         np.bincount(groups, weights, count) for groups, weights in ((of, None), (of, values), (of, x), (all_of, all_x))
     )
-    known = X > 0.0
-    m, counted = int(known.sum()), int(np.count_nonzero(values))
-    if m < 2 or counted < min(constants.MIN_COUNTS, int(np.count_nonzero(x))) or bool(((Y > 0.0) & ~known).any()):
+    seen = X > 0.0
+    m, counted = int(seen.sum()), int(np.count_nonzero(values))
+    if m < 2 or counted < min(constants.MIN_COUNTS, int(np.count_nonzero(x))) or bool(((Y > 0.0) & ~seen).any()):
         return math.nan, math.nan
-    ratios = np.divide(Y, X, out=np.zeros(count), where=known)
-    mean = float(ratios[known].mean())
-    between = max(float(ratios[known].var(ddof=1)), (WITHIN * mean) ** 2)
+    ratios = np.divide(Y, X, out=np.zeros(count), where=seen)
+    mean = float(ratios[seen].mean())
+    between = max(float(ratios[seen].var(ddof=1)), (WITHIN * mean) ** 2)
     apart = np.divide(values, x * ratios[of], out=np.ones(len(x)), where=x * ratios[of] > 0.0) - 1.0
-    degrees = np.array([WITHIN_WEIGHT + float(np.maximum(n[known] - 1, 0).sum()), m - 1.0])
+    degrees = np.array([WITHIN_WEIGHT + float(np.maximum(n[seen] - 1, 0).sum()), m - 1.0])
     within = (WITHIN_WEIGHT * WITHIN**2 + float((apart**2).sum())) / degrees[0]
-    undrawn, none = np.maximum(whole - X, 0.0), np.where(known, 0.0, whole)
+    undrawn, none = np.maximum(whole - X, 0.0), np.where(seen, 0.0, whole)
     squares = np.maximum(np.bincount(all_of, all_x**2, count) - np.bincount(of, x**2, count), 0.0)
-    total = float((ratios * whole)[known].sum()) + mean * float(none.sum())
+    total = float((ratios * whole)[seen].sum()) + mean * float(none.sum())
     parts = np.array(
         [
-            within * float((ratios[known] ** 2 * (undrawn[known] ** 2 / n[known] + squares[known])).sum()),
+            within * float((ratios[seen] ** 2 * (undrawn[seen] ** 2 / n[seen] + squares[seen])).sum()),
             between * (float(none.sum()) ** 2 / m + float((none**2).sum())),
         ]
     )

@@ -22,7 +22,11 @@ def unmet_shares(look: Look, engine: Engine, confidence: float) -> dict[str, flo
     Args:
         engine: with the results of the look.
     """
-    unmet = [name for name, one in look.estimates.items() if one.simulated == 0.0 and not math.isfinite(one.half_width)]
+    unmet = [
+        name
+        for name, estimate in look.estimates.items()
+        if estimate.simulated == 0.0 and not math.isfinite(estimate.half_width)
+    ]
     if not unmet:
         return {}
     weights = engine.expansions(engine.drawn())

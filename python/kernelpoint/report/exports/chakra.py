@@ -151,7 +151,7 @@ def _chain(launches: Iterable[tuple[str, float, dict[str, Any]]]) -> list[Any]:
 
 def _events(file: Path) -> list[tuple[str, float, dict[str, Any]]]:
     """Kernels of PyTorch profiler JSON in the order of their launches."""
-    found = []
+    kernels = []
     with open_text(file) as text:
         for event in kineto.events(text, str(file)):
             if str(event.get("cat", "")).lower() != "kernel":
@@ -163,10 +163,10 @@ def _events(file: Path) -> list[tuple[str, float, dict[str, Any]]]:
                 )
             about = event["args"] if isinstance(event.get("args"), dict) else {}
             order = kineto.integer(about.get("correlation", about.get("correlation_id", 0)))
-            found.append((order, begin, str(event.get("name", "")), float(duration), _collective(about)))
-    if not found:
+            kernels.append((order, begin, str(event.get("name", "")), float(duration), _collective(about)))
+    if not kernels:
         raise ProfileError(f"--like: {file} has no kernels")
-    return [row[2:] for row in sorted(found, key=lambda row: row[:2])]
+    return [row[2:] for row in sorted(kernels, key=lambda row: row[:2])]
 
 
 def _collective(about: dict[str, Any]) -> dict[str, int]:

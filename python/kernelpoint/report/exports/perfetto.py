@@ -58,15 +58,15 @@ def write_trace(run: Run, path: Path) -> int:
 def _streams(run: Run) -> list[list[int]]:
     """The CUDA stream of every launch of each process, from the headers of the traces; empty for lists that are not on
     disk."""
-    found, known = [], dict[str, int]()
+    of_processes, stream_of = [], dict[str, int]()
     for name, count in zip(run.header.host.lists if run.header.host else [], run.launches, strict=False):
         try:
             paths = launch_paths(name or "")
-            known |= {path: read_header(path).stream_id for path in set(paths.distinct) - set(known)}
+            stream_of |= {path: read_header(path).stream_id for path in set(paths.distinct) - set(stream_of)}
         except (OSError, TraceError):
             paths = NO_TEXTS
-        found.append([known[path] for path in paths] if len(paths) == count else [])
-    return found
+        of_processes.append([stream_of[path] for path in paths] if len(paths) == count else [])
+    return of_processes
 
 
 def _events(run: Run) -> Iterator[Event]:

@@ -37,14 +37,14 @@ def write_simai(run: Run, path: Path, megahertz: float | None) -> int:
         raise ConfigError(f"{run.path}: the run states no ranges; give it some with `ranges:`")
     microseconds = 1.0 / clock_of(run, megahertz)
     parents = {name.rpartition("/")[0] for name in run.ranges}
-    found: dict[str, list[float]] = {}
+    times_of: dict[str, list[float]] = {}
     for name, part in run.ranges.items():
         cycles = part.estimates["cycles"].estimate if "cycles" in part.estimates else None
         if name not in parents and cycles is not None:
-            found.setdefault(re.sub(r"\W", "_", name.rpartition("/")[2]), []).append(cycles * microseconds)
+            times_of.setdefault(re.sub(r"\W", "_", name.rpartition("/")[2]), []).append(cycles * microseconds)
     lines = ["train_iter:1"]
-    for name, times in found.items():
+    for name, times in times_of.items():
         for key, value in (("max", max(times)), ("min", min(times)), ("avg", sum(times) / len(times))):
             lines += [f"{name}:"] * (key == "max") + [f"    time_gpu_{key}: {value:.3f}"]
     write_output(path, "\n".join(lines) + "\n")
-    return len(found)
+    return len(times_of)

@@ -133,7 +133,7 @@ def _keys(run: Run) -> Iterator[Key]:
 def _traces(run: Run) -> Texts:
     """The trace of every launch; none where a list is not on disk."""
     try:
-        return Texts.joined([launch_paths(one or "") for one in (run.header.host.lists if run.header.host else [])])
+        return Texts.joined([launch_paths(path or "") for path in (run.header.host.lists if run.header.host else [])])
     except (OSError, TraceError):
         return NO_TEXTS
 
