@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import math
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ from kernelpoint.estimation import Estimate
 from kernelpoint.journal import OpenLaunchRecord
 from kernelpoint.journal.records import FindingRecord
 from kernelpoint.pages import script
+from kernelpoint.pages.numbers import amount
 from kernelpoint.pages.page import Chart, Page
 from kernelpoint.pages.tables import Column, Row, Table
 from kernelpoint.report.charts import COLOURS, GREY, charts
@@ -135,6 +137,17 @@ def test_the_colour_of_the_verdict_tells_whether_the_number_can_be_trusted(
     run = a_run(tmp_path / "run.kpjournal", bound_scope=bound_scope, met=met)
     truth = None if inside is None else replace(a_view().truth, inside=inside)
     assert f'<div class="verdict {colour}">' in html_page(run, replace(a_view(), truth=truth))
+
+
+def test_cells_are_sorted_by_their_values_and_those_without_one_are_last():
+    cells = (1.5, Estimate.of(2.5, 0.1), math.nan, math.inf, Estimate())
+    table = Table([Column("a"), Column("b", amount), *[Column("c")] * 2, Column("d", amount)], [Row(cells)])
+    assert re.findall('data-value="([^"]*)"', table.html()) == ["1.5", "2.5"]
+
+
+def test_rates_of_a_kernel_without_a_bound_are_not_shown():
+    totals = {"instructions": Estimate.of(90.0), "cycles": Estimate.of(45.0)}
+    assert rates_from(totals) == {}
 
 
 def test_a_full_run_that_was_resumed_is_not_shown_as_certain(no_charts, tmp_path):

@@ -110,7 +110,7 @@ def amount(value: Bounded | None, unit: float = 1.0) -> str:
     >>> [amount(Value(estimate=e, half_width=h)) for e, h in ((14628.2, 310.0), (0.81234, 0.0123), (7.25, math.nan))]
     ['14,628 ± 310', '0.812 ± 0.012', '7.25 ± ?']
     """
-    if value is None:
+    if value is None or not is_finite(value.estimate):
         return "-"
     size, half = value.estimate / unit, value.half_width / unit
     digits = 0 if abs(size) >= 1000.0 else min(4, max(0, 2 - math.floor(math.log10(abs(size) or 1.0))))

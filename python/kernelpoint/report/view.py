@@ -51,7 +51,7 @@ def rates_from(totals: Mapping[str, Estimate]) -> dict[str, Estimate]:
     """
     pairs = rates_of(totals).items()
     rates = {name: totals[top] / totals[bottom] for name, (top, bottom) in pairs if totals[bottom].estimate}
-    rates = {name: rate for name, rate in rates.items() if not rate.half_width > rate.estimate}
+    rates = {name: rate for name, rate in rates.items() if rate.half_width <= rate.estimate}
     return {
         name: replace(rate, estimate=min(rate.estimate, 1.0)) if name in SHARES else rate
         for name, rate in rates.items()
