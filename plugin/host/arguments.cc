@@ -38,6 +38,14 @@ std::string packaged_config(const std::string& name) {
     return program_directory() + "/../host_configs/" + name + ".yaml";
 }
 
+// The file of a configuration, named by its path or, where it is shipped, without folder and suffix.
+std::string config_file(const std::string& name) {
+    if (name.find_first_of("./") != std::string::npos) return name;
+    const std::string path = packaged_config(name);
+    if (access(path.c_str(), R_OK) == 0) return path;
+    throw fast_model::ConfigError("-config: got '" + name + "'; allowed: v100, rtx, or a file");
+}
+
 Arguments parse_arguments(int argc, char** argv) {
     Arguments arguments;
     std::map<std::string, std::string*> options{{"-trace", &arguments.trace},
@@ -56,8 +64,7 @@ Arguments parse_arguments(int argc, char** argv) {
         }
         if (i + 1 == argc || *argv[i + 1] == '\0') throw fast_model::ConfigError(option + " needs a value");
         if (option == "-config") {
-            const std::string name = argv[++i];
-            arguments.config.push_back(name.find_first_of("./") == std::string::npos ? packaged_config(name) : name);
+            arguments.config.push_back(config_file(argv[++i]));
             continue;
         }
         if (!found->second->empty()) throw fast_model::ConfigError(option + " is given twice; allowed: once");

@@ -125,6 +125,9 @@ def check_seal(file: BinaryIO) -> None:
     file.seek(max(size - length, 0))
     comment, digits = (tail := file.read(length))[:-SEAL_DIGITS], tail[-SEAL_DIGITS:]
     if comment != _COMMENT:
+        file.seek(0)
+        if (begin := file.read(40))[:2] not in (b"", b"PK"):
+            raise ValueError(f"not a plan, a selection or a pack (it begins {begin!r})")
         raise ValueError("it does not end with a checksum: cut short, or not written by this version of KernelPoint")
     if _checksum(file, size - SEAL_DIGITS) != digits:
         raise ValueError("its checksum is wrong: it was damaged or changed after it was written")

@@ -58,15 +58,13 @@ def plan(
     Names what is wrong with the traces, as `kernelpoint check` does. Exit codes: 3 the input is refused; 4 the error budget
     cannot be met, because too many traces cannot be read.
 
-    The plan also enters the cache, where a run of the same list, GPU, policy and seed finds it.
+    The plan enters the cache, where a run of the same list, GPU, policy and seed finds it; -o also writes it to a file.
 
-    Example: kernelpoint plan traces/kernelslist.g -o run.kpplan --config kernelpoint.yaml --gpu gpgpusim.config
+    Example: kernelpoint plan traces/kernelslist.g --config kernelpoint.yaml --gpu gpgpusim.config
     """
     from kernelpoint.cli.planning import made_plan, options, save, show_clusters  # not for --help
     from kernelpoint.config import load_config
 
-    if output is None and not clusters:
-        raise ConfigError("--output: nothing to write; give a file for the plan, or --clusters to see the clusters")
     if output is not None and (not output.parent.is_dir() or output.is_dir()):
         raise ConfigError(f"--output: cannot write {output}; give a file in a folder that exists")
     settings = load_config(config) if config else options(policy, profile, checkpoint, seed)
@@ -74,7 +72,7 @@ def plan(
     if clusters:
         settings = settings.model_copy(update={"fast_model": "off"})
     made = made_plan(traces, settings, gpu or [], "`profile:`" if config else "--profile", workers, cluster)
-    if clusters or output is None:
+    if clusters:
         show_clusters(made, output)
     else:
         save(made, output, settings, named_gpu=bool(gpu))

@@ -60,8 +60,8 @@ def _pool(workers: int | None, cluster: str | None, say: Log) -> Iterator[Pool |
         engine.close()
 
 
-def save(made: Plan, output: Path, settings: Config, named_gpu: bool) -> None:
-    """Write a plan to its file and to the cache; print its sizes and its forecast."""
+def save(made: Plan, output: Path | None, settings: Config, named_gpu: bool) -> None:
+    """Write a plan to the cache, and to a file that was named; print its sizes and its forecast."""
     console, stdout = Console(stderr=True), Console(soft_wrap=True)
     if not named_gpu and (made.forecast or "fast_model" in made.origin):
         name = made.origin.get("fast_model", {}).get("configuration", "the shipped GPU nearest to the traces")
@@ -69,14 +69,15 @@ def save(made: Plan, output: Path, settings: Config, named_gpu: bool) -> None:
             f"kernelpoint plan: warning: no --gpu was given, so the predictions are those of {name}, a guess; a run on "
             "another simulated GPU plans anew. Name it with --gpu, as the simulator takes it"
         )
-    made.save(output)
+    if output is not None:
+        made.save(output)
     keep_plan(made, console.print)
     budget = budget_of(settings, load_policy(settings.policy), HostInfo(simulator="plan"))
     drawn = len(Engine(made.design, budget).drawn())
     clusters = "" if made.design.clusters is None else f"{int(made.cluster_of_unit().max()) + 1:,} clusters, "
     stdout.print(
-        f"{output}: {len(made.design.labels):,} launches, {len(made.stream_hashes):,} instruction sequences, {clusters}"
-        f"{made.design.label_count:,} strata; the first pass simulates {drawn:,} launches"
+        f"{output or 'plan'}: {len(made.design.labels):,} launches, {len(made.stream_hashes):,} instruction sequences, "
+        f"{clusters}{made.design.label_count:,} strata; the first pass simulates {drawn:,} launches"
     )
     lost, wanted = len(made.broken) / len(made.design.labels), settings.error_budget.relative_error
     if lost > wanted:

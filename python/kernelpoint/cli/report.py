@@ -86,6 +86,8 @@ def report(
 
     if figures is not None:
         require("--figures", "vl_convert")
+        if figures.exists() and not figures.is_dir():
+            raise ConfigError(f"--figures: got {figures}, a file; allowed: a folder, which is made if it is missing")
     journal, say = run or only_journal(), Console(stderr=True).print
     if watch:
         from kernelpoint.cli.watch import follow

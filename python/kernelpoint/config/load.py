@@ -213,6 +213,6 @@ def _complaint(detail: Any, model: type[Section]) -> str:
         return f"{key}: unknown key{near} (value {shown(detail['input'])}); allowed here: {', '.join(fields) or 'none'}"
     if detail["type"] == "model_type":
         message = f"input should be a mapping of {', '.join(sections()[key].model_fields)}"
-    if key.endswith("relative_error") and detail["type"] == "less_than" and detail["input"] < 100:
+    if key.endswith(("relative_error", "confidence")) and detail["type"] == "less_than" and detail["input"] < 100:
         message += f"; write {detail['input'] / 100:g} for {detail['input']:g} %"
     return f"{key}: got {shown(detail['input'])}; {message}"

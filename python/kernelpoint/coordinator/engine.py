@@ -220,10 +220,10 @@ def open_engine(workers: int | None, cluster: str | None, memory: int, say: Log)
         if warning := insecure_scheduler(cluster):
             say(warning)
         engine = Engine(cluster, workers or 1, f"start some, e.g. dask worker {cluster}", say)
-    elif workers is None:
-        raise ConfigError(f"--cluster {cluster}: how many workers to start there? give --workers N")
     else:
         program = BATCH_SYSTEMS[read_cluster_file(cluster)[0]][1]
+        if workers is None:
+            raise ConfigError(f"--cluster {cluster}: how many workers to start there? give --workers N")
         jobs = f"{workers} were asked for; {program} shows their jobs"
         engine = Engine(batch_cluster(cluster, workers, say), workers, jobs, say)
     dashboard = f"; Dask's dashboard: {engine.dashboard}" if engine.dashboard else ""

@@ -57,7 +57,10 @@ def _texts(paths: Sequence[str]) -> list[tuple[str, str]]:
             texts.append((path, read_regular(packaged.get(path, path), LARGEST_FILE).decode()))
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is no text"
-            raise ConfigError(f"{path}: cannot be read as a configuration of a simulated GPU: {reason}") from error
+            raise ConfigError(
+                f"{path}: cannot be read as a configuration of a simulated GPU: {reason}; allowed: "
+                f"{', '.join(sorted(packaged))}, or a file"
+            ) from error
     return texts
 
 

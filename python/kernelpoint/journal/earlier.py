@@ -9,6 +9,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from kernelpoint.errors import ConfigError, JournalError
@@ -60,7 +61,7 @@ _CONFIGURATION = "host.configuration"
 _FOLLOWS = ("hashes.", "strata.", "online.")  # from the traces, the configuration and the simulated GPU
 
 
-def check_same_run(old: Record, new: RunRecord, predicted: bool = False) -> None:
+def check_same_run(path: Path, old: Record, new: RunRecord, predicted: bool = False) -> None:
     """Raise an error if a journal belongs to another run; the message names the keys that differ.
 
     Args:
@@ -83,7 +84,7 @@ def check_same_run(old: Record, new: RunRecord, predicted: bool = False) -> None
     if differing:
         sized = predicted and any(key in _SIZED_BY for key in differing)
         raise JournalError(
-            "the journal belongs to another run; use another `journal:`, or `resume: never` to start a new run:\n"
+            f"{path} belongs to another run; use another `journal:`, or `resume: never` to start a new run:\n"
             + format_differences(differing, before, after)
             + (f"\n{_WHY_SIZED}" if sized else "")
         )

@@ -62,9 +62,8 @@ def check_begin(data: bytes, name: str) -> None:
     if data[: len(MAGIC)] == MAGIC[: len(data)]:
         return
     if not data.startswith(BEGIN):
-        raise JournalError(
-            f"{name} is not a journal (it starts with {data[:40]!r}); it is left alone: name another file"
-        )
+        what = "an archive, as plans, selections and packs are" if data.startswith(b"PK") else f"begins {data[:40]!r}"
+        raise JournalError(f"{name} is not a journal ({what}); it is left alone: name a .kpjournal")
     version = data[len(BEGIN) :].split(b",")[0][:20].decode(errors="replace")
     raise JournalError(
         f"{name}: expected a journal of format version {FORMAT_VERSION}, got version {version}; read it with the KernelPoint "

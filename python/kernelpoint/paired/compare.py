@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kernelpoint.errors import JournalError
 from kernelpoint.estimation.cells.paired import assisted_pair
 from kernelpoint.estimation.paired import PairedTotals, joint_error_probability, paired_totals
 from kernelpoint.estimation.strata.estimators import Sample
@@ -30,6 +31,12 @@ def compare_runs(first: Run, second: Run) -> Comparison:
     >>> cycles.counter, cycles.ratio.half_width
     ('cycles', 0.0)
     """
+    if first.policy != second.policy:
+        raise JournalError(
+            f"{first.path} is a run of the policy {first.policy}, {second.path} of {second.policy}; two runs that are compared "
+            "have one policy, plan and seed. The error of a sampled run beside a full one: `kernelpoint report SAMPLED "
+            "--full-run FULL`"
+        )
     if is_predicted(first) and is_predicted(second):
         return _compare_predicted(first, second)
     if predicts_traced(first) or predicts_traced(second):

@@ -153,6 +153,8 @@ class Plan:
             PlanError: the file is missing, damaged, of another version, or for another number of launches.
         """
         about, arrays = read_archive(path)
+        if "tracer" in about:
+            raise PlanError(f"{path}: a selection, not a plan; the key `selection:` names it")
         if about.get("version") != FORMAT_VERSION:
             raise PlanError(
                 f"{path}: plan format {about.get('version')!r:.40}, this version reads {FORMAT_VERSION}; make it again"
@@ -160,7 +162,10 @@ class Plan:
         try:
             labels = arrays["design_groups" if about["predictions"] else "design_strata"]
             if len(labels) != len(u):
-                raise PlanError(f"{path}: a plan for {len(labels):,} launches; this run has {len(u):,}")
+                raise PlanError(
+                    f"{path}: a plan for {len(labels):,} launches; this run has {len(u):,}. Make one of this list with "
+                    "`kernelpoint plan`, or leave `plan:` out"
+                )
             return cls._of(about, arrays, u)
         except (ConfigError, ValueError, LookupError, TypeError, AttributeError) as error:
             raise PlanError(f"{path}: not a plan: {' '.join(str(error).split())[:200]}") from None

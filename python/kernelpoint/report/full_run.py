@@ -71,7 +71,10 @@ def _total(run: Run, full: Run) -> float:
     counter = run.ended().counter
     total = full.estimates().get(counter)
     if full.ended().skipped or total is None or not is_finite(total.simulated):
-        raise JournalError(f"{full.path}: not a full run of counter {counter}")
+        raise JournalError(
+            f"{full.path}: {full.ended().simulated:,} of {full.ended().launches:,} launches were simulated, so it is no full "
+            f"run of {counter}; make one with `policy: all` and another `journal:`"
+        )
     return total.simulated
 
 

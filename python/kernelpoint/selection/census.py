@@ -118,14 +118,14 @@ def read_census(path: Path, tracer: str | None, log: Log, accepted: Collection[s
             f"{path}: this is a list of traces; give the census of the program (stats_ctx_0x... or kernel_names.txt) or a "
             "profile. A program whose launches are all traced needs no selection: run its list"
         )
+    if found is not None and tracer not in (None, found):
+        raise ConfigError(f"--tracer: got {tracer!r}; {path} is a census of {found}'s tracer")
+    profile = admitted_profile(path, accepted, log, prefix="")
     if found is None and tracer is None:
         raise ConfigError(
             f"--tracer: {path} is not a tracer's census, so say which tracer's numbers its launches have: "
             f"{' or '.join(tracers())}"
         )
-    if found is not None and tracer not in (None, found):
-        raise ConfigError(f"--tracer: got {tracer!r}; {path} is a census of {found}'s tracer")
-    profile = admitted_profile(path, accepted, log, prefix="")
     if found is None:
         log(
             f"{path}: a profile stands for the census: launches get the tracer's numbers in the profile's order, which may "

@@ -92,8 +92,10 @@ class Selection:
             PlanError: the file is missing, damaged or of another version.
         """
         about, arrays = read_archive(path)
+        if "tracer" not in about:
+            raise PlanError(f"{path}: not a selection of `kernelpoint select`; the key `plan:` names a plan")
         version = about.get("version")
-        if version != FORMAT_VERSION or "tracer" not in about:
+        if version != FORMAT_VERSION:
             raise PlanError(
                 f"{path}: selection format {version!r}, this version reads {FORMAT_VERSION}; make it again with "
                 "`kernelpoint select`"

@@ -257,7 +257,8 @@ class Session:
             JournalError: the journal is of another run, or does not fit together.
         """
         frame = self.setup.frame
-        check_same_run(records[0], self.setup.record(), frame is not None and isinstance(frame.design, AssistedDesign))
+        predicted = frame is not None and isinstance(frame.design, AssistedDesign)
+        check_same_run(self.journal.path, records[0], self.setup.record(), predicted)
         results = sum(isinstance(record, ResultRecord) for record in records)
         before = [number for number, entry in enumerate(records) if not isinstance(entry, RangeRecord | SummaryRecord)]
         self._stated = records[before[-1] + 1 :]
