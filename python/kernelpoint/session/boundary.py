@@ -50,6 +50,7 @@ def open(config_path: str, info: Mapping[str, Any], log: Log) -> Session | Worke
         config = config.model_copy(update={"journal": journal, "resume": "auto"})
         log = silent  # the coordinator has said it all
     session = open_run(config, HostInfo.from_mapping(info), log, command=own_command())
+    session.saved.begun = 0.0  # the simulator's process is the run's, the start of Python included
     if times := os.environ.get(TIME_ENV):
         full, spent = map(float, times.split())
         session.saved.known = full, spent

@@ -211,9 +211,11 @@ class Session:
             self.recorder.progress.say(line)
 
     def _measure_saved_time(self, summary: SummaryRecord) -> None:
-        """Nothing is measured where every launch was simulated, or where launches overlap and have no time of their own."""
-        cycles, sample = summary.counters.get("cycles"), self.loop.sample
-        if self.setup.host.concurrent or cycles is None or not summary.skipped or np.isnan(cycles.estimate):
+        """Nothing is measured where every launch was simulated, where launches overlap and have no time of their own, or where
+        the latency of launches, which a full run simulates, was counted without being simulated.
+        """
+        cycles, sample, host = summary.counters.get("cycles"), self.loop.sample, self.setup.host
+        if host.concurrent or host.launch_latency or cycles is None or not summary.skipped or np.isnan(cycles.estimate):
             return
 
         def weights(places: list[tuple[int, int]]) -> np.ndarray:

@@ -22,7 +22,7 @@ class TimeSaved:
     process, `took` gets the time that the launch took there. Launches must not overlap.
 
     Attributes:
-        begun: time of the clock when the run was opened; start-up before that takes as long in a full run.
+        begun: time of the clock when the run was opened; 0 in a simulator, whose process is the run's.
         known: seconds of a full run, and those that were spent, of a run that others simulated; None otherwise.
 
     >>> clock = iter([0.0, 1.0, 3.0, 4.0]).__next__
