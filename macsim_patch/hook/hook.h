@@ -29,10 +29,7 @@ inline void before_statistics(macsim_c* base) {
 }
 
 inline void after_statistics(macsim_c* base) {
-    if (is_on(base))
-        sampling().write();
-    else
-        remove_stats(base);
+    if (is_on(base)) sampling().write();
 }
 
 }  // namespace kernelpoint

@@ -72,17 +72,12 @@ public:
         if (m_state != kDone) m_client.abort(m_at, "the simulator ended before the launch");
         m_summary = m_client.finish();
         m_estimates = m_client.estimates();
-        set_stats(m_base, m_summary, m_estimates);
         if (!is_full_run()) m_natives.set_totals(m_base, m_summary, m_estimates, m_equal_clocks);
     }
 
-    // Called after MacSim has written its statistics: adds what has no place in them.
+    // Called after MacSim has written its statistics.
     void write() {
-        StatFile file(stat_path(m_base), "a");
-        if (!file.is_open()) stop_run(file.path() + ": cannot be written");
-        write_estimates(file, m_summary, m_estimates);
-        write_launches(file);
-        remove((stat_path(m_base) + ".0").c_str());
+        write_totals(m_base, m_summary, m_estimates);
         if (!is_full_run()) m_natives.mark(m_base, m_summary);
     }
 
@@ -186,15 +181,6 @@ private:
 
     bool reached_limit() const {
         return (*m_base->m_ProcessorStats)[INST_COUNT_TOT].getCount() >= uint64_t(*m_base->m_knobs->KNOB_MAX_INSTS1);
-    }
-
-    // Writes a line for each launch; over all launches the costs add up to the estimate.
-    void write_launches(StatFile& file) {
-        for (uint64_t i = 0; i < m_launches; ++i) {
-            const bool has_name = m_process != NULL && i < m_process->m_applications.size();
-            const std::string folder = has_name ? "_" + folder_name(m_process->m_applications[i]) : std::string();
-            write_launch(file, "launch" + std::to_string(i) + folder, m_client.cost(0, i));
-        }
     }
 
     macsim_c* m_base = NULL;

@@ -17,7 +17,6 @@
 #include "knob.h"
 #include "macsim.h"
 #include "statistics_reader.h"
-#include "totals.h"
 #include "traces.h"
 
 namespace kernelpoint {
@@ -41,12 +40,6 @@ inline std::string option_of(macsim_c* base) {
 inline bool is_on(macsim_c* base) {
     static const bool on = !option_of(base).empty() || !word_of_option().empty();
     return on;
-}
-
-// Removes the statistics files: MacSim writes one for every definition file, with zeros where nothing was sampled.
-inline void remove_stats(macsim_c* base) {
-    remove(stat_path(base).c_str());
-    for (int i = 0; i < base->m_process_count; ++i) remove((stat_path(base) + "." + std::to_string(i)).c_str());
 }
 
 // Reason why the files of a launch's warps cannot all be open, or an empty string; MacSim keeps one open for each

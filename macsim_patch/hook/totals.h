@@ -16,16 +16,9 @@
 
 namespace kernelpoint {
 
-// Adds a value to a 64-bit statistic, 32 bits at a time as MacSim does.
-inline void add_to_stat(macsim_c* base, int id, double value) {
-    uint64_t left = std::isfinite(value) && value > 0 ? static_cast<uint64_t>(llround(value)) : 0;
-    for (const uint64_t most = 1u << 31; left > 0; left -= std::min(left, most))
-        (*base->m_ProcessorStats)[id] += static_cast<unsigned int>(std::min(left, most));
-}
-
 class StatFile {
 public:
-    StatFile(const std::string& path, const char* mode) : m_path(path), m_file(fopen(path.c_str(), mode)) {}
+    explicit StatFile(const std::string& path) : m_path(path), m_file(fopen(path.c_str(), "w")) {}
     ~StatFile() {
         if (m_file != NULL) fclose(m_file);
     }
@@ -81,48 +74,31 @@ inline std::string stat_path(macsim_c* base) {
     return folder + "/kernelpoint.stat.out";
 }
 
-// Sets the statistics that MacSim itself writes into kernelpoint.stat.out.
-inline void set_stats(macsim_c* base, const kp_summary& summary, const std::vector<kp_estimate>& estimates) {
-    add_to_stat(base, KERNELPOINT_LAUNCHES, static_cast<double>(summary.launches));
-    add_to_stat(base, KERNELPOINT_SIMULATED, static_cast<double>(summary.simulated));
-    add_to_stat(base, KERNELPOINT_SKIPPED, static_cast<double>(summary.skipped));
-    add_to_stat(base, KERNELPOINT_PASSES, summary.passes);
-    add_to_stat(base, KERNELPOINT_DEGRADED, (summary.flags & KP_SUMMARY_DEGRADED) != 0);
-    add_to_stat(base, KERNELPOINT_BOUND_STATED, (summary.flags & KP_SUMMARY_NO_BOUND) == 0);
-    for (size_t i = 0; i < estimates.size(); ++i) {
-        const std::string name = estimates[i].name;
-        if (name == "cycles") add_to_stat(base, KERNELPOINT_CYCLES, estimates[i].estimate);
-        if (name == "instructions") add_to_stat(base, KERNELPOINT_INSTRUCTIONS, estimates[i].estimate);
-    }
-}
-
-// Writes values without a statistic of their own: half-widths, other counters, and ratios.
-inline void write_estimates(StatFile& file, const kp_summary& summary, const std::vector<kp_estimate>& estimates) {
+// Writes totals over all launches with their half-widths, and what was simulated of them.
+inline void write_totals(macsim_c* base, const kp_summary& summary, const std::vector<kp_estimate>& estimates) {
+    StatFile file(stat_path(base));
+    if (!file.is_open()) stop_run(file.path() + ": cannot be written");
     const bool all = summary.simulated == summary.launches;
     std::string unknown;
+    file.amount("launches", static_cast<double>(summary.launches));
+    file.amount("simulated", static_cast<double>(summary.simulated));
+    file.amount("skipped", static_cast<double>(summary.skipped));
+    file.amount("passes", summary.passes);
+    file.amount("degraded", (summary.flags & KP_SUMMARY_DEGRADED) != 0);
+    file.amount("bound_stated", (summary.flags & KP_SUMMARY_NO_BOUND) == 0);
     file.with_ratio("confidence", 100 * summary.confidence, summary.confidence);
     if (std::isfinite(summary.cycle_speedup))
         file.with_ratio("cycle_speedup", summary.cycle_speedup, summary.cycle_speedup);
     if (summary.saved_seconds > 0) file.amount("saved_seconds", summary.saved_seconds);
     for (size_t i = 0; i < estimates.size(); ++i) {
         const std::string name = estimates[i].name;
-        const bool is_known_here = is_known(estimates[i], all),
-                   is_ratio = (estimates[i].flags & KP_ESTIMATE_RATIO) != 0;
-        file.estimate(estimates[i], is_known_here && name != "cycles" && name != "instructions");
-        if (!is_known_here && !is_ratio) unknown += " " + name;
+        const bool is_known_here = is_known(estimates[i], all);
+        file.estimate(estimates[i], is_known_here);
+        if (!is_known_here && (estimates[i].flags & KP_ESTIMATE_RATIO) == 0) unknown += " " + name;
     }
     if (!unknown.empty())
         printf("kernelpoint: half-width above 25 %%, or not met by any simulated launch, so without a total:%s\n",
                unknown.c_str());
-}
-
-// Writes the cost of a launch, simulated or estimated; zeros if unknown.
-inline void write_launch(StatFile& file, const std::string& name, const kp_cost& cost) {
-    const bool known = std::isfinite(cost.cycles) && std::isfinite(cost.instructions);
-    const double cycles = known ? cost.cycles : 0, instructions = known ? cost.instructions : 0;
-    const std::string full = name + ((cost.flags & KP_COST_SIMULATED) != 0 ? "_simulated" : "_estimated");
-    file.amount(full + "_cycles", cycles);
-    file.with_ratio(full + "_instructions", instructions, cycles > 0 ? instructions / cycles : 0);
 }
 
 }  // namespace kernelpoint

@@ -69,14 +69,6 @@ inline std::vector<std::string> read_applications(const std::string& path) {
     return applications;
 }
 
-// ".../Kernel12/trace.txt" -> "Kernel12": the launch's name, with the id that its tracer gave it.
-inline std::string folder_name(const std::string& trace) {
-    const size_t end = trace.find_last_of('/');
-    const size_t begin = end == std::string::npos || end == 0 ? std::string::npos : trace.find_last_of('/', end - 1);
-    if (end == std::string::npos) return trace;
-    return trace.substr(begin == std::string::npos ? 0 : begin + 1, end - (begin == std::string::npos ? 0 : begin + 1));
-}
-
 // Reason why a warp's records cannot be simulated, or an empty string. Read to its end: MacSim would take a file that
 // is cut short for a shorter warp. `records` is 0 where the number of records is not known.
 inline std::string warp_problem(const std::string& path, uint64_t records, size_t record_size) {

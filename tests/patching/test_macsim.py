@@ -15,7 +15,7 @@ from kernelpoint.patching import State, Tree, load_description
 from kernelpoint.patching.own_files import has_lines
 
 CLANG_FORMAT = shutil.which("clang-format", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}") or ""
-OURS = {"def/kernelpoint.param.def", "def/kernelpoint.stat.def"}
+OURS = {"def/kernelpoint.param.def"}
 
 
 @pytest.fixture
@@ -48,18 +48,17 @@ def test_applying_lays_down_definitions_and_changes_no_line_that_was_there(check
 def test_reverting_restores_every_byte_and_lets_the_build_make_its_sources_again(checkout):
     before = contents(checkout)
     tree_of(checkout).apply()
-    for name in ("general.param.def", "general.stat.def"):
-        os.utime(checkout / "def" / name, (1, 1))
+    knobs = checkout / "def" / "general.param.def"
+    os.utime(knobs, (1, 1))
     assert set(tree_of(checkout).revert()) >= OURS
     assert contents(checkout) == before and tree_of(checkout).state() is State.PRISTINE
-    for name in ("general.param.def", "general.stat.def"):
-        assert (checkout / "def" / name).stat().st_mtime > 1, "the build goes by time"
+    assert knobs.stat().st_mtime > 1, "the build goes by time"
     assert tree_of(checkout).revert() == []
 
 
 def test_a_definition_file_that_was_lost_is_noticed_and_laid_down_again(checkout):
     tree_of(checkout).apply()
-    (checkout / "def" / "kernelpoint.stat.def").unlink()
+    (checkout / "def" / "kernelpoint.param.def").unlink()
     assert tree_of(checkout).state() is State.OUTDATED
     tree_of(checkout).apply()
     assert tree_of(checkout).state() is State.PATCHED
