@@ -74,11 +74,11 @@ def recorded():
     """The states that the model of the cores records while it predicts a list, for the cores of `before`."""
     knobs = f"num_sim_small_cores 2\nmax_block_per_core 1\nmax_threads_per_core 8\nbp_hist_length {BITS}\n"
 
-    def ask(trace_list, memory=256 << 20):
+    def ask(trace_list):
         paths = launch_paths(trace_list)
         gpu = configuration_for("auto", "macsim", knobs, "", paths, lambda line: None)
         assert gpu.cores[:2] == ((2, 1, 8, 0, 0), (BITS, 2))
-        return _native.macsim.run_cores(paths, gpu, memory, lambda done, total: None)[1]
+        return _native.macsim.run_cores(paths, gpu, 256 << 20, lambda done, total: None)[1]
 
     return ask
 
@@ -112,11 +112,6 @@ def test_recorded_states_take_the_place_of_passing_the_list(varied, launches_in,
     nothing = recorded(launches_in("other", [{0: warps["computing"](5)}] * 150))
     assert has_learned(before(workload, [20])[20][1]) == [True, True]
     assert has_learned(before(workload, [20], trained=nothing)[20][1]) == [False, False]
-
-
-def test_no_more_is_recorded_than_there_is_memory_for(varied, recorded):
-    workload = varied("long")
-    assert len(recorded(workload, memory=200)) < len(recorded(workload))
 
 
 @pytest.fixture

@@ -63,7 +63,6 @@ Predicted predict_launches(const std::vector<std::string>& paths, const SmInfo& 
                            const std::function<void(uint64_t launch)>& report) {
     const Traces traces(paths);
     CodeCache codes(memory_bytes);
-    const auto trace_of = [&](uint64_t at) { return traces.of_launch[at]; };
     const auto code_of = [&](uint32_t trace) -> const LaunchCode* {
         const std::string& path = *traces.paths[trace];
         return path.empty() ? nullptr : codes.find(trace, path, [](const std::string&) {});
@@ -71,15 +70,15 @@ Predicted predict_launches(const std::vector<std::string>& paths, const SmInfo& 
     Predicted predicted;
     std::vector<Prediction>& predictions = predicted.launches;
     predictions.resize(paths.size());
-    StateRecorder recorder(Training(cores, 0).beginning(), memory_bytes);
+    StateRecorder recorder(Training(cores, 0).sms());
     std::vector<double> squares(paths.size()), totals(kReplications);
     for (uint64_t trajectory = 0; trajectory < kReplications; ++trajectory) {
-        Training training(cores, 0, trajectory);
+        Training training(cores, traces.paths.size(), trajectory);
         for (uint64_t launch = 0; launch < paths.size(); ++launch) {
             report(trajectory * paths.size() + launch);
-            const std::vector<SmState>& after = training.before(launch + 1, traces.paths.size(), trace_of, code_of);
-            if (trajectory == 0) recorder.add(after, training.last_level());
-            const Outcome outcome = training.last_outcome(trace_of(launch));
+            training.pass(traces.of_launch[launch], code_of);
+            if (trajectory == 0) recorder.add(training.sms(), training.last_level());
+            const Outcome outcome = training.last_outcome(traces.of_launch[launch]);
             if (trajectory == 0) predictions[launch].replayed = static_cast<double>(outcome.cycles);
             totals[trajectory] += static_cast<double>(outcome.cycles);
             add(outcome, static_cast<double>(trajectory + 1), predictions[launch], squares[launch]);

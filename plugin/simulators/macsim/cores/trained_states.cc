@@ -36,12 +36,7 @@ std::vector<uint64_t> difference(const std::vector<uint64_t>& a, const std::vect
 
 }  // namespace
 
-StateRecorder::StateRecorder(const std::vector<SmState>& beginning, uint64_t most_bytes)
-    : most_bytes_(most_bytes), before_(beginning) {}
-
 void StateRecorder::add(const std::vector<SmState>& sms, const LineSet& last_level) {
-    is_full_ = is_full_ || bytes_.size() >= most_bytes_;
-    if (is_full_) return;
     for (size_t sm = 0; sm < sms.size(); ++sm) add_sm(sms[sm], before_[sm]);
     add_code(last_level);
 }
@@ -76,11 +71,7 @@ void StateRecorder::add_code(const LineSet& last_level) {
     code_ = std::move(code);
 }
 
-TrainedStates::TrainedStates(std::string bytes, const std::vector<SmState>& beginning)
-    : bytes_(std::move(bytes)), beginning_(beginning), rest_(bytes_), sms_(beginning) {}
-
 bool TrainedStates::seek(uint64_t launch) {
-    if (bytes_.empty()) return false;
     if (launch < launch_) {
         rest_ = Bytes(bytes_);
         launch_ = 0;

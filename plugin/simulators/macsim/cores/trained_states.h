@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "native/replay/varint.h"
@@ -15,8 +16,7 @@ namespace kernelpoint::replay::macsim {
 // Some hundred bytes a launch; counters change few times in all.
 class StateRecorder {
 public:
-    // Makes a recorder that stops recording when it has this many bytes.
-    StateRecorder(const std::vector<SmState>& beginning, uint64_t most_bytes);
+    explicit StateRecorder(const std::vector<SmState>& beginning) : before_(beginning) {}
 
     // Records the state after a launch; launches come in program order.
     void add(const std::vector<SmState>& sms, const LineSet& last_level);
@@ -27,17 +27,16 @@ private:
     void add_sm(const SmState& sm, SmState& before);
     void add_code(const LineSet& last_level);
 
-    const uint64_t most_bytes_;
     std::vector<SmState> before_;
     std::vector<uint64_t> code_;  // lines of code in the last level, in their order
-    bool is_full_ = false;
     std::string bytes_;
 };
 
 // Reader of what a StateRecorder wrote.
 class TrainedStates {
 public:
-    TrainedStates(std::string bytes, const std::vector<SmState>& beginning);
+    TrainedStates(std::string bytes, const std::vector<SmState>& beginning)
+        : bytes_(std::move(bytes)), beginning_(beginning), rest_(bytes_), sms_(beginning) {}
 
     // Moves to the state before launch `launch`; false if it was not recorded.
     bool seek(uint64_t launch);

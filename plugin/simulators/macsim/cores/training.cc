@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernelpoint/draws.hpp"
 #include "simulators/macsim/cores/core_model.h"
 #include "simulators/macsim/cores/sm_footprint.h"
 
@@ -40,41 +41,22 @@ std::vector<std::vector<uint64_t>> fetched_lines(const LaunchCode& code, const s
     return lines;
 }
 
-// Of State::settled: the trace changed nothing twice in a row, the second time with caches that the first has filled.
+// Of Training::settled_: the trace changed nothing twice in a row, the second time with caches that the first has filled.
 uint32_t settled_at(uint32_t changes) {
     return 2 * changes + 2;
 }
 
 }  // namespace
 
-uint64_t Training::State::bytes() const {
-    uint64_t sum = last_level.bytes() + settled.size() * sizeof(uint32_t);
-    for (const SmState& sm : sms) sum += sm.predictor.counters.size() + sm.l1.bytes() + sm.instructions.bytes();
-    return sum;
-}
-
-Training::Training(const SmInfo& sms, uint64_t memory_bytes, uint64_t trajectory)
-    : info_(sms), most_bytes_(memory_bytes), beginning_(sms), present_(sms) {
+Training::Training(const SmInfo& info, size_t traces, uint64_t trajectory)
+    : info_(info),
+      sms_(std::max<uint32_t>(info.residency.sms, 1), SmState(info)),
+      last_level_(info.caches.last_level_sets, info.caches.last_level_ways),
+      changes_(sms_.size(), 0),
+      settled_(traces * sms_.size()) {
     Draws draws(trajectory);
-    for (SmState& state : beginning_.sms) state.phase = draws.below(4);
-    beginning_.clock.cycle = draws.below(1 << 16);
-    present_ = beginning_;
-}
-
-const std::vector<SmState>& Training::before(uint64_t launch, size_t traces,
-                                             const std::function<uint32_t(uint64_t)>& trace_of, const CodeOf& code_of) {
-    start_near(launch);
-    present_.settled.resize(traces * present_.sms.size());
-    while (present_.launch < launch) {
-        const uint32_t trace = trace_of(present_.launch);
-        const uint32_t* settled = &present_.settled[trace * present_.sms.size()];
-        const bool all = std::equal(present_.changes.begin(), present_.changes.end(), settled,
-                                    [](uint32_t changes, uint32_t at) { return at == settled_at(changes); });
-        const LaunchCode* code = all ? nullptr : code_of(trace);
-        if (all || code != nullptr) pass(trace, code);
-        if (++present_.launch % spacing_ == 0) keep();
-    }
-    return present_.sms;
+    for (SmState& sm : sms_) sm.phase = draws.below(4);
+    clock_.cycle = draws.below(1 << 16);
 }
 
 Outcome Training::last_outcome(uint32_t trace) const {
@@ -82,47 +64,34 @@ Outcome Training::last_outcome(uint32_t trace) const {
     return known == outcomes_.end() ? Outcome{} : known->second;
 }
 
-void Training::start_near(uint64_t launch) {
-    const State* from = launch < present_.launch ? &beginning_ : &present_;
-    for (const State& kept : kept_)
-        if (kept.launch <= launch && kept.launch > from->launch) from = &kept;
-    if (from != &present_) present_ = *from;
-}
-
-void Training::keep() {
-    if (!kept_.empty() && kept_.back().launch >= present_.launch) return;
-    kept_.push_back(present_);
-    while (kept_.size() > 1 && kept_.size() * present_.bytes() > most_bytes_) {
-        spacing_ *= 2;
-        kept_.erase(std::remove_if(kept_.begin(), kept_.end(),
-                                   [this](const State& state) { return state.launch % spacing_ != 0; }),
-                    kept_.end());
+void Training::pass(uint32_t trace, const CodeOf& code_of) {
+    const bool all = std::equal(changes_.begin(), changes_.end(), &settled_[trace * sms_.size()],
+                                [](uint32_t changes, uint32_t at) { return at == settled_at(changes); });
+    if (all) {
+        for (size_t sm = 0; sm < sms_.size(); ++sm) fetch(trace, sm);
+    } else if (const LaunchCode* code = code_of(trace)) {
+        run(trace, *code);
     }
 }
 
-void Training::pass(uint32_t trace, const LaunchCode* code) {
-    const size_t sms = present_.sms.size();
-    uint32_t* settled = &present_.settled[trace * sms];
-    if (code == nullptr) {
-        for (size_t sm = 0; sm < sms; ++sm) fetch(trace, sm);
-        return;
-    }
-    const std::vector<CtaWarps> ctas = ctas_of(*code);
-    if (fetched_.count(trace) == 0) fetched_[trace] = fetched_lines(*code, ctas, sms);
-    const CtasRun run = run_ctas(*code, ctas, ctas_at_once(info_.residency, most_warps(ctas)), info_.caches,
-                                 present_.sms, present_.last_level, present_.clock);
+void Training::run(uint32_t trace, const LaunchCode& code) {
+    const std::vector<CtaWarps> ctas = ctas_of(code);
+    if (fetched_.count(trace) == 0) fetched_[trace] = fetched_lines(code, ctas, sms_.size());
+    const CtasRun run = run_ctas(code, ctas, ctas_at_once(info_.residency, most_warps(ctas)), info_.caches, sms_,
+                                 last_level_, clock_);
     outcomes_[trace] = {run.cycles, run.mispredictions, run.accesses};
-    for (size_t sm = 0; sm < sms; ++sm) {
-        present_.changes[sm] += run.learned[sm];
-        const uint32_t twice = settled_at(present_.changes[sm]), once = twice - 1;
-        settled[sm] = run.learned[sm] ? 0 : settled[sm] >= once ? twice : once;
+    for (size_t sm = 0; sm < sms_.size(); ++sm) {
+        changes_[sm] += run.learned[sm];
+        const uint32_t twice = settled_at(changes_[sm]), once = twice - 1;
+        uint32_t& settled = settled_[trace * sms_.size() + sm];
+        settled = run.learned[sm] ? 0 : settled >= once ? twice : once;
     }
 }
 
 void Training::fetch(uint32_t trace, size_t sm) {
     for (const uint64_t line : fetched_[trace][sm]) {
-        present_.sms[sm].instructions.use(line);
-        present_.last_level.use(code_line(line * kFetchBytes));
+        sms_[sm].instructions.use(line);
+        last_level_.use(code_line(line * kFetchBytes));
     }
 }
 
