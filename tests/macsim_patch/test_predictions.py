@@ -153,7 +153,8 @@ def scatter(setup):
 
     def of(**more):
         run = setup(**more)
-        validation = Validation(run, run.frame, Engine(run.frame.design, run.budget), list)
+        replays = Replays(run.host, print, frame=run.frame)
+        validation = Validation(run, run.frame, Engine(run.frame.design, run.budget), replays, list)
         agreeing = ReplayCheck({"cycles": Estimate.of(0.0, 0.0)}, validations=6)
         return validation._with_trajectories(agreeing)
 

@@ -232,3 +232,28 @@ def test_contents_that_are_not_of_the_list_are_refused(tmp_path, content):
             with_copies=False, counts_ctas=False, first_reads=False, by_sm=False, predictor=(0, 0), caches=(1,) * 6,
             trained=b"", memory=1, load=print, save=print, refuse=print,
         )  # fmt: skip
+
+
+@given(traces=TRACES, data=st.data())
+@settings(max_examples=30, deadline=None)
+def test_the_launches_right_before_one_leave_the_lines_that_they_touch_as_well(tmp_path_factory, traces, data):
+    lists = Lists(tmp_path_factory.mktemp("list"))
+    for number, lines in enumerate(traces):
+        lists.trace(number, launch_text(lines))
+    commands = data.draw(st.lists(st.integers(0, len(traces) - 1), min_size=1, max_size=8))
+    launch, most = len(commands) - 1, data.draw(st.integers(1, 9))
+    lines = [{touch[0] for touch in slow_footprint(str(lists.folder / f"kernel-{c}.traceg"), 1)} for c in commands]
+    left = [len(lines[launch] & set().union(*lines[launch - d : launch])) for d in range(1, min(most, launch) + 1)]
+    replay = lists.replay(lists.write(commands))
+    assert replay.shares_left(launch, most).tolist() == [count / len(lines[launch]) for count in left]
+    with pytest.raises(IndexError):
+        replay.shares_left(launch + 1, most)
+
+
+def test_what_a_launch_larger_than_the_state_drives_out_is_not_left(tmp_path):
+    lists = Lists(tmp_path)
+    lists.trace(0, launch_text([access("LDG.E", 0)]))
+    lists.trace(1, launch_text([access("LDG.E", 128 * line) for line in range(1, 9)]))
+    commands = lists.write([0, 1, 0])
+    assert lists.replay(commands, 16).shares_left(2, 2).tolist() == [0.0, 1.0]
+    assert lists.replay(commands, 8).shares_left(2, 2).tolist() == [0.0, 0.0]

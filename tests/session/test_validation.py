@@ -174,9 +174,11 @@ def test_a_place_is_the_first_as_often_as_its_chance_says_and_the_second_as_amon
     assert np.bincount(second, minlength=4)[:3] / len(second) == pytest.approx(chances[:3] / 0.6, abs=0.02)
 
 
-def test_a_costly_launch_is_compared_behind_many_cheap_ones_and_a_cheap_one_behind_one():
-    cost = np.array([9.0, *[1.0] * 20, 5.0, 100.0])
-    assert (depth(cost, 21, 1), depth(cost, 22, 1), depth(cost, 1, 1), depth(cost, 1, 1)) == (5, 8, 1, 1)
+def test_a_chain_goes_back_to_what_left_most_of_what_its_last_launch_touches_where_that_is_worth_its_cost():
+    cost = np.array([1000.0, *[1.0] * 10, 5.0])
+    late, none, dear = [0.1] * 7 + [1.0] * 3, [0.0] * 10, [0.2] * 10 + [0.6]
+    assert [depth(cost, 11, np.array(shares))[0] for shares in (late, none, dear)] == [8, 1, 1]
+    assert depth(cost, 11, np.array(late))[1] == pytest.approx(1.0 / (5.0 + 8.0) ** 0.5)
 
 
 # ---- as many as the budget needs ------------------------------------------------------------------------------------

@@ -85,6 +85,11 @@ py::dict replay_before(Replay& self, uint64_t launch) {
     return fields;
 }
 
+std::vector<uint64_t> lines_left(Replay& self, uint64_t launch, uint64_t most) {
+    if (launch >= self.launches()) throw py::index_error("launch " + std::to_string(launch) + " is not in the list");
+    return self.lines_left(launch, most);
+}
+
 // The touches of one launch, and the bytes that its footprint is kept as.
 py::tuple footprint(const std::string& path, const std::array<uint32_t, 5>& residency, bool by_sm) {
     const Footprint found = read_footprint(path, residency_of(residency), by_sm);
@@ -129,7 +134,8 @@ void register_replay(py::module_& module) {
              py::arg("by_sm"), py::arg("predictor"), py::arg("caches"), py::arg("trained"), py::arg("memory"),
              py::arg("load"), py::arg("save"), py::arg("refuse"))
         .def_property_readonly("memory", &Replay::memory)
-        .def("before", replay_before, py::arg("launch"), py::call_guard<PythonSignals>());
+        .def("before", replay_before, py::arg("launch"), py::call_guard<PythonSignals>())
+        .def("lines_left", lines_left, py::arg("launch"), py::arg("most"), py::call_guard<PythonSignals>());
 }
 
 }  // namespace kernelpoint

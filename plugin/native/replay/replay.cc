@@ -1,5 +1,7 @@
 #include "native/replay/replay.h"
 
+#include <unordered_set>
+
 namespace kernelpoint::replay {
 
 Replay::Replay(const Launches& launches, const StateInfo& state, uint64_t memory_bytes, FootprintStore store)
@@ -34,6 +36,24 @@ Replayed Replay::before(uint64_t launch) {
     if (sms_ != nullptr) predictors = sms_->before(launch);
     if (sms_ != nullptr && state_.by_sm) sms_->set_fetches(walk_.touches);
     return {walk_.touches, walk_.launches, unreadable, ctas, grids_, walk_.covered, std::move(predictors)};
+}
+
+std::vector<uint64_t> Replay::lines_left(uint64_t launch, uint64_t most) {
+    const auto touches_of = [this](uint64_t of) -> const std::vector<LineTouch>& {
+        return footprints_.touches(history_.trace_of(of), history_.path(history_.trace_of(of)));
+    };
+    std::unordered_set<uint64_t> lines;
+    for (const LineTouch& touch : touches_of(launch)) lines.insert(touch.line);
+    std::vector<uint64_t> counts(1, lines.size());
+    std::unordered_set<uint32_t> met;
+    uint64_t left = 0, touched = 0;
+    for (uint64_t earlier = launch; earlier > 0 && launch - earlier < most; counts.push_back(left)) {
+        if (!met.insert(history_.trace_of(--earlier)).second) continue;
+        const std::vector<LineTouch>& touches = touches_of(earlier);
+        for (auto touch = touches.rbegin(); touch != touches.rend() && touched < state_.lines; ++touch, ++touched)
+            left += lines.erase(touch->line);
+    }
+    return counts;
 }
 
 // Back to where each SM was given a CTA.

@@ -41,6 +41,9 @@ public:
     uint64_t launches() const { return history_.launches(); }
     uint64_t memory() const { return footprints_.bytes(); }
     Replayed before(uint64_t launch);
+    // Number of lines that a launch touches, and of those among them that the launch right before it, the two, and so
+    // on to the `most` right before it leave in the state. Model: copies in between leave all of them.
+    std::vector<uint64_t> lines_left(uint64_t launch, uint64_t most);
 
 private:
     uint64_t ctas_before(uint64_t launch);

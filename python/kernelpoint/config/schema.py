@@ -213,7 +213,7 @@ class ReplayConfig(Section):
         Field(
             description="number of validation launches: each is also simulated directly after the launches before it, from "
             "real caches, so that the bound covers the replay error; `auto`: 1 to 12, as many as the error budget needs; `0`: "
-            "the bound is on the sampling error only. In MacSim `auto` makes 6 to 12",
+            "the bound is on the sampling error only. In MacSim `auto` makes 3 to 12",
         ),
     ] = "auto"
     state: Annotated[

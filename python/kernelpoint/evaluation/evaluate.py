@@ -197,7 +197,7 @@ def _validation_launches(
     if bound == "none" or full_run or not replayed or workload.size < shortest_list(config.replay):
         return np.zeros(0, np.int64)
     first = first_number(config.replay, design, engine.budget.targets, config.error_budget.confidence)
-    chains = choose(config.seed, design, engine, first)
+    chains = choose(config.seed, design, engine, first, lambda unit, most: np.ones(1))
     return np.concatenate([np.zeros(0, np.int64), *(np.asarray(chain.launches) for chain in chains)])
 
 

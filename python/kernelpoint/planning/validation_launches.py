@@ -6,7 +6,8 @@ A validation launch is a launch of the sample that is simulated directly after t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +21,13 @@ LAUNCHES_PER_VALIDATION = 30  # launches that a list needs for each validation l
 MOST_VALIDATED = 12  # where the configuration leaves their number open
 AUTO_VALIDATED = 3  # that the list has to be long enough for, there
 READS = "dram_reads"  # counter used as a proxy for dependence on earlier state
-DEEPEST = 8  # launches before a validation launch, at most; of a host that restores state by itself, always
+DEEPEST = 32  # launches before a validation launch, at most
+DEEPEST_UNKNOWN = 8  # the same where the host restores state by itself, always
+LEAST_SHARE = 0.1  # see depth
+# Of the expected cost of the first pass, for one validation launch with those before it, where SMs keep nothing between
+# launches: all that they find is in the L2
+MOST_COST = 0.4
+Floats = NDArray[np.float64]
 
 
 def first_number(
@@ -51,13 +58,27 @@ class ValidationChain:
 
 
 def choose(
-    seed: int, design: Design | AssistedDesign, engine: Engine, most: int, least: int = 1
+    seed: int,
+    design: Design | AssistedDesign,
+    engine: Engine,
+    most: int,
+    shares_left: Callable[[int, int], Floats],
+    cost_of_chain: float = MOST_COST,
 ) -> list[ValidationChain]:
     """Choose validation launches among the launches of the first pass, each with the chain of launches before it.
 
+    A chain shows only what its launches leave to the last one: what older ones left was replayed in both launches of the pair.
+    So it goes back to the launch after which the share of the last launch's lines that the chain has left, over the chain's
+    cost, is largest.
+
     One launch is chosen after the other, in proportion to its expected part of the estimate times how far launches like it
-    scatter over the root of what it and the launch before it cost (sampling with unequal probabilities, without
-    replacement; Sarndal, Swensson, Wretman 1992, section 3.6).
+    scatter times that share over the root of the chain's cost (sampling with unequal probabilities, without replacement;
+    Sarndal, Swensson, Wretman 1992, section 3.6).
+
+    Args:
+        shares_left: of a launch and a number of launches, the share of its lines that the launch right before it, the two,
+            and so on leave.
+        cost_of_chain: in the cost of the first pass, at most.
     """
     drawn = engine.wanted()
     last = drawn[drawn >= 1]
@@ -65,14 +86,16 @@ def choose(
     cost = np.maximum(expected, np.finfo(float).tiny)
     predictions = {name: np.asarray(mean, dtype=float)[last] for name, mean in design.means.items()}
     value = engine.expansions(last) * cost[last] * dependence_of(predictions, len(last))
-    sizes = value / np.sqrt(cost[last] + cost[last - 1])
+    most_cost = cost_of_chain * float(cost[drawn].sum())
+    reached = [depth(cost, unit, shares_left(unit, DEEPEST), most_cost) for unit in last.tolist()]
+    sizes = value * np.array([shown for _, shown in reached])
     chances = sizes / sizes.sum() if len(sizes) else sizes
     order = successive(chances, generator(seed, "run-ups").random(len(last)))[:most]
-    chosen = [(int(last[i]), float(chances[i])) for i in order]
-    return [ValidationChain(range(unit - depth(cost, unit, least), unit + 1), chance) for unit, chance in chosen]
+    chosen = [(int(last[i]), reached[i][0], float(chances[i])) for i in order]
+    return [ValidationChain(range(unit - launches, unit + 1), chance) for unit, launches, chance in chosen]
 
 
-def dependence_of(counters: Mapping[str, NDArray[np.float64]], count: int) -> NDArray[np.float64]:
+def dependence_of(counters: Mapping[str, Floats], count: int) -> Floats:
     """How much launches depend on earlier ones, float64 [count] (estimation.dependence); 1 if DRAM reads are unknown.
 
     Args:
@@ -83,17 +106,41 @@ def dependence_of(counters: Mapping[str, NDArray[np.float64]], count: int) -> ND
     return dependence(counters[READS], counters["cycles"])
 
 
-def depth(cost: NDArray[np.float64], unit: int, least: int) -> int:
-    """Number of launches before a launch that together cost no more than it does; at least `least`, at most DEEPEST.
+def depth(cost: Floats, unit: int, shares: Floats, most_cost: float = math.inf) -> tuple[int, float]:
+    """Launches of a chain before its last, where the share that they leave over the chain's cost is largest.
 
-    >>> depth(np.array([1.0, 1.0, 1.0, 5.0, 9.0]), 3, 1), depth(np.array([1.0, 1.0, 1.0, 5.0, 9.0]), 1, 1)
-    (3, 1)
+    Args:
+        shares: of the lines of `unit`, float64 [d], what the launch right before it, the two, ... leave. Model: at least
+            LEAST_SHARE, as launches leave more than lines.
+        most_cost: of a chain that has several launches before its last.
+
+    Returns:
+        Their number, and the share over the root of the chain's cost.
+
+    >>> [depth(np.ones(12), 11, np.array(shares))[0] for shares in ([0.1, 0.1, 0.1, 1.0, 1.0], [0.4, 0.5])]
+    [4, 1]
+    >>> depth(np.ones(12), 11, np.array([0.1, 0.1, 0.1, 1.0, 1.0]), most_cost=4.0)[0]
+    1
     """
-    before = np.cumsum(cost[max(unit - DEEPEST, 0) : unit][::-1])
-    return min(max(int(np.searchsorted(before, cost[unit], side="right")), least), unit)
+    costs = np.cumsum(cost[unit - len(shares) : unit + 1][::-1])[1:]
+    shares = np.maximum(shares, LEAST_SHARE)
+    shares[1:][costs[1:] > most_cost] = 0.0
+    best = int(np.argmax(shares / costs))
+    return best + 1, float(shares[best] / math.sqrt(costs[best]))
 
 
-def successive(chances: NDArray[np.float64], numbers: NDArray[np.float64]) -> list[int]:
+def always_deepest(unit: int, most: int) -> Floats:
+    """In place of shares, where it is not known what launches leave: all of it is left DEEPEST_UNKNOWN launches before.
+
+    >>> always_deepest(3, 32), always_deepest(9, 32)
+    (array([0., 0., 1.]), array([0., 0., 0., 0., 0., 0., 0., 1.]))
+    """
+    shares = np.zeros(min(DEEPEST_UNKNOWN, unit))
+    shares[-1] = 1.0
+    return shares
+
+
+def successive(chances: Floats, numbers: Floats) -> list[int]:
     """Order of a draw without replacement in which each position is drawn in proportion to its chance among the remaining.
 
     Formula: ascending -log(1 - u) / p, the arrivals of exponential clocks; u: numbers from 0 to below 1.

@@ -36,6 +36,7 @@ from kernelpoint.planning.range_targets import widths
 from kernelpoint.session.census import Census
 from kernelpoint.session.orders import Orders
 from kernelpoint.session.recorder import Recorder, describe
+from kernelpoint.session.replays import Replays
 from kernelpoint.session.sample import Sample
 from kernelpoint.session.sampled_launches import SampledLaunches
 from kernelpoint.session.setup import Setup
@@ -54,6 +55,7 @@ class Loop:
     Args:
         setup: the fixed inputs of the run.
         recorder: takes the records of the run, and has those of the journal that is gone on with.
+        replays: state that launches begin with.
 
     Attributes:
         orders: the launches that the run waits for.
@@ -66,8 +68,8 @@ class Loop:
     sample: Sample
     sampled: SampledLaunches
 
-    def __init__(self, setup: Setup, recorder: Recorder) -> None:
-        self._setup, self._recorder = setup, recorder
+    def __init__(self, setup: Setup, recorder: Recorder, replays: Replays) -> None:
+        self._setup, self._recorder, self._replays = setup, recorder, replays
         self.census: Census | None = None
         self.validation: Validation | None = None
         self.is_done = False
@@ -83,7 +85,8 @@ class Loop:
         self.sample = Sample(self._setup, frame)
         self.orders = self.sampled = SampledLaunches(self._setup, frame, self.sample)
         if needs_validation(self._setup):
-            self.validation = Validation(self._setup, frame, self.sample.engine, self.sampled.planned_first)
+            engine, then = self.sample.engine, self.sampled.planned_first
+            self.validation = Validation(self._setup, frame, engine, self._replays, then)
 
     def run(self) -> Steps:
         """Make the whole run, pass after pass."""

@@ -47,13 +47,20 @@ class Replays:
             raise HostError("replay: this host stated no lines of state, or no trace list on disk")
         if process >= (count := len(self._host.list_paths)):
             raise HostError(f"process: got {process}; allowed: 0 to {count - 1}")
-        if process not in self._lists:
-            self._lists[process] = self._open(process)
         try:
-            replayed = self._lists[process].before(0 if self._cold else launch)
+            replayed = self._list(process).before(0 if self._cold else launch)
         except IndexError as error:
             raise HostError(f"replay: {error}") from error
         return replace(replayed, state_bytes=simulator(self._host.simulator).replayed_bytes(replayed))
+
+    def shares_left(self, launch: int, most: int) -> np.ndarray:
+        """Share of a launch's lines that the launches right before it leave (Replay.shares_left), of a run with one process."""
+        return self._list(0).shares_left(launch, most)
+
+    def _list(self, process: int) -> Replay:
+        if process not in self._lists:
+            self._lists[process] = self._open(process)
+        return self._lists[process]
 
     def _open(self, process: int) -> Replay:
         host, path = self._host, self._host.list_paths[process]

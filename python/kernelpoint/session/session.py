@@ -58,9 +58,9 @@ class Session:
     def __init__(self, setup: Setup, journal: JournalWriter, log: Log) -> None:
         self.setup, self.journal = setup, journal
         self.recorder = Recorder(journal, log, setup.config.on_error == "abort")
-        self.loop = Loop(setup, self.recorder)
-        self._run = self.loop.run()
         self.replays = Replays(setup.host, log, setup.config.replay.state == "empty", setup.frame)
+        self.loop = Loop(setup, self.recorder, self.replays)
+        self._run = self.loop.run()
         self._whole_traces = TraceIntegrity(setup.host.needs_whole_traces)
         self._listed = ListedTraces(setup.host.list_paths)
         self.summary: SummaryRecord | None = None

@@ -30,8 +30,10 @@ from kernelpoint.fast_model.predictions import OF_TOTAL
 from kernelpoint.journal import AbortRecord, FurtherValidationsRecord, ValidationRecord
 from kernelpoint.planning.frame import SamplingFrame
 from kernelpoint.planning.validation_launches import (
-    DEEPEST,
+    DEEPEST_UNKNOWN,
+    MOST_COST,
     MOST_VALIDATED,
+    always_deepest,
     choose,
     dependence_of,
     first_number,
@@ -51,6 +53,7 @@ from kernelpoint.session.orders import (
     check_counters,
     not_in_flight,
 )
+from kernelpoint.session.replays import Replays
 from kernelpoint.session.sample import Sample
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.verdict import OF_MEAN
@@ -59,11 +62,11 @@ from kernelpoint.simulators import simulator_of
 OF_TRAJECTORIES = (
     "the full run differs from the mean of all equally likely full runs as replications of the model of the cores do"
 )
-OF_DEEPEST = f"the simulator restores the state that launches more than {DEEPEST} before one leave"
+OF_DEEPEST = f"the simulator restores the state that launches more than {DEEPEST_UNKNOWN} before one leave"
 MOST_EXTENSIONS = 2
 # Model: times as many validation launches where predictors learn: most pairs agree to the last cycle, and a wrong state of a
-# predictor shows in one of six
-OF_TRAJECTORIES_MORE = 6
+# predictor shows in few
+OF_TRAJECTORIES_MORE = 3
 MOST_GROWTH = 4  # times as many: one or two validation launches say little of how many are needed
 
 
@@ -123,21 +126,31 @@ class Validation(Orders):
 
     Args:
         setup: of a run that `needs_validation`; frame: its launches; engine: of the sample, before its first pass.
+        replays: state that launches begin with.
         then: chains of launches that the run will ask for next, whatever these tell.
 
     Attributes:
         chains: all that may be made, in their order; count: how many of them the run makes, as far as it knows.
     """
 
-    def __init__(self, setup: Setup, frame: SamplingFrame, engine: Engine, then: Callable[[], list[Planned]]) -> None:
+    def __init__(
+        self,
+        setup: Setup,
+        frame: SamplingFrame,
+        engine: Engine,
+        replays: Replays,
+        then: Callable[[], list[Planned]],
+    ) -> None:
         super().__init__(frame.population.offsets, setup.host.executes)
         self._setup, self._frame, self._then = setup, frame, then
         replay, budget = setup.config.replay, setup.budget
         first = first_number(replay, frame.design, budget.targets, budget.confidence)
         if replay.validation == "auto" and has_trajectories(setup):
             first = min(OF_TRAJECTORIES_MORE * first, MOST_VALIDATED)
-        most, least = MOST_VALIDATED if replay.validation == "auto" else first, DEEPEST if setup.host.restores else 1
-        self.chains = choose(setup.config.seed, frame.design, engine, most, least)
+        most = MOST_VALIDATED if replay.validation == "auto" else first
+        shares = replays.shares_left if setup.host.can_replay else always_deepest
+        cost = math.inf if setup.host.keeps_l1 or not setup.host.can_replay else MOST_COST
+        self.chains = choose(setup.config.seed, frame.design, engine, most, shares, cost)
         self.count = min(first, len(self.chains))
         self._extensions = self._position = 0
         self._failed: set[int] = set()

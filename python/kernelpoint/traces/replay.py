@@ -119,3 +119,16 @@ class Replay:
         replayed = Replayed(**self._native.before(launch))
         self._footprints.flush()
         return replayed
+
+    def shares_left(self, launch: int, most: int) -> np.ndarray:
+        """Share of a launch's lines that the launch right before it, the two, ..., the `most` right before it leave.
+
+        Returns:
+            float64 [d], d = `most`, or as many launches as come before; 0 where the launch touches nothing.
+
+        Raises:
+            IndexError: the list has no such launch.
+        """
+        lines, *left = self._native.lines_left(launch, most)
+        self._footprints.flush()
+        return np.array(left, dtype=float) / max(lines, 1)

@@ -38,7 +38,8 @@ public:
     void set_fetches(std::vector<Touch>& touches) const override {
         touches.erase(std::remove_if(touches.begin(), touches.end(),
                                      [this](const Touch& touch) {
-                                         return touch.path == Path::fetch && !states_->holds_code(touch.line * kLineBytes);
+                                         return touch.path == Path::fetch &&
+                                                !states_->holds_code(touch.line * kLineBytes);
                                      }),
                       touches.end());
         for (Touch& touch : touches)

@@ -41,7 +41,8 @@ std::vector<std::vector<uint64_t>> fetched_lines(const LaunchCode& code, const s
     return lines;
 }
 
-// Of Training::settled_: the trace changed nothing twice in a row, the second time with caches that the first has filled.
+// Of Training::settled_: the trace changed nothing twice in a row, the second time with caches that the first has
+// filled.
 uint32_t settled_at(uint32_t changes) {
     return 2 * changes + 2;
 }
@@ -77,8 +78,8 @@ void Training::pass(uint32_t trace, const CodeOf& code_of) {
 void Training::run(uint32_t trace, const LaunchCode& code) {
     const std::vector<CtaWarps> ctas = ctas_of(code);
     if (fetched_.count(trace) == 0) fetched_[trace] = fetched_lines(code, ctas, sms_.size());
-    const CtasRun run = run_ctas(code, ctas, ctas_at_once(info_.residency, most_warps(ctas)), info_.caches, sms_,
-                                 last_level_, clock_);
+    const CtasRun run =
+        run_ctas(code, ctas, ctas_at_once(info_.residency, most_warps(ctas)), info_.caches, sms_, last_level_, clock_);
     outcomes_[trace] = {run.cycles, run.mispredictions, run.accesses};
     for (size_t sm = 0; sm < sms_.size(); ++sm) {
         changes_[sm] += run.learned[sm];
