@@ -1,5 +1,7 @@
 """Constants of the estimators: each is in the table of the README, and some run notices where it is another number."""
 
+import ast
+import importlib
 import re
 from collections.abc import Callable
 from functools import cache
@@ -23,6 +25,7 @@ from kernelpoint.estimation import (
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 README = Path(constants.__file__).with_name("README.md")
+PACKAGE = README.parents[1]
 VALUES = {name: value for name, value in vars(constants).items() if name.isupper()}
 UNITS = 600
 GROUP = np.arange(UNITS) % 6
@@ -176,3 +179,32 @@ def test_the_table_of_the_readme_has_every_constant_with_its_value():
         name: ", ".join(f"{one:g}" for one in (value.values() if isinstance(value, dict) else [value]))
         for name, value in VALUES.items()
     }
+
+
+def text_of(value) -> str:
+    """A number, or several, as the tables of the README have them; empty of any other value."""
+    several = value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else [value]
+    return ", ".join(f"{one:g}" if isinstance(one, int | float) else "" for one in several)
+
+
+def constants_of(path: Path) -> dict[str, str]:
+    """The numbers that a module names, by module and name."""
+    module = path.relative_to(PACKAGE).with_suffix("").as_posix()
+    values = vars(importlib.import_module("kernelpoint." + module.replace("/", ".")))
+    assigned = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.Assign | ast.AnnAssign)]
+    names = {
+        name.id
+        for node in assigned
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        for name in ast.walk(target)
+        if isinstance(name, ast.Name) and name.id.isupper()
+    }
+    texts = {f"{module}.{name}": text_of(values[name]) for name in names}
+    return {name: text for name, text in texts.items() if text and not text.startswith(",")}
+
+
+def test_numbers_that_other_modules_and_the_own_policy_name_are_in_a_table_of_the_readme():
+    rows = dict(re.findall(r"^\| `([a-z_/]+\.[A-Z_]+)` \| ([^|]+) \|", README.read_text(), re.MULTILINE))
+    paths = [*README.parent.rglob("*.py"), PACKAGE / "policies/methods/kernelpoint.py"]
+    named = {name: text for path in paths if path.stem != "constants" for name, text in constants_of(path).items()}
+    assert {name: text.strip() for name, text in rows.items()} == named
