@@ -100,25 +100,25 @@ def _check_launches(records: Sequence[Any], name: str) -> None:
 def _check_counters(records: Sequence[Any], name: str) -> None:
     """All results report the same counters, cycles among them, and each launch has one; a summary names its
     counter."""
-    known: list[str] = []
+    counters: list[str] = []
     seen: set[tuple[int, int]] = set()
     for line, record in enumerate(records, start=1):
         if isinstance(record, SummaryRecord):
-            _check_summary(record, known, f"{name}:{line}")
+            _check_summary(record, counters, f"{name}:{line}")
         if not isinstance(record, ResultRecord):
             continue
-        known = known or list(record.counters)
-        if list(record.counters) != known or "cycles" not in known:
-            found, expected = (str(list(names))[:200] for names in (record.counters, known))
-            raise JournalError(f"{name}:{line}: a result with the counters {found}; expected {expected}")
+        counters = counters or list(record.counters)
+        if list(record.counters) != counters or "cycles" not in counters:
+            given, expected = (str(list(names))[:200] for names in (record.counters, counters))
+            raise JournalError(f"{name}:{line}: a result with the counters {given}; expected {expected}")
         if (record.process, record.launch) in seen:
             raise JournalError(f"{name}:{line}: a second result of launch {record.launch} of process {record.process}")
         seen.add((record.process, record.launch))
 
 
-def _check_summary(record: SummaryRecord, known: Sequence[str], place: str) -> None:
+def _check_summary(record: SummaryRecord, counters: Sequence[str], place: str) -> None:
     """The counter of the error budget is one that the summary states, and that the results have or are a ratio of."""
     stated = {**record.counters, **record.ratios}
-    allowed = [name for name in stated if not known or name in known or name in record.ratios]
+    allowed = [name for name in stated if not counters or name in counters or name in record.ratios]
     if stated and record.counter not in allowed:
         raise JournalError(f"{place}: a summary of {shown(record.counter)}; its counters are {shown(allowed)}")

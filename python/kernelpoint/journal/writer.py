@@ -103,9 +103,9 @@ class JournalWriter:
 
     def _check_place(self) -> None:
         """Fail where the file was removed, or another stands in its place; all that was written is kept beside it."""
-        own = os.fstat(self._file.fileno())
+        opened = os.fstat(self._file.fileno())
         with contextlib.suppress(OSError):
-            if os.path.samestat(os.stat(self.path), own):
+            if os.path.samestat(os.stat(self.path), opened):
                 return
         self._file.seek(0)
         with replacing(kept := self._free_name()) as copy:

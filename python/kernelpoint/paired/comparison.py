@@ -168,9 +168,9 @@ class Comparison:
         """Comparison as a JSON object."""
         content = asdict(self)
         rows = content.pop("rows")
-        for row, known in zip(rows, self.rows, strict=True):
-            row |= {"separate_half_width": row.pop("separate"), "tighter": known.tighter}
-            row |= {name: _interval(getattr(known, name)) for name in ("ratio", "difference")}
+        for row, compared in zip(rows, self.rows, strict=True):
+            row |= {"separate_half_width": row.pop("separate"), "tighter": compared.tighter}
+            row |= {name: _interval(getattr(compared, name)) for name in ("ratio", "difference")}
         return dict(finite(content | {"counters": rows}))
 
 

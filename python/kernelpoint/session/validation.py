@@ -351,7 +351,7 @@ def check_of(
     of_drawn, values = engine.expansions(drawn), np.nan_to_num(engine.predict(drawn))
     by_name = dict(zip(engine.counters, values.T, strict=True))
     mean = float(np.average(dependence_of(by_name, len(drawn)), weights=of_drawn * np.maximum(by_name["cycles"], 1.0)))
-    own = dependence_of(dict(zip(engine.counters, np.nan_to_num(replayed).T, strict=True)), len(units))
+    of_pairs = dependence_of(dict(zip(engine.counters, np.nan_to_num(replayed).T, strict=True)), len(units))
     errors = {}
     for column, name in enumerate(engine.counters):
         of_cycles = float(name in ("cycles", ACTIVE_CYCLES))
@@ -360,7 +360,7 @@ def check_of(
             weights * np.array([kept[unit].get(name, 0.0) for unit in units.tolist()]),
             weights * replayed[:, column],
             np.array([chances[unit] for unit in units.tolist()]),
-            own,
+            of_pairs,
             mean,
             len(drawn),
             weights * EXPECTED_CYCLES * of_cycles,

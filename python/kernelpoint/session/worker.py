@@ -242,11 +242,11 @@ class WorkerSession:
             self._say(encode_outcomes(self._chain, self._outcomes))
 
     def _say(self, line: str) -> None:
-        left = memoryview(f"{line}\n".encode())
+        remaining = memoryview(f"{line}\n".encode())
         try:
             with self._writing:
-                while left:
-                    left = left[os.write(self._answers, left) :]
+                while remaining:
+                    remaining = remaining[os.write(self._answers, remaining) :]
         except OSError as error:
             raise SessionError(f"the coordinator is gone: {error.strerror}") from None
 
