@@ -1,0 +1,67 @@
+"""A trace is opened again only where its content is new: counted by the system (inotify)."""
+
+import ctypes
+import os
+import shutil
+import struct
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+from workloads import synthesised
+
+from kernelpoint.traces import launch_paths
+
+IN_OPEN, IN_NONBLOCK, IN_ISDIR = 0x20, 0o4000, 0x40000000
+COPIES = 6  # of each trace
+PLAN = "import sys, kernelpoint as kp; kp.Plan.from_traces(sys.argv[1])"
+RUN = (
+    "import sys, kernelpoint as kp\n"
+    "kp.simulate(sys.argv[1], sys.argv[2], 'rtx', error_budget={'relative_error': 0.05}, resume='never')"
+)
+
+
+def openings(folder, code, *words, **environment):
+    """How often each file of a folder is opened while a program runs."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    descriptor = libc.inotify_init1(IN_NONBLOCK)
+    if descriptor < 0 or libc.inotify_add_watch(descriptor, os.fsencode(folder), IN_OPEN) < 0:
+        pytest.skip("this system has no inotify")
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", code, *map(str, words)], env={**os.environ, **environment}, timeout=300
+        )
+        assert done.returncode == 0
+        counts: Counter[str] = Counter()
+        while True:
+            try:
+                events = os.read(descriptor, 1 << 20)
+            except BlockingIOError:
+                return counts
+            place = 0
+            while place < len(events):
+                _, mask, _, length = struct.unpack_from("iIII", events, place)
+                name = events[place + 16 : place + 16 + length].rstrip(b"\0").decode()
+                counts.update([name] if name.endswith(".traceg") and not mask & IN_ISDIR else [])
+                place += 16 + length
+    finally:
+        os.close(descriptor)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="inotify is of Linux")
+def test_of_equal_traces_one_is_opened_again_and_a_run_opens_each_content_once(tmp_path):
+    made = launch_paths(synthesised(tmp_path / "made", "iterative-solver", 20, rows=2048)).distinct
+    folder = tmp_path / "copies"
+    folder.mkdir()
+    names = [f"kernel-{n + 1}.traceg" for n in range(COPIES * len(made))]
+    for name, path in zip(names, made * COPIES, strict=True):
+        shutil.copy(path, folder / name)
+    (folder / "kernelslist.g").write_text("".join(f"{name}\n" for name in names))
+    cache = str(tmp_path / "cache")
+    planned = openings(folder, PLAN, folder, KERNELPOINT_CACHE=cache)
+    again = [name for name in names if planned[name] > 1]
+    assert min(planned[name] for name in names) == 1 and len(again) <= len(made)
+    openings(folder, RUN, folder, tmp_path / "first.kpjournal", KERNELPOINT_CACHE=cache)
+    ran = openings(folder, RUN, folder, tmp_path / "second.kpjournal", KERNELPOINT_CACHE=cache)
+    assert 0 < len(ran) <= len(made) + 2 and set(ran.values()) == {1}
