@@ -94,10 +94,7 @@ class Listed:
         path = path / "kernelslist.g" if path.is_dir() else path
         if path.suffix != ".g":
             return b""
-        try:
-            return read_regular(path, LARGEST_LIST)
-        except OSError:
-            return b""
+        return text_of(path)
 
     @cached_property
     def work(self) -> np.ndarray | None:
@@ -106,6 +103,18 @@ class Listed:
             return None
         instructions = self.scan.instructions.astype(float)
         return instructions if instructions.sum() > 0 else None
+
+
+def text_of(path: Path) -> bytes:
+    """The bytes of a list or a census; none where it cannot be read, or is very long.
+
+    >>> text_of(Path("no-such.g"))
+    b''
+    """
+    try:
+        return read_regular(path, LARGEST_LIST)
+    except OSError:
+        return b""
 
 
 def names_in(folder: Path) -> set[str]:

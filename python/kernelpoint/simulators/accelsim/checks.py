@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 
 from kernelpoint.admission.checks import Case, Check, check, of_all, of_traces
-from kernelpoint.admission.content import LARGEST_LIST, Listed, names_in
+from kernelpoint.admission.content import Listed, names_in, text_of
 from kernelpoint.admission.findings import Effect
-from kernelpoint.files import read_regular
 
 NAMED, REFUSES = Effect.NAMED, Effect.REFUSES
 CHECKS: list[Check] = []
@@ -115,10 +114,7 @@ def longer_census(listed: Listed) -> Case | None:
     context = next(iter(listed.contexts), "")
     for folder in () if listed.is_selection else listed.folders:
         for name in (f"stats_{context}", "stats.csv"):
-            try:
-                rows = read_regular(folder / name, LARGEST_LIST).count(b"kernel-")
-            except OSError:
-                continue
+            rows = text_of(folder / name).count(b"kernel-")
             if rows > listed.size:
                 what = f"the tracer counted {rows:,} launches, {rows - listed.size:,} more than the list has"
                 return Case(what, (rows - listed.size) / rows, None, str(folder / name))
