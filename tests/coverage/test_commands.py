@@ -39,6 +39,13 @@ def test_a_file_is_a_population(tmp_path):
     assert cells[1:4] == [str(file), "5 %", "1.000"] and float(cells[4][:-1]) > 3.0
 
 
+def test_quarters_of_a_run_are_targets_of_one_sample():
+    *_, row = printed("lab/coverage/ranges.py", "--quarters", "--seeds", "2", "--budgets", "0.05", "mixed")
+    name, budget, _, speed, run_held, quarters_held, _ = [cell.strip() for cell in row.split("|")][1:8]
+    assert (name, budget, run_held, quarters_held) == ("mixed", "5 %", "1.000", "1.000")
+    assert float(speed[:-1]) > 8.0
+
+
 def test_the_steps_of_a_plan_are_measured(tmp_path):
     path = synthesised(tmp_path, "iterative-solver", 40, rows=1024)
     lines = printed("lab/benchmarks/steps.py", "plan", str(path), "--launches", "80")
