@@ -214,11 +214,11 @@ def _array(member: Any, size: int) -> np.ndarray:
     if dtype.hasobject or fortran or expected != size - member.tell():
         raise ValueError(f"an array of {shape} {dtype} does not fit its {size - member.tell():,} bytes")
     array = np.empty(shape, dtype)
-    left = array.reshape(-1).view(np.uint8).data if expected else memoryview(b"")
-    while len(left):
-        got = member.readinto(left[:_BLOCK])
+    unread = array.reshape(-1).view(np.uint8).data if expected else memoryview(b"")
+    while len(unread):
+        got = member.readinto(unread[:_BLOCK])
         if not got:
             raise EOFError("an array ends early")
-        left = left[got:]
+        unread = unread[got:]
     member.read()  # up to its end, where zip's own checksum is compared
     return array

@@ -35,8 +35,8 @@ def extra_of(distribution: str) -> str | None:
     for requirement in requirements:
         name, _, marker = requirement.partition(";")
         if re.split(r"[\s<>=!~\[(]", name.strip(), maxsplit=1)[0].lower() == distribution:
-            found = re.search(r"extra == ['\"](\w+)['\"]", marker)
-            extras.append(found[1] if found else "")
+            match = re.search(r"extra == ['\"](\w+)['\"]", marker)
+            extras.append(match[1] if match else "")
     return min(extras, default=None)
 
 

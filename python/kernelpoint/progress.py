@@ -87,8 +87,8 @@ class WorkProgress:
             return
         self._said_at = now
         part = done / total if share is None else share
-        left = f", about {duration((now - self._begun) * (1 / part - 1))} left" if part > 0 else ""
-        text = f"{self._what}: {done:,} of {total:,} {self._units}{left}" + (f"; {note}" if note else "")
+        time_left = f", about {duration((now - self._begun) * (1 / part - 1))} left" if part > 0 else ""
+        text = f"{self._what}: {done:,} of {total:,} {self._units}{time_left}" + (f"; {note}" if note else "")
         if self._terminal:
             show_line(f"kernelpoint: {text}")
         else:

@@ -52,10 +52,10 @@ def check_counter(wanted: str, names: Sequence[str]) -> None:
     ...
     kernelpoint.errors.HostError: error_budget.counter: got 'cycle'; this host reports cycles, ctas (did you mean cycles?)
     """
-    known = (*names, *ratios_of(names))
-    if wanted not in known:
+    allowed = (*names, *ratios_of(names))
+    if wanted not in allowed:
         raise HostError(
-            f"error_budget.counter: got {wanted!r}; this host reports {', '.join(known)}{did_you_mean(wanted, known)}"
+            f"error_budget.counter: got {wanted!r}; this host reports {', '.join(allowed)}{did_you_mean(wanted, allowed)}"
         )
 
 

@@ -68,8 +68,8 @@ class Registry(Generic[T]):
 
     def load_all(self) -> list[type[T]]:
         """Classes of all implementations: KernelPoint's by name, then those of other packages."""
-        own = self.own_names()
-        return [self.load(name) for name in [*own, *sorted(set(self._installed()) - set(own))]]
+        names = self.own_names()
+        return [self.load(name) for name in [*names, *sorted(set(self._installed()) - set(names))]]
 
     def own_names(self) -> list[str]:
         """Names of KernelPoint's own implementations, sorted."""
@@ -83,25 +83,25 @@ class Registry(Generic[T]):
         """The class that an entry point of another package names, if it fulfils the contract."""
         where = f"{self.kind}: {name}"
         try:
-            found = point.load()
+            implementation = point.load()
         except Exception as error:  # whatever a module of another package raises while it is imported
             reason = f"{type(error).__name__}: {error}"
             raise ConfigError(f"{where}: the entry point {point.value} cannot be loaded: {reason}") from error
-        if not (inspect.isclass(found) and issubclass(found, self.base)):
+        if not (inspect.isclass(implementation) and issubclass(implementation, self.base)):
             raise ConfigError(f"{where}: {point.value} is no subclass of {self.base.__name__}")
-        if missing := sorted(getattr(found, "__abstractmethods__", ())):
+        if missing := sorted(getattr(implementation, "__abstractmethods__", ())):
             raise ConfigError(f"{where}: {point.value} lacks {', '.join(missing)}, which {self.base.__name__} asks for")
-        return cast("type[T]", found)
+        return cast("type[T]", implementation)
 
     def _only_class(self, name: str) -> type[T]:
         module = importlib.import_module(f"{self.package}.{name}")
-        found = [
+        points = [
             value
             for value in vars(module).values()
             if inspect.isclass(value) and issubclass(value, self.base) and value.__module__ == module.__name__
         ]
-        if len(found) != 1:
+        if len(points) != 1:
             raise ConfigError(
-                f"{self.package}.{name}: expected exactly one subclass of {self.base.__name__}, got {len(found)}"
+                f"{self.package}.{name}: expected exactly one subclass of {self.base.__name__}, got {len(points)}"
             )
-        return cast("type[T]", found[0])
+        return cast("type[T]", points[0])

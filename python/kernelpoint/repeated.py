@@ -47,18 +47,18 @@ class Repeated(Mapping[str, NDArray[np.float64]]):
         """
         return Repeated(rows if self.kinds is None else self.kinds[rows], self.of_kind)
 
-    def where(self, known: NDArray[np.bool_], otherwise: float) -> Repeated:
-        """Table with another value in the rows where `known` is false.
+    def where(self, mask: NDArray[np.bool_], otherwise: float) -> Repeated:
+        """Table with another value in the rows where `mask` is false.
 
         >>> Repeated(np.array([0, 0]), {"cycles": np.array([900.0])}).where(np.array([True, False]), 0.0)["cycles"].tolist()
         [900.0, 0.0]
         """
-        if known.all() or not self.of_kind:
+        if mask.all() or not self.of_kind:
             return self
         kinds = np.arange(self.size) if self.kinds is None else self.kinds
         count = len(next(iter(self.of_kind.values())))
         values = {name: np.append(column, otherwise) for name, column in self.of_kind.items()}
-        return Repeated(np.where(known, kinds, count).astype(np.int32), values)
+        return Repeated(np.where(mask, kinds, count).astype(np.int32), values)
 
     def with_columns(self, columns: Mapping[str, NDArray[np.float64]]) -> Repeated:
         """Table with additional columns, float64 [N] each.

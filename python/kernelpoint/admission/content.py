@@ -85,7 +85,7 @@ class Listed:
     @cached_property
     def folders(self) -> tuple[Path, ...]:
         """Folders that contain the lists."""
-        return tuple(dict.fromkeys(Path(one) if os.path.isdir(one) else Path(one).parent for one in self.lists))
+        return tuple(dict.fromkeys(Path(path) if os.path.isdir(path) else Path(path).parent for path in self.lists))
 
     @cached_property
     def text(self) -> bytes:

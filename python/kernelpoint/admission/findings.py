@@ -98,18 +98,22 @@ def admit(findings: Sequence[Finding], accepted: Collection[str], log: Log, pref
     kernelpoint: no-grid: 1 of 9 launches has no grid; none needed
     """
     refusing = (Effect.REFUSES, Effect.EXCEEDS)
-    refused = [one for one in findings if one.outcome in refusing and one.kind not in accepted]
+    refused = [finding for finding in findings if finding.outcome in refusing and finding.kind not in accepted]
     if refused:
-        error = BudgetError if all(one.outcome is Effect.EXCEEDS for one in refused) else AdmissionError
-        kinds = " ".join(f"--accept {one.kind}" for one in refused)
-        keys = ", ".join(one.kind for one in refused)
-        lines = "\n".join(one.sentence() for one in refused)
+        error = BudgetError if all(finding.outcome is Effect.EXCEEDS for finding in refused) else AdmissionError
+        kinds = " ".join(f"--accept {finding.kind}" for finding in refused)
+        keys = ", ".join(finding.kind for finding in refused)
+        lines = "\n".join(finding.sentence() for finding in refused)
         raise error(f"the input is not admitted\n{lines}\nto go on all the same: {kinds}, or `accept: [{keys}]`")
-    for one in findings:
+    for finding in findings:
         large = (
-            "" if one.outcome is Effect.NAMED else " (accepted)" if one.kind in accepted else " (a run states no bound)"
+            ""
+            if finding.outcome is Effect.NAMED
+            else " (accepted)"
+            if finding.kind in accepted
+            else " (a run states no bound)"
         )
-        log(prefix + one.sentence() + large)
+        log(prefix + finding.sentence() + large)
 
 
 def withdrawing(findings: Iterable[Finding], accepted: Collection[str]) -> list[Finding]:
@@ -118,10 +122,10 @@ def withdrawing(findings: Iterable[Finding], accepted: Collection[str]) -> list[
     >>> withdrawing([Finding("zero-addresses", "", "", 1.0, None, "", Effect.WITHDRAWS)], ["zero-addresses"])
     []
     """
-    return [one for one in findings if one.outcome is not Effect.NAMED and one.kind not in accepted]
+    return [finding for finding in findings if finding.outcome is not Effect.NAMED and finding.kind not in accepted]
 
 
-def check_kinds(kinds: Iterable[str], known: Collection[str], option: str) -> None:
+def check_kinds(kinds: Iterable[str], allowed: Collection[str], option: str) -> None:
     """Raise an error for kinds that no check has.
 
     Raises:
@@ -130,5 +134,7 @@ def check_kinds(kinds: Iterable[str], known: Collection[str], option: str) -> No
     >>> check_kinds(["no-grid"], ["no-grid"], "--accept")
     """
     for kind in kinds:
-        if kind not in known:
-            raise ConfigError(f"{option}: got {kind!r}{did_you_mean(kind, known)}; allowed: {', '.join(sorted(known))}")
+        if kind not in allowed:
+            raise ConfigError(
+                f"{option}: got {kind!r}{did_you_mean(kind, allowed)}; allowed: {', '.join(sorted(allowed))}"
+            )

@@ -16,7 +16,7 @@ LOOKED_AT = (
 )
 
 
-def check_architectures(simulator: str, known: Collection[int], paths: Sequence[str]) -> None:
+def check_architectures(simulator: str, architectures: Collection[int], paths: Sequence[str]) -> None:
     """Refuse a list whose code the simulator does not know: the simulator could end with exit code 0 and no result.
 
     Nothing is refused if the simulator names no architectures, nor for an unreadable trace, which has a message of its own.
@@ -28,7 +28,7 @@ def check_architectures(simulator: str, known: Collection[int], paths: Sequence[
     Raises:
         TraceError: names the trace, its architecture, and those that the simulator knows.
     """
-    if not known:
+    if not architectures:
         return
     distinct = Texts.of(paths).distinct
     places = np.unique(np.linspace(0, max(len(distinct) - 1, 0), LOOKED_AT).astype(int))
@@ -37,11 +37,11 @@ def check_architectures(simulator: str, known: Collection[int], paths: Sequence[
             version = read_header(path).binary_version
         except TraceError:
             continue
-        if version not in known:
+        if version not in architectures:
             raise TraceError(
                 f"{path}: its code is for sm_{version}; this {simulator} knows "
-                f"{', '.join(f'sm_{v}' for v in sorted(known))}, and would end at it without a result: trace on a GPU that it "
-                "knows, or use a version of the simulator that knows this one"
+                f"{', '.join(f'sm_{v}' for v in sorted(architectures))}, and would end at it without a result: trace on a GPU "
+                "that it knows, or use a version of the simulator that knows this one"
             )
 
 

@@ -69,7 +69,9 @@ def _checked(path: Path, architecture: int, accept: list[str]) -> tuple[dict[str
     except KernelPointError as error:
         return {"input": str(path), "kind": "unreadable", "error": str(error), "findings": []}, REFUSED
     code = REFUSED if withdrawing(findings, accept) else NAMED if findings else 0
-    found = [{**one.record(), "accepted": one.kind in accept, "sentence": one.sentence()} for one in findings]
+    found = [
+        {**finding.record(), "accepted": finding.kind in accept, "sentence": finding.sentence()} for finding in findings
+    ]
     return {"input": str(path), "kind": kind, "launches": launches, "findings": found}, code
 
 
@@ -117,7 +119,7 @@ def _shown(records: list[dict[str, Any]], worst: int) -> typer.Exit:
             continue
         sound = "" if record["findings"] else ": sound"
         console.print(f"{record['input']}: {record['kind']}, {record['launches']:,} launches{sound}", markup=False)
-        for one in record["findings"]:
-            word = "accepted" if one["accepted"] else words[one["outcome"]]
-            console.print(f"  {word}: {one['sentence']}", markup=False)
+        for finding in record["findings"]:
+            word = "accepted" if finding["accepted"] else words[finding["outcome"]]
+            console.print(f"  {word}: {finding['sentence']}", markup=False)
     return typer.Exit(worst)

@@ -119,7 +119,9 @@ def _rows(workloads: Sequence[Workload], wanted: list, results: ResultsFile, con
     def advance(what: str) -> None:
         shown(next(done), total)
 
-    return [row for one in workloads for row in compare_workload(one, wanted, results, console.print, advance)]
+    return [
+        row for workload in workloads for row in compare_workload(workload, wanted, results, console.print, advance)
+    ]
 
 
 def _load(request: Request, communication: bool, console: Console) -> Workload:
@@ -130,7 +132,7 @@ def _load(request: Request, communication: bool, console: Console) -> Workload:
 
 
 def _refuse_twins(workloads: Sequence[Workload]) -> None:
-    names = [one.name for one in workloads]
+    names = [workload.name for workload in workloads]
     twins = sorted({name for name in names if names.count(name) > 1})
     if twins:
         raise ConfigError(f"--workload: two are called {twins[0]!r}; give each its own name=")
@@ -155,8 +157,8 @@ def _numbers(text: str) -> list[float]:
 
 def _show(rows: Sequence[Row], workloads: Sequence[Workload]) -> None:
     console, lines = Console(highlight=False), per_workload(rows)
-    one, *others = tables(workloads, lines, overall(lines))
-    for table in (*others, one) if len(workloads) > 1 else (one,):
+    first_table, *others = tables(workloads, lines, overall(lines))
+    for table in (*others, first_table) if len(workloads) > 1 else (first_table,):
         console.print(table)
     for item in LEGEND:
         console.print(item, soft_wrap=True)

@@ -25,7 +25,7 @@ class Console(rich.console.Console):
 class _PlainText(RenderHook):
     def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
         """The renderables, their text made plain."""
-        return [_Plain(one) for one in renderables]
+        return [_Plain(renderable) for renderable in renderables]
 
 
 class _Plain:

@@ -26,7 +26,7 @@ def convert(
 
     Example: kernelpoint file convert traces/kernelslist.g -o macsim-traces
     """
-    targets = {one.name: one.convert for one in simulators() if one.convert is not None}
+    targets = {simulator.name: simulator.convert for simulator in simulators() if simulator.convert is not None}
     if to not in targets:
         raise ConfigError(f"--to: {to!r} is not known; allowed: {', '.join(targets)}")
     console = Console()

@@ -62,8 +62,8 @@ def expand(
     if profile is None:
         _expand_selection(traces, Selection.load(Path(selection or "")), output)
         return
-    found = admitted_profile(profile, accept or (), console.print, device, "")
-    program = _of_one_process(found, process, alike, console)
+    admitted = admitted_profile(profile, accept or (), console.print, device, "")
+    program = _of_one_process(admitted, process, alike, console)
     launches = launches_of_traces(launch_paths(str(traces)))
     repeated = repetition(program, launches)
     admit(repeated.findings(program.source), accept or (), console.print, "")

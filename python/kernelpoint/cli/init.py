@@ -25,7 +25,7 @@ def init(
 
     Example: kernelpoint file init --simulator macsim
     """
-    steps = {**{one.name: one.next_steps for one in simulators()}, "host": HOST}
+    steps = {**{each.name: each.next_steps for each in simulators()}, "host": HOST}
     if simulator not in steps:
         raise ConfigError(
             f"--simulator: got {simulator!r}{did_you_mean(simulator, steps)}; allowed: {', '.join(steps)}"

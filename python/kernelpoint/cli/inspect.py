@@ -69,7 +69,7 @@ def list_record(path: Path) -> dict[str, Any]:
         table = scan_launches(launches.paths, cache)
     if table.errors:
         raise TraceError(next(iter(table.errors.values())))
-    found = findings_of(Listed((str(path),), launches.paths, table))
+    findings = findings_of(Listed((str(path),), launches.paths, table))
     numbers = np.unique(launches.numbers[launches.numbers >= 0])
     record: dict[str, Any] = {
         "launches": len(table),
@@ -79,7 +79,7 @@ def list_record(path: Path) -> dict[str, Any]:
         "instructions": int(table.instructions.sum()),
         "ctas": int(table.ctas.sum()),
         "bytes": int(table.bytes.sum()),
-        "findings": [one.record() for one in found],
+        "findings": [finding.record() for finding in findings],
     }
     if len(numbers):
         record["numbers"] = {"first": int(numbers[0]), "last": int(numbers[-1]), "different": len(numbers)}
@@ -97,8 +97,8 @@ def _show_list(path: Path, record: dict[str, Any]) -> None:
 
 
 def _show_findings(console: Console, record: dict[str, Any]) -> None:
-    for one in record["findings"]:
-        console.print(Finding.of(one).sentence(), soft_wrap=True, markup=False)
+    for finding in record["findings"]:
+        console.print(Finding.of(finding).sentence(), soft_wrap=True, markup=False)
 
 
 # ---- a trace ----------------------------------------------------------------------------------------------------------
@@ -167,8 +167,8 @@ def _show_trace(record: dict[str, Any], opcodes: int) -> None:
     if touched["bytes"]:
         footprint += [(f"{end} address", f"{touched[end]:#x}") for end in ("lowest", "highest")]
     header = [(key.replace("_", " "), _text(key, value)) for key, value in record["header"].items()]
-    for title, own in {"Header": header, "Work": rows, "Address footprint": footprint}.items():
-        console.print(facts(title, own))
+    for title, values in {"Header": header, "Work": rows, "Address footprint": footprint}.items():
+        console.print(facts(title, values))
     issued = [(unit.replace("_", " "), n) for unit, n in units.items() if n]
     console.print(_shares("Instructions by unit", sorted(issued, key=lambda row: -row[1]), total))
     console.print(_shares("Opcodes", list(record["opcodes"].items())[:opcodes], total))

@@ -100,10 +100,10 @@ def show_clusters(made: Plan, output: Path | None) -> None:
     rows = []
     for label in np.argsort(-sizes, kind="stable")[:SHOWN].tolist():
         members = np.flatnonzero(labels == label)
-        own = np.array([0.0]) if work is None else work[members]
+        work_of_members = np.array([0.0]) if work is None else work[members]
         name, different = made.name_of_unit(int(members[0])), len(np.unique(streams[members]))
-        cov = own.std() / max(own.mean(), 1.0)
-        rows.append(Row((f"{name}"[:60], label, len(members), different, own.mean(), cov)))
+        cov = work_of_members.std() / max(work_of_members.mean(), 1.0)
+        rows.append(Row((f"{name}"[:60], label, len(members), different, work_of_members.mean(), cov)))
     columns = (
         Column("kernel of its first launch", str),
         Column("cluster", str),

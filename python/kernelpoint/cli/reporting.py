@@ -29,13 +29,13 @@ def only_journal() -> Path:
     Raises:
         ConfigError: there is none, or several.
     """
-    found = sorted(Path().glob("*.kpjournal"))
-    if len(found) != 1:
-        have = ", ".join(map(str, found[:5])) or "none"
+    journals = sorted(Path().glob("*.kpjournal"))
+    if len(journals) != 1:
+        have = ", ".join(map(str, journals[:5])) or "none"
         raise ConfigError(
             f"RUN: expected one journal (.kpjournal) in this folder, found {have}; name the one to report"
         )
-    return found[0]
+    return journals[0]
 
 
 def parts(run: Run, full: Run | None, verbose: bool) -> Iterator[str | Table]:
@@ -54,7 +54,10 @@ def parts(run: Run, full: Run | None, verbose: bool) -> Iterator[str | Table]:
         return
     yield replace(counter_table(run), title=f"{run.path} ({run.policy})")
     if table := range_table(run):
-        outer = [replace(row, inner=[replace(one, inner=()) for one in row.inner]) for row in table.rows[:MOST_RANGES]]
+        outer = [
+            replace(row, inner=[replace(inner_row, inner=()) for inner_row in row.inner])
+            for row in table.rows[:MOST_RANGES]
+        ]
         yield replace(table, rows=outer, caption="")
     yield from more
     s = run.summary

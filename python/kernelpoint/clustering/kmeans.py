@@ -67,8 +67,8 @@ def _kmeans(points: np.ndarray, weights: np.ndarray, k: int, seed: int) -> tuple
     random_state = int(generator(seed, "kmeans", k).integers(2**31))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found = KMeans(k, n_init=STARTS, random_state=random_state).fit(points, sample_weight=weights)
-    return found.cluster_centers_, found.labels_
+        fitted = KMeans(k, n_init=STARTS, random_state=random_state).fit(points, sample_weight=weights)
+    return fitted.cluster_centers_, fitted.labels_
 
 
 def weighted_silhouettes(points: np.ndarray, weights: np.ndarray, labellings: Sequence[np.ndarray]) -> list[float]:
@@ -108,12 +108,12 @@ def weighted_silhouettes(points: np.ndarray, weights: np.ndarray, labellings: Se
 
 def _mean_silhouette(total: np.ndarray, weights: np.ndarray, labels: np.ndarray, sizes: np.ndarray) -> float:
     """From the sums of distances of every point to the rows of every cluster, [n, K], and the clusters' rows."""
-    own = np.arange(len(total)), labels
+    own_cluster = np.arange(len(total)), labels
     alone = sizes[labels] <= 1
-    within = total[own] / np.where(alone, 1, sizes[labels] - 1)
+    within = total[own_cluster] / np.where(alone, 1, sizes[labels] - 1)
     between = total / np.where(sizes > 0, sizes, 1)
     between[:, sizes == 0] = np.inf
-    between[own] = np.inf
+    between[own_cluster] = np.inf
     outside = between.min(1)
     larger = np.maximum(within, outside)
     scores = np.where(alone | (larger == 0), 0.0, (outside - within) / np.where(larger == 0, 1, larger))

@@ -172,14 +172,14 @@ def check_section(model: type[S], content: dict[str, Any], key: str) -> S:
 
 def _nested(content: dict[Any, Any], source: str) -> dict[Any, Any]:
     """The content with its dotted keys put into the mappings that they name."""
-    found = {k: dict(v) if isinstance(v, dict) else v for k, v in content.items() if not _is_dotted(k)}
+    nested = {k: dict(v) if isinstance(v, dict) else v for k, v in content.items() if not _is_dotted(k)}
     for key in filter(_is_dotted, content):
         section, _, name = key.partition(".")
-        inner = found.setdefault(section, {})
+        inner = nested.setdefault(section, {})
         if not isinstance(inner, dict) or name in inner:
             raise ConfigError(f"{source}: {key}: this key stands twice, with a dot and inside {section}")
         inner[name] = content[key]
-    return found
+    return nested
 
 
 def _is_dotted(key: Any) -> bool:

@@ -46,11 +46,11 @@ def json_schema() -> dict[str, Any]:
     """
     schema = Config.model_json_schema()
     schema["$defs"]["ErrorBudgetConfig"]["additionalProperties"] = SHARE_SCHEMA  # counters stand there by name
-    known: dict[str, Any] = schema["properties"]
+    properties: dict[str, Any] = schema["properties"]
     for section in sections():
-        inner = schema["$defs"][known[section]["$ref"].rpartition("/")[2]]["properties"]
-        known |= {f"{section}.{key}": value for key, value in inner.items()}
-    known["policy"]["anyOf"] = [{"type": "string"}, {"$ref": known["policy"].pop("$ref")}]
+        inner = schema["$defs"][properties[section]["$ref"].rpartition("/")[2]]["properties"]
+        properties |= {f"{section}.{key}": value for key, value in inner.items()}
+    properties["policy"]["anyOf"] = [{"type": "string"}, {"$ref": properties["policy"].pop("$ref")}]
     named = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "KernelPoint configuration"}
     return named | _plain(schema)
 

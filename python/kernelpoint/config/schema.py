@@ -376,5 +376,5 @@ def sections() -> dict[str, type[Section]]:
     >>> sorted(sections())
     ['encoder', 'error_budget', 'replay']
     """
-    found = {name: field.annotation for name, field in Config.model_fields.items()}
-    return {name: kind for name, kind in found.items() if isinstance(kind, type) and issubclass(kind, Section)}
+    annotations = {name: field.annotation for name, field in Config.model_fields.items()}
+    return {name: kind for name, kind in annotations.items() if isinstance(kind, type) and issubclass(kind, Section)}

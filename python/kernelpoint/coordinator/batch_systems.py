@@ -62,12 +62,14 @@ def batch_cluster(path: str, workers: int, say: Log) -> Any:
         raise ConfigError(f"--cluster {path}: {error}") from None
     if not failures:
         return cluster
-    told = f"{len(failures)} of {len(cluster.worker_spec)} jobs cannot be submitted; the first: {_words(failures[0])}"
+    message = (
+        f"{len(failures)} of {len(cluster.worker_spec)} jobs cannot be submitted; the first: {_words(failures[0])}"
+    )
     if len(failures) < len(cluster.worker_spec):
-        say(told)
+        say(message)
         return cluster
     close(cluster)
-    raise ConfigError(f"--cluster {path}: {told}")
+    raise ConfigError(f"--cluster {path}: {message}")
 
 
 def close(cluster: Any) -> None:
@@ -143,14 +145,14 @@ def _certificates(folder: Path) -> Any:
 
 def _scheduler_options(options: dict[str, Any]) -> dict[str, Any]:
     """Options of the scheduler in a file, which cannot take the encryption away."""
-    found = dict(options.get("scheduler-options") or {})
-    if fixed := {"protocol", "security"} & set(found):
+    scheduler = dict(options.get("scheduler-options") or {})
+    if fixed := {"protocol", "security"} & set(scheduler):
         name = min(fixed)
         raise ValueError(
-            f"scheduler-options: {name}: got {found[name]!r}; not allowed: KernelPoint makes tls:// connections with "
+            f"scheduler-options: {name}: got {scheduler[name]!r}; not allowed: KernelPoint makes tls:// connections with "
             "certificates of its own"
         )
-    return found
+    return scheduler
 
 
 def read_cluster_file(path: str | Path) -> tuple[str, dict[str, Any]]:
@@ -164,13 +166,13 @@ def read_cluster_file(path: str | Path) -> tuple[str, dict[str, Any]]:
     except ConfigError as error:
         raise ConfigError(f"{error}; allowed: a file, or an address that begins with {', '.join(SCHEMES)}") from None
     sections = content.get("jobqueue") if isinstance(content, dict) else None
-    known = {name: sections[name] for name in sections if name in BATCH_SYSTEMS} if isinstance(sections, dict) else {}
-    if len(known) != 1 or not isinstance(next(iter(known.values())), dict):
+    systems = {name: sections[name] for name in sections if name in BATCH_SYSTEMS} if isinstance(sections, dict) else {}
+    if len(systems) != 1 or not isinstance(next(iter(systems.values())), dict):
         raise ConfigError(
             f"--cluster {path}: expected `jobqueue:` with the options of one of {', '.join(BATCH_SYSTEMS)}, as dask-jobqueue "
             "reads them"
         )
-    return next(iter(known.items()))
+    return next(iter(systems.items()))
 
 
 def _secured(plain: Any, folder: str, failures: list[Exception]) -> Any:
@@ -197,8 +199,8 @@ def _secured(plain: Any, folder: str, failures: list[Exception]) -> Any:
 
 
 def _is_submitting(cluster: Any, failures: list[Exception]) -> bool:
-    known = sum(getattr(job, "job_id", None) is not None for job in list(cluster._created))
-    return known + len(failures) < len(cluster.worker_spec)
+    submitted = sum(getattr(job, "job_id", None) is not None for job in list(cluster._created))
+    return submitted + len(failures) < len(cluster.worker_spec)
 
 
 def _words(error: Exception) -> str:

@@ -114,10 +114,10 @@ class Engine:
         end = math.inf if seconds is None else time.monotonic() + seconds
         with self._watched():
             while not self._done.has_ready() and not self._done.is_empty():
-                if (left := end - time.monotonic()) <= 0.0:
+                if (seconds_left := end - time.monotonic()) <= 0.0:
                     return None
                 with self._done.thread_condition:  # as its own waiting does
-                    self._done.thread_condition.wait(min(0.1, left))
+                    self._done.thread_condition.wait(min(0.1, seconds_left))
             future = next(self._done)
             return future, future.result()
 
@@ -177,19 +177,19 @@ def report_lack_of_workers(count: Callable[[], int], awaited: str, say: Log, ove
         awaited: message on where workers come from.
         over: ends it.
     """
-    begun, told = time.monotonic(), 0
+    begun, lines = time.monotonic(), 0
     while not over.wait(SECONDS_BETWEEN_LOOKS):
         workers = -1
         with contextlib.suppress(Exception):  # the scheduler is lost, which whoever waits for a task is told
             workers = count()
         waited = time.monotonic() - begun
-        if workers > 0 and told:
+        if workers > 0 and lines:
             say(f"{workers} workers are there")
         if workers > 0:
-            begun, told = time.monotonic(), 0
-        elif workers == 0 and waited >= told * SECONDS_BETWEEN_LINES:
+            begun, lines = time.monotonic(), 0
+        elif workers == 0 and waited >= lines * SECONDS_BETWEEN_LINES:
             say(f"no worker is there since {waited:.0f} s: {awaited}")
-            told += 1
+            lines += 1
 
 
 def _checked(kernelpoint: str, function: Callable[[Any], Any], piece: Any) -> Any:

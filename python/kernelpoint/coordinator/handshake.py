@@ -81,12 +81,12 @@ def ask(command: Sequence[str], say: Log) -> tuple[Hello, int]:
     Raises:
         HostError: the command does not reach KernelPoint; with the simulator's own words.
     """
-    for left in reversed(range(START_ATTEMPTS)):
+    for attempts_left in reversed(range(START_ATTEMPTS)):
         try:
             simulator = Simulator(command, os.getcwd())
             break
         except SimulatorEnded as error:
-            if not (error.was_killed and left):
+            if not (error.was_killed and attempts_left):
                 raise HostError(f"{error} before it could simulate; {error.output}") from None
             say(f"kernelpoint: {error} before it could simulate; it is started again")
         except OSError as error:
@@ -139,7 +139,7 @@ def _peak_memory(pid: int) -> int:
     """Bytes that a process has taken at most; 0 where the system does not say."""
     try:
         with open(f"/proc/{pid}/status") as file:
-            found = [line.split()[1] for line in file if line.startswith("VmHWM:")]
+            peaks = [line.split()[1] for line in file if line.startswith("VmHWM:")]
     except OSError:
         return 0
-    return int(found[0]) << 10 if found else 0
+    return int(peaks[0]) << 10 if peaks else 0

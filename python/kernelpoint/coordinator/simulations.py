@@ -39,9 +39,9 @@ class Simulations:
         starts, start_seconds, seconds: simulators started, how long that took, and how long they simulated.
     """
 
-    def __init__(self, engine: Engine, work: Work, known: ChainOutcomes, say: Log) -> None:
+    def __init__(self, engine: Engine, work: Work, outcomes: ChainOutcomes, say: Log) -> None:
         self._engine, self._work, self._say = engine, work, say
-        self._known = dict(known)
+        self._known = dict(outcomes)
         self._outcomes: dict[Chain, tuple[Outcome, ...]] = {}
         self._chain_of: dict[Order, Chain] = {}
         self._launches: set[tuple[int, int]] = set()
@@ -105,8 +105,8 @@ class Simulations:
             self._running.pop(handle, None)
             self._take(self._batches.pop(handle), report)
             self._note_running()
-            left = sum(self._costs.values()) / self._pass_cost if self._pass_cost else 0.0
-            self._progress(self._expected - len(self._costs), self._expected, 1.0 - left)
+            share_left = sum(self._costs.values()) / self._pass_cost if self._pass_cost else 0.0
+            self._progress(self._expected - len(self._costs), self._expected, 1.0 - share_left)
         outcome = self._outcomes[chain][chain.index(step)]
         self._launches.discard(step[:2])
         if not any(other in self._chain_of for other in chain):
@@ -130,8 +130,8 @@ class Simulations:
     def _patience(self) -> float | None:
         """Seconds until a batch straggles while a worker is free for it, or is overdue; None where no forecast can be made."""
         is_full = len(self._batches) >= self._engine.workers
-        left = [*({} if is_full else self._until_straggling()).values(), *self._until_overdue().values()]
-        return max(0.0, min(left)) if left else None
+        waits = [*({} if is_full else self._until_straggling()).values(), *self._until_overdue().values()]
+        return max(0.0, min(waits)) if waits else None
 
     def _until_overdue(self) -> dict[Any, float]:
         """Seconds until a batch has taken STRAGGLES times its forecast; of those of which that was not told."""
@@ -145,7 +145,7 @@ class Simulations:
 
     def _tell_of_overdue(self) -> None:
         """One line on each batch that is overdue."""
-        for handle in [handle for handle, left in self._until_overdue().items() if left <= 0.0]:
+        for handle in [handle for handle, seconds in self._until_overdue().items() if seconds <= 0.0]:
             self._overdue.add(handle)
             launches = [step.launch for chain in self._batches[handle].chains for step in chain]
             more = f" and {len(launches) - 3:,} more" if len(launches) > 3 else ""
@@ -174,8 +174,8 @@ class Simulations:
 
     def _copy_stragglers(self) -> None:
         """Begin batches that straggle once more, as long as workers are free."""
-        for handle, left in self._until_straggling().items():
-            if left <= 0.0 and len(self._batches) < self._engine.workers:
+        for handle, seconds in self._until_straggling().items():
+            if seconds <= 0.0 and len(self._batches) < self._engine.workers:
                 self._copied.add(self._batches[handle].name)
                 self._begin(self._batches[handle])
 
@@ -190,13 +190,13 @@ class Simulations:
             raise SessionError(
                 f"{report.node}: {report.refusal}; put that right and start the same command again to go on"
             )
-        left = [chain for chain in batch.chains if chain in self._costs]
-        if left and report.ended is not None and batch not in self._batches.values():  # else its copy goes on
-            self._try_again(left, report)
+        unfinished = [chain for chain in batch.chains if chain in self._costs]
+        if unfinished and report.ended is not None and batch not in self._batches.values():  # else its copy goes on
+            self._try_again(unfinished, report)
 
-    def _try_again(self, left: list[Chain], report: Report) -> None:
+    def _try_again(self, unfinished: list[Chain], report: Report) -> None:
         """The first of the chains ended its simulator; the others were not begun."""
-        chain, others = left[0], left[1:]
+        chain, others = unfinished[0], unfinished[1:]
         launches = ", ".join(str(step.launch) for step in chain)
         what = f"launch {launches}: the simulator on {report.node} {report.ended}"
         attempts = self._attempts.setdefault(chain, [0, 0])
@@ -230,15 +230,15 @@ def batches(planned: Sequence[Planned], workers: int) -> list[Batch]:
     [[1], [0], [2], [3]]
     """
     order = sorted(range(len(planned)), key=lambda i: (-planned[i].cost, i))
-    left = sum(planned[i].cost for i in order)
+    cost_left = sum(planned[i].cost for i in order)
     made: list[Batch] = []
     chains: list[Chain] = []
-    cost, limit = 0.0, left / (SHARE * workers)
+    cost, limit = 0.0, cost_left / (SHARE * workers)
     for i in order:
         if chains and (len(chains) == MOST or cost + planned[i].cost > limit):
             made.append(Batch(tuple(chains)))
-            left -= cost
-            chains, cost, limit = [], 0.0, left / (SHARE * workers)
+            cost_left -= cost
+            chains, cost, limit = [], 0.0, cost_left / (SHARE * workers)
         chains.append(planned[i].chain)
         cost += planned[i].cost
     return [*made, Batch(tuple(chains))] if chains else made

@@ -173,12 +173,12 @@ def _differing(work: Work, hello: Hello) -> str:
     """Sentence on a simulator that is not the coordinator's; empty where it is."""
     if hello.kernelpoint != work.kernelpoint:
         return f"the simulator loads KernelPoint {hello.kernelpoint}, the run was started by {work.kernelpoint}"
-    found = [
+    times = [
         f"{key} is {hello.host.get(key)!r}, where the run was started {work.host.get(key)!r}"
         for key in COMPARED
         if hello.host.get(key) != work.host.get(key)
     ]
-    return f"another build or configuration of the simulator: {'; '.join(found)}" if found else ""
+    return f"another build or configuration of the simulator: {'; '.join(times)}" if times else ""
 
 
 # ---- outcomes on disk -------------------------------------------------------------------------------------------------
@@ -212,13 +212,13 @@ def prepare_folder(journal: str | Path) -> Path:
     try:
         with open_regular(path) as file:
             run = hashlib.blake2b(file.readline(), digest_size=16).hexdigest()
-        own = folder / run
-        if folder.is_dir() and not own.is_dir():
+        run_folder = folder / run
+        if folder.is_dir() and not run_folder.is_dir():
             shutil.rmtree(folder)
-        own.mkdir(parents=True, exist_ok=True)
+        run_folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise JournalError(f"cannot keep outcomes in {folder}: {error.strerror}") from None
-    return own
+    return run_folder
 
 
 def remove_folder(journal: str | Path) -> None:

@@ -103,9 +103,9 @@ def read_checkpoint(name: str | PathLike[str] = BUILTIN) -> Checkpoint:
             metadata = file.metadata() or {}
     except (SafetensorError, OSError) as error:
         raise PlanError(f"{path}: not a safetensors checkpoint ({str(error)[:200]})") from None
-    found = metadata.get("graph_schema")
+    schema = metadata.get("graph_schema")
     _check(
-        path, "graph schema", found and _schema_name(metadata.get("graph_schema_version", "1"), found), _own_schema()
+        path, "graph schema", schema and _schema_name(metadata.get("graph_schema_version", "1"), schema), _own_schema()
     )
     _check(path, "encoder version", metadata.get("encoder_version"), str(ENCODER_VERSION))
     _check(path, "checksum", metadata.get("checksum"), checksum(data))
@@ -136,8 +136,8 @@ def read_sealed(path: str | PathLike[str]) -> bytes:
         raise PlanError(f"{path}: no such checkpoint; `kernelpoint lab train` makes one") from None
     except OSError as error:
         raise PlanError(f"{path}: not a safetensors checkpoint ({error.strerror})") from None
-    found = _SEAL.search(_header(data))
-    if found is not None and found[1].decode() != checksum(data):
+    match = _SEAL.search(_header(data))
+    if match is not None and match[1].decode() != checksum(data):
         raise PlanError(
             f"{path}: its checksum is wrong: it was damaged or changed after it was written; take another copy"
         )
@@ -150,12 +150,12 @@ def _header(data: bytes) -> bytes:
 
 def checksum(data: bytes) -> str:
     """Checksum of a checkpoint's bytes, with the digits of the stored checksum replaced by zeros."""
-    found = _SEAL.search(_header(data))
+    match = _SEAL.search(_header(data))
     digest = hashlib.blake2b(digest_size=16)
-    if found is None:
+    if match is None:
         digest.update(data)
     else:
-        begin, end = (8 + place for place in found.span(1))
+        begin, end = (8 + place for place in match.span(1))
         for part in (data[:begin], UNSEALED, data[end:]):
             digest.update(part)
     return digest.hexdigest()
@@ -176,21 +176,21 @@ def read_tensors(checkpoint: Checkpoint) -> dict[str, np.ndarray]:
     Raises:
         PlanError: they are not those of the encoder that its settings describe.
     """
-    found, needed = load_file(checkpoint.path), tensor_shapes(checkpoint.settings.get("num_bases", 0))
-    for name in sorted(found.keys() | needed.keys()):
-        shape = found[name].shape if name in found else None
+    tensors, needed = load_file(checkpoint.path), tensor_shapes(checkpoint.settings.get("num_bases", 0))
+    for name in sorted(tensors.keys() | needed.keys()):
+        shape = tensors[name].shape if name in tensors else None
         if shape != needed.get(name):
             raise PlanError(
                 f"{checkpoint.path}: tensor {shown(name)} has shape {shape}, the encoder has {needed.get(name)}"
             )
-    return found
+    return tensors
 
 
-def _check(path: Path, what: str, found: str | None, needed: str) -> None:
-    if found is None:
+def _check(path: Path, what: str, actual: str | None, needed: str) -> None:
+    if actual is None:
         raise PlanError(f"{path}: its metadata names no {what}: not an encoder checkpoint of KernelPoint")
-    if found != needed:
+    if actual != needed:
         raise PlanError(
-            f"{path}: made for {what} {found}, this version of KernelPoint has {needed}; "
+            f"{path}: made for {what} {actual}, this version of KernelPoint has {needed}; "
             "train again with `kernelpoint lab train` or use the builtin checkpoint"
         )

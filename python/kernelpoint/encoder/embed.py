@@ -109,10 +109,10 @@ def embed(
     check_max_nodes(max_nodes)
     encoder = NativeEncoder(read_checkpoint(checkpoint))
     if isinstance(trace, TraceGraph):
-        (found,) = encoder.embed_graphs([trace])
+        (embedding,) = encoder.embed_graphs([trace])
     else:
-        (found,) = encoder.embed_traces([os.fspath(trace)], max_nodes)
-    return round_embeddings(found)
+        (embedding,) = encoder.embed_traces([os.fspath(trace)], max_nodes)
+    return round_embeddings(embedding)
 
 
 def embed_streams(
@@ -158,8 +158,8 @@ def embed_streams(
     else:
         name = BUILTIN if checkpoint == BUILTIN else os.path.abspath(checkpoint)
         make = partial(_by_pool, Task(name, chosen.digest, max_nodes), pool)
-    with opened(cache, log) as own:
-        return _embed(scan, own, maker, make, progress or (lambda done, total: None))
+    with opened(cache, log) as cache_in_use:
+        return _embed(scan, cache_in_use, maker, make, progress or (lambda done, total: None))
 
 
 @dataclass(frozen=True)
@@ -183,24 +183,26 @@ def embed_piece(task: Task, paths: Sequence[str]) -> np.ndarray:
         PlanError: another checkpoint lies there; and as embed_streams.
     """
     encoder = _encoder_of_worker(task.checkpoint, task.digest)
-    return np.array([round_embeddings(one) for one in encoder.embed_traces(paths, task.max_nodes)], np.float32)
+    return np.array(
+        [round_embeddings(embeddings) for embeddings in encoder.embed_traces(paths, task.max_nodes)], np.float32
+    )
 
 
 @lru_cache(maxsize=4)
 def _encoder_of_worker(checkpoint: str, digest: str) -> NativeEncoder:
-    found = read_checkpoint(checkpoint)
-    if found.digest != digest:
+    current = read_checkpoint(checkpoint)
+    if current.digest != digest:
         raise PlanError(
-            f"{found.path}: on {socket.gethostname()} it is {found.digest}, where the plan is made {digest}"
+            f"{current.path}: on {socket.gethostname()} it is {current.digest}, where the plan is made {digest}"
         )
-    return NativeEncoder(found, 1)
+    return NativeEncoder(current, 1)
 
 
 def _by_pool(task: Task, pool: Pool, paths: Sequence[str]) -> Iterator[np.ndarray]:
     """One rounded embedding per trace, in order."""
     pieces = [[os.path.abspath(paths[i]) for i in piece] for piece in pieces_of([1] * len(paths), PIECE, PIECE)]
-    for found in pool.map(partial(embed_piece, task), pieces):
-        yield from found
+    for embeddings in pool.map(partial(embed_piece, task), pieces):
+        yield from embeddings
 
 
 def _here(checkpoint: Checkpoint, max_nodes: int, paths: Sequence[str]) -> Iterator[np.ndarray]:
@@ -245,14 +247,14 @@ def _embed(
     progress: Progress,
 ) -> np.ndarray:
     keys, first = [key_of(maker, graph) for graph in scan.graph_keys()], scan.first_launches()
-    found = cache.get(EMBEDDING, keys, _decoded)
-    missing = [row for row, embedding in enumerate(found) if embedding is None]
+    cached = cache.get(EMBEDDING, keys, _decoded)
+    missing = [row for row, embedding in enumerate(cached) if embedding is None]
     unkept: dict[str, bytes] = {}
     for done, embedding in enumerate(make([scan.paths[first[row]] for row in missing]) if missing else (), start=1):
         row = missing[done - 1]
-        found[row], unkept[keys[row]] = embedding, embedding.astype("<f2").tobytes()
+        cached[row], unkept[keys[row]] = embedding, embedding.astype("<f2").tobytes()
         progress(done, len(missing))
         if len(unkept) == CHUNK or done == len(missing):
             cache.put(EMBEDDING, unkept)
             unkept = {}
-    return np.array(found, dtype=np.float32).reshape(-1, EMBEDDING_WIDTH)
+    return np.array(cached, dtype=np.float32).reshape(-1, EMBEDDING_WIDTH)

@@ -71,13 +71,13 @@ class Look:
 
     def meets(self, budget: ErrorBudget) -> bool:
         """True if it meets the budget of one target, which has results."""
-        return all(one.meets(budget.relative_error) for one in self.budgeted(budget.counter))
+        return all(estimate.meets(budget.relative_error) for estimate in self.budgeted(budget.counter))
 
     def no_narrower_than(self, budget: ErrorBudget) -> Look:
         """Copy whose half-widths are at least the budget: a run states no less than the budget it was sized for."""
 
         def raised(estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
-            return {name: one.no_narrower_than(budget.allowed(name)) for name, one in estimates.items()}
+            return {name: estimate.no_narrower_than(budget.allowed(name)) for name, estimate in estimates.items()}
 
         def raised_parts(parts: list[LookPart]) -> list[LookPart]:
             return [replace(part, estimates=raised(part.estimates)) for part in parts]

@@ -31,9 +31,9 @@ def number_labels(labels: NDArray[np.integer]) -> Numbering:
     low, high = (int(labels.min()), int(labels.max())) if units else (0, -1)
     if high - low >= LINEAR_RANGE * units + 1024:
         order = in_order(labels)
-        found = labels[order]
+        distinct = labels[order]
         new = np.ones(units, dtype=bool)
-        np.not_equal(found[1:], found[:-1], out=new[1:])
+        np.not_equal(distinct[1:], distinct[:-1], out=new[1:])
         number = np.empty(units, dtype=np.int32)
         number[order] = np.cumsum(new, dtype=np.int32) - np.int32(1)
         return Numbering(order[new].astype(np.int64), number)
@@ -90,9 +90,9 @@ def rank_in(labels: NDArray[np.integer], u: NDArray[np.float64] | None = None) -
     return rank
 
 
-def _resolve(order: NDArray[np.integer], found: NDArray[np.int64], u: NDArray[np.float64]) -> None:
-    """Sort units whose packed numbers `found` are equal by u, in place."""
-    same = found[1:] == found[:-1]
+def _resolve(order: NDArray[np.integer], packed: NDArray[np.int64], u: NDArray[np.float64]) -> None:
+    """Sort units whose packed numbers `packed` are equal by u, in place."""
+    same = packed[1:] == packed[:-1]
     tied = np.flatnonzero(np.r_[same, False] | np.r_[False, same]) if same.any() else np.empty(0, np.int64)
     units = order[tied]
-    order[tied] = units[np.lexsort((units, u[units], found[tied]))]
+    order[tied] = units[np.lexsort((units, u[units], packed[tied]))]

@@ -50,7 +50,9 @@ def joint_error_probability(bounds: Sequence[Bound], alpha: float, kinds: Sequen
     >>> round(joint_error_probability(("sequential", "sequential"), 0.05, (("first", "sized"), ("first", "sized"))), 4)
     0.0146
     """
-    shares = [error_probability(bound, alpha, own) / alpha for bound, own in zip(bounds, kinds, strict=True)]
+    shares = [
+        error_probability(bound, alpha, own_kinds) / alpha for bound, own_kinds in zip(bounds, kinds, strict=True)
+    ]
     if all(bound != "sequential" for bound in bounds):
         return alpha * math.prod(shares)
     same = len(kinds[0]) == len(kinds[1])
@@ -118,13 +120,13 @@ def _interval(
     undrawn = bool((sample.n < sample.N).any())
     if undrawn and any(not fit.totals.any() for fit in fits):
         return Estimate.of(value, math.nan, math.nan, 0.0)  # only zeros were drawn: what the others hold, nothing tells
-    found = (
+    totals = (
         _within(sample, residuals, scale),
         _collapsed(sample, residuals, scale),
         _alone(sample, residuals, moved),
     )
     wide = [
-        (_quantile(alpha, freedom) * math.sqrt(max(V, 0.0)) if V > 0.0 else 0.0, V, freedom) for V, freedom in found
+        (_quantile(alpha, freedom) * math.sqrt(max(V, 0.0)) if V > 0.0 else 0.0, V, freedom) for V, freedom in totals
     ]
     half, V, freedom = max(wide)
     return Estimate.of(value, half / divisor, math.sqrt(max(V, 0.0)) / divisor, freedom)
@@ -160,8 +162,8 @@ def _collapsed(sample: Sample, residuals: Floats, scale: Floats) -> tuple[float,
     if math.isinf(spread.uncertainty):
         return V, 0.0
     chi_square = np.where(spread.degrees > 0, 2.0 / np.maximum(spread.degrees, 1), 0.0)
-    own, borrowed = (terms * spread.weight) ** 2 * chi_square, float((terms * (1.0 - spread.weight)).sum())
-    noise = float(own.sum()) + borrowed**2 * spread.uncertainty
+    own_part, borrowed = (terms * spread.weight) ** 2 * chi_square, float((terms * (1.0 - spread.weight)).sum())
+    noise = float(own_part.sum()) + borrowed**2 * spread.uncertainty
     return V, 2.0 * V * V / noise if noise > 0.0 else math.inf
 
 
@@ -175,17 +177,17 @@ def _alone(sample: Sample, residuals: Floats, moved: Floats) -> tuple[float, flo
     Degrees of freedom V^2 / sum_h (V_h^2 / (n_h + 2)) - 2 (Welch 1947), at least 1: few where few strata make up V.
     """
     n, A = sample.n, sampling_factors(sample.N, sample.n)
-    own = Moments.of(sample.strata, residuals, len(n)).variance
+    variances = Moments.of(sample.strata, residuals, len(n)).variance
     shift2 = Moments.of(sample.strata, moved, len(n)).mean ** 2
     nu = np.maximum(n - 1, 1)
     w = np.where(n > 1, A * shift2, 0.0)
     k = 1.0
     if (w * w).any():
-        spread = np.minimum(own / np.where(w > 0.0, shift2, 1.0), 1.0)
+        spread = np.minimum(variances / np.where(w > 0.0, shift2, 1.0), 1.0)
         degrees = float(w.sum() ** 2 / (w * w / nu).sum())
         k = (PRIOR_DEGREES_OF_CHANGE + degrees * float((w * spread).sum() / w.sum())) / (
             PRIOR_DEGREES_OF_CHANGE + degrees
         )
-    terms = A * (own + k * shift2 / nu)
+    terms = A * (variances + k * shift2 / nu)
     V, noise = float(terms.sum()), float((terms * terms / (n + 2)).sum())
     return V, max(1.0, V * V / noise - 2.0) if noise > 0.0 else math.inf

@@ -35,14 +35,14 @@ class Results:
         if len(units) and not 0 <= units.min() <= units.max() < len(self.rows):
             outside = units[(units < 0) | (units >= len(self.rows))][0]
             raise HostError(f"unit {outside} is not in the population of {len(self.rows)} units")
-        known = self.counters or counters
+        names = self.counters or counters
         if not counters or len(set(counters)) != len(counters):
             raise HostError(f"counters {shown(counters)}: give at least one name, and each once")
-        if counters != known:
-            if sorted(counters) != sorted(known):
-                raise HostError(f"unit {units[0]}: counters {shown(counters)}, but earlier results have {shown(known)}")
-            values = values[:, [counters.index(name) for name in known]] if values.shape[1] == len(known) else values
-        self._refuse(units, values, known)
+        if counters != names:
+            if sorted(counters) != sorted(names):
+                raise HostError(f"unit {units[0]}: counters {shown(counters)}, but earlier results have {shown(names)}")
+            values = values[:, [counters.index(name) for name in names]] if values.shape[1] == len(names) else values
+        self._refuse(units, values, names)
         return values
 
     def add(self, units: Ints, counters: tuple[str, ...], values: Floats) -> None:

@@ -79,11 +79,11 @@ def stated_by(gpu: Sequence[str]) -> dict[str, str]:
     >>> stated_by(["rtx"])["simulator"]
     'kernelpoint-host'
     """
-    if len(gpu) == 1 and not (found := configuration_of_host(gpu[0])).simulator:
-        return {"simulator": "kernelpoint-host", "configuration": "", "config_hash": found.hash}
+    if len(gpu) == 1 and not (derived := configuration_of_host(gpu[0])).simulator:
+        return {"simulator": "kernelpoint-host", "configuration": "", "config_hash": derived.hash}
     texts = _texts(gpu)
-    found = _native.fast_model.derive(texts, str(SHIPPED / f"{BASE}.yaml"))
-    return {"simulator": found.simulator, "configuration": "\n".join(text for _, text in texts), "config_hash": ""}
+    derived = _native.fast_model.derive(texts, str(SHIPPED / f"{BASE}.yaml"))
+    return {"simulator": derived.simulator, "configuration": "\n".join(text for _, text in texts), "config_hash": ""}
 
 
 def caches_of(simulator: str, configuration: str) -> tuple[int, int, int, int, int, int] | None:
@@ -98,8 +98,8 @@ def caches_of(simulator: str, configuration: str) -> tuple[int, int, int, int, i
     """
     if not configuration:
         return None
-    found = _native.fast_model.derive([(f"options of {simulator}", configuration)], str(SHIPPED / f"{BASE}.yaml"))
-    return None if found.cores is None else found.cores[2]
+    derived = _native.fast_model.derive([(f"options of {simulator}", configuration)], str(SHIPPED / f"{BASE}.yaml"))
+    return None if derived.cores is None else derived.cores[2]
 
 
 def architecture_of(simulator_name: str, configuration: str, config_hash: str) -> int:
@@ -135,24 +135,24 @@ def configuration_for(
     80
     """
     if setting != "auto":
-        found = _named(setting)
+        derived = _named(setting)
     elif simulator == "kernelpoint-host":
-        found = _another(config_hash)
+        derived = _another(config_hash)
         log(
-            f"kernelpoint: the fast model predicts with {found.name} (the host is itself the fast model; another GPU keeps the "
-            "test honest)"
+            f"kernelpoint: the fast model predicts with {derived.name} (the host is itself the fast model; another GPU keeps "
+            "the test honest)"
         )
     elif configuration:
-        found = _native.fast_model.derive([(f"options of {simulator}", configuration)], str(SHIPPED / f"{BASE}.yaml"))
+        derived = _native.fast_model.derive([(f"options of {simulator}", configuration)], str(SHIPPED / f"{BASE}.yaml"))
     else:
-        found = shipped(_nearest(paths))
+        derived = shipped(_nearest(paths))
         log(
-            f"kernelpoint: {simulator} does not state its configuration; the fast model predicts with {found.name}, the "
+            f"kernelpoint: {simulator} does not state its configuration; the fast model predicts with {derived.name}, the "
             "nearest shipped"
         )
-    for note in found.notes:
+    for note in derived.notes:
         log(f"kernelpoint: {note}")
-    return found
+    return derived
 
 
 def _named(setting: str) -> Configuration:
@@ -166,8 +166,8 @@ def _named(setting: str) -> Configuration:
 
 def _another(config_hash: str) -> Configuration:
     """The host is this very model: predicting it with its own configuration would be simulating it."""
-    found = shipped("v100")
-    return found if found.hash != config_hash else shipped("rtx")
+    derived = shipped("v100")
+    return derived if derived.hash != config_hash else shipped("rtx")
 
 
 def _nearest(paths: Sequence[str]) -> str:

@@ -65,10 +65,10 @@ def predict(
     (6,)
     """
     key = key_of(fingerprint, _copies_key(copies), configuration.hash, MODEL_VERSION)
-    with opened(cache, log) as own:
-        (found,) = own.get(PREDICTIONS, [key], _decoded)
+    with opened(cache, log) as cache_in_use:
+        (found,) = cache_in_use.get(PREDICTIONS, [key], _decoded)
         if found is None:
-            found = _made(paths, copies, configuration, fingerprint, key, log, own, progress, scan, pool)
+            found = _made(paths, copies, configuration, fingerprint, key, log, cache_in_use, progress, scan, pool)
     counters, failures = found
     predictions = Predictions(counters, configuration.name, configuration.hash, MODEL_VERSION, failures)
     _tell_missing(predictions, paths, log)
@@ -173,12 +173,14 @@ def _simulate(
     return Repeated(kinds, counters), dict(failures)
 
 
-def _tell_missing(found: Predictions, paths: Sequence[str], log: Log) -> None:
+def _tell_missing(predictions: Predictions, paths: Sequence[str], log: Log) -> None:
     untraced = int((Texts.of(paths).numbers < 0).sum())
     if untraced:
         log(
             f"kernelpoint: the fast model predicts nothing for {untraced:,} of {len(paths):,} launches, which were not traced"
         )
-    if found.failures:
-        first = next(iter(found.failures.values()))
-        log(f"kernelpoint: the fast model could not simulate {len(found.failures):,} launches; the first: {first}")
+    if predictions.failures:
+        first = next(iter(predictions.failures.values()))
+        log(
+            f"kernelpoint: the fast model could not simulate {len(predictions.failures):,} launches; the first: {first}"
+        )

@@ -77,10 +77,10 @@ def write_pack(run: Run, path: Path) -> Packed:
             for name, place in ((LIST, list_path), (PLAN, Path(str(run.frozen.plan)))):
                 with open_regular(place) as content:
                     _add(archive, name, iter(partial(content.read, BLOCK), b""))
-            for name in (name for name, known in files.items() if known.whole):
+            for name in (name for name, trace_file in files.items() if trace_file.whole):
                 with open_regular(name) as trace:
                     _add(archive, TRACES + files[name].name, iter(partial(trace.read, BLOCK), b""))
-            _add(archive, HEADS, (_head(name) for name, known in files.items() if not known.whole))
+            _add(archive, HEADS, (_head(name) for name, trace_file in files.items() if not trace_file.whole))
             _add(archive, FOOTPRINTS, (packed for _, _, packed in footprints))
         size = seal(file)
     return Packed(len(paths), len(units), len(files), len(whole), len(footprints), size)

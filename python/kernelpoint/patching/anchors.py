@@ -53,8 +53,8 @@ def capture(sources: Sources, items: Iterable[Capture | Insertion]) -> dict[str,
         what = item.why if isinstance(item, Capture) else item.name
         for file, node in _matches(sources, item.match, what):
             for name in _METAVARIABLE.findall(item.match):
-                found = node.get_match(name)
-                text = found.text() if found is not None else ""
+                match = node.get_match(name)
+                text = match.text() if match is not None else ""
                 if names.setdefault(name, text) != text:
                     where = f"{file}:{node.range().start.line + 1}"
                     raise PatchError(f"{where}: {what}: got {text!r} here and {names[name]!r} elsewhere; one is needed")
@@ -70,8 +70,8 @@ def locate(sources: Sources, insertion: Insertion) -> Place:
     """
     matches = _matches(sources, insertion.match, insertion.name)
     if len(matches) > 1:
-        found = ", ".join(f"{file}:{node.range().start.line + 1}" for file, node in matches)
-        raise PatchError(f"{insertion.name}: {insertion.match!r} is found more than once: {found}; one is needed")
+        places = ", ".join(f"{file}:{node.range().start.line + 1}" for file, node in matches)
+        raise PatchError(f"{insertion.name}: {insertion.match!r} is found more than once: {places}; one is needed")
     file, match = matches[0]
     if insertion.at == "function":
         return _first_in_function(match, insertion, file, sources.texts[file])
@@ -92,9 +92,9 @@ def _matches(sources: Sources, pattern: str, what: str) -> list[tuple[str, SgNod
     members = (_MEMBER.sub(access, each) for each in arguments for access in (r"\g<0>", r"\1.", r"\1->"))
     spellings = dict.fromkeys(members)
     roots = sources.roots.items()
-    found = [(file, node) for file, root in roots for each in spellings for node in root.find_all(pattern=each)]
-    if found:
-        return found
+    matches = [(file, node) for file, root in roots for each in spellings for node in root.find_all(pattern=each)]
+    if matches:
+        return matches
     files = ", ".join(sources.texts)
     raise PatchError(f"{what}: {pattern!r} is not found in {files}; nearest: {_candidates(sources, pattern)}")
 
@@ -113,10 +113,10 @@ def _candidates(sources: Sources, pattern: str) -> str:
 def _climb(node: SgNode, insertion: Insertion, file: str) -> SgNode:
     around = [node, *node.ancestors()]
     wanted = LOOPS if insertion.at == "outermost_loop" else STATEMENTS
-    found = [i for i, parent in enumerate(around) if parent.kind() in wanted]
-    if not found:
+    positions = [i for i, parent in enumerate(around) if parent.kind() in wanted]
+    if not positions:
         raise PatchError(f"{_where(file, node)}: {insertion.name}: {insertion.match!r} stands in no {insertion.at}")
-    i = found[-1] if insertion.at == "outermost_loop" else found[0]
+    i = positions[-1] if insertion.at == "outermost_loop" else positions[0]
     if around[i + 1].kind() != "compound_statement":
         raise PatchError(f"{_where(file, node)}: {insertion.name}: the statement needs braces to take a line beside it")
     return around[i]

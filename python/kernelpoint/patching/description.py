@@ -129,8 +129,8 @@ def simulators() -> dict[str, Path]:
     package = Path(kernelpoint.__file__).parent
     installed = package.glob("patches/*/patch.yaml")
     in_checkout = package.parents[1].glob("*_patch/patch.yaml")
-    found = {path.parent.name.removesuffix("_patch"): path.parent for path in (*in_checkout, *installed)}
-    return dict(sorted(found.items()))
+    folders = {path.parent.name.removesuffix("_patch"): path.parent for path in (*in_checkout, *installed)}
+    return dict(sorted(folders.items()))
 
 
 def load_description(simulator: str, folder: Path | None = None) -> Description:
@@ -144,10 +144,10 @@ def load_description(simulator: str, folder: Path | None = None) -> Description:
     ...
     kernelpoint.errors.PatchError: simulator: got 'gem5'; allowed: accelsim, macsim
     """
-    known = simulators()
-    if folder is None and simulator not in known:
-        raise PatchError(f"simulator: got {simulator!r}; allowed: {', '.join(known)}")
-    folder = folder or known[simulator]
+    folders = simulators()
+    if folder is None and simulator not in folders:
+        raise PatchError(f"simulator: got {simulator!r}; allowed: {', '.join(folders)}")
+    folder = folder or folders[simulator]
     path = folder / "patch.yaml"
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))

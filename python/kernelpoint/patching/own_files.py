@@ -77,8 +77,8 @@ class OwnFiles:
             files = {name: read_regular(path, MOST_BYTES) for name, path in paths.items()}
             if self._launcher:
                 root = os.fsencode(os.path.realpath(self._root))
-                own = self._launcher_paths().items()
-                files |= {name: read_regular(path, MOST_BYTES).replace(b"{CHECKOUT}", root) for name, path in own}
+                launcher = self._launcher_paths().items()
+                files |= {name: read_regular(path, MOST_BYTES).replace(b"{CHECKOUT}", root) for name, path in launcher}
         except OSError as error:
             raise PatchError(f"the installation is incomplete: {error}") from None
         names = "".join(f"{name}\n" for name in sorted(files))

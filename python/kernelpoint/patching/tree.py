@@ -148,8 +148,8 @@ class Tree:
 
     def _texts(self) -> list[str]:
         patterns = [*self.description.sources, *(line.file for line in self.description.build)]
-        found = {path for pattern in patterns for path in self.root.glob(pattern) if path.is_file()}
-        return sorted(str(path.relative_to(self.root)) for path in found)
+        paths = {path for pattern in patterns for path in self.root.glob(pattern) if path.is_file()}
+        return sorted(str(path.relative_to(self.root)) for path in paths)
 
     def _sources(self) -> dict[str, str]:
         return {name: read_regular(self.root / name, MOST_BYTES).decode("latin-1") for name in self._texts()}

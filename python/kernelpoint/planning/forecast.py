@@ -50,40 +50,40 @@ class Forecast:
         return f"{100 * self.relative_error:g} %" + (f" with {self.further}" if self.further else "")
 
 
-def sentences(found: Sequence[Forecast], launches: int, planning_seconds: float = 0.0) -> list[str]:
+def sentences(forecasts: Sequence[Forecast], launches: int, planning_seconds: float = 0.0) -> list[str]:
     """Format forecasts as lines for the user; warnings come last. planning_seconds: processor time of the plan."""
-    if not found:
+    if not forecasts:
         return []
-    simulator = f"times in {found[0].simulator} on one core, to a factor of three"
-    lines = [f"expected in 8 of 10 runs, by {found[0].source}; {simulator}:"]
-    for one in found:
-        scale, unit = (60.0, "s") if one.most_minutes < 1.0 else (1.0, "min")
-        ends = _range(scale * one.minutes, scale * one.most_minutes)
-        time = "" if math.isnan(one.minutes) else f", about {ends} {unit}"
+    simulator = f"times in {forecasts[0].simulator} on one core, to a factor of three"
+    lines = [f"expected in 8 of 10 runs, by {forecasts[0].source}; {simulator}:"]
+    for forecast in forecasts:
+        scale, unit = (60.0, "s") if forecast.most_minutes < 1.0 else (1.0, "min")
+        ends = _range(scale * forecast.minutes, scale * forecast.most_minutes)
+        time = "" if math.isnan(forecast.minutes) else f", about {ends} {unit}"
         lines.append(
-            f"  +- {one.budget}: {_range(one.launches, one.most_launches)} of {launches:,} launches, "
-            f"{_range(one.least_speedup, one.speedup)} times fewer cycles{time}"
+            f"  +- {forecast.budget}: {_range(forecast.launches, forecast.most_launches)} of {launches:,} launches, "
+            f"{_range(forecast.least_speedup, forecast.speedup)} times fewer cycles{time}"
         )
-    validations = [one.validations for one in found]
+    validations = [forecast.validations for forecast in forecasts]
     if any(validations):
         lines.append(
             f"speedups and times include {_range(min(validations), max(validations))} launches for validation, which "
             "a simulator that can replay adds"
         )
-    if any(one.most_launches > one.launches for one in found):
+    if any(forecast.most_launches > forecast.launches for forecast in forecasts):
         lines.append(
             "the larger numbers are for a run whose launches are less like their predictions, which only the run shows"
         )
-    slow = [one.budget for one in found if one.speedup < LEAST_SPEEDUP]
+    slow = [forecast.budget for forecast in forecasts if forecast.speedup < LEAST_SPEEDUP]
     if slow:
         lines.append(f"sampling saves little at {', '.join(slow)}: nearly as much is simulated as in a full run")
     planning = planning_seconds / 60.0
-    cheap = [one for one in found if one.minutes + planning >= CHEAP_SHARE * one.full_minutes]
+    cheap = [forecast for forecast in forecasts if forecast.minutes + planning >= CHEAP_SHARE * forecast.full_minutes]
     if cheap:
-        budgets = ", ".join(one.budget for one in cheap)
+        budgets = ", ".join(forecast.budget for forecast in cheap)
         lines.append(
-            f"a full run is as cheap as a sampled one at {budgets}: it takes about {_range(found[0].full_minutes, 0.0)} min, "
-            f"and this plan took {_range(planning, 0.0)} min"
+            f"a full run is as cheap as a sampled one at {budgets}: it takes about "
+            f"{_range(forecasts[0].full_minutes, 0.0)} min, and this plan took {_range(planning, 0.0)} min"
         )
     return lines
 
@@ -108,18 +108,18 @@ def targets_text(further: Mapping[str, float]) -> str:
 
 
 def compared(
-    found: Sequence[Forecast],
+    forecasts: Sequence[Forecast],
     relative_error: float,
     launches: int,
     speedup: float | None,
     further: Mapping[str, float] | None = None,
 ) -> str | None:
     """Line that compares a finished run with its forecast; None without a forecast at its budget."""
-    for one in found:
-        if one.relative_error == relative_error and one.further == targets_text(further or {}) and speedup:
+    for forecast in forecasts:
+        if forecast.relative_error == relative_error and forecast.further == targets_text(further or {}) and speedup:
             return (
-                f"expected when planned: {_range(one.launches, one.most_launches)} launches, "
-                f"{_range(min(one.least_speedup, one.speedup), one.speedup)} times fewer cycles; it took "
+                f"expected when planned: {_range(forecast.launches, forecast.most_launches)} launches, "
+                f"{_range(min(forecast.least_speedup, forecast.speedup), forecast.speedup)} times fewer cycles; it took "
                 f"{launches:,} and {speedup:,.3g} times fewer cycles"
             )
     return None

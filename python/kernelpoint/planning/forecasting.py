@@ -65,12 +65,12 @@ def forecasts(config: Config, policy: type[Policy], population: Population, plan
         population: complete with the inputs of the policy, where the plan has no predictions.
         plan: of the run's own budget; with predictions its design is the same for every budget.
     """
-    known = _known(population, plan)
-    if known is None or population.size > MOST_LAUNCHES or config.error_budget.counter != "cycles":
+    work_and_counters = _known(population, plan)
+    if work_and_counters is None or population.size > MOST_LAUNCHES or config.error_budget.counter != "cycles":
         return []
     if policy.bound_for(config) == "none":
         return []
-    planned = _PlannedRun(config, policy, population, plan, *known)
+    planned = _PlannedRun(config, policy, population, plan, *work_and_counters)
     try:
         of_budgets = [
             planned.at(error) for error in sorted({*BUDGETS, config.error_budget.relative_error}, reverse=True)
@@ -109,7 +109,7 @@ class _PlannedRun:
 
     def with_further_targets(self) -> list[Forecast]:
         """Forecasts of the run's first target with each further one, and with all; [] without predictions of them."""
-        design, wanted, found = self.plan.design, self.config.error_budget, []
+        design, wanted, costs = self.plan.design, self.config.error_budget, []
         each = [{name: error} for name, error in wanted.further.items()]
         for further in [*each, *([wanted.further] if len(each) > 1 else [])]:
             counters = {counter for name in further for counter in RATIOS.get(name, (name,))} - {"cycles"}
@@ -117,8 +117,8 @@ class _PlannedRun:
                 continue
             others = {name: design.means[name] for name in sorted(counters)}
             drawn = self._rehearse(design, self._budget(further), others=others)
-            found.append(replace(self._forecast(wanted.relative_error, drawn), further=targets_text(further)))
-        return found
+            costs.append(replace(self._forecast(wanted.relative_error, drawn), further=targets_text(further)))
+        return costs
 
     def with_ranges(self) -> list[Forecast]:
         """Forecast of the run's own target with those of ranges; [] without such."""
@@ -197,11 +197,11 @@ def rehearse(
         work: float64 [N], what is known of each unit's cycles; others: the same of further counters; ranges: targets of the
             budget that are about ranges.
     """
-    known = {"cycles": work, **(others or {})}
+    results = {"cycles": work, **(others or {})}
     labels = np.asarray(design.labels)
-    made_up = zip(*(_made_up(values, labels, seed, name) for name, values in known.items()), strict=True)
+    made_up = zip(*(_made_up(values, labels, seed, name) for name, values in results.items()), strict=True)
     return [
-        drawn_until_met(Engine(design, budget, estimator, RATIOS, ranges), np.column_stack(values), tuple(known))
+        drawn_until_met(Engine(design, budget, estimator, RATIOS, ranges), np.column_stack(values), tuple(results))
         for values in made_up
     ]
 
@@ -224,11 +224,11 @@ def _made_up(work: np.ndarray, strata: np.ndarray, seed: int, counter: str) -> I
     numbers = generator(seed, "rehearsal" if is_cycles else f"rehearsal of {counter}")
     different, which = np.unique(work, return_inverse=True)
     level = LINE_ERROR * numbers.standard_normal(int(strata.max(initial=-1)) + 2)[strata]
-    alike, own = numbers.standard_normal(len(different))[which], LAUNCH_ERROR * numbers.standard_normal(len(work))
+    alike, single = numbers.standard_normal(len(different))[which], LAUNCH_ERROR * numbers.standard_normal(len(work))
     least = 1.0 if is_cycles else 0.0
-    yield np.maximum(work * (1.0 + level + PREDICTION_ERROR * alike + own), least)
+    yield np.maximum(work * (1.0 + level + PREDICTION_ERROR * alike + single), least)
     scatter = PREDICTION_ERROR + VARIATION_SHARE * _variation(work, strata)
-    values = np.maximum(work * (1.0 + level + scatter * alike + own), least)
+    values = np.maximum(work * (1.0 + level + scatter * alike + single), least)
     values[np.unique(strata, return_index=True)[1]] *= 1.0 + FIRST_LAUNCH_EXCESS
     yield values
 

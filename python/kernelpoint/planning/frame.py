@@ -54,8 +54,8 @@ class SamplingFrame:
 
     def expected_costs(self, units: np.ndarray) -> np.ndarray:
         """float64 [units]: expected cost of launches in any unit: predicted cycles, else the covariate, else 1."""
-        known = self.design.expected
-        return np.ones(len(units)) if known is None else np.asarray(known, dtype=float)[units]
+        expected = self.design.expected
+        return np.ones(len(units)) if expected is None else np.asarray(expected, dtype=float)[units]
 
     def cluster_and_stream(self, unit: int) -> tuple[int | None, str | None]:
         """Cluster of a launch and hash of its instruction sequence, if known."""

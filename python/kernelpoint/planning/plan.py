@@ -95,8 +95,8 @@ class Plan:
         if self.kernel_ids is None or ctas is None or warps is None:
             return None
         keys = np.stack([self.kernel_ids, np.nan_to_num(ctas, nan=-1), np.nan_to_num(warps, nan=-1)], axis=1)
-        found = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
-        return np.where(np.asarray(self.kernel_ids) >= 0, found, -1)
+        numbers = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        return np.where(np.asarray(self.kernel_ids) >= 0, numbers, -1)
 
     @checked
     def count_of_unit(self, name: str) -> np.ndarray | None:
@@ -123,8 +123,8 @@ class Plan:
         """
         predictions = self.design.known if isinstance(self.design, AssistedDesign) else {}
         arrays = _present(self.design, _ASSISTED_PARTS if predictions else _STRATA_PARTS, "design")
-        for index, one in enumerate(predictions.values()):
-            arrays |= _present(one, _PREDICTION_PARTS, f"prediction_{index}")
+        for index, prediction in enumerate(predictions.values()):
+            arrays |= _present(prediction, _PREDICTION_PARTS, f"prediction_{index}")
         for name in _LAUNCH_PARTS:
             if getattr(self, name) is not None:
                 arrays[name] = getattr(self, name)
@@ -135,8 +135,8 @@ class Plan:
             "stream_hashes": self.stream_hashes,
             "kernel_names": self.kernel_names,
             "predictions": list(predictions),
-            "forecast": [asdict(one) for one in self.forecast],
-            "findings": [one.record() for one in self.findings],
+            "forecast": [asdict(prediction) for prediction in self.forecast],
+            "findings": [prediction.record() for prediction in self.findings],
             "versions": {str(version): count for version, count in self.versions.items()},
         }
         try:
@@ -205,8 +205,8 @@ def _present(whole: object, names: tuple[str, ...], prefix: str) -> dict[str, An
 
 def _given(arrays: Mapping[str, np.ndarray], names: tuple[str, ...], prefix: str) -> dict[str, Any]:
     """Arrays and numbers of a file whose names begin with `prefix`, by the rest of their names."""
-    found = {name: arrays[f"{prefix}_{name}"] for name in names if f"{prefix}_{name}" in arrays}
-    return {name: value if value.ndim else value.item() for name, value in found.items()}
+    given = {name: arrays[f"{prefix}_{name}"] for name in names if f"{prefix}_{name}" in arrays}
+    return {name: value if value.ndim else value.item() for name, value in given.items()}
 
 
 # Kinds of numbers (numpy's letters) of an array, its dimensions, and of what it has one row: units, strata, streams.
@@ -241,8 +241,8 @@ def _check_arrays(
         if name in design and type(design[name]) is not kind:
             raise ValueError(f"{name} is {design[name]!r:.60}")
     lengths = {"units": units, "strata": len(design.get("first_sizes", ())), "streams": count}
-    found = {name: array for name, array in {**design, **streams}.items() if name in _ARRAYS and array is not None}
-    for name, array in found.items():
+    per_unit = {name: array for name, array in {**design, **streams}.items() if name in _ARRAYS and array is not None}
+    for name, array in per_unit.items():
         kinds, dimensions, of = _ARRAYS[name]
         if array.dtype.kind not in kinds or array.ndim != dimensions or (of and len(array) != lengths[of]):
             raise ValueError(f"{name} is an array of {array.shape} {array.dtype}; there are {lengths}")
@@ -252,15 +252,15 @@ def _check_arrays(
             raise ValueError(f"{name} go from {ids.min()} to {ids.max()}; allowed: -1 to {most - 1}")
 
 
-def _check_predictions(known: list[dict[str, Any]], kinds: object, units: int) -> None:
+def _check_predictions(predictions: list[dict[str, Any]], kinds: object, units: int) -> None:
     """ValueError where predictions are not one number for each kind of unit, or units have no kind."""
     count = units
     if kinds is not None:
         if not isinstance(kinds, np.ndarray) or kinds.dtype.kind not in "iu" or kinds.shape != (units,):
             raise ValueError(f"the kinds of units are {shown(kinds)}; expected {units} whole numbers")
-        count = len(next((one["values"] for one in known), ()))
+        count = len(next((prediction["values"] for prediction in predictions), ()))
         if units and not 0 <= kinds.min() <= kinds.max() < count:
             raise ValueError(f"kinds go from {kinds.min()} to {kinds.max()}; allowed: 0 to {count - 1}")
-    for name, values in (part for one in known for part in one.items() if part[0] != "is_observed"):
+    for name, values in (part for prediction in predictions for part in prediction.items() if part[0] != "is_observed"):
         if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or values.shape != (count,):
             raise ValueError(f"a prediction's {name} is {shown(values)}; expected {count} numbers")

@@ -245,7 +245,7 @@ def origin_of(config: Config, policy: type[Policy], population: Population, need
     return origin
 
 
-def check_origin(path: str, found: dict[str, Any], wanted: dict[str, Any], log: Log) -> None:
+def check_origin(path: str, origin: dict[str, Any], wanted: dict[str, Any], log: Log) -> None:
     """Raise an error for a plan or a selection made for other launches, another policy or another seed.
 
     It serves any error budget, some better, and any simulated GPU: predictions of another one cost draws, not coverage.
@@ -254,14 +254,14 @@ def check_origin(path: str, found: dict[str, Any], wanted: dict[str, Any], log: 
         PlanError: names each difference.
     """
     differing = [
-        f"{key}: it has {found.get(key)!r}, this run {wanted.get(key)!r}"
-        for key in sorted(found.keys() | wanted.keys())
-        if found.get(key) != wanted.get(key) and key not in ("error_budget", "fast_model")
+        f"{key}: it has {origin.get(key)!r}, this run {wanted.get(key)!r}"
+        for key in sorted(origin.keys() | wanted.keys())
+        if origin.get(key) != wanted.get(key) and key not in ("error_budget", "fast_model")
     ]
     if differing:
         raise PlanError(f"{path} was made for another run:\n" + "\n".join(differing))
-    if "fast_model" in found and found["fast_model"] != wanted.get("fast_model"):
-        model = found["fast_model"]
+    if "fast_model" in origin and origin["fast_model"] != wanted.get("fast_model"):
+        model = origin["fast_model"]
         log(
             f"kernelpoint: {path}: its predictions are for another simulated GPU ({model['configuration']}, "
             f"{model['config_hash']}); that may cost more simulated launches, not coverage"

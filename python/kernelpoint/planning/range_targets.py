@@ -52,13 +52,13 @@ def widths(config: Config, ranges: Mapping[str, Estimate]) -> list[tuple[str, fl
     Args:
         ranges: the last estimates, by the name of the target.
     """
-    found = []
+    bounds = []
     for name, error in targets_of_ranges(config).items():
         counter, _, pattern = name.partition(" of ")
-        own = targets_by_path(counter, ranges)
-        paths = matching(pattern, list(own))
-        found.append((name, max((own[path].relative_half_width for path in paths), default=math.nan), error))
-    return found
+        estimates = targets_by_path(counter, ranges)
+        paths = matching(pattern, list(estimates))
+        bounds.append((name, max((estimates[path].relative_half_width for path in paths), default=math.nan), error))
+    return bounds
 
 
 def targets_by_path(counter: str, ranges: Mapping[str, Estimate]) -> dict[str, Estimate]:
@@ -67,7 +67,9 @@ def targets_by_path(counter: str, ranges: Mapping[str, Estimate]) -> dict[str, E
     >>> targets_by_path("cycles", {"cycles of decode/0": Estimate.of(4.0)})["decode/0"].estimate
     4.0
     """
-    return {path: one for name, one in ranges.items() for of, _, path in [name.partition(" of ")] if of == counter}
+    return {
+        path: estimate for name, estimate in ranges.items() for of, _, path in [name.partition(" of ")] if of == counter
+    }
 
 
 def check_range_targets(config: Config, policy: type[Policy], ranges: Ranges | None) -> None:

@@ -13,8 +13,8 @@ def first_of_each(strata: np.ndarray) -> np.ndarray:
     >>> first_of_each(np.array([3, -1, 0, 3])).tolist()
     [2, 0]
     """
-    found, first = np.unique(strata, return_index=True)
-    return first[found >= 0].astype(np.int64)
+    distinct, first = np.unique(strata, return_index=True)
+    return first[distinct >= 0].astype(np.int64)
 
 
 def numbered(strata: np.ndarray) -> np.ndarray:
@@ -23,9 +23,9 @@ def numbered(strata: np.ndarray) -> np.ndarray:
     >>> numbered(np.array([7, -1, 3, 7])).tolist()
     [0, -1, 1, 0]
     """
-    found, first, inverse = np.unique(strata, return_index=True, return_inverse=True)
-    real = np.flatnonzero(found >= 0)
-    rank = np.full(len(found), -1, dtype=np.int32)
+    distinct, first, inverse = np.unique(strata, return_index=True, return_inverse=True)
+    real = np.flatnonzero(distinct >= 0)
+    rank = np.full(len(distinct), -1, dtype=np.int32)
     rank[real[np.argsort(first[real])]] = np.arange(len(real))
     return rank[inverse.ravel()]
 
@@ -49,8 +49,8 @@ def context(label: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     >>> context(np.array([4, 7, 4, 7, 4, 7]), np.array([0, 6])).tolist()
     [0, 2, 3, 2, 3, 1]
     """
-    own = number_labels(label)
-    number, kinds = own.number + 1, len(own.first) + 1  # 0 stands beyond the ends
+    numbering = number_labels(label)
+    number, kinds = numbering.number + 1, len(numbering.first) + 1  # 0 stands beyond the ends
     before, after = np.zeros_like(number), np.zeros_like(number)
     before[1:], after[:-1] = number[:-1], number[1:]
     before[offsets[:-1][offsets[:-1] < len(label)]] = 0
@@ -71,16 +71,16 @@ def varying_context(label: np.ndarray, kernel: np.ndarray, signature: np.ndarray
     >>> varying_context(kernel, kernel, np.array([5, 7, 7, 6, 7, 7]), np.array([0, 6])).tolist()
     [0, 2, 2, 1, 3, 3]
     """
-    own = number_labels(signature)
-    tells = np.bincount(kernel[own.first] + 1, minlength=int(kernel.max(initial=-1)) + 2)[kernel + 1] > 1
+    numbering = number_labels(signature)
+    tells = np.bincount(kernel[numbering.first] + 1, minlength=int(kernel.max(initial=-1)) + 2)[kernel + 1] > 1
     rows, size = np.arange(len(label)), len(label)
     process = np.searchsorted(offsets, rows, side="right")
     last = np.maximum.accumulate(np.where(tells, rows, -1))
     following = np.minimum.accumulate(np.where(tells, rows, size)[::-1])[::-1]
-    found = label.astype(np.int64)
+    labels = label.astype(np.int64)
     for neighbour in (np.append(-1, last)[:size], np.append(following, size)[1:]):
         at = np.clip(neighbour, 0, max(size - 1, 0))
         is_there = (neighbour == at) & (process[at] == process)
-        told = np.where(is_there, own.number[at].astype(np.int64) + 1, 0)
-        found = number_labels(found * (len(own.first) + 1) + told).number.astype(np.int64)
-    return found
+        told = np.where(is_there, numbering.number[at].astype(np.int64) + 1, 0)
+        labels = number_labels(labels * (len(numbering.first) + 1) + told).number.astype(np.int64)
+    return labels

@@ -24,8 +24,8 @@ def design_of(policy: Policy, population: Population) -> Design | AssistedDesign
     """
     if len(population.counts) == 1:
         return _checked_design(policy, population)
-    told = replace(population, model=None)  # predictions are of one application alone
-    parts = [_checked_design(policy, told.process(number)) for number in range(len(population.counts))]
+    without_model = replace(population, model=None)  # predictions are of one application alone
+    parts = [_checked_design(policy, without_model.process(number)) for number in range(len(population.counts))]
     strata = [part for part in parts if isinstance(part, Design)]
     if len(strata) < len(parts):
         raise PolicyError(

@@ -87,8 +87,8 @@ class PrincipalKernelProjection:
         """Counters of the whole launch, projected from those of the stopped launch after its resident CTAs ended."""
         scale = self.total / self.issued
         whole = counters["instructions"] * scale
-        left = max(whole - self._points[-1], 0.0)
-        cycles = max(self._points[-2] + left / self._ipc, counters["cycles"])
+        rest = max(whole - self._points[-1], 0.0)
+        cycles = max(self._points[-2] + rest / self._ipc, counters["cycles"])
         scaled = {name: value * scale for name, value in counters.items()}
         return {**scaled, "cycles": cycles, "instructions": whole}
 

@@ -28,9 +28,9 @@ def two_means(values: np.ndarray) -> int:
     """
     n = len(values)
     centred = values - values.mean()  # Numerics: cancellation in the squares of large sums
-    left = np.cumsum(centred)[:-1]
+    left_sums = np.cumsum(centred)[:-1]
     k = np.arange(1, n)
-    between = left * left * (1.0 / k + 1.0 / (n - k))
+    between = left_sums * left_sums * (1.0 / k + 1.0 / (n - k))
     between[np.diff(values) <= 0] = -1.0
     if not len(between) or between.max() < 0:
         return 0
@@ -81,11 +81,11 @@ class TimeClusters(Policy):
 
     def design(self, population: Population) -> Design:
         """Make the design: each cluster is a stratum; launches without a time are always simulated."""
-        times, known = population.known_times(self.config.policy.name)
+        times, has_time = population.known_times(self.config.policy.name)
         budget = self.config.error_budget
         quantile = -NormalDist().inv_cdf((1 - budget.confidence) / 2)
         z_over_eps = quantile / (self.parameters.epsilon or budget.relative_error)
-        leaves, sizes = self.clusters(times, np.where(known, population.kernels, -1), z_over_eps)
+        leaves, sizes = self.clusters(times, np.where(has_time, population.kernels, -1), z_over_eps)
         return clustered_design(population, leaves, sizes, times)
 
 

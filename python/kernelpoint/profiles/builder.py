@@ -126,9 +126,9 @@ class ProfileBuilder:
 
     def _rows_of(self, device: int | None, devices: np.ndarray) -> np.ndarray:
         if not len(devices):
-            found = ", ".join(f"{count} x {what}" for what, count in self.left_out.items()) or "nothing"
+            counts = ", ".join(f"{count} x {what}" for what, count in self.left_out.items()) or "nothing"
             hint = GRAPH_HINT if any("graph" in what for what in self.left_out) else ""
-            raise ProfileError(f"{self.source}: no kernel launch found (besides: {found}){hint}")
+            raise ProfileError(f"{self.source}: no kernel launch found (besides: {counts}){hint}")
         there = np.unique(devices)
         if device is None and len(there) > 1:
             raise ProfileError(

@@ -71,8 +71,8 @@ def schema() -> Any:
             made.oneof_decl.add(name="value")
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
-    found = {name: pool.FindMessageTypeByName(f"ChakraProtoMsg.{name}") for name in FIELDS}
-    return SimpleNamespace(**{name: message_factory.GetMessageClass(one) for name, one in found.items()})
+    messages = {name: pool.FindMessageTypeByName(f"ChakraProtoMsg.{name}") for name in FIELDS}
+    return SimpleNamespace(**{name: message_factory.GetMessageClass(one) for name, one in messages.items()})
 
 
 def read_trace(path: Path) -> tuple[Any, list[Any]]:
@@ -82,11 +82,11 @@ def read_trace(path: Path) -> tuple[Any, list[Any]]:
         ProfileError: the file is cut or damaged; the message names the node.
         OSError: it cannot be read. SetupError: protobuf is not installed.
     """
-    known = schema()
+    classes = schema()
     with open_decompressed(path) as file:
         messages = _messages(file, str(path))
-        metadata = _parsed(known.GlobalMetadata, next(messages, b""), f"{path}: its metadata")
-        nodes = [_parsed(known.Node, data, f"{path}: node {n}") for n, data in enumerate(messages)]
+        metadata = _parsed(classes.GlobalMetadata, next(messages, b""), f"{path}: its metadata")
+        nodes = [_parsed(classes.Node, data, f"{path}: node {n}") for n, data in enumerate(messages)]
     if len({node.id for node in nodes}) < len(nodes):
         raise ProfileError(f"{path}: two nodes have one id")
     return metadata, nodes

@@ -141,8 +141,8 @@ def _common_subsequence(a: list[int], b: list[int]) -> np.ndarray | None:
     for edits in range(MOST_EDITS + 1):
         history.append(furthest[middle - edits - 1 : middle + edits + 2])
         for k in range(-edits, edits + 1, 2):
-            above, left = furthest[middle + k + 1], furthest[middle + k - 1]
-            i = above if k == -edits or (k != edits and left < above) else left + 1
+            above, beside = furthest[middle + k + 1], furthest[middle + k - 1]
+            i = above if k == -edits or (k != edits and beside < above) else beside + 1
             while i < n and i - k < m and a[i] == b[i - k]:
                 i += 1
             furthest[middle + k] = i
@@ -157,9 +157,9 @@ def _walk_back(history: list[array[int]], n: int, m: int) -> np.ndarray:
     i, j = n, m
     for edits in range(len(history) - 1, 0, -1):
         furthest, k = history[edits], i - j
-        above, left = furthest[k + edits + 2], furthest[k + edits]
-        is_above = k == -edits or (k != edits and left < above)
-        start = above if is_above else left
+        above, beside = furthest[k + edits + 2], furthest[k + edits]
+        is_above = k == -edits or (k != edits and beside < above)
+        start = above if is_above else beside
         end = start - (k + 1 if is_above else k - 1)
         while i > start and j > end:
             i, j = i - 1, j - 1

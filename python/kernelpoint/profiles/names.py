@@ -66,7 +66,7 @@ def full_key(name: str) -> str:
     text = _without_parameters(demangle(name)).removeprefix("void ")
     text = text.replace(" ", "").replace("true", "1").replace("false", "0")
     text = _UNNAMED.sub("@", text)
-    text = _LAMBDA.sub(lambda found: f"@lambda{found.group(1) or found.group(2)}", text)
+    text = _LAMBDA.sub(lambda match: f"@lambda{match.group(1) or match.group(2)}", text)
     return _SUFFIX.sub("", _CAST.sub("", text))
 
 
@@ -81,13 +81,13 @@ def base_key(name: str) -> str:
     for position, character in enumerate(text):
         if character == "<":
             if depth == 0:
-                found = text[start:position]
+                part = text[start:position]
             depth += 1
         elif character == ">":
             depth -= 1
         elif character == ":" and depth == 0:
             start = position + 1
-    return found if text.endswith(">") and start < len(text) and text.find("<", start) >= 0 else text[start:]
+    return part if text.endswith(">") and start < len(text) and text.find("<", start) >= 0 else text[start:]
 
 
 def _without_parameters(text: str) -> str:

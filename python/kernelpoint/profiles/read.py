@@ -49,10 +49,10 @@ def read_profile(path: str | Path, device: int | None = None) -> Profile:
     path = Path(path)
     with told_of(str(path)):
         beginning = beginning_of(path)
-        formats = [*(kind for one in simulators() for kind in one.profile_formats), *FORMATS.load_all()]
-        found = max(formats, key=lambda kind: kind.certainty(beginning))
-        if found.certainty(beginning) > NOT_THIS:
-            return found().read(path, device)
+        formats = [*(kind for simulator in simulators() for kind in simulator.profile_formats), *FORMATS.load_all()]
+        chosen = max(formats, key=lambda kind: kind.certainty(beginning))
+        if chosen.certainty(beginning) > NOT_THIS:
+            return chosen().read(path, device)
     for start, what in FOREIGN.items():
         if beginning.raw.startswith(start):
             raise ProfileError(f"{path}: {what}")

@@ -70,7 +70,7 @@ class Ranges:
         >>> Ranges.of(["a/b", "a", ""], "an example").launches("a").tolist()
         [0, 1]
         """
-        inside = np.array([one == path or one.startswith(path + SEPARATOR) for one in self.paths])
+        inside = np.array([other == path or other.startswith(path + SEPARATOR) for other in self.paths])
         return np.flatnonzero(inside[self.of_launch])
 
     def sums(self, values: np.ndarray) -> np.ndarray:
@@ -97,12 +97,12 @@ class Ranges:
         >>> layers.tolist(), kinds.tolist()
         ([-1, 0, 0, 1, 1], [0, 0])
         """
-        layers, kinds, known = np.full(len(keys), -1, np.int64), list[int](), dict[bytes, int]()
+        layers, kinds, kinds_by_keys = np.full(len(keys), -1, np.int64), list[int](), dict[bytes, int]()
         order = np.argsort(self.of_launch, kind="stable")
-        for own in np.split(order, np.flatnonzero(np.diff(self.of_launch[order])) + 1):
-            if len(own) and self.of_launch[own[0]] > 0:
-                layers[own] = len(kinds)
-                kinds.append(known.setdefault(keys[own].tobytes(), len(known)))
+        for members in np.split(order, np.flatnonzero(np.diff(self.of_launch[order])) + 1):
+            if len(members) and self.of_launch[members[0]] > 0:
+                layers[members] = len(kinds)
+                kinds.append(kinds_by_keys.setdefault(keys[members].tobytes(), len(kinds_by_keys)))
         return layers, np.array(kinds, dtype=np.int64)
 
 
@@ -114,7 +114,9 @@ def matching(pattern: str, paths: Sequence[str]) -> list[str]:
     """
     parts = pattern.strip(SEPARATOR).split(SEPARATOR)
     split = ((path, path.split(SEPARATOR)) for path in paths if path)
-    return [path for path, own in split if len(own) == len(parts) and all(map(fnmatchcase, own, parts))]
+    return [
+        path for path, path_parts in split if len(path_parts) == len(parts) and all(map(fnmatchcase, path_parts, parts))
+    ]
 
 
 def _number(path: str, numbers: dict[str, int], parents: list[int], source: str) -> int:

@@ -33,13 +33,16 @@ def read_ranges(value: str, launches: Launches, log: Log) -> Ranges:
     ('', 'prefill', 'decode', 'decode/layer.0')
     """
     sources = SOURCES.load_all()
-    source = next((one for one in sources if one.word and one.word == value), None)
+    source = next((candidate for candidate in sources if candidate.word and candidate.word == value), None)
     with told_of(f"ranges: {value}"):
         if source is None:
             beginning = beginning_of(Path(value))
-            source = max((one for one in sources if not one.word), key=lambda one: one.certainty(beginning))
+            source = max(
+                (candidate for candidate in sources if not candidate.word),
+                key=lambda candidate: candidate.certainty(beginning),
+            )
             if source.certainty(beginning) == NOT_THIS:
-                allowed = "; ".join(one.description for one in sources)
+                allowed = "; ".join(candidate.description for candidate in sources)
                 raise ProfileError(
                     f"ranges: {value} is no known file of ranges (it begins {beginning.first_line[:60]!r}); allowed: {allowed}"
                 )

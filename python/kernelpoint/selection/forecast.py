@@ -35,8 +35,8 @@ def forecast(census: Profile, drawn: np.ndarray, traced: np.ndarray) -> list[str
     threads = census.block.prod(axis=1)
     warps = census.grid.prod(axis=1).astype(float) * np.ceil(threads / LANES)
     told = census.counters.get("warp_instructions", np.full(census.size, np.nan))
-    known = np.isfinite(told) & (told > 0)
-    instructions = np.where(known, told, INSTRUCTIONS_OF_WARP * warps)
+    is_known = np.isfinite(told) & (told > 0)
+    instructions = np.where(is_known, told, INSTRUCTIONS_OF_WARP * warps)
     of_threads = instructions * np.minimum(threads, LANES)
     chosen, every = np.flatnonzero(traced), np.arange(census.size)
     text, whole_text = (_bytes(float(instructions[part].sum()) * BYTES_OF_INSTRUCTION) for part in (chosen, every))
@@ -53,7 +53,7 @@ def forecast(census: Profile, drawn: np.ndarray, traced: np.ndarray) -> list[str
         f"simulation: at most about {first} for the first pass and {some} for the traced launches, all launches {whole} "
         f"({simulator(DEFAULT).title}, one core); less where the fast model can predict the traced launches",
     ]
-    guessed = float((~known[traced]).mean()) if traced.any() else 0.0
+    guessed = float((~is_known[traced]).mean()) if traced.any() else 0.0
     if guessed:
         lines.append(
             f"instructions are guessed from the number of warps for {percent(guessed)} of the launches to trace: take disk and "

@@ -37,19 +37,19 @@ def join_lists(folders: Sequence[Path], output: Path) -> int:
         TraceError: a folder has no list, lists differ in their copies, or a launch was traced in two runs.
         ConfigError: lists of two simulators, or `output` cannot be written.
     """
-    found = [_list_of(folder) for folder in folders]
-    lists, tracer = [path for path, _ in found], found[0][1]
+    lists_and_copies = [_list_of(folder) for folder in folders]
+    lists, tracer = [path for path, _ in lists_and_copies], lists_and_copies[0][1]
     if len({path.name for path in lists}) > 1:
         raise ConfigError(
             f"{lists[0].name} and {lists[-1].name} are lists of two simulators; join lists of one simulator"
         )
     read = [read_trace_list(path) for path in lists]
     copies = [[tuple(row) for row in each.copies[:, 1:].tolist()] for each in read]
-    for path, own in zip(lists, copies, strict=True):
-        if own != copies[0]:
+    for path, list_copies in zip(lists, copies, strict=True):
+        if list_copies != copies[0]:
             raise TraceError(
-                f"{path}: its {len(own):,} copies from the host are not those of {lists[0]} ({len(copies[0]):,}): the program "
-                "ran differently, so the traces do not belong together"
+                f"{path}: its {len(list_copies):,} copies from the host are not those of {lists[0]} ({len(copies[0]):,}): the "
+                "program ran differently, so the traces do not belong together"
             )
     launches: dict[int, _Launch] = {}
     for path, each in zip(lists, read, strict=True):

@@ -46,8 +46,8 @@ def listed_launches(selection: Selection, path: str) -> tuple[np.ndarray, Texts]
             f"{listed.paths[row]}: its number {int(listed.numbers[row])} is no launch of the census {census.launches.source} "
             f"({census.first} to {census.first + census.size - 1})"
         )
-    found, first = np.unique(launches, return_index=True)
-    if len(found) < len(launches):
+    distinct, first = np.unique(launches, return_index=True)
+    if len(distinct) < len(launches):
         row = int(np.setdiff1d(np.arange(len(launches)), first)[0])
         raise TraceError(f"{path}: launch {int(launches[row])} ({listed.paths[row]}) stands in the list twice")
     if len(back := np.flatnonzero(np.diff(launches) < 0)):

@@ -76,11 +76,11 @@ def write_output(
 
 
 def _tracer_files(folder: Path, selection: Selection, numbers: np.ndarray) -> list[Path]:
-    census, own = selection.census, selection.census.numbers - selection.census.first
-    now = np.zeros(int(own.max()) + 1, dtype=bool)
+    census, positions = selection.census, selection.census.numbers - selection.census.first
+    now = np.zeros(int(positions.max()) + 1, dtype=bool)
     now[numbers - census.first] = True
     strata = np.full(len(now), -1, dtype=np.int64)
-    strata[own] = np.asarray(selection.design.strata)
+    strata[positions] = np.asarray(selection.design.strata)
     texts = census.tracer.input_files(strata, now)
     for name, text in texts.items():
         files.write_output(folder / name, text)

@@ -36,17 +36,17 @@ class Repetition:
             "profile and traces are of different runs, or one of them is of a part: record both with the same input"
         )
         size, lacking = len(self.traced), int((self.traced < 0).sum())
-        found = []
+        findings = []
         if lacking:
             first = f"{place}: launch {int(np.flatnonzero(self.traced < 0)[0])}"
             what = f"{lacking:,} of {size:,} launches of the program were not traced"
-            found.append(Finding("not-traced", what, first, lacking / size, None, remedy, Effect.REFUSES))
+            findings.append(Finding("not-traced", what, first, lacking / size, None, remedy, Effect.REFUSES))
         if len(self.unused):
             many = int((self.traced >= 0).sum()) + len(self.unused)
             what = f"{len(self.unused):,} traced launches are not in the program"
             share = len(self.unused) / many
-            found.append(Finding("not-run", what, f"launch {int(self.unused[0])} of the list", share, None, remedy))
-        return found
+            findings.append(Finding("not-run", what, f"launch {int(self.unused[0])} of the list", share, None, remedy))
+        return findings
 
 
 def repetition(profile: Profile, launches: Launches) -> Repetition:
@@ -68,14 +68,14 @@ def repetition(profile: Profile, launches: Launches) -> Repetition:
     [0, 1, 2, 1, 2]
     """
     replayed = in_graphs(profile)
-    own, theirs = kinds_of(profile, launches)
-    node_of, first_of = _nodes(profile, replayed, own)
+    profile_kinds, theirs = kinds_of(profile, launches)
+    node_of, first_of = _nodes(profile, replayed, profile_kinds)
     once = np.sort(
         np.concatenate([np.flatnonzero(~replayed), first_of])
     )  # each launch that a tracer saw, by its first run
-    found = _matched(profile, launches, once, replayed, own, theirs)
+    matches = _matched(profile, launches, once, replayed, profile_kinds, theirs)
     traced = np.full(profile.size, -1, dtype=np.int64)
-    traced[once] = found
+    traced[once] = matches
     traced[replayed] = traced[first_of[node_of[replayed]]]
     unused = np.setdiff1d(np.arange(launches.size), traced)
     replays = len(np.unique(_calls(profile)[replayed])) if replayed.any() else 0
@@ -101,57 +101,62 @@ def _nodes(profile: Profile, replayed: np.ndarray, kinds: np.ndarray) -> tuple[n
     numbers: dict[tuple[object, ...], int] = {}
     rows, calls = np.flatnonzero(replayed), _calls(profile)
     graph_nodes = np.full(profile.size, UNKNOWN) if profile.graph_nodes is None else profile.graph_nodes
-    known: dict[bytes, list[int]] = {}  # replays that look alike
+    alike: dict[bytes, list[int]] = {}  # replays that look alike
     for replay in np.split(rows, np.flatnonzero(np.diff(calls[rows])) + 1) if len(rows) else ():
         look = kinds[replay].tobytes() + graph_nodes[replay].tobytes()
-        if look in known:
-            node_of[replay] = known[look]
+        if look in alike:
+            node_of[replay] = alike[look]
             continue
-        own, ids = kinds[replay].tolist(), graph_nodes[replay].tolist()
-        graph = tuple(sorted(own))
+        replay_kinds, ids = kinds[replay].tolist(), graph_nodes[replay].tolist()
+        graph = tuple(sorted(replay_kinds))
         seen: dict[int, int] = defaultdict(int)
-        for row, kind, number in zip(replay.tolist(), own, ids, strict=True):
+        for row, kind, number in zip(replay.tolist(), replay_kinds, ids, strict=True):
             key = (kind, number) if number >= 0 else (graph, kind, seen[kind])
             seen[kind] += 1
             node = numbers.setdefault(key, len(first_of))
             if node == len(first_of):
                 first_of.append(row)
             node_of[row] = node
-        known[look] = node_of[replay].tolist()
+        alike[look] = node_of[replay].tolist()
     return node_of, np.array(first_of, dtype=np.int64)
 
 
 def _matched(
-    profile: Profile, launches: Launches, once: np.ndarray, replayed: np.ndarray, own: np.ndarray, theirs: np.ndarray
+    profile: Profile,
+    launches: Launches,
+    once: np.ndarray,
+    replayed: np.ndarray,
+    profile_kinds: np.ndarray,
+    theirs: np.ndarray,
 ) -> np.ndarray:
     """Traced launch of each of the launches `once`, -1 where there is none."""
     matching = match(profile.take(once), launches)
-    found = np.full(len(once), -1, dtype=np.int64)
+    matches = np.full(len(once), -1, dtype=np.int64)
     there = matching.rows >= 0
-    found[matching.rows[there]] = np.flatnonzero(there)
-    if (found >= 0).all():
-        return found
+    matches[matching.rows[there]] = np.flatnonzero(there)
+    if (matches >= 0).all():
+        return matches
     # Graphs that were captured elsewhere than they first ran: runs of launches, the longest first.
-    found = np.full(len(once), -1, dtype=np.int64)
+    matches = np.full(len(once), -1, dtype=np.int64)
     free = np.ones(launches.size, dtype=bool)
     calls = _calls(profile)[once]
     graphs = [
         part for part in np.split(np.arange(len(once)), np.flatnonzero(np.diff(calls)) + 1) if replayed[once[part[0]]]
     ]
-    for part in sorted(graphs, key=lambda one: (-len(one), int(one[0]))):
-        place = _run_of(own[once[part]], theirs, free)
+    for part in sorted(graphs, key=lambda part_of_graph: (-len(part_of_graph), int(part_of_graph[0]))):
+        place = _run_of(profile_kinds[once[part]], theirs, free)
         if place is not None:
-            found[part] = np.arange(place, place + len(part))
+            matches[part] = np.arange(place, place + len(part))
             free[place : place + len(part)] = False
     # All others: in order among what is left.
-    rest, left = np.flatnonzero(found < 0), np.flatnonzero(free)
+    rest, free_launches = np.flatnonzero(matches < 0), np.flatnonzero(free)
     places = defaultdict(list)
-    for row in left[::-1].tolist():
+    for row in free_launches[::-1].tolist():
         places[int(theirs[row])].append(row)
     for place in rest.tolist():
-        if queue := places.get(int(own[once[place]])):
-            found[place] = queue.pop()
-    return found
+        if queue := places.get(int(profile_kinds[once[place]])):
+            matches[place] = queue.pop()
+    return matches
 
 
 def _run_of(wanted: np.ndarray, kinds: np.ndarray, free: np.ndarray) -> int | None:

@@ -159,7 +159,7 @@ def simulator(name: str) -> Simulator:
     >>> simulator("macsim").title, simulator("mine").title
     ('MacSim', '')
     """
-    return next((one for one in simulators() if one.name == name), Simulator(name))
+    return next((each for each in simulators() if each.name == name), Simulator(name))
 
 
 def simulator_of(paths: Sequence[str]) -> Simulator:
@@ -177,12 +177,12 @@ def options_of(text: str) -> dict[str, str]:
     >>> options_of("-n_clusters 80\\nl2_size: 6291456")
     {'-n_clusters': '80', 'l2_size': '6291456'}
     """
-    found = {}
+    options = {}
     for line in text.splitlines():
         key, _, value = line.strip().partition(" ")
         if key:
-            found[key.rstrip(":=")] = " ".join(value.split())
-    return found
+            options[key.rstrip(":=")] = " ".join(value.split())
+    return options
 
 
 def whole(options: Options, key: str, otherwise: int = 0) -> int:

@@ -62,9 +62,9 @@ def cache_folder() -> Path:
     >>> cache_folder()
     PosixPath('/scratch/kernelpoint')
     """
-    told = os.environ.get("KERNELPOINT_CACHE")
-    if told:
-        return Path(told)
+    folder = os.environ.get("KERNELPOINT_CACHE")
+    if folder:
+        return Path(folder)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kernelpoint"
 
 
@@ -121,16 +121,16 @@ class ArtefactCache:
             decode: makes an artefact of its bytes, and raises ValueError where they are none; the cache is damaged then.
         """
         query = "SELECT key, value, crc32 FROM artefacts WHERE kind = ? AND key IN (SELECT value FROM json_each(?))"
-        found: dict[str, Value] = {}
+        values: dict[str, Value] = {}
         try:
             for key, value, crc in self._db.execute(query, (kind, json.dumps(keys))):
                 if checksum(f"{kind} {key}", value) != crc:
                     raise ValueError("a row does not have its checksum")
-                found[key] = decode(value)
+                values[key] = decode(value)
         except _DAMAGED as error:
             self._recover(error)
-            found.clear()
-        return [found.get(key) for key in keys]
+            values.clear()
+        return [values.get(key) for key in keys]
 
     def put(self, kind: str, artefacts: Mapping[str, bytes]) -> None:
         """Store values of a kind by their keys."""
@@ -145,8 +145,8 @@ class ArtefactCache:
     def kinds(self, beginning: str) -> list[str]:
         """Sorted names of the stored kinds that begin with this text."""
         try:
-            found = self._db.execute("SELECT DISTINCT kind FROM artefacts WHERE kind GLOB ?", (f"{beginning}*",))
-            return sorted(str(kind) for (kind,) in found)
+            rows = self._db.execute("SELECT DISTINCT kind FROM artefacts WHERE kind GLOB ?", (f"{beginning}*",))
+            return sorted(str(kind) for (kind,) in rows)
         except _DAMAGED as error:
             self._recover(error)
             return []
@@ -164,12 +164,12 @@ class ArtefactCache:
 @contextlib.contextmanager
 def opened(cache: ArtefactCache | None, log: Log):  # type: ignore[no-untyped-def]
     """Context manager: the given cache, else the user's cache, which is closed at the end."""
-    own = ArtefactCache(log=log) if cache is None else cache
+    cache_in_use = ArtefactCache(log=log) if cache is None else cache
     try:
-        yield own
+        yield cache_in_use
     finally:
         if cache is None:
-            own.close()
+            cache_in_use.close()
 
 
 # ---- the file --------------------------------------------------------------------------------------------------------

@@ -105,8 +105,8 @@ def kept_footprints(paths: Sequence[str]) -> Iterator[tuple[str, str, bytes]]:
     cache = ArtefactCache()
     keys = trace_keys(paths, cache)
     for kind in cache.kinds(KIND):
-        for path, own in zip(paths, keys, strict=True):
-            packed = next((packed for packed in cache.get(kind, own) if packed is not None), None)
+        for path, keys_of_path in zip(paths, keys, strict=True):
+            packed = next((packed for packed in cache.get(kind, keys_of_path) if packed is not None), None)
             if packed is not None:
                 yield path, kind.removeprefix(KIND), packed
     cache.close()

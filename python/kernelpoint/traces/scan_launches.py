@@ -64,8 +64,8 @@ def scan_launches(
     if not paths.is_whole:  # a launch without a trace is one whose trace cannot be opened
         numbers = np.where(paths.numbers < 0, len(paths.distinct), paths.numbers).astype(np.int32)
         paths = Texts((*paths.distinct, ""), numbers)
-    with opened(cache, log) as own:
-        reading = _Reading(list(paths.distinct), own, threads or _usable_threads(), pool)
+    with opened(cache, log) as cache_in_use:
+        reading = _Reading(list(paths.distinct), cache_in_use, threads or _usable_threads(), pool)
         reading.read(progress or (lambda done, total: None))
     reading.tell(log)
     return reading.table(paths)
@@ -83,10 +83,10 @@ def passing(reasons: Iterable[str]) -> list[str]:
 def trace_keys(paths: Sequence[str], cache: ArtefactCache) -> list[tuple[str, ...]]:
     """Cache keys of traces: of the file as it is, then of its content if the cache knows it."""
     files = _file_keys(paths, _native.stat_many(paths))
-    known = cache.get(CONTENT, files, _content)
+    contents = cache.get(CONTENT, files, _content)
     return [
         (key,) if content is None else (key, *_content_keys(np.frombuffer(content, dtype="<u8").reshape(1, 3)))
-        for key, content in zip(files, known, strict=True)
+        for key, content in zip(files, contents, strict=True)
     ]
 
 
@@ -110,7 +110,7 @@ class Chunk:
 def read_chunk(files: Sequence[str], threads: int = 1, report: Callable[[int], None] | None = None) -> Chunk:
     """Parse traces. `report` is called with the number read, a few times a second, and may raise an error to stop."""
     chunk, record = Chunk(), np.zeros(1, dtype=RECORD)
-    known: dict[LaunchShape, LaunchShape] = {}  # equal shapes travel once between workers
+    shapes: dict[LaunchShape, LaunchShape] = {}  # equal shapes travel once between workers
     for i, scan in enumerate(_native.scan_many(list(files), threads, report)):
         if isinstance(scan, str):
             chunk.errors[i] = scan
@@ -120,7 +120,7 @@ def read_chunk(files: Sequence[str], threads: int = 1, report: Callable[[int], N
         found = _defects(scan.defects), scan.header.binary_version
         record[0] = *hashes, _counts(scan.work), scan.work.by_unit, *found
         shape = shape_from_native(scan.header)
-        chunk.scans.append((record.tobytes(), known.setdefault(shape, shape)))
+        chunk.scans.append((record.tobytes(), shapes.setdefault(shape, shape)))
         chunk.opcodes.update(scan.unknown_opcodes)
         chunk.store_data += scan.store_data_left_out
     return chunk
@@ -133,12 +133,12 @@ class _Reading:
         self.files, self._cache, self._threads, self._pool = files, cache, threads, pool
         stats = _native.stat_many(files)
         self._sizes, self._keys = stats[:, 0], _file_keys(files, stats)
-        found = cache.get(CONTENT, self._keys, _content)
-        self._compared = np.array([content is not None for content in found], dtype=bool)
+        contents = cache.get(CONTENT, self._keys, _content)
+        self._compared = np.array([content is not None for content in contents], dtype=bool)
         # A file whose content is not hashed counts as unlike every other file.
-        own = [(int(key[:16], 16), int(key[16:], 16), 0) for key in self._keys]
-        self.contents = np.array(own, dtype=np.uint64).reshape(-1, 3)
-        self.contents[self._compared] = np.frombuffer(b"".join(filter(None, found)), dtype="<u8").reshape(-1, 3)
+        numbers = [(int(key[:16], 16), int(key[16:], 16), 0) for key in self._keys]
+        self.contents = np.array(numbers, dtype=np.uint64).reshape(-1, 3)
+        self.contents[self._compared] = np.frombuffer(b"".join(filter(None, contents)), dtype="<u8").reshape(-1, 3)
         self._scans: dict[str, Scanned] = {}  # by content
         self._errors: dict[str, tuple[str, str]] = {}  # by content: a path to it, and why it cannot be used
         self._opcodes: Counter[str] = Counter()
@@ -200,15 +200,15 @@ class _Reading:
 
     def _take(self, rows: np.ndarray, chunk: Chunk) -> None:
         keys = _content_keys(self.contents[rows])
-        found = {key: scan for key, scan in zip(keys, chunk.scans, strict=True) if scan is not None}
-        self._scans |= found
+        scans = {key: scan for key, scan in zip(keys, chunk.scans, strict=True) if scan is not None}
+        self._scans |= scans
         for i, why in chunk.errors.items():
             path = self.files[rows[i]]
             self._errors[keys[i]] = path, why.replace(os.path.abspath(path), path, 1)
         self._opcodes.update(chunk.opcodes)
         self._store_data += chunk.store_data
         self._cache.put(
-            SCAN, {key: record + json.dumps(astuple(shape)).encode() for key, (record, shape) in found.items()}
+            SCAN, {key: record + json.dumps(astuple(shape)).encode() for key, (record, shape) in scans.items()}
         )
 
     def tell(self, log: Log) -> None:

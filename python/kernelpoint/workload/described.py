@@ -60,19 +60,21 @@ class Descriptions:
         Raises:
             HostError: a mapping has another entry, or one of another type, or launches have different numbers of features.
         """
-        known = {"name", "shape", "key", "cost", "features"}
-        for launch, one in enumerate(launches):
-            if unknown := sorted(set(one) - known):
+        fields = {"name", "shape", "key", "cost", "features"}
+        for launch, description in enumerate(launches):
+            if unknown := sorted(set(description) - fields):
                 raise HostError(
-                    f"description of launch {launch}: got {shown(unknown[0])}; allowed: {', '.join(sorted(known))}"
+                    f"description of launch {launch}: got {shown(unknown[0])}; allowed: {', '.join(sorted(fields))}"
                 )
         try:
-            features = np.array([[float(x) for x in one.get("features", ())] for one in launches], dtype=np.float64)
+            features = np.array(
+                [[float(x) for x in description.get("features", ())] for description in launches], dtype=np.float64
+            )
             return cls(
-                tuple(str(one.get("name", "")) for one in launches),
-                tuple(tuple(int(extent) for extent in one.get("shape", ())) for one in launches),
-                np.array([int(one.get("key", 0)) for one in launches], dtype=np.uint64),
-                np.array([float(one.get("cost", 0.0)) for one in launches], dtype=np.float64),
+                tuple(str(description.get("name", "")) for description in launches),
+                tuple(tuple(int(extent) for extent in description.get("shape", ())) for description in launches),
+                np.array([int(description.get("key", 0)) for description in launches], dtype=np.uint64),
+                np.array([float(description.get("cost", 0.0)) for description in launches], dtype=np.float64),
                 features.reshape(len(launches), -1),
             )
         except (TypeError, ValueError, OverflowError) as error:
@@ -128,8 +130,8 @@ class Descriptions:
         volume = np.array([float(np.prod(np.abs(shape), dtype=np.float64)) for shape in self.shapes])
         first = self.features[:, 0] if self.features.shape[1] else np.zeros(self.size)
         candidates = (self.costs, first, volume)
-        found = next((amount for amount in candidates if (amount > 0.0).all()), None)
-        return np.maximum(volume, 1.0) if found is None else found
+        amounts = next((amount for amount in candidates if (amount > 0.0).all()), None)
+        return np.maximum(volume, 1.0) if amounts is None else amounts
 
     def profile(self) -> Profile:
         """Convert the descriptions to a profile: names, signatures, and the costs as cycles if every launch has one."""

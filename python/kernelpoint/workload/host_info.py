@@ -101,9 +101,9 @@ class HostInfo:
             values["descriptions"] = Descriptions.of_columns(columns)
         if sum(counts) > MOST_LAUNCHES:
             raise HostError(f"launch_counts: got {sum(counts):,} launches; allowed: at most {MOST_LAUNCHES:,} in all")
-        found = cls(**values)
-        found._check_state()
-        return found
+        host = cls(**values)
+        host._check_state()
+        return host
 
     def _check_state(self) -> None:
         """Refuse numbers that no GPU has: the memory of replay grows with them."""
@@ -148,14 +148,14 @@ class ModelSource:
         """
         from kernelpoint.fast_model import configuration_for
 
-        told = self.simulator
+        simulator = self.simulator
         return configuration_for(
-            self.setting, told.simulator, told.configuration, told.config_hash, self.paths, self.log
+            self.setting, simulator.simulator, simulator.configuration, simulator.config_hash, self.paths, self.log
         )
 
     def identity(self) -> dict[str, str]:
         """Everything that predictions depend on besides the launches, by name, for a plan's origin and the journal."""
         from kernelpoint.fast_model import MODEL_VERSION
 
-        found = self.configuration
-        return {"configuration": found.name, "config_hash": found.hash, "model_version": MODEL_VERSION}
+        configuration = self.configuration
+        return {"configuration": configuration.name, "config_hash": configuration.hash, "model_version": MODEL_VERSION}

@@ -191,13 +191,13 @@ def with_profile(population: Population, config: Config, log: Log) -> Population
         return population
     if config.profile == "model":
         population = complete(population, frozenset({Need.MODEL}), config.encoder, log)
-        found = model_profile(population)
-        if found is None:
+        model = model_profile(population)
+        if model is None:
             raise ProfileError(
                 "profile: got 'model', but the fast model is off, or there is no trace list on disk; allowed: a file of times "
                 "or counters, or `model` with `fast_model: auto` and a list"
             )
-        return replace(population, profile=found)
+        return replace(population, profile=model)
     from kernelpoint.admission import admitted_profile
 
     profile = admitted_profile(config.profile, config.accept, log)
@@ -259,10 +259,10 @@ def population_of(host: HostInfo, seed: int) -> Population:
     """
     lists = [_list_of(host, process) for process in range(host.process_count)]
     return Population(
-        counts=tuple(_count(host, process, found) for process, found in enumerate(lists)),
+        counts=tuple(_count(host, process, trace_list) for process, trace_list in enumerate(lists)),
         seed=seed,
-        paths=Texts.joined([found.paths for found in lists if found is not None]),
-        copies=tuple(found.copies for found in lists if found is not None) if None not in lists else (),
+        paths=Texts.joined([trace_list.paths for trace_list in lists if trace_list is not None]),
+        copies=tuple(trace_list.copies for trace_list in lists if trace_list is not None) if None not in lists else (),
     )
 
 
@@ -275,16 +275,17 @@ def _list_of(host: HostInfo, process: int) -> TraceList | None:
     return read_trace_list(path)
 
 
-def _count(host: HostInfo, process: int, found: TraceList | None) -> int:
-    told = host.launch_counts[process]
-    if found is None:
-        if told <= 0:
+def _count(host: HostInfo, process: int, trace_list: TraceList | None) -> int:
+    stated_count = host.launch_counts[process]
+    if trace_list is None:
+        if stated_count <= 0:
             raise ConfigError(
                 f"process {process}: neither its trace list nor its number of launches is known; the simulator has to give one"
             )
-        return told
-    if told and told != len(found.paths):
+        return stated_count
+    if stated_count and stated_count != len(trace_list.paths):
         raise HostError(
-            f"process {process}: the host counts {told} launches, its list {host.list_paths[process]} has {len(found.paths)}"
+            f"process {process}: the host counts {stated_count} launches, its list {host.list_paths[process]} has "
+            f"{len(trace_list.paths)}"
         )
-    return len(found.paths)
+    return len(trace_list.paths)

@@ -224,14 +224,15 @@ class Population:
         """
         profile = self.profile_for(policy)
         times = profile.time
-        known = np.isfinite(times)
-        if 2 * known.sum() < len(times):
+        has_time = np.isfinite(times)
+        if 2 * has_time.sum() < len(times):
             raise PolicyError(
-                f"policy {policy} needs a time of every launch; {profile.source} has one for {known.sum():,} of {len(times):,}"
+                f"policy {policy} needs a time of every launch; {profile.source} has one for {has_time.sum():,} of "
+                f"{len(times):,}"
             )
-        if (times[known] < 0).any():
-            raise PolicyError(f"{profile.source}: a launch takes {times[known].min()}, allowed: times from 0")
-        return times, known
+        if (times[has_time] < 0).any():
+            raise PolicyError(f"{profile.source}: a launch takes {times[has_time].min()}, allowed: times from 0")
+        return times, has_time
 
     @cached_property
     def traced(self) -> np.ndarray:

@@ -53,31 +53,32 @@ def predicted(population: Population, log: Log) -> Population:
 
     source = population.model_source
     assert source is not None
-    told, configuration, parts = source.simulator, source.configuration, []
-    for number, path in enumerate(told.list_paths):
+    simulator, configuration, parts = source.simulator, source.configuration, []
+    for number, path in enumerate(simulator.list_paths):
         part = population.process(number)
         copies = part.copies[0] if part.copies else read_trace_list(str(path)).copies
         identity = part.fingerprint.files
         parts.append(predict(part.paths, copies, configuration, identity, log, scan=part.scan, pool=population.pool))
-    found = Predictions.joined(parts)
+    predictions = Predictions.joined(parts)
     log(
-        f"kernelpoint: the fast model predicts {int(found.predicted.sum()):,} of {found.size:,} launches "
-        f"({found.configuration}, {found.config_hash}, model {found.model_version})"
+        f"kernelpoint: the fast model predicts {int(predictions.predicted.sum()):,} of {predictions.size:,} launches "
+        f"({predictions.configuration}, {predictions.config_hash}, model {predictions.model_version})"
     )
-    profile, latency = found.profile(), int(configuration.values["launch_latency"])
+    profile, latency = predictions.profile(), int(configuration.values["launch_latency"])
     counters = Repeated(
-        found.counters.kinds, in_terms_of(told.simulator, found.counters.of_kind, told.configuration, latency)
+        predictions.counters.kinds,
+        in_terms_of(simulator.simulator, predictions.counters.of_kind, simulator.configuration, latency),
     )
-    unread = (*population.unread, *passing(found.failures.values()))
+    unread = (*population.unread, *passing(predictions.failures.values()))
     return replace(population, model=replace(profile, counters=counters), unread=unread)
 
 
-def usable(model: Profile, known: np.ndarray) -> Repeated:
-    """Predictions that can be covariates, by counter; 0 for launches that are not `known`.
+def usable(model: Profile, mask: np.ndarray) -> Repeated:
+    """Predictions that can be covariates, by counter; 0 for launches that are not `mask`.
 
     Args:
         model: the fast model's counters.
-        known: bool [N], launches that it predicts.
+        mask: bool [N], launches that it predicts.
 
     >>> from kernelpoint.workload import Population
     >>> from kernelpoint.fast_model import Predictions
@@ -86,7 +87,7 @@ def usable(model: Profile, known: np.ndarray) -> Repeated:
     [2.0, 0.0]
     """
     columns = model.counters if isinstance(model.counters, Repeated) else Repeated(None, model.counters)
-    columns = columns.where(known, 0.0)
+    columns = columns.where(mask, 0.0)
     values = {name: np.asarray(column, dtype=float) for name, column in columns.of_kind.items()}
     present = slice(None) if columns.kinds is None else np.unique(columns.kinds)
     kept = {name: v for name, v in values.items() if np.isfinite(v[present]).all() and (v[present] >= 0.0).all()}
@@ -102,6 +103,6 @@ def model_profile(population: Population) -> Profile | None:
     """
     if population.model is None:
         return None
-    known = named(population.model, population.paths)
-    unknown = np.isnan(known.counters["cycles"])
-    return known.take(np.where(unknown, -1, np.arange(known.size))) if unknown.any() else known
+    profile = named(population.model, population.paths)
+    unknown = np.isnan(profile.counters["cycles"])
+    return profile.take(np.where(unknown, -1, np.arange(profile.size))) if unknown.any() else profile

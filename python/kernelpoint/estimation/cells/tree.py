@@ -206,8 +206,8 @@ class Cells:
                 inside = inside if of is None else of(inside, self.groups[part])
                 for total, v in zip(sums, (inside, inside * inside), strict=True):
                     total[a:b] = np.add.reduceat(v, leaves.start[a:b] - leaves.start[a])
-            found = sums[0] / leaves.units, sums[1] / leaves.units
+            means = sums[0] / leaves.units, sums[1] / leaves.units
             if of is not None or not name:
-                return found
-            leaves.means[name] = found
+                return means
+            leaves.means[name] = means
         return leaves.means[name]

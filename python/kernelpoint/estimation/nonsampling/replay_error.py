@@ -118,10 +118,10 @@ def replay_error(compared: Compared, confidence: float) -> Estimate:
         return Estimate.of(float((replayed - kept).sum() / kept.sum()), 0.0)
     total = float(_successive_sums(kept, compared.chances).mean())
     error = float(_successive_sums(replayed - kept, compared.chances).mean()) / total
-    left = _successive_sums(replayed - (1.0 + error) * kept, compared.chances) / total
+    residuals = _successive_sums(replayed - (1.0 + error) * kept, compared.chances) / total
     agree = bool((kept == replayed).all() and (compared.dependence >= compared.mean).any())
     believed = EXPECTED_SPREAD * (1.0 if agree else compared.mean) * math.sqrt(1.0 - n / compared.drawn)
-    squares = float((left**2).sum()) if n > 1 else error**2
+    squares = float((residuals**2).sum()) if n > 1 else error**2
     half = _half_width(squares, believed, n, confidence)
     return Estimate.of(error, half) if agree else _pooled(compared, error, half, total, confidence)
 
@@ -156,8 +156,8 @@ def _half_width(squares: float, believed: float, n: int, confidence: float) -> f
 def _successive_sums(values: NDArray[np.float64], chances: NDArray[np.float64]) -> NDArray[np.float64]:
     """z_i of replay_error: each estimates the sum over all, given those before it, float64 [n]."""
     before = np.cumsum(values) - values
-    left = 1.0 - (np.cumsum(chances) - chances)
-    return np.asarray(before + values * left / chances)
+    remaining = 1.0 - (np.cumsum(chances) - chances)
+    return np.asarray(before + values * remaining / chances)
 
 
 def first_validations(relative_error: float, confidence: float, most: int) -> int:

@@ -25,11 +25,11 @@ def donors(strata: NDArray[np.integer], sample: NDArray[np.bool_]) -> Ints:
     donor = np.arange(len(strata))
     of = [np.flatnonzero(chosen & (strata >= 0)) for chosen in (sample, ~sample)]
     given, others = (units[np.argsort(strata[units], kind="stable")] for units in of)
-    m, left = (np.bincount(strata[units], minlength=count) for units in (given, others))
-    start, first = (np.cumsum(sizes) - sizes for sizes in (m, left))
+    m, extra = (np.bincount(strata[units], minlength=count) for units in (given, others))
+    start, first = (np.cumsum(sizes) - sizes for sizes in (m, extra))
     h = strata[others]
     rank = np.arange(len(others)) - first[h]
-    place = start[h] + rank * m[h] // np.maximum(left[h], 1)
+    place = start[h] + rank * m[h] // np.maximum(extra[h], 1)
     served = m[h] > 0
     donor[others[served]] = given[place[served]]
     return donor

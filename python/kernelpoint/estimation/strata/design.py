@@ -148,9 +148,9 @@ class Design:
     def _check_domains(self, domains: NDArray[np.integer]) -> None:
         if len(domains) and domains.min() < 0:
             raise ConfigError(f"design.domains has {domains.min()}; domains are numbered from 0")
-        one = np.zeros(len(self.first_sizes) + 1, np.int64)
-        one[self.strata] = domains
-        mixed = np.flatnonzero((np.asarray(self.strata) >= 0) & (one[self.strata] != domains))
+        zeros = np.zeros(len(self.first_sizes) + 1, np.int64)
+        zeros[self.strata] = domains
+        mixed = np.flatnonzero((np.asarray(self.strata) >= 0) & (zeros[self.strata] != domains))
         if len(mixed):
             raise ConfigError(f"design.strata: stratum {self.strata[mixed[0]]} contains units of more than one domain")
 

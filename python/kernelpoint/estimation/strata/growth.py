@@ -51,9 +51,9 @@ def expected_means(look: Inference) -> Floats:
     level = np.where(seen, np.log(np.where(seen, mean, 1.0) / x), 0.0)
     count = int(sample.clusters.max(initial=0)) + 1
     sums, strata = (np.bincount(sample.clusters, weights=v, minlength=count)[sample.clusters] for v in (level, seen))
-    others, known = sums - level, strata - seen
+    others, others_seen = sums - level, strata - seen
     overall = (level.sum() - level) / np.maximum(seen.sum() - seen, 1)
-    return np.asarray(x * np.exp((others + overall) / (known + 1.0)))
+    return np.asarray(x * np.exp((others + overall) / (others_seen + 1.0)))
 
 
 def expected_degrees(look: Inference, S2: Floats, n: Ints, part: Ints) -> float:
@@ -74,8 +74,12 @@ def next_sizes(look: Inference, prior_cost: Floats | None) -> tuple[Ints, Kind]:
     Each stratum gets the draws of the target that needs most of them there (Cochran 1977, section 5A.4).
     """
     targets = look.each()
-    unmet = [one for one in targets if not all(e.meets(one.targets.budget.relative_error) for e in one.budgeted())]
-    found = [_sizes_of_target(one, prior_cost) for one in unmet or targets]
+    unmet = [
+        target
+        for target in targets
+        if not all(e.meets(target.targets.budget.relative_error) for e in target.budgeted())
+    ]
+    found = [_sizes_of_target(target, prior_cost) for target in unmet or targets]
     sizes = np.maximum.reduce([sizes for sizes, _ in found])
     return sizes, "learning" if any(kind == "learning" for _, kind in found) else "sized"
 

@@ -58,7 +58,7 @@ class LogNormal:
         """Mean of the distribution, exp(mu + tau2 / 2): expected squared CoV of a stratum without draws."""
         return math.exp(self.mu + 0.5 * self.tau2)
 
-    def shrink(self, own: Floats, degrees: Floats, mean: Floats) -> tuple[Floats, Floats]:
+    def shrink(self, squared_cov: Floats, degrees: Floats, mean: Floats) -> tuple[Floats, Floats]:
         """Squared CoV of each stratum shrunk to its expectation, (nu_0 mean_h + nu_h c_h^2) / (nu_0 + nu_h), and the weight of
         its own value.
 
@@ -68,16 +68,16 @@ class LogNormal:
         a variance that is too small at once, and growing the other samples makes that a bias.
         """
         weight = degrees / (self.degrees + degrees)
-        return (1.0 - weight) * mean + weight * own, weight
+        return (1.0 - weight) * mean + weight * squared_cov, weight
 
 
-def _logarithms(own: Floats, degrees: Floats) -> tuple[Floats, Floats]:
+def _logarithms(squared_cov: Floats, degrees: Floats) -> tuple[Floats, Floats]:
     """t_h, an unbiased estimate of log c_h^2, and its variance."""
     half = np.asarray(degrees, dtype=float) / 2.0
-    return np.log(np.maximum(own, constants.NO_SPREAD)) - digamma(half) + np.log(half), trigamma(half)
+    return np.log(np.maximum(squared_cov, constants.NO_SPREAD)) - digamma(half) + np.log(half), trigamma(half)
 
 
-def fit(own: Floats, degrees: Floats, weight: Floats) -> LogNormal:
+def fit(squared_cov: Floats, degrees: Floats, weight: Floats) -> LogNormal:
     """Fit the distribution of squared CoVs over all strata to those of strata with draws.
 
     Own c_h^2 = chi-square(nu_h) / nu_h times the true one, so t_h = log c_h^2 - psi(nu_h / 2) + log(nu_h / 2) has the log
@@ -89,13 +89,13 @@ def fit(own: Floats, degrees: Floats, weight: Floats) -> LogNormal:
     the bulk.
 
     Args:
-        own: float64 [D], c_h^2; degrees: [D], nu_h >= 1; weight: float64 [D], positive.
+        squared_cov: float64 [D], c_h^2; degrees: [D], nu_h >= 1; weight: float64 [D], positive.
 
     >>> population = fit(np.full(50, 0.04), np.full(50, 9), np.ones(50))
     >>> 0.03 < population.mean < 0.06
     True
     """
-    t, noise = _logarithms(own, degrees)
+    t, noise = _logarithms(squared_cov, degrees)
     w = weight / (noise + 2.0)
     w = w / w.sum()
     mu = float((w * t).sum())

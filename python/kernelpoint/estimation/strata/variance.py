@@ -137,17 +137,17 @@ def pooled_spread(
     if neighbours:  # von Neumann's ratio: differences share draws
         degrees = np.where(n > 1, 2.0 * degrees**2 / np.maximum(3.0 * n - 4.0, 1.0), 0.0)
     scale2 = scale * scale
-    known = (degrees > 0) & (scale2 > 0.0)
-    own = np.where(known, residuals.variance / np.where(scale2 > 0.0, scale2, 1.0), 0.0)
-    importance = np.where(known, N.astype(float) ** 2 * scale2 / np.maximum(n, 1), 0.0)
-    if not known.any():
-        return Spread(scale2, scale2, own, np.ones(len(n)), degrees, np.zeros(len(n)), math.inf)
-    population = fit(own[known], degrees[known], np.sqrt(N[known] * scale[known]))
-    plain = float((importance * own).sum() / importance.sum())
+    has_variance = (degrees > 0) & (scale2 > 0.0)
+    squared_cov = np.where(has_variance, residuals.variance / np.where(scale2 > 0.0, scale2, 1.0), 0.0)
+    importance = np.where(has_variance, N.astype(float) ** 2 * scale2 / np.maximum(n, 1), 0.0)
+    if not has_variance.any():
+        return Spread(scale2, scale2, squared_cov, np.ones(len(n)), degrees, np.zeros(len(n)), math.inf)
+    population = fit(squared_cov[has_variance], degrees[has_variance], np.sqrt(N[has_variance] * scale[has_variance]))
+    plain = float((importance * squared_cov).sum() / importance.sum())
     population = replace(population, mu=population.mu + math.log(max(1.0, plain / population.mean)))
     expected = np.maximum(population.mean, np.broadcast_to(least, len(n)))
-    shrunk, weight = population.shrink(own, np.where(known, degrees, 0.0), expected)
-    return Spread(scale2 * shrunk, scale2, own, expected, degrees, weight, population.uncertainty)
+    shrunk, weight = population.shrink(squared_cov, np.where(has_variance, degrees, 0.0), expected)
+    return Spread(scale2 * shrunk, scale2, squared_cov, expected, degrees, weight, population.uncertainty)
 
 
 def sampling_factors(N: Ints, n: Ints) -> Floats:
@@ -181,9 +181,9 @@ def variance_and_degrees(
     if math.isinf(spread.uncertainty):
         return V, np.where(V > 0.0, 0.0, np.inf)
     chi_square = np.where(spread.degrees > 0, 2.0 / np.maximum(spread.degrees, 1e-9), 0.0)
-    own = np.bincount(groups, weights=(terms * spread.weight) ** 2 * chi_square, minlength=count)
+    own_part = np.bincount(groups, weights=(terms * spread.weight) ** 2 * chi_square, minlength=count)
     borrowed = np.bincount(groups, weights=terms * (1.0 - spread.weight), minlength=count)
-    noise = own + borrowed**2 * spread.uncertainty
+    noise = own_part + borrowed**2 * spread.uncertainty
     nu = 2.0 * V * V / np.where(noise > 0.0, noise, 1.0)
     shown = A * spread.scale2 * spread.observed
     sums, squares = (

@@ -101,9 +101,9 @@ class KernelPoint(Policy):
             return self._assisted(population, *_by_times(population))
         if population.scan is None and population.profile is None:
             return simple_random_sample(population)
-        levels, expected, known, spreads = _levels(population)
+        levels, expected, has_work, spreads = _levels(population)
         wanted = self.config.error_budget
-        certain = ~known
+        certain = ~has_work
         is_simulated = population.scan is not None or population.described is not None
         allowance = ODD_SIMULATED if is_simulated else ODD_UNTRACED if population.to_trace else ODD_MEASURED
         if not is_simulated and (population.measured or population.to_trace) and self.config.assume != "repetitive":
@@ -117,7 +117,7 @@ class KernelPoint(Policy):
             ErrorBudget(wanted.relative_error, wanted.confidence),
             spreads=spreads,
             expected=expected,
-            x=np.where(known, expected, 0.0),
+            x=np.where(has_work, expected, 0.0),
             cluster=np.unique(levels[0], return_inverse=True)[1],
             take_all=np.flatnonzero(certain),
             allowance=allowance[self.config.assume],
@@ -152,8 +152,8 @@ def _by_model(population: Population) -> tuple[dict[str, Prediction], NDArray[np
 
     model = population.model
     assert model is not None
-    known = (model.counters["cycles"] > 0.0) & (population.kernels >= 0)
-    means = usable(model, known)
+    is_predicted = (model.counters["cycles"] > 0.0) & (population.kernels >= 0)
+    means = usable(model, is_predicted)
     predictions = {
         name: Prediction(values, kinds=means.kinds)
         for name, values in means.of_kind.items()
@@ -161,7 +161,7 @@ def _by_model(population: Population) -> tuple[dict[str, Prediction], NDArray[np
     }
     of_draws, deviations = (means.of_kind.get(name) for name in (REPLAYED, SPREAD))
     predictions["cycles"] = replace(predictions["cycles"], of_draws=of_draws, deviations=deviations)
-    return predictions, known
+    return predictions, is_predicted
 
 
 def _by_times(population: Population) -> tuple[dict[str, Prediction], NDArray[np.bool_]]:
@@ -171,15 +171,15 @@ def _by_times(population: Population) -> tuple[dict[str, Prediction], NDArray[np
     """
     profile = population.profile_for("kernelpoint")
     times, timed = population.known_times("kernelpoint")
-    known = timed
+    has_work = timed
     if population.scan is not None:
-        _, work, known = _from_traces(population)
-        told = known & timed
-        times = np.where(told, times, np.median(times[told] / work[told]) * work)
-    means = usable(replace(profile, counters={**profile.counters, "cycles": times}), known)
+        _, work, has_work = _from_traces(population)
+        is_timed = has_work & timed
+        times = np.where(is_timed, times, np.median(times[is_timed] / work[is_timed]) * work)
+    means = usable(replace(profile, counters={**profile.counters, "cycles": times}), has_work)
     # A profiler's counters have other names and units than a simulator's
     names = means if "cycles" in profile.counters else ("cycles",)
-    return {name: Prediction(means[name], is_observed=True) for name in names}, known
+    return {name: Prediction(means[name], is_observed=True) for name in names}, has_work
 
 
 def _levels(population: Population) -> tuple[list[np.ndarray], np.ndarray, np.ndarray, tuple[float, ...]]:
@@ -205,13 +205,13 @@ def _from_traces(population: Population) -> tuple[list[np.ndarray], np.ndarray, 
     """Labels of each level, expected cost, and which launches could be read."""
     scan, embeddings = population.scan_for("kernelpoint"), population.embeddings
     stream = scan.stream_ids.astype(np.int64)
-    known = stream >= 0
+    has_stream = stream >= 0
     alike = population.kernels
     if embeddings is not None:
         alike = threshold_clusters(unit_rows(embeddings), CLUSTER_DISTANCE)[stream]
     per_sm = scan.instructions / np.clip(scan.ctas, 1, SMS)
     amount = np.round(np.log2(1.0 + per_sm)).astype(np.int64)
-    return [alike, amount, stream, context(stream, population.offsets)], LATENCY + per_sm, known
+    return [alike, amount, stream, context(stream, population.offsets)], LATENCY + per_sm, has_stream
 
 
 def _repeats(described: Descriptions) -> bool:
@@ -239,11 +239,13 @@ def _from_profile(population: Population) -> tuple[list[np.ndarray], np.ndarray,
     contexts = [context(signature, offsets)]
     contexts.append(context(contexts[0], offsets))
     if not population.to_trace:
-        contexts = [varying_context(one, kernel, signature, offsets) for one in contexts]
+        contexts = [varying_context(label, kernel, signature, offsets) for label in contexts]
     if profile.has_times:
-        expected, known = population.known_times("kernelpoint")
-        expected = np.maximum(np.where(known, expected, 0.0), expected[known & (expected > 0.0)].min(initial=np.inf))
+        expected, has_work = population.known_times("kernelpoint")
+        expected = np.maximum(
+            np.where(has_work, expected, 0.0), expected[has_work & (expected > 0.0)].min(initial=np.inf)
+        )
     else:
         threads = profile.grid.prod(axis=1).astype(float) * profile.block.prod(axis=1)
-        expected, known = np.cbrt(np.maximum(threads, 1.0)), np.ones(population.size, dtype=bool)
-    return [kernel, signature, *contexts], expected, known
+        expected, has_work = np.cbrt(np.maximum(threads, 1.0)), np.ones(population.size, dtype=bool)
+    return [kernel, signature, *contexts], expected, has_work

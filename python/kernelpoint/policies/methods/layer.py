@@ -69,8 +69,10 @@ def equal_layers(keys: np.ndarray) -> np.ndarray:
     layers, kinds = Ranges.of(repeats(keys), "detected").layers(keys)
     positions, begins, used = np.full(len(keys), -1, dtype=np.int64), dict[int, int](), 0
     order = np.argsort(layers, kind="stable")[np.count_nonzero(layers < 0) :]
-    for kind, own in zip(kinds.tolist(), np.split(order, np.flatnonzero(np.diff(layers[order])) + 1), strict=False):
+    for kind, launches in zip(
+        kinds.tolist(), np.split(order, np.flatnonzero(np.diff(layers[order])) + 1), strict=False
+    ):
         begin = begins.setdefault(kind, used)
-        used += len(own) if begin == used else 0
-        positions[own] = begin + np.arange(len(own))
+        used += len(launches) if begin == used else 0
+        positions[launches] = begin + np.arange(len(launches))
     return positions

@@ -37,8 +37,8 @@ class KernelPointJournal(TextFormat):
             raise ProfileError(str(error)) from None
         run = Run(Path(source), records)
         if not records or len(run.results) != sum(run.launches):
-            known = f"{len(run.results)} of {sum(run.launches)}" if records else "none"
-            raise ProfileError(f"{source}: {known} launches have results; a profile needs a full run")
+            count = f"{len(run.results)} of {sum(run.launches)}" if records else "none"
+            raise ProfileError(f"{source}: {count} launches have results; a profile needs a full run")
         builder = ProfileBuilder(source)
         for unit, result in run.results.items():
             builder.add("", order=unit, counters=result.counters)

@@ -170,8 +170,8 @@ def _find_header(lines: Iterable[str]) -> tuple[Table, str, list[str], int] | No
         delimiter = max(",;\t", key=text.count)
         if text.count(delimiter) and "\r" not in text and "\0" not in text:
             names = [name.strip() for name in next(csv.reader([text], delimiter=delimiter), [])]
-            known = {_plain(name) for name in names}
-            if table := next((table for table in TABLES if known.issuperset(table.signs)), None):
+            plain_names = {_plain(name) for name in names}
+            if table := next((table for table in TABLES if plain_names.issuperset(table.signs)), None):
                 return table, delimiter, names, line
     return None
 
@@ -242,7 +242,7 @@ class _Rows:
             raise ProfileError(f"{self.source}: the header has 'metric name' without {missing[0]!r}")
         name, unit, value = (self.place[column] for column in columns)
         launches = itertools.groupby(
-            rows, key=lambda one: [one[1][place] for place in self.at["process"] + self.at["order"]]
+            rows, key=lambda numbered: [numbered[1][place] for place in self.at["process"] + self.at["order"]]
         )
         for _, group in launches:
             counters: dict[str, float] = {}
@@ -259,7 +259,7 @@ class _Rows:
         return bool(named) and not any(named)
 
     def _counters(self, row: list[str], line: int) -> dict[str, float]:
-        found = {}
+        columns = {}
         for place, name in self.counters.items():
             text = row[place]
             is_result = "trace" in self.table.columns
@@ -269,8 +269,8 @@ class _Rows:
                 else self._number(text, f"{self.source}:{line}: {name}")
             )
             if value is not None:
-                found[name] = value * self.factors[place]
-        return found
+                columns[name] = value * self.factors[place]
+        return columns
 
     def _number(self, text: str, where: str) -> float | None:
         """A metric; None for text, and for what is not known."""
@@ -348,13 +348,13 @@ class _Rows:
         text, unit = row[places[0]].strip(), self.unit[places[0]]
         if text.isdigit() and unit == "ns":
             return int(text)
-        found = _VALUE.fullmatch(text.lower())
-        digits = TIMES.get((found and found.group(2)) or unit)
+        match = _VALUE.fullmatch(text.lower())
+        digits = TIMES.get((match and match.group(2)) or unit)
         if digits is None:
             raise ProfileError(
-                f"{where}: unit of time {(found and found.group(2)) or unit!r}; allowed: {', '.join(TIMES)}"
+                f"{where}: unit of time {(match and match.group(2)) or unit!r}; allowed: {', '.join(TIMES)}"
             )
-        text = found.group(1) if found else text
+        text = match.group(1) if match else text
         if self.has_decimal_commas:
             text = text.replace(".", "").replace(",", ".")
         return exact(text, digits, where)
@@ -367,8 +367,8 @@ class _Rows:
             text, unit = row[places[0]].strip(), self.unit[places[0]]
             if unit in TIMES and "," not in text:  # as floats are read elsewhere
                 return number(text, where) * 10.0 ** TIMES[unit]
-            found = self._nanoseconds(row, "duration", where)
-            return math.nan if found is None else float(found)
+            duration = self._nanoseconds(row, "duration", where)
+            return math.nan if duration is None else float(duration)
         cycles = next((counters[name] for name in CYCLES if name in counters), None)
         if cycles is not None and isinstance(counters, dict):
             counters["cycles"] = cycles
@@ -421,11 +421,11 @@ def _device(text: str) -> int:
     >>> _device("NVIDIA A100 80GB (1)"), _device("Agent 4"), _device("Tesla V100")
     (1, 4, 0)
     """
-    found = re.search(r"\((\d+)\)\s*$", text) or re.fullmatch(r"(?:[A-Za-z]+\s*)?(\d+)", text)
-    return int(found.group(1)) if found else 0
+    match = re.search(r"\((\d+)\)\s*$", text) or re.fullmatch(r"(?:[A-Za-z]+\s*)?(\d+)", text)
+    return int(match.group(1)) if match else 0
 
 
 def _last_number(text: str) -> int:
     """The number of "7" or "Stream 7"; UNKNOWN where there is none."""
-    found = re.search(r"(\d+)\s*$", text)
-    return int(found.group(1)) if found else UNKNOWN
+    match = re.search(r"(\d+)\s*$", text)
+    return int(match.group(1)) if match else UNKNOWN

@@ -30,12 +30,12 @@ class Detected(RangeSource):
 
     def paths(self, file: Path, launches: Launches, log: Log) -> list[str]:
         """Path of each launch, parts separated by "/"; empty for a launch in no range."""
-        found = repeats(launches.kinds)
-        if not any(found):
+        repeated = repeats(launches.kinds)
+        if not any(repeated):
             raise ProfileError(
                 "ranges: got 'detected', but no run of kernels of this list repeats itself; name a file of ranges instead"
             )
-        return found
+        return repeated
 
 
 def repeats(keys: np.ndarray, depth: int = DEPTH) -> list[str]:
@@ -50,9 +50,9 @@ def repeats(keys: np.ndarray, depth: int = DEPTH) -> list[str]:
     inner = dict[bytes, list[str]]()
     for number, start in enumerate(copies):
         part = keys[start : start + runs[0][1]]
-        told = inner.setdefault(part.tobytes(), []) if depth > 1 else [""] * len(part)
-        told.extend([] if told else repeats(part, depth - 1))
-        for k, below in enumerate(told):
+        paths_inside = inner.setdefault(part.tobytes(), []) if depth > 1 else [""] * len(part)
+        paths_inside.extend([] if paths_inside else repeats(part, depth - 1))
+        for k, below in enumerate(paths_inside):
             paths[start + k] = f"detected.{number}" + (f"/{below}" if below else "")
     return paths
 

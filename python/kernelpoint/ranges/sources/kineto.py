@@ -31,16 +31,16 @@ class Kineto(ProfileSource):
 
     def paths_of_kernels(self, file: Path) -> list[str]:
         """Path of each kernel of the profile, in the profile's order."""
-        found = _Events()
+        collected = _Events()
         with open_text(file) as text:
             for event in kineto.events(text, str(file)):
-                found.take(event)
-        if not found.ranges:
+                collected.take(event)
+        if not collected.ranges:
             raise ProfileError(
                 f"{file}: no modules, annotations or operators beside its kernels; profile with activities CPU and CUDA, and "
                 "with_modules=True"
             )
-        return found.paths()
+        return collected.paths()
 
 
 class _Events:
@@ -72,7 +72,7 @@ class _Events:
         """The path of each kernel in the order of launches."""
         self.kernels.sort()
         numbers = [number for number, (key, _) in enumerate(self.kernels) if key in self.calls]
-        found = [""] * len(self.kernels)
+        paths = [""] * len(self.kernels)
         for place, names in enclosing(self.ranges, [self.calls[self.kernels[number][0]] for number in numbers]):
-            found[numbers[place]] = "/".join(with_one_operator(names))
-        return found
+            paths[numbers[place]] = "/".join(with_one_operator(names))
+        return paths

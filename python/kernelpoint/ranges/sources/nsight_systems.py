@@ -38,10 +38,10 @@ def _paths(connection: sqlite3.Connection, source: str) -> list[str]:
         raise ProfileError(f"{source}: no table {missing[0]}; was the run traced with --trace=cuda,nvtx?")
     kernels, calls = _kernels(connection), _calls(connection)
     numbers = [number for number, key in enumerate(kernels) if key in calls]
-    found = [""] * len(kernels)
+    paths = [""] * len(kernels)
     for place, names in enclosing(_ranges(connection, source), [calls[kernels[number]] for number in numbers]):
-        found[numbers[place]] = "/".join(names)
-    return found
+        paths[numbers[place]] = "/".join(names)
+    return paths
 
 
 def _kernels(connection: sqlite3.Connection) -> list[tuple[int, int]]:

@@ -27,7 +27,7 @@ class Table(RangeSource):
 
     def paths(self, file: Path, launches: Launches, log: Log) -> list[str]:
         """Path of each launch, parts separated by "/"; empty for a launch in no range."""
-        found: dict[int, str] = {}
+        paths: dict[int, str] = {}
         with open_text(file) as text:
             for line, row in rows_of(text, str(file)):
                 value = row["launch"].strip()
@@ -36,7 +36,7 @@ class Table(RangeSource):
                     raise ProfileError(
                         f"{file}:{line}: launch: got {shown(value)}; allowed: 0 to {launches.size - 1}, as in the run"
                     )
-                if launch in found:
+                if launch in paths:
                     raise ProfileError(f"{file}:{line}: launch {launch} stands here a second time; name each once")
-                found[launch] = row["path"]
-        return [found.get(launch, "") for launch in range(launches.size)]
+                paths[launch] = row["path"]
+        return [paths.get(launch, "") for launch in range(launches.size)]

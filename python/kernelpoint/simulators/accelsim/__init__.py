@@ -52,13 +52,13 @@ def _sms(options: Options) -> int:
 def _in_its_terms(counters: Counters, options: Options, active: np.ndarray) -> dict[str, np.ndarray]:
     """`sm_cycles` are the cycles in which SMs execute a CTA, summed over SMs: of as many SMs as there are CTAs."""
     terms, sms = dict(TERMS), _sms(options)
-    found = {"sm_cycles": active * np.minimum(counters["ctas"], sms)} if sms and "ctas" in counters else {}
+    added = {"sm_cycles": active * np.minimum(counters["ctas"], sms)} if sms and "ctas" in counters else {}
     if _ALLOCATES_ON_FILL.match(options.get("-gpgpu_cache:dl1", "")):
         terms["l1_misses"] = (*terms["l1_misses"], ("l1_global_reads_merged", 1.0))
-    return found | {
-        name: np.maximum(sum(weight * counters[own] for own, weight in parts), 0.0)
+    return added | {
+        name: np.maximum(sum(weight * counters[part_name] for part_name, weight in parts), 0.0)
         for name, parts in terms.items()
-        if all(own in counters for own, _ in parts)
+        if all(part_name in counters for part_name, _ in parts)
     }
 
 

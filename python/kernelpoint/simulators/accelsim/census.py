@@ -57,12 +57,12 @@ def _add(builder: ProfileBuilder, text: str, expected: int, where: str) -> str:
     """Add the launch of a row; the context that its file names, or an empty string."""
     fields = [part.strip() for part in text.split(",")]
     file, name, sizes = fields[0], ", ".join(fields[1:-AFTER_NAME]), fields[-AFTER_NAME:]
-    found = _FILE.match(file)
-    if found is None or not name or len(fields) < AFTER_NAME + 2:
+    match = _FILE.match(file)
+    if match is None or not name or len(fields) < AFTER_NAME + 2:
         raise ProfileError(
             f"{where}: expected 'kernel-N..., name' and {AFTER_NAME} numbers, found {text.strip()[:80]!r}"
         )
-    if int(found.group(1)) != expected:
+    if int(match.group(1)) != expected:
         raise ProfileError(
             f"{where}: expected kernel-{expected}, found {file[:60]!r}; a census contains every launch of one CUDA context"
         )
@@ -71,4 +71,4 @@ def _add(builder: ProfileBuilder, text: str, expected: int, where: str) -> str:
         raise ProfileError(f"{where}: expected sizes of grid and block from 1, found {sizes[:8]}")
     counters = {"warp_instructions": float(instructions)} if instructions > 0 else {}
     builder.add(name, (x, y, z), (bx, by, bz), order=expected, counters=counters)
-    return (found.group(2) or "").removeprefix("-")
+    return (match.group(2) or "").removeprefix("-")

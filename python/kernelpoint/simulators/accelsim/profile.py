@@ -47,10 +47,10 @@ class AccelSimOutput(TextFormat):
         ended, limits, last, repeated = 0, 0, 0, 0
         for last, line in enumerate(file, 1):  # noqa: B007
             ended, limits = ended + line.startswith(EXIT), limits + line.startswith(LIMIT)
-            found = _ACCEL_SIM.match(line)
-            if found is None:
+            match = _ACCEL_SIM.match(line)
+            if match is None:
                 continue
-            key, value = found.group(1), found.group(2).strip()
+            key, value = match.group(1), match.group(2).strip()
             if key.startswith("kernelpoint_"):
                 raise ProfileError(f"{source}: the output of a sampled run ({key}); a profile needs a full run")
             if key == "Processing kernel":
@@ -170,8 +170,8 @@ def _statistics(file: TextIO, source: str) -> Iterator[tuple[str, str, float]]:
             if fields[0] == "APPS" and len(fields) > 2:
                 raise ProfileError(f"{source}:{line}: {len(fields) - 1} configurations; give the results of one (-C)")
         elif len(fields) == 1:
-            found = re.match(r"\w+", fields[0])
-            statistic, header = (found.group(0), []) if found else (statistic, [])
+            match = re.match(r"\w+", fields[0])
+            statistic, header = (match.group(0), []) if match else (statistic, [])
         elif header:
             pairs = [(fields[0], fields[1])] if header[0] == "APPS" else [*zip(header[1:], fields[1:], strict=False)]
             for launch, value in pairs:

@@ -38,8 +38,8 @@ class MacSimCensus(TextFormat):
         lines = ((number, text) for number, text in enumerate(file, 1) if text.strip())
         for expected, (number, text) in enumerate(lines, FIRST):
             where = f"{source}:{number}"
-            found = _NAME.match(text)
-            if found is None or int(found.group(1)) != expected:
+            match = _NAME.match(text)
+            if match is None or int(match.group(1)) != expected:
                 raise ProfileError(f"{where}: expected 'Kernel{expected} name: ', found {text.strip()[:80]!r}")
             _, shape = next(lines, (0, ""))
             sizes = _SIZES.search(shape)
@@ -51,7 +51,7 @@ class MacSimCensus(TextFormat):
             registers = _REGISTERS.search(shape)
             shared = [int(size) for size in _SHARED.findall(shape)]
             builder.add(
-                found.group(2),
+                match.group(2),
                 (x, y, z),
                 (bx, by, bz),
                 int(registers.group(1)) if registers else UNKNOWN,

@@ -36,14 +36,14 @@ def predict_cores(
     progress = WorkProgress("model of the cores", "launches", log)
     table, states = _native.macsim.run_cores(list(paths), configuration, CODE_BYTES, progress)
     progress(len(paths), len(paths))
-    found = dict(zip(COLUMNS, np.ascontiguousarray(table.T), strict=True))
-    _widen_by_phases(found)
-    found["requests"] = found["fetch_misses"] + found["l1_lookup_misses"]
-    found["requests_beyond_l1"] = found["requests"] - found["merged_misses"]
-    return found, states
+    columns = dict(zip(COLUMNS, np.ascontiguousarray(table.T), strict=True))
+    _widen_by_phases(columns)
+    columns["requests"] = columns["fetch_misses"] + columns["l1_lookup_misses"]
+    columns["requests_beyond_l1"] = columns["requests"] - columns["merged_misses"]
+    return columns, states
 
 
-def _widen_by_phases(found: dict[str, np.ndarray]) -> None:
+def _widen_by_phases(columns: dict[str, np.ndarray]) -> None:
     """Raise the spreads of launches in which no branch is mispredicted, and of the total, to those that MacSim has there.
 
     Such launches take nearly the same in all trajectories of the model, which does not follow phases into memory's queues.
@@ -52,9 +52,9 @@ def _widen_by_phases(found: dict[str, np.ndarray]) -> None:
     launches, a PHASE_SCATTER: they differ independently. Where all launches of the list are such, all may be off alike by
     b sum(c_i), b PHASE_ERROR, which is the least sd of the trajectories then.
     """
-    blind = np.where(found["mispredictions"] == 0.0, found["cycles"], 0.0)
-    found[SPREAD] = np.maximum(found[SPREAD], PHASE_SCATTER * blind)
-    squares, total = found[OF_TOTAL] ** 2, np.nansum(blind)
-    if not np.nansum(found["mispredictions"]) and total:
+    blind = np.where(columns["mispredictions"] == 0.0, columns["cycles"], 0.0)
+    columns[SPREAD] = np.maximum(columns[SPREAD], PHASE_SCATTER * blind)
+    squares, total = columns[OF_TOTAL] ** 2, np.nansum(blind)
+    if not np.nansum(columns["mispredictions"]) and total:
         squares += max((PHASE_ERROR * total) ** 2 - np.nansum(squares), 0.0) * blind / total
-    found[OF_TOTAL] = np.sqrt(squares + (PHASE_SCATTER * blind) ** 2)
+    columns[OF_TOTAL] = np.sqrt(squares + (PHASE_SCATTER * blind) ** 2)

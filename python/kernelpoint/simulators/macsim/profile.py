@@ -42,14 +42,14 @@ class MacSimOutput(TextFormat):
         for line in file:
             if "Clock LCM" in line or "GPU clock" in line:
                 clock.update({key: float(value) for key, value in _CLOCK.findall(line)})
-            elif found := _SETUP.search(line):
-                if found.group(2) != "0":
-                    raise ProfileError(f"{source}: several applications ({found.group(2)}); a profile is of one")
-                starts.append(int(found.group(1)))
-                traces.append("/".join(Path(found.group(3)).parts[-2:]))
-                expected = int(found.group(5))
-            elif found := _END.search(line):
-                end = int(found.group(1))
+            elif match := _SETUP.search(line):
+                if match.group(2) != "0":
+                    raise ProfileError(f"{source}: several applications ({match.group(2)}); a profile is of one")
+                starts.append(int(match.group(1)))
+                traces.append("/".join(Path(match.group(3)).parts[-2:]))
+                expected = int(match.group(5))
+            elif match := _END.search(line):
+                end = int(match.group(1))
         if end is None or len(starts) != expected:
             raise ProfileError(f"{source}: {len(starts)} of {expected} kernels, end {end}; the run was not complete")
         scale = clock["GPU clock frequency"] / clock["Clock LCM"]

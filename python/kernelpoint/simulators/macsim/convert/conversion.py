@@ -145,12 +145,12 @@ def _read(
     """The digest of every launch; launches of one kernel with equal files share the object, so that memory stays small."""
     distinct = list(dict.fromkeys(paths))
     futures = deque(pool.submit(_native.macsim.digest, path, stop) for path in distinct)
-    known: dict[tuple[str, str], _native.macsim.Digest] = {}
+    digest_of_file: dict[tuple[str, str], _native.macsim.Digest] = {}
     digests: dict[str, _native.macsim.Digest] = {}
     for path in distinct:
         progress("reading", len(digests), len(distinct))
         digest = futures.popleft().result()
-        digests[path] = known.setdefault((digest.content, digest.header.kernel_name), digest)
+        digests[path] = digest_of_file.setdefault((digest.content, digest.header.kernel_name), digest)
     progress("reading", len(distinct), len(distinct))
     return [digests[path] for path in paths]
 
@@ -194,16 +194,16 @@ def _write_lists(output: Path, digests: Sequence[_native.macsim.Digest], placeme
 
 
 def _summary(digests: Sequence[_native.macsim.Digest], placements: Sequence[Placement]) -> Conversion:
-    own = [digests[launch] for launch, placement in enumerate(placements) if placement.folder == launch]
+    folder_digests = [digests[launch] for launch, placement in enumerate(placements) if placement.folder == launch]
     approximated: Counter[str] = Counter()
-    for digest in own:
+    for digest in folder_digests:
         approximated.update(digest.approximated)
     return Conversion(
         launches=len(digests),
-        folders=len(own),
-        warps=sum(digest.warps for digest in own),
-        records=sum(digest.records for digest in own),
-        most_warps=max(digest.warps for digest in own),
-        without_lanes=sum(digest.without_lanes for digest in own),
+        folders=len(folder_digests),
+        warps=sum(digest.warps for digest in folder_digests),
+        records=sum(digest.records for digest in folder_digests),
+        most_warps=max(digest.warps for digest in folder_digests),
+        without_lanes=sum(digest.without_lanes for digest in folder_digests),
         approximated=dict(sorted(approximated.items())),
     )

@@ -39,7 +39,7 @@ class _Code:
 
     def take(self, instructions: dict[int, int]) -> bool:
         """Add a launch's instructions (PC -> hash) unless one contradicts those that are known."""
-        if any(self._hashes.get(pc, known) != known for pc, known in instructions.items()):
+        if any(self._hashes.get(pc, digest) != digest for pc, digest in instructions.items()):
             return False
         self._hashes |= instructions
         return True
@@ -53,11 +53,11 @@ def place(digests: Sequence[_native.macsim.Digest]) -> list[Placement]:
     """
     codes: dict[str, list[_Code]] = {}
     folders: dict[tuple[str, int], int] = {}
-    known: dict[int, int] = {}  # id of a digest -> code base: launches of one trace share the object
+    base_of_digest: dict[int, int] = {}  # id of a digest -> code base: launches of one trace share the object
     bases = 0
     placements = []
     for launch, digest in enumerate(digests):
-        if id(digest) not in known:
+        if id(digest) not in base_of_digest:
             instructions = _instructions(digest)
             same_name = codes.setdefault(digest.header.kernel_name, [])
             code = next((code for code in same_name if code.take(instructions)), None)
@@ -66,8 +66,8 @@ def place(digests: Sequence[_native.macsim.Digest]) -> list[Placement]:
                 code.take(instructions)
                 same_name.append(code)
                 bases += 1
-            known[id(digest)] = code.base
-        base = known[id(digest)]
+            base_of_digest[id(digest)] = code.base
+        base = base_of_digest[id(digest)]
         placements.append(Placement(folders.setdefault((digest.content, base), launch), base))
     return placements
 
