@@ -29,7 +29,7 @@ struct LastWarps {
     std::vector<int> issued;  // by scheduler
 };
 
-// The warps that each SM has fetched and issued last: its round robins go on behind them.
+// Warps that each SM fetched and issued last, from which its round-robin schedulers continue.
 //
 // Model: CTAs go to the clusters in turn, and in a cluster to the cores; those that a core holds at a time take its
 // warps from the first on. The warp that the trace says ends last in a CTA is the last to be fetched and issued. What a
@@ -84,7 +84,7 @@ private:
     const kp_replay& m_before;
 };
 
-// Arbiters of the built-in crossbar (-network_mode 2): an output goes on behind the input that it served last.
+// Arbiters of the built-in crossbar (-network_mode 2). An output continues after the input that it served last.
 //
 // Model: which of them was served last hangs on the cycles before, so it is drawn, for each output by itself. A slice
 // of the L2 was asked last by a cluster that holds a CTA of the newest launch; a cluster that has run a CTA was
@@ -125,12 +125,13 @@ private:
     const kp_replay& m_before;
 };
 
-// Model: CTAs go to the clusters in turn, so the cluster that comes next follows from the CTAs of all launches before,
-// and so do the warps that each core has fetched and issued last (WarpArbiters). A core cycles while it holds a CTA,
-// and with each cycle the turns of its schedulers and collectors go on. How many cycles that were hangs on all launches
-// before, which were not all simulated: it is drawn for each launch and core, evenly, as is how far the clocks are out
-// of step. Any fixed value would favour some kernels, always to the same side. A core that has run no CTA is as at the
-// start of a run. DRAM's turns begin as there, L1 caches of instructions and constants empty.
+// State of clusters, cores and clocks before a launch, which replay sets. Model: CTAs go to the clusters in turn, so
+// the cluster that comes next follows from the CTAs of all launches before, and so do the warps that each core has
+// fetched and issued last (WarpArbiters). A core cycles while it holds a CTA, and with each cycle the turns of its
+// schedulers and collectors go on. How many cycles that were hangs on all launches before, which were not all
+// simulated: it is drawn for each launch and core, evenly, as is how far the clocks are out of step. Any fixed value
+// would favour some kernels, always to the same side. A core that has run no CTA is as at the start of a run. DRAM's
+// turns begin as there, L1 caches of instructions and constants empty.
 class KeptState {
 public:
     explicit KeptState(gpgpu_sim* sim) : m_sim(sim) {}

@@ -19,9 +19,9 @@ extern LocalInterconnect* g_localicnt_interface;
 
 namespace kernelpoint {
 
-// The built-in crossbar (-network_mode 2) while it holds no packet. Model: exact. A router without packets counts its
-// cycles. iSLIP moves its turns with packets only, the naive arbiter with each cycle; conflicts and the sums of
-// buffers' lengths get zeros.
+// Advances the built-in crossbar (-network_mode 2) over cycles in which it holds no packet. Model: exact. A router
+// without packets counts its cycles. iSLIP moves its turns with packets only, the naive arbiter with each cycle;
+// conflicts and the sums of buffers' lengths get zeros.
 inline void advance_empty(xbar_router& router, unsigned long long ticks) {
     router.cycles += ticks;
     if (router.*reach(Arbiter()) != NAIVE_RR) return;
@@ -29,8 +29,8 @@ inline void advance_empty(xbar_router& router, unsigned long long ticks) {
     next = static_cast<unsigned>((next + ticks) % (router.*reach(NextInputs())).size());
 }
 
-// A cycle of the network: the simulator's own for routers that hold a packet. Theirs looks at each pair of an input and
-// an output, whether or not there is a packet.
+// Runs one cycle of the network, for routers that hold a packet only. The simulator's own function looks at each pair
+// of input and output in every router.
 inline void transfer_packets() {
     std::vector<xbar_router*>& routers = g_localicnt_interface->*reach(Routers());
     for (size_t i = 0; i < routers.size(); ++i)
@@ -60,7 +60,7 @@ struct Ticks {
     unsigned long long core, network, l2, dram;
 };
 
-// A GPU on which nothing happens: whether that is so, and what its clocks' ticks change then.
+// A GPU without work: tells whether it is idle, and advances its clocks and counters over idle ticks.
 //
 // Model: exact. While is_idle() is true and no CTA is issued, a call of gpgpu_sim::cycle() changes nothing but what
 // advance() changes, and leaves is_idle() true. Beside each part stands the work of a tick that finds nothing to do.
@@ -193,9 +193,9 @@ private:
     const memory_config* m_memory;
 };
 
-// Skips a launch's latency in stretches. The simulator's own ticks are those in which the GPU is not idle yet; those
-// that a cycle's number gives something to do, and the ones right before them, so that everything derived anew in each
-// tick is; and the last ones before the first CTA.
+// Skips idle ticks of a launch's constant latency. The simulator's own ticks are those in which the GPU is not idle
+// yet; those that a cycle's number gives something to do, and the ones right before them, so that everything derived
+// anew in each tick is; and the last ones before the first CTA.
 class LaunchLatency {
 public:
     explicit LaunchLatency(gpgpu_sim* sim) : m_sim(sim), m_gpu(sim) {}

@@ -49,9 +49,8 @@ inline std::string kernel_name_of(const std::string& path) {
     return name;
 }
 
-// Output of launches whose results are no part of the sample, left out: scripts would add their rows to the total.
-// Standard output goes nowhere between begin and end; standard error stays. Where it cannot be turned away, it is
-// shown.
+// Hides the output of launches that are no part of the sample, because scripts would add their rows to the total.
+// Standard output is discarded between begin and end; standard error stays. If redirecting fails, the output is shown.
 class HiddenOutput {
 public:
     void begin(uint64_t launch) {
@@ -153,9 +152,9 @@ private:
         signal(SIGABRT, &assertion_failed);
     }
 
-    // The simulator opens a trace through a shell. What the list's text adds to the folder that the user named is a
-    // stranger's, and is refused before that. Of a list whose path has no slash it takes the list itself for the
-    // folder: that is mended, or the plugin would read another file.
+    // Path of a trace. The simulator opens it through a shell. What the list's text adds to the folder that the user
+    // named is a stranger's, and is refused before that. Of a list whose path has no slash it takes the list itself
+    // for the folder: that is mended, or the plugin would read another file.
     std::string path_of(const std::string& path) const {
         const std::string list = m_list_path;
         const size_t slash = list.rfind('/');
@@ -166,8 +165,7 @@ private:
         return is_below && slash == std::string::npos ? path.substr(folder.size()) : path;
     }
 
-    // The simulator cuts a copy's addresses to 32 bits and walks from the first to the last, for ever where they are
-    // 4 GiB or more apart.
+    // Refuses a copy of 4 GiB or more: the simulator cuts its addresses to 32 bits and would loop forever.
     void require_copy(const std::string& text) const {
         if (text.compare(0, 10, "MemcpyHtoD") != 0) return;
         const std::string bytes = text.substr(text.rfind(',') + 1);
@@ -261,8 +259,9 @@ private:
         stop_run("launch " + std::to_string(m_at.launch) + " cannot be simulated: " + problem);
     }
 
-    // The name comes twice, since the simulator's script takes differences to the block of the name before, and the
-    // first holds no totals: so the row of this name is the whole run's, not what it has beyond the rows.
+    // Prints the totals of the run. The name comes twice, because the simulator's script takes differences to the
+    // block of the name before, and the first holds no totals: so the row of this name is the whole run's, not what it
+    // has beyond the rows.
     void finish() {
         const kp_summary summary = m_client.finish();
         const std::vector<kp_estimate> estimates = m_client.estimates();
@@ -285,9 +284,9 @@ private:
         fflush(stdout);
     }
 
-    // Blocks of the launches that earlier processes of this run simulated, in program order, and on demand of those
-    // that are estimated. The running totals go on from what the launches simulated here cost, and end at the estimate
-    // of the whole run where each launch has a block. What a launch stopped inside had left to do is its own.
+    // Prints blocks of the launches that earlier processes of this run simulated, in program order, and on demand of
+    // those that are estimated. The running totals go on from what the launches simulated here cost, and end at the
+    // estimate of the whole run where each launch has a block. What a launch stopped inside had left to do is its own.
     void print_others() {
         Totals totals = {0, 0};
         for (size_t i = 0; i < m_launches.size(); ++i)

@@ -76,7 +76,7 @@ KERNELPOINT_REACH(MemoryUnit, shader_core_ctx, ldst_unit*, m_ldst_unit)
 KERNELPOINT_REACH(ConstantCache, ldst_unit, read_only_cache*, m_L1C)
 KERNELPOINT_REACH(NextWriteback, ldst_unit, unsigned, m_writeback_arb)
 
-// Types that are private themselves cannot be named in a tag, only in the instantiation.
+// Sets a collector's state. Private types cannot be named in a tag, only in the instantiation.
 inline void set_collector(opndcoll_rfu_t& collector, unsigned steps, unsigned dispatched);
 template <typename Arbiter, Arbiter arbiter, typename Last, Last last, typename Count, Count count, typename Units,
           Units units, typename UnitLast, UnitLast unit_last>
@@ -98,7 +98,7 @@ template struct ReachCollector<
     &opndcoll_rfu_t::m_dispatch_units, decltype(&opndcoll_rfu_t::dispatch_unit_t::m_last_cu),
     &opndcoll_rfu_t::dispatch_unit_t::m_last_cu>;
 
-// Version 2.0 keeps a pointer to what all kinds of collectors share; the simple kind takes no turns.
+// Collector state that all kinds share; version 2.0 keeps a pointer to it. The simple kind takes no turns.
 template <typename Base>
 void set_collector(Base* collector, unsigned steps, unsigned dispatched) {
     opndcoll_rfu_t* taking_turns = dynamic_cast<opndcoll_rfu_t*>(collector);

@@ -29,8 +29,8 @@ struct Neutral {
     const char *option, *value;
 };
 
-// The options with other values than these, `-network_mode 1, ...`; `-gpgpu_cache:dl2` too, where it is none of replay.
-// An option that the tree does not have is left out if `may_lack`.
+// Lists the options with other values than these, `-network_mode 1, ...`; `-gpgpu_cache:dl2` too, where it is none of
+// replay. An option that the tree does not have is left out if `may_lack`.
 inline std::string others(const std::string& dump, const std::vector<Neutral>& neutral, bool may_lack) {
     std::string found;
     const auto add = [&found](const std::string& option, const std::string& value) {
@@ -45,8 +45,8 @@ inline std::string others(const std::string& dump, const std::vector<Neutral>& n
     return found;
 }
 
-// For kp_kept.not_replayed: the options under which a full run keeps state that the replay does not put back. Such
-// a run states no bound on its total, since simulated launches begin elsewhere than those of a full run. Each of two L2
+// Lists the options, for kp_kept.not_replayed, with which a full run keeps state that replay does not restore. Such a
+// run states no bound on its total, since simulated launches begin elsewhere than those of a full run. Each of two L2
 // partitions keeps lines of the other too.
 inline std::string not_replayed(const std::string& dump) {
     std::vector<Neutral> covered = {{"-gpgpu_perfect_inst_const_cache", "1"},  // else code stays in caches
@@ -57,8 +57,8 @@ inline std::string not_replayed(const std::string& dump) {
     return others(dump, covered, false);
 }
 
-// The options under which a tick of an idle GPU does more than IdleGpu knows. AccelWattch is not among them: it looks
-// at the GPU in the simulator's own ticks only, see LaunchLatency.
+// Lists the options with which a tick of an idle GPU does more than IdleGpu models. AccelWattch is not among them: it
+// looks at the GPU in the simulator's own ticks only, see LaunchLatency.
 inline std::string needs_every_tick(const std::string& dump) {
     return others(dump,
                   {{"-network_mode", "2"},              // booksim moves its own state

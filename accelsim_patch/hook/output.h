@@ -82,9 +82,9 @@ private:
     std::vector<double> m_counters;
 };
 
-// The block of a launch that this process did not simulate, the `row`-th of the output. `estimated` is false where a
-// process that this one resumes simulated it, or a worker; of an estimated one no counter is known. The rows add up to
-// the rounded totals. `counters`: running totals, nan where they are not known.
+// Prints the block of a launch that this process did not simulate, number `row` of the output. `estimated` is false
+// where a process that this one resumes simulated it, or a worker; of an estimated one no counter is known. The rows
+// add up to the rounded totals. `counters`: running totals, nan where they are not known.
 inline void print_launch(const std::string& name, uint64_t launch, bool estimated, const Totals& before,
                          const Totals& so_far, const std::vector<Amount>& counters, uint64_t row) {
     const long long cycles = std::llround(so_far.cycles) - std::llround(before.cycles);

@@ -208,7 +208,7 @@ inline void mark_power_report(const char* path, const kp_summary& summary, const
     fclose(report);
 }
 
-// Samples of power that AccelWattch has taken, or would take next, and that are in no launch's report.
+// Power samples of AccelWattch that are not in any launch's report: those taken since, or due next.
 //
 // AccelWattch samples at the multiples of -gpgpu_runtime_stat of the run's cycles. What a launch does behind its last
 // sample is in the first one of the launch simulated next, which in a sampled run is another one than in a full run.
@@ -226,9 +226,9 @@ KERNELPOINT_REACH(SampleCount, gpgpu_sim_wrapper, int, kernel_sample_count)
 KERNELPOINT_REACH(RunPower, gpgpu_sim_wrapper, avg_max_min_counters<double>, gpu_tot_power)
 KERNELPOINT_REACH(RunSampleCount, gpgpu_sim_wrapper, int, total_sample_count)
 
-// The next sample is taken now: activity since the last one counts as always, cycles that are missing are idle ones.
-// Gives the samples since the last report; false where AccelWattch does not sample. The run's mean power stays as it
-// is.
+// Takes the next power sample now: activity since the last one counts as always, cycles that are missing are idle
+// ones. Gives the samples since the last report; false where AccelWattch does not sample. The run's mean power stays
+// as it is.
 inline bool take_power_samples(gpgpu_sim* sim, PowerSums* sums) {
     struct Power : public gpgpu_sim {
         static gpgpu_sim_wrapper* wrapper(gpgpu_sim* sim) { return sim->*(&Power::m_gpgpusim_wrapper); }

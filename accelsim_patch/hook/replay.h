@@ -15,7 +15,7 @@
 
 namespace kernelpoint {
 
-// The contents of the L2 that earlier launches leave.
+// Contents of the L2 that earlier launches leave.
 //
 // Model: touches come in their order and each is the newest use of its line. A loaded sector is valid; a stored one is
 // modified, and readable once it was loaded or stored as a whole (the simulator reads it from DRAM once more
@@ -103,7 +103,7 @@ private:
     const memory_config* m_memory;
 };
 
-// The rows of DRAM that earlier launches leave open.
+// DRAM rows that earlier launches leave open.
 //
 // Model: a bank keeps the row of the last read that the L2 did not have open; writes back are not known, nor, where the
 // launches before fill the L2, what was read before the last touch of each sector. Where banks are not numbered by the

@@ -15,9 +15,10 @@
 
 namespace kernelpoint {
 
-// Model: an address that misses is brought into every level on its way. A store makes its line dirty where it hits, and
-// lines are brought in clean; where a dirty line goes that leaves its cache is left out, as MacSim itself drops what
-// leaves an L1 without an L2 behind it. Constant, texture and shared memory, prefetchers and DRAM rows are left alone.
+// Caches of MacSim, filled with what earlier launches leave. Model: an address that misses is brought into every level
+// on its way. A store makes its line dirty where it hits, and lines are brought in clean; where a dirty line goes that
+// leaves its cache is left out, as MacSim itself drops what leaves an L1 without an L2 behind it. Constant, texture
+// and shared memory, prefetchers and DRAM rows are left alone.
 class Caches {
 public:
     void attach(macsim_c* base) {
@@ -140,10 +141,10 @@ private:
         return NULL;
     }
 
-    // Replacement goes by the cycle of a line's last use, and all this happens between two cycles.
-    // Numerics: only the order within a set counts. A line used now follows the latest one; where that would be later
-    // than now, the set's uses are numbered from 1 again. (In the simulation's first cycles they are ahead of time, by
-    // fewer cycles than a set has ways.)
+    // Marks a line as used last. MacSim replaces lines by the cycle of their last use, and this runs between two
+    // cycles. Numerics: only the order within a set counts. A line used now follows the latest one; where that would
+    // be later than now, the set's uses are numbered from 1 again. (In the simulation's first cycles they are ahead of
+    // time, by fewer cycles than a set has ways.)
     void use_last(cache_c* cache, uint64_t address) {
         Addr tag = 0;
         int set = 0;

@@ -17,9 +17,9 @@
 
 namespace kernelpoint {
 
-// The branch predictors that GPU launches leave trained for those after them. Each core of MacSim has one gshare
-// predictor. All its warps share one history, and its counters are never reset during a run. So the time of a kernel
-// depends on its place: in a workload of 2,080 launches one kernel takes 6,144 cycles early and 9,383 late.
+// Branch predictors of the cores, as earlier launches have trained them. Each core of MacSim has one gshare predictor.
+// All its warps share one history, and its counters are never reset during a run. So the time of a kernel depends on
+// its place: in a workload of 2,080 launches one kernel takes 6,144 cycles early and 9,383 late.
 class Predictors {
 public:
     void attach(macsim_c* base) { m_base = base; }

@@ -21,8 +21,8 @@
 
 namespace kernelpoint {
 
-// The option as it stands on the command line, or an empty string. MacSim takes no option at all where one of them has
-// no value, and says so in a line among many.
+// KernelPoint's option as it stands on the command line, or an empty string. If one option has no value, MacSim
+// ignores all of them with a single line.
 inline std::string word_of_option() {
     const std::string name = "--kernel_sampling";
     std::ifstream words("/proc/self/cmdline");

@@ -34,8 +34,8 @@ public:
         fprintf(m_file, "%-45s%20lld%30.6g\n\n", label(name).c_str(), llround(value), ratio);
     }
 
-    // A total where enough is known of it, its half-width where one is stated (rounded up; third column: relative), and
-    // what was simulated of it. A half-width of sampling error alone has that in its name. A ratio of totals is no
+    // Writes a total if enough is known of it, its half-width if one is stated (rounded up; third column: relative),
+    // and what was simulated of it. A half-width of sampling error alone has that in its name. A ratio of totals is no
     // amount of its own, so it stands in both columns.
     void estimate(const kp_estimate& e, bool with_total) {
         const std::string name = e.name;

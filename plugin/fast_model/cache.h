@@ -81,12 +81,12 @@ public:
 
     // Begins to record: the state of each set before its first use is kept, and used lines are marked.
     void record();
-    // Changes since record().
+    // Changes of the cache since record().
     StateChange recorded() const;
-    // The first set, as an index of change.sets, looked for from `begin` on and around, in which anything that the
-    // change depends on is not as it was then: lines that were used, and free ways for those that came; where lines
-    // were replaced, also the places of all lines and how dirty those were that left. The number of sets where there is
-    // none: what happened would then happen again, to the last bit.
+    // Index in change.sets of the first set (searched from `begin` on, cyclically) whose state differs from that at
+    // the recorded change in anything the change depends on; the number of sets if there is none. Then the change
+    // would repeat exactly. It depends on used lines and free ways; if lines were replaced, also on the order of all
+    // lines and on dirty sectors.
     size_t misfit(const StateChange& change, size_t begin) const;
     // Repeats a recorded change.
     void apply(const StateChange& change);

@@ -31,12 +31,12 @@ public:
     Cycles store(uint32_t sm, Cycles now, LineAccess access);
     Cycles atomic(uint32_t sm, Cycles now, LineAccess access);
 
-    // Model: a copy from the host leaves its sectors in L2, clean, as if they had been written through to DRAM: the
-    // first launch that reads them hits. Only the last part that fits into L2 is installed. L1s lose everything.
-    // The copy costs no cycles and no counter, it belongs to no launch.
+    // Applies a copy from the host. Model: a copy from the host leaves its sectors in L2, clean, as if they had been
+    // written through to DRAM: the first launch that reads them hits. Only the last part that fits into L2 is
+    // installed. L1s lose everything. The copy costs no cycles and no counter, it belongs to no launch.
     void copy_from_host(uint64_t address, uint64_t bytes);
-    // `shared_memory`: bytes that the launch takes of an SM with as many CTAs as fit.
-    // Model: launches do not overlap, and the queues of ports, banks and channels are empty when one starts.
+    // Prepares for a launch, which takes `shared_memory` bytes on each SM. Model: launches do not overlap, and all
+    // queues of ports, banks and channels are empty at its start.
     void start_launch(uint64_t shared_memory);
 
     // Changes of caches between launches that take no simulated time: empty them, or repeat for one line what a launch

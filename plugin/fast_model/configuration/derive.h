@@ -27,12 +27,12 @@ struct Derived {
     std::string hash() const { return config.hash() + cores_hash; }
 };
 
-// Several texts are one configuration, of which later ones override: all of them of one simulator, or a single one of
-// the model's own. What they leave open is as in the file `base`, one of the model's own. Throws ConfigError, also
-// where not one option has a counterpart here: the GPU would be that of `base`.
+// Derives the model's configuration from texts, of which later ones override earlier ones: all of them of one
+// simulator, or a single one of the model's own. What they leave open is as in the file `base`, one of the model's
+// own. Throws ConfigError, also where not one option has a counterpart here: the GPU would be that of `base`.
 Derived derive_configuration(const std::vector<ConfigurationText>& texts, const std::string& base);
 
-// One sentence for each kind of option that could not be taken over.
+// Sentences on the options that the model has no counterpart for, one for each kind.
 std::vector<std::string> notes(const Derived& derived);
 // Derives a configuration from files, as derive_configuration does from texts.
 Derived read_configuration(const std::vector<std::string>& paths, const std::string& base);

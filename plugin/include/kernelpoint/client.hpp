@@ -186,8 +186,8 @@ public:
         return next_to_simulate(at, [](uint64_t) {});
     }
 
-    // The same for a host with KP_HOST_EXECUTES: `execute(launch)` runs a launch functionally. Launch 0 begins the
-    // program, whether it is to be executed or simulated.
+    // Moves to the next launch to simulate, for a host with KP_HOST_EXECUTES: `execute(launch)` runs a launch
+    // functionally. Launch 0 begins the program, whether it is to be executed or simulated.
     template <typename Execute>
     kp_status next_to_simulate(Position* at, const Execute& execute) {
         for (;;) {

@@ -23,8 +23,7 @@
 
 #define KP_MESSAGE_SIZE 8192 /* bytes for kp_load's message */
 
-/* The first line that `command` prints, without its end; empty when it prints none, or a longer one than `line` holds.
- */
+/* Read the first line that `command` prints; empty if it prints none, or one that is too long for `line`. */
 static inline void kp_first_line_of(const char* command, char* line, size_t size) {
     FILE* pipe = popen(command, "r");
     char rest[256];
@@ -39,13 +38,13 @@ static inline void kp_first_line_of(const char* command, char* line, size_t size
     line[length + 1 < size ? length : 0] = '\0'; /* a part of a name would be another name */
 }
 
-/* True in a process that runs with another user's rights than that of whoever started it (set-user-ID): what its
- * environment and its PATH name must not be loaded. */
+/* True if the process runs with other rights than the user who started it (set-user-ID). Then nothing named by its
+ * environment or PATH may be loaded. */
 static inline int kp_is_privileged(void) {
     return getauxval(AT_SECURE) != 0;
 }
 
-/* Path of the plugin: the environment, what the host was told, or what the installed command says; empty where that is
+/* Find the plugin's path: from the environment, from the host's default, or from the installed command; empty if it is
  * longer than `size`. */
 static inline void kp_plugin_path(const char* default_path, char* path, size_t size) {
     const char* named = kp_is_privileged() ? NULL : getenv("KERNELPOINT_PLUGIN");
@@ -68,9 +67,8 @@ static inline int kp_is_pack(const char* path) {
     return memcmp(begin, "PK\003\004", sizeof(begin)) == 0;
 }
 
-/* Unpack a pack beside it with the command `kernelpoint` on PATH, unless that is done: the path of its trace list,
- * beside which stands kernelpoint.yaml. Empty where it cannot be unpacked; standard error then says why.
- */
+/* Unpack a pack beside it with the command `kernelpoint`, unless that is done, and give the path of its trace list.
+ * kernelpoint.yaml is beside the list. Empty if unpacking fails; standard error then has the reason. */
 static inline void kp_unpack(const char* pack, char* list, size_t size) {
     list[0] = '\0';
     if (!kp_is_privileged() && setenv("KERNELPOINT_PACK", pack, 1) == 0)

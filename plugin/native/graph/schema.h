@@ -93,9 +93,9 @@ static_assert(kInstructionColumnCount <= kFeatureCount && kVariableColumnCount <
 // Tokens: row numbers in the encoder's embedding table. 0 is an opcode outside the vocabulary.
 constexpr uint32_t kModifierCount = 512;  // 0: no modifiers; else 1 + FNV-1a(text after the first '.') mod 511
 
-// Model: an opcode that came after the vocabulary has the token of the older one that works most like it, of its own
-// unit and memory space. Its own modifiers, flags and operands stay. So encoders need no row that no training trace
-// could fill.
+// An opcode that shares the token of an older one. Model: an opcode that came after the vocabulary has the token of
+// the older one that works most like it, of its own unit and memory space. Its own modifiers, flags and operands stay.
+// So encoders need no row that no training trace could fill.
 struct SharedToken {
     std::string_view opcode, older;
 };

@@ -33,7 +33,8 @@ enum class ValueKind { integer, floating, address };
 constexpr size_t kStatisticCount = 8;
 using Statistics = std::array<float, kStatisticCount>;  // in the order of VariableColumn
 
-// Statistics over the lanes that executed; false, and nothing written, where none did or no value is known.
+// Computes statistics of an operand over the lanes that executed; false, and nothing written, if no lane did or no
+// value is known.
 //
 // Model: they are taken of scaled logarithms, from -2 to 2, so that they are of order one for every size of value:
 //   integer   sign(v) log2(1 + |v|) / 32, v signed, of 32 bits, or of 64 where one of the lanes needs more

@@ -91,12 +91,13 @@ private:
     std::priority_queue<uint64_t, std::vector<uint64_t>, std::greater<uint64_t>> free_at_;
 };
 
-// Model: a CTA begins when a slot of the GPU is free, in the order of the trace, and a warp executes an instruction in
-// one step and waits `kMemorySteps` more for a load. This gives the order in which CTAs that run side by side touch
-// memory; it is no timing. A sector that a warp loads again before it has loaded `kNearSectors` others comes from the
-// L1 (a warp's share of 128 KB): what all SMs share is not touched by it. Loads, stores and atomics of global memory
-// count, generic ones outside the window of shared memory (16 MiB from its base) included. Local memory does not: its
-// addresses do not say which SM's it is. Throws TraceError.
+// Reads the memory accesses of a launch in an approximate order. Model: a CTA begins when a slot of the GPU is free,
+// in the order of the trace, and a warp executes an instruction in one step and waits `kMemorySteps` more for a load.
+// This gives the order in which CTAs that run side by side touch memory; it is no timing. A sector that a warp loads
+// again before it has loaded `kNearSectors` others comes from the L1 (a warp's share of 128 KB): what all SMs share is
+// not touched by it. Loads, stores and atomics of global memory count, generic ones outside the window of shared
+// memory (16 MiB from its base) included. Local memory does not: its addresses do not say which SM's it is. Throws
+// TraceError.
 Footprint read_footprint(const std::string& trace_path, const Residency& residency);
 
 // Raised whenever equal traces would give other bytes than before.

@@ -50,13 +50,13 @@ public:
     // The touches of a trace; they live until the next call.
     using TouchesOf = std::function<const std::vector<LineTouch>&(uint32_t trace)>;
 
-    // Walks back from `launch` until `lines` distinct lines are met or nothing is left that could add to them. A
-    // content that was met already is passed: it touches the same lines again. Cost: the footprints of the distinct
-    // contents, and one comparison for each launch passed. `result` keeps its memory from walk to walk.
+    // Collects accesses of earlier launches, newest first, until they cover `lines` distinct lines or the list begins.
+    // A content that was already met is passed, because it accesses the same lines. Cost: the footprints of the
+    // distinct contents, and one comparison for each launch passed. `result` keeps its memory from walk to walk.
     void walk(uint64_t launch, uint64_t lines, const TouchesOf& touches_of, TouchesBefore& result);
 
-    // Puts before the touches of a walk from `launch` that was not covered what the launches before were the first to
-    // read. Cost: the footprint of each distinct content, once for all walks.
+    // Inserts the first reads of earlier launches before the accesses of a walk that did not cover all lines. Cost:
+    // the footprint of each distinct content, once for all walks.
     void put_first_reads(uint64_t launch, const TouchesOf& touches_of, TouchesBefore& result);
 
 private:

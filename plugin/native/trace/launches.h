@@ -25,7 +25,7 @@ struct Launches {
 
     const std::string& path(uint64_t launch) const { return paths[contents[launch]]; }
 
-    // Adds a trace and returns the number of its content.
+    // Adds a trace to the list; returns the number of its content, shared by equal traces.
     uint32_t add_path(std::string path, int64_t number = -1) {
         paths.push_back(std::move(path));
         numbers.push_back(number);

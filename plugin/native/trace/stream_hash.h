@@ -14,8 +14,9 @@ struct StreamHash {
     std::string hex() const;  // 32 digits
 };
 
-// MurmurHash3 x64 128 (Austin Appleby, public domain), fed 16 bytes at a time. Not cryptographic: by accident two of a
-// million different streams collide with a probability of about 1e-27; an adversary could make them collide.
+// Hash of an instruction sequence: MurmurHash3 x64 128 (Austin Appleby, public domain), fed 16 bytes at a time. Not
+// cryptographic: by accident two of a million different streams collide with a probability of about 1e-27; an
+// adversary could make them collide.
 class StreamHasher {
 public:
     void add(uint64_t first, uint64_t second) {

@@ -116,8 +116,8 @@ public:
     virtual uint64_t store_data_left_out() const { return 0; }
 };
 
-// Reads the header, in the format that recognises the path (format.h); throws TraceError. Operand values are checked
-// always, and kept only where that is asked for: they may be 20 times as many as addresses.
+// Opens a trace in the format that recognises its path and reads the header; throws TraceError. Operand values are
+// always checked, and kept only on request, because there may be 20 times as many as addresses.
 std::unique_ptr<TraceReader> open_trace(const std::string& path, bool keep_values = false);
 
 }  // namespace kernelpoint

@@ -47,7 +47,7 @@ public:
     Current& operator=(const Current&) = delete;
 };
 
-// Run `body` with the GIL held; turn what it throws into a status. Everything that body makes of Python dies inside.
+// Runs `body` with the GIL held and turns exceptions into a status. Python objects that it makes end inside.
 //   otherwise  status of exceptions whose class names none
 template <typename Body>
 kp_status in_python(kp_status otherwise, Body body) {
@@ -64,12 +64,12 @@ kp_status in_python(kp_status otherwise, Body body) {
     }
 }
 
-// Refuses what no call can do: from inside the host's log function, on a thread with too little stack, or in a process
-// that was forked while a call was inside. KP_OK, or the status of the refusal.
+// Refuses a call from inside the host's log function, on a thread with too little stack, or in a process that was
+// forked during a call. Returns KP_OK or the status of the refusal.
 kp_status check_caller();
 
-// Counts the calls that are inside, for check_caller of a forked process: the threads of those calls, which hold the
-// session and the GIL, exist in the parent only.
+// Counts the running calls, for check_caller in a forked process: the threads of those calls, with the session and the
+// GIL, exist in the parent only.
 class Inside {
 public:
     Inside();
@@ -78,7 +78,7 @@ public:
     Inside& operator=(const Inside&) = delete;
 };
 
-// A call on an open session.
+// Runs a call on an open session.
 template <typename Body>
 kp_status call(kp_session* session, Body body) {
     if (const kp_status status = check_caller()) return status;
@@ -103,13 +103,13 @@ pybind11::object invoke(kp_session* session, const char* method, const Arguments
 // Converts the host's description to a Python dict for workload.host_info. `kept`: NULL if the host keeps no state.
 pybind11::dict host_dictionary(const kp_host& host, const kp_kept* kept);
 
-// Results of a session that has finished: taken from the summary that session.finish() returned, whose attributes have
-// the names of kp_summary's fields, then looked up without Python.
+// Stores the results of a finished session in C++, so that they can be read without Python. They come from the summary
+// that session.finish() returned, whose attributes are named like the fields of kp_summary.
 void take_summary(kp_session& session, const pybind11::object& summary);
 kp_status summary_of(kp_session* session, uint32_t process, kp_summary* summary);
 kp_status estimate(kp_session* session, uint32_t process, uint32_t index, kp_estimate* estimate);
 
-// Converts values for Python.
+// Converts a C++ number or text to a Python object.
 pybind11::object number(uint64_t value);
 pybind11::object path(const char* bytes);  // None for NULL; bytes that are no UTF-8 survive the way to open()
 pybind11::object text(const char* bytes);  // None for NULL; bytes that are no UTF-8 are replaced

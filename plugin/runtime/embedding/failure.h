@@ -19,8 +19,8 @@ struct Failure : std::runtime_error {
 // Loads the exception classes of kernelpoint.errors; called once, with the GIL held.
 void load_error_classes();
 
-// The status and text of a Python exception, the GIL held. An error that a user can cause is its own message; any other
-// is a defect, and comes with its type and the innermost lines of its traceback.
+// Converts a Python exception to a status and a message; the GIL must be held. An error that a user can cause gives
+// its message; any other is a defect and gives its type and the innermost lines of its traceback.
 //   otherwise  status where the class of the exception names none
 Failure from_python(pybind11::error_already_set& error, kp_status otherwise);
 

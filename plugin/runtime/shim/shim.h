@@ -14,7 +14,7 @@
 
 namespace kernelpoint::shim {
 
-// Remembers for this thread why a call fails, and returns its status.
+// Stores the reason of a failure for this thread; returns the status.
 kp_status fail(kp_status status, const std::string& reason);
 
 // The Python of the environment that the plugin is installed in, as it says itself.

@@ -115,7 +115,7 @@ class Sampling(ABC):
 
     @abstractmethod
     def lacking(self, units: Ints) -> Sampling:
-        """Same sampling with the present sizes, over strata without some units; without results."""
+        """Copy of this sampling, without results, in which some units cannot be drawn. Sample sizes stay."""
 
     # ---- estimates --------------------------------------------------------------------------------------------------
 

@@ -62,7 +62,7 @@ class Census:
         return np.arange(self.size) + self.first if self.repeated is None else self.repeated
 
     def with_times_of(self, profile: Profile, log: Log, accepted: Collection[str] = ()) -> Census:
-        """The census with the times and counters of a profile, matched along sequences of name, grid and block.
+        """Census with the times and counters of a profile. Launches are matched by their sequence of name, grid and block.
 
         Raises:
             ProfileError: it is of another program; see admission.admitted_rows.

@@ -33,7 +33,8 @@ WEAK = 0.25  # of an estimate; a wider half-width says little of a counter
 
 
 def with_proportional(look: Look, engine: Engine, plan: Plan, stay: Iterable[str]) -> Look:
-    """Replace the totals of counters in EVENTS by `proportional_total` if its half-width is smaller.
+    """Estimate counters that occur in proportion to another (EVENTS) by `proportional_total`, if this gives a smaller
+    half-width.
 
     So have counters that are predicted themselves where the look knows little of them.
 

@@ -14,9 +14,9 @@ namespace kernelpoint::replay::macsim {
 // Raised whenever equal lists would give other numbers than before.
 constexpr uint32_t kCoreModelVersion = 14;
 
-// Of one launch: means over the trajectories, and the standard deviation of its cycles; `replayed`: the cycles in the
-// trajectory that replay takes launches' states from; `of_total`: its part in the standard deviation of the list's
-// cycles: squares add up to the variance.
+// Prediction of one launch: means over the trajectories, and the standard deviation of its cycles; `replayed`: the
+// cycles in the trajectory that replay takes launches' states from; `of_total`: its part in the standard deviation of
+// the list's cycles: squares add up to the variance.
 struct Prediction {
     double cycles = 0, spread = 0, mispredictions = 0, replayed = 0, of_total = 0;
     double fetch_misses = 0, l1_accesses = 0, l1_misses = 0, merged = 0, last_level_misses = 0, constant_accesses = 0;
@@ -29,10 +29,10 @@ struct Predicted {
     std::string states;  // as a StateRecorder writes them, of the trajectory that replay takes
 };
 
-// For each path, in program order: zeros where it is empty or cannot be read. The list is run kReplications times: what
-// a launch takes depends on single cycles of what was before, in MacSim as in the model. Launches that teach the
-// predictors nothing are not run again (see Training); they have the outcome of the same trace's last run. `report` is
-// called before each launch, of all trajectories.
+// Predicts the launch of each path, in program order; zeros if a path is empty or cannot be read. The list is run
+// kReplications times: what a launch takes depends on single cycles of what was before, in MacSim as in the model.
+// Launches that teach the predictors nothing are not run again (see Training); they have the outcome of the same
+// trace's last run. `report` is called before each launch, of all trajectories.
 Predicted predict_launches(const std::vector<std::string>& paths, const SmInfo& cores, uint64_t memory_bytes,
                            const std::function<void(uint64_t launch)>& report);
 

@@ -12,8 +12,8 @@
 
 namespace kernelpoint::replay::macsim {
 
-// Writes what each launch changes of what replay restores: predictors, instruction caches, and code in the last level.
-// Some hundred bytes a launch; counters change few times in all.
+// Records how each launch changes the state that replay restores: predictors, instruction caches, and code in the last
+// level. Some hundred bytes a launch; counters change few times in all.
 class StateRecorder {
 public:
     explicit StateRecorder(const std::vector<SmState>& beginning) : before_(beginning) {}

@@ -50,9 +50,9 @@ struct LaunchCode {
     }
 };
 
-// Model: as MacSim reads records. It leaves out each warp's last one. Of an access to several sectors it takes the
-// further ones (records marked as floating point) and not the first. Accesses to shared and constant memory have no
-// lines. Throws TraceError.
+// Reads the instructions of a trace. Model: as MacSim reads records. It leaves out each warp's last one. Of an access
+// to several sectors it takes the further ones (records marked as floating point) and not the first. Accesses to
+// shared and constant memory have no lines. Throws TraceError.
 LaunchCode read_code(const std::string& trace_path);
 
 // Cache of the instructions of a list's traces, read at the first use, within a bound on memory.

@@ -23,9 +23,9 @@ constexpr uint8_t no_registers = 255;    // a count that stands for none
 // Name of an opcode number, "LDG" for 73; empty if there is none.
 std::string_view opcode_name(uint8_t number);
 
-// The number that the simulator knows for an opcode base, "LDG" to 73; `exact` says that it is the same opcode.
-// Model: newer opcodes become the nearest of the 163 in unit and memory space (LDGSTS is LDG, HGMMA is HMMA, VIADD is
-// IADD); where there is none, NOP.
+// Number of an opcode in MacSim, 73 for "LDG"; `exact` is false if it is another opcode's. Model: newer opcodes become
+// the nearest of the 163 in unit and memory space (LDGSTS is LDG, HGMMA is HMMA, VIADD is IADD); where there is none,
+// NOP.
 uint8_t opcode_number(std::string_view base, bool& exact);
 
 bool is_floating_point(uint8_t number);  // as MacSim divides its uop tables

@@ -35,7 +35,7 @@ FULL_TRUST = Trust()
 
 @dataclass(frozen=True)
 class Spread:
-    """Estimated spread of the prediction errors.
+    """Estimated spread of prediction errors, inside kernels and between them.
 
     Attributes:
         K: squared relative error inside groups.
@@ -82,8 +82,8 @@ class AssistedFit:
 
     @property
     def believed(self) -> float:
-        """Squared relative prediction error used in the bound: K on its degrees of freedom nu, averaged with the one from a
-        single level for all groups (weight DEGREES_BETWEEN_GROUPS).
+        """Squared relative prediction error that the bound uses: a weighted mean of K (one level for each group) and K0 (one
+        level for all).
         """
         K, nu = self.spread.K, self.spread.nu
         return (nu * K + constants.DEGREES_BETWEEN_GROUPS * max(self.common**2, K)) / (

@@ -156,7 +156,7 @@ class CellSampling(Sampling):
                 self._scales[name] = found / predicted
 
     def fit(self, values: Values, known: Auxiliary, alpha: float, trust: Trust = FULL_TRUST) -> TotalFit:
-        """Estimate the total of a counter from the drawn units; arguments as in Parts.fit."""
+        """Estimate the total of a counter from the drawn units. Arguments are those of Parts.fit."""
         return self._parts.fit(lambda places: values(self._free[places]), known, alpha, trust)
 
     def _fit(self, combination: Combination, of_budget: bool = True) -> TotalFit:
@@ -361,7 +361,7 @@ class CellSampling(Sampling):
         return CellSampling(self.design.without(units), self.budget, self.ratios, self.ranges)
 
     def lacking(self, units: Ints) -> CellSampling:
-        """Same sampling without some units and without results."""
+        """Copy of this sampling, without results, in which some units cannot be drawn."""
         other = self._anew(units)
         counts = other._parts.counts
         if self._parts.whole:

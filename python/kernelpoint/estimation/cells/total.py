@@ -119,7 +119,9 @@ class TotalFit:
         return [fit.outlier_size(self.allowance) * part.largest(cells[part], known) for fit, part in pairs]
 
     def error_with(self, cells: Mapping[Part, int], known: Auxiliary, alpha: float) -> tuple[float, list[float]]:
-        """Expected t SE with this many cells, and the variance of each part, as squared relative errors of `known`."""
+        """Standard error times t that a sample with this many cells should have, and the variance of each part; relative to
+        the total of `known`.
+        """
         variances, nus = [], []
         for fit, part in zip(self.fits, self.parts, strict=True):
             n = cells[part]

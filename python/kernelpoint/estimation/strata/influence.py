@@ -30,8 +30,8 @@ def borrowed_totals(size: Floats, covariate: Floats, clusters: NDArray[np.intege
 
 
 def outlier_allowances(sample: Sample, y: Floats) -> Floats:
-    """float64 [H]: largest assumed relative deviation of an undrawn unit: Sample.allowance, or what slow draws imply
-    (Sample.slow_excess) if larger.
+    """float64 [H]: how far one undrawn unit of each stratum is assumed to deviate, relative to its value: Sample.allowance, or
+    what slow draws imply if larger.
 
     >>> sample = Sample(np.array([0, 0, 0]), np.array([9]), np.zeros(1, int), allowance=0.5, slow_excess=4.0)
     >>> [outlier_allowances(sample, np.array([1.0, slow, 1.0])).round(3).tolist() for slow in (1.0, 4.0)]

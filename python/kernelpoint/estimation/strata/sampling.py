@@ -193,7 +193,7 @@ class StrataSampling(Sampling):
         return self._of(self.design, budget, ratios)
 
     def lacking(self, units: Ints) -> StrataSampling:
-        """Same sampling with the present sizes, over strata without some units; without results."""
+        """Copy of this sampling, without results, in which some units cannot be drawn. Sample sizes stay."""
         return self._of(self.design.without(units), self.budget, self.ratios)
 
     def _of(self, design: Design, budget: ErrorBudget, ratios: Ratios) -> StrataSampling:

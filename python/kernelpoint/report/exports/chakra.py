@@ -66,7 +66,7 @@ class Chakra(Export):
     """Export as an execution trace of MLCommons Chakra, for ASTRA-sim."""
 
     def write(self, run: Run, path: Path, options: Options) -> str:
-        """Write the file; returns a sentence on its content."""
+        """Write the Chakra trace of a finished run; returns a sentence on its content."""
         made = write_chakra(run, system_times(run, options.clock, options.end), path, options.like)
         return f"{made.nodes:,} nodes, {made.filled:,} of {made.kernels:,} kernels with times of the run"
 

@@ -34,7 +34,7 @@ class Perfetto(Export):
     """Export as a timeline for the Perfetto viewer."""
 
     def write(self, run: Run, path: Path, options: Options) -> str:
-        """Write the file; returns a sentence on its content."""
+        """Write the timeline of a finished run; returns a sentence on its content."""
         return f"{write_trace(run, path):,} launches; open it in the Perfetto viewer"
 
 

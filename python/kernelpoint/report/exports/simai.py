@@ -16,7 +16,7 @@ class Simai(Export):
     """Export of the times of modules, for SimAI."""
 
     def write(self, run: Run, path: Path, options: Options) -> str:
-        """Write the file; returns a sentence on its content."""
+        """Write the times of a run's modules; returns a sentence on its content."""
         return f"{write_simai(run, path, options.clock):,} modules"
 
 

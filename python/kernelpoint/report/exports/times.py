@@ -59,7 +59,7 @@ class Times(Export):
     """Export as a table of kernel times, CSV or .parquet."""
 
     def write(self, run: Run, path: Path, options: Options) -> str:
-        """Write the file; returns a sentence on its content."""
+        """Write the table of kernel times of a finished run; returns a sentence on its content."""
         return f"{write_times(run, path, options.clock):,} kernels and shapes"
 
 
