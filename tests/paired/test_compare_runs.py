@@ -73,12 +73,12 @@ def test_full_runs_are_compared_exactly(run, cycles):
     ("change", "key"),
     [
         ({"yaml": "policy: random\nerror_budget: {relative_error: 0.02}\nseed: 5"}, "config.seed"),
-        ({"yaml": "policy: all"}, "hashes.design"),
+        ({"yaml": "policy: all"}, "of all; two runs that are compared have one policy"),
         ({"launch_counts": [300]}, "launches"),
         ({"yaml": "policy: random\nerror_budget: {relative_error: 0.02}\nestimate: mean"}, "estimate"),
     ],
 )
-def test_runs_that_differ_in_list_plan_or_seed_are_refused_by_key(run, cycles, change, key):
+def test_runs_that_differ_in_list_plan_policy_or_seed_are_refused_by_key(run, cycles, change, key):
     with pytest.raises(JournalError, match=key):
         compared(run("a", cycles[0]), run("b", cycles[1], **change))
 

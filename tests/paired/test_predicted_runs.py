@@ -10,6 +10,7 @@ from workloads import synthesised
 from kernelpoint.errors import JournalError
 from kernelpoint.estimation import AssistedDesign, CellSampling, ErrorBudget
 from kernelpoint.estimation.cells.paired import assisted_pair
+from kernelpoint.evaluation.pair_page import kernel_changes
 from kernelpoint.fast_model.configuration import configuration_of_host
 from kernelpoint.journal import load_run
 from kernelpoint.paired import compare_runs
@@ -47,6 +48,14 @@ def test_the_ratio_of_two_predicted_runs_is_bounded_by_what_was_drawn_in_both(pa
     assert 0.0 < row.ratio.half_width < 0.05
     assert found.common == min(len(a.results), len(b.results)) < LAUNCHES
     assert any("assumed: " in note for note in found.notes) and json.dumps(found.record())
+
+
+def test_changes_of_kernels_have_half_widths_that_together_contain_the_change_of_all(pair):
+    start, first, second = pair
+    changes = kernel_changes(load_run(start("a", first)), load_run(start("b", second)))
+    change, half_width = (sum(row[place] for row in changes) for place in (4, 5))
+    assert len(changes) > 2 and all(row[5] > 0.0 for row in changes)
+    assert abs(change - (second.sum() - first.sum())) <= half_width < 0.2 * second.sum()
 
 
 def test_without_its_plan_a_predicted_run_is_refused(pair):

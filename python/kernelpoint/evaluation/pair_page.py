@@ -12,13 +12,13 @@ from kernelpoint.pages.numbers import factor, is_finite, ratio, share, signed
 from kernelpoint.pages.page import Chart, Page, Text, Verdict
 from kernelpoint.pages.tables import Column, Row, Table
 from kernelpoint.paired import Comparison, CounterRow
-from kernelpoint.report.charts import BLUE, VERMILION
+from kernelpoint.report.charts import BLUE, GREY, VERMILION
 from kernelpoint.report.view import view_of
 
 SHOWN = 20  # kernels in the chart; the table has all
 CAPTION = (
-    "Estimated cycles of B less those of A. Orange: more cycles in B. Blue: fewer. The bound above is for the difference of "
-    "the whole runs. No bound is computed for the difference of one kernel; the page of each run bounds its kernels."
+    "Estimated cycles of B less those of A. Orange: more cycles in B. Blue: fewer. Grey: a tie, the change is within its "
+    "half-width, the sum of the kernel's half-widths in both runs. The bound above is for the difference of the whole runs."
 )
 COUNTERS = (
     Column("counter", str),
@@ -40,6 +40,7 @@ KERNELS = (
     Column("A"),
     Column("B"),
     Column("B - A", signed),
+    Column("half-width"),
     Column("B / A", ratio),
 )
 
@@ -70,22 +71,22 @@ def _colour(row: CounterRow) -> str:
     return "warn" if value > 1.0 else "cool"
 
 
-def kernel_changes(first: Run, second: Run) -> list[tuple[str, int, float, float, float, float]]:
-    """Change of each kernel between two runs: name, launches, cycles in both, difference, ratio; largest change first."""
-    a, b = view_of(first), view_of(second)
-    cycles = {kernel.name: kernel.cycles for kernel in b.kernels}
-    rows = [
-        (
-            k.name,
-            k.launches,
-            k.cycles,
-            cycles[k.name],
-            cycles[k.name] - k.cycles,
-            cycles[k.name] / (k.cycles or float("nan")),
-        )
-        for k in a.kernels
-        if k.name in cycles
-    ]
+def kernel_changes(first: Run, second: Run) -> list[tuple[str, int, float, float, float, float, float]]:
+    """Change of each kernel between two runs: name, launches, cycles in both, difference, its half-width, ratio; largest
+    change first.
+
+    The half-width is the sum of those of both runs: nothing is assumed of how their errors go together. nan: one has none.
+    """
+    b = {kernel.name: kernel for kernel in view_of(second).kernels}
+    rows = []
+    for kernel in view_of(first).kernels:
+        if (other := b.get(kernel.name)) is None:
+            continue
+        bounds = [
+            one.totals["cycles"].half_width if "cycles" in one.totals else float("nan") for one in (kernel, other)
+        ]
+        change, quotient = other.cycles - kernel.cycles, other.cycles / (kernel.cycles or float("nan"))
+        rows.append((kernel.name, kernel.launches, kernel.cycles, other.cycles, change, sum(bounds), quotient))
     return sorted(rows, key=lambda row: -abs(row[4]))
 
 
@@ -133,14 +134,20 @@ def pair_page(first: Run, second: Run, result: Comparison) -> str:
     return Page("B against A", blocks, "KernelPoint: two runs").html()
 
 
-def _chart(kernels: Sequence[tuple[str, int, float, float, float, float]]) -> dict[str, Any]:
+def _chart(kernels: Sequence[tuple[str, int, float, float, float, float, float]]) -> dict[str, Any]:
     """A bar for each kernel, the largest change on top."""
-    rows = [{"kernel": row[0], "change": row[4], "more": row[4] > 0.0} for row in kernels]
+    kinds = {True: "more", False: "fewer"}
+    rows = [
+        {"kernel": row[0], "change": row[4], "kind": kinds[row[4] > 0.0] if abs(row[4]) > row[5] else "tie"}
+        for row in kernels
+    ]
     chart = alt.Chart(alt.InlineData(values=rows), width="container", height=alt.Step(18))
     bars = chart.mark_bar().encode(
         y=alt.Y("kernel:N", sort=None, title=None, axis=alt.Axis(labelLimit=260)),
         x=alt.X("change:Q", title="cycles of B less those of A"),
-        color=alt.Color("more:N", scale=alt.Scale(domain=[True, False], range=[VERMILION, BLUE]), legend=None),
+        color=alt.Color(
+            "kind:N", scale=alt.Scale(domain=["more", "fewer", "tie"], range=[VERMILION, BLUE, GREY]), legend=None
+        ),
         tooltip=["kernel:N", alt.Tooltip("change:Q", format="+,.0f")],
     )
     return dict(bars.to_dict())
