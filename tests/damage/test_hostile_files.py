@@ -286,7 +286,7 @@ def test_a_database_that_is_not_this_users_cache_is_left_as_it_is(tmp_path, put,
     assert cache.get(KIND, [KEY]) == [b"value"], "in memory"
     cache.close()
     assert target.read_bytes() == (tmp_path / "cache" / "artefacts.sqlite").read_bytes() == before
-    assert len(said) == 1 and reason in said[0] and "nothing read in this run is remembered" in said[0]
+    assert len(said) == 1 and reason in said[0] and "nothing read from now on is remembered" in said[0]
 
 
 @pytest.mark.parametrize("suffix", ["-journal", "-wal", "-shm"])

@@ -145,7 +145,7 @@ def test_a_plan_is_made_without_a_cache_and_says_why(without_locks, traces, tmp_
     done = without_locks(*COMMAND, "plan", traces, "-o", "run.kpplan", "--gpu", "v100", "--policy", "random")
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stderr.split())
-    assert "(its file system refuses locks: No locks available); nothing read in this run is remembered" in said
+    assert "(its file system refuses locks: No locks available); nothing read from now on is remembered" in said
     assert Plan.load(tmp_path / "run.kpplan", np.zeros(12)).design.strata.tolist() == 12 * [0]
 
 

@@ -94,7 +94,7 @@ def test_damaged_predictions_are_made_anew(model):
 def test_a_folder_that_cannot_be_written_is_said_and_nothing_is_lost(model):
     model.folder.write_text("a file where a folder is to be")
     assert model().predicted.all()
-    assert any("nothing read in this run is remembered" in line for line in model.said)
+    assert any("nothing read from now on is remembered" in line for line in model.said)
 
 
 def test_launches_without_a_trace_are_left_out_and_said(model):

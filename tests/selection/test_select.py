@@ -124,7 +124,7 @@ def test_a_plan_is_no_selection(tmp_path):
     from kernelpoint.archive import write_archive
 
     write_archive(tmp_path / "run.kpplan", {"version": 1, "origin": {}}, {"design_strata": np.zeros(3)})
-    with pytest.raises(PlanError, match="make it again with `kernelpoint select`"):
+    with pytest.raises(PlanError, match="the key `plan:` names a plan"):
         Selection.load(tmp_path / "run.kpplan")
 
 
