@@ -106,7 +106,9 @@ def population(unpredicted: int = 0) -> tuple[Population, np.ndarray]:
     reads = np.where(kernel == 1, 0.5 * cycles, 0.0)
     cycles[:unpredicted] = np.nan
     model = SimpleNamespace(counters={"cycles": cycles, "dram_reads": reads, "l2_accesses": 2.0 * cycles})
-    scan = SimpleNamespace(stream_ids=kernel, kernel_ids=kernel)
+    scan = SimpleNamespace(
+        stream_ids=kernel, kernel_ids=kernel, kernel_names=[f"kernel{number}" for number in range(kernel.max() + 1)]
+    )
     return Population((300,), 0, scan=scan, model=model), y
 
 
