@@ -1,9 +1,9 @@
 // The loop over the list of commands: hands the simulator's own loop one launch at a time, with the copies before it.
 //
 // The loop runs over a short list (copies in their order, then one launch) instead of the whole one, as often as there
-// is a launch to simulate, pass after pass. A skipped launch therefore costs one question to the plugin: no trace is
-// opened, no kernel object made. Copies to the GPU are handed over once, in the first pass, or come with the state that
-// is replayed.
+// is a launch to simulate, pass after pass. A skipped launch therefore costs nothing here: the plugin names the next
+// launch to simulate, no trace is opened, no kernel object made. Copies to the GPU are handed over once, in the first
+// pass, or come with the state that is replayed.
 #ifndef KERNELPOINT_ACCELSIM_LAUNCH_LOOP_H
 #define KERNELPOINT_ACCELSIM_LAUNCH_LOOP_H
 

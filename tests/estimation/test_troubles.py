@@ -1,5 +1,7 @@
 """Runs over random populations with trouble: they end, their samples grow, and a journal restores them."""
 
+import csv
+import gzip
 from itertools import pairwise
 
 import numpy as np
@@ -12,10 +14,11 @@ from troubles import KINDS, TROUBLES, engine_of, values
 
 from kernelpoint.config import parse_config
 from kernelpoint.errors import JournalError
-from kernelpoint.estimation import Engine, ErrorBudget, passes
+from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, passes
 from kernelpoint.estimation.constants import PASSES
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
 from kernelpoint.profiles import read_profile
+from kernelpoint.randomness import generator, permanent_random_numbers
 from kernelpoint.workload import Population
 
 BUDGETS = (0.05, 0.02, 0.01, 0.005)
@@ -139,3 +142,30 @@ def test_on_a_real_profile_looser_budgets_are_cheaper_on_average():
             assert list(passes(engine, ("cycles",), y))
             spent[k] += y[engine.drawn()].sum()
     assert spent.tolist() == sorted(spent)
+
+
+@pytest.mark.parametrize("latency", [0.0, 5000.0])
+@pytest.mark.parametrize(("noise", "between"), [(0.01, 0.05), (0.01, 0.3), (0.03, 0.05), (0.03, 0.3)])
+def test_a_looser_budget_draws_no_more_of_launches_that_accel_sim_simulated_in_the_mean(noise, between, latency):
+    """Predictions are the cycles beyond the launch latency of 5,000, off by `noise` each and by `between` for each kernel."""
+    with gzip.open(shared("ground_truth/simpletorch_accelsim_qv100.csv.gz"), "rt") as file:
+        rows = list(csv.DictReader(file))
+    beyond = np.array([float(row["cycles"]) for row in rows]) - 5000.0
+    kernel = np.unique([row["kernel_name"] for row in rows], return_inverse=True)[1]
+    random = generator(0, f"recorded {noise} {between}")
+    x = beyond * np.exp(noise * random.standard_normal(len(rows)))
+    x *= np.exp(between * random.standard_normal(kernel.max() + 1))[kernel]
+    drawn = []
+    for eps in (0.1, 0.05, 0.02, 0.01):
+        engines = [
+            Engine(
+                AssistedDesign(
+                    {"cycles": x + latency}, kernel, permanent_random_numbers(seed, 0, len(rows)), latency=latency
+                ),
+                ErrorBudget(eps),
+            )
+            for seed in range(8)
+        ]
+        assert all(list(passes(engine, ("cycles",), beyond + latency)) for engine in engines)
+        drawn.append(sum(len(engine.drawn()) for engine in engines))
+    assert drawn == sorted(drawn)

@@ -225,8 +225,9 @@ typedef struct kp_core {
     kp_status (*complete)(kp_session* session, const kp_result* result);
 
     /* A launch that was ordered could not be simulated. It is tried once more in the next pass; after that the run
-     * states no bound. reason: one line, may be NULL. One that begins with KP_ENDED_SIMULATOR says that the
-     * simulator's process is about to end because of the launch: it is not tried again, nor in a later process. */
+     * leaves it out, with a wider bound. reason: one line, may be NULL. One that begins with KP_ENDED_SIMULATOR says
+     * that the simulator's process is about to end because of the launch: it is not tried again, nor in a later
+     * process. */
     kp_status (*abort)(kp_session* session, uint32_t process, uint64_t index, const char* reason);
 
     /* Ends the run, whether or not the budget is met, and fills the summary; with a process, its counts, after the run

@@ -22,7 +22,8 @@ def check_architectures(simulator: str, architectures: Collection[int], paths: S
     Nothing is refused if the simulator names no architectures, nor for an unreadable trace, which has a message of its own.
 
     Args:
-        simulator: its name; known: architectures that it knows (70 for sm_70).
+        simulator: its name.
+        architectures: those that it knows (70 for sm_70).
         paths: traces of the launches; empty text for a launch that was not traced.
 
     Raises:

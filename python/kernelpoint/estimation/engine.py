@@ -237,17 +237,18 @@ class Engine:
         return look
 
     def _sampled(self, missing: int, budget: ErrorBudget) -> Look:
-        """A look of the sampling design, met where it may stop and meets what is left of the budget."""
+        """A look of the sampling design, met where it may stop and is within what errors of results leave of the budget."""
         look = self.sampling.look(missing, budget)
         if self.sampling.ranges.of:
             look = replace(look, ranges=self.sampling.range_estimates(look))
-        return replace(look, met=look.met and all(look.meets(one) for one in budget.each()))
+        return replace(look, met=look.may_stop and all(look.meets(one) for one in budget.each()))
 
     def _decided(self, may_stop: bool, look: Look) -> Look:
-        """A look with all errors in it, and with the answer whether it meets the budget of the run.
+        """A look with all errors in it, and whether it meets the budget of the run.
 
         Args:
-            may_stop: the sampling design would; look: without systematic errors.
+            may_stop: the look of the sampling design was met.
+            look: estimates with the sampling error and lost units, without systematic errors.
         """
         whole = self._systematic.widened(look)
         targets = self.budget.each()

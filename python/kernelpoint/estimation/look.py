@@ -1,4 +1,4 @@
-"""Report of a look at the end of a pass."""
+"""The statements of an interim analysis at the end of a pass: estimates with half-widths, and whether the run may end."""
 
 from __future__ import annotations
 
@@ -36,12 +36,13 @@ class Look:
         clusters: each cluster.
         ratios: estimate of each named ratio.
         ranges: estimate of each range that is a target.
-        met: True if the error budget is met.
+        met: True if the design may stop and every target is within the error budget; `Engine` decides it.
         domains: each domain; empty where there is one only.
         assumptions: sentences on what the statement rests on.
         warnings: sentences.
         open_unit: the undrawn unit that breaks the budget first, None where there is none.
         goes_on: why the sample has to grow although every half-width is within the budget, or empty.
+        may_stop: True if the sampling design lets a run end here, whatever the error budget.
 
     >>> import numpy as np
     >>> from kernelpoint.estimation import Design, Engine, ErrorBudget, passes
@@ -55,12 +56,13 @@ class Look:
     estimates: dict[str, Estimate]
     clusters: list[LookPart]
     ratios: dict[str, Estimate]
-    met: bool
+    met: bool = False
     domains: list[LookPart] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     open_unit: OpenUnit | None = None
     goes_on: str = ""
+    may_stop: bool = False
     ranges: dict[str, Estimate] = field(default_factory=dict)
 
     def budgeted(self, counter: str) -> list[Estimate]:

@@ -91,7 +91,7 @@ class UnitErrors:
 
         >>> errors = UnitErrors(np.full(4, 2.0), np.array([1.0, 1.0, 0.0, 0.0]), np.ones(4), np.zeros(4), np.zeros(4, int))
         >>> correction, left = errors.within(np.array([True, True, True, False]))
-        >>> correction.tolist(), left.residuals.tolist(), left.spreads[:3].max() < 1.0
+        >>> correction.tolist(), left.residuals.tolist(), bool(left.spreads[:3].max() < 1.0)
         ([0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 0.0], True)
         """
         drawn = np.flatnonzero(inside & (self.residuals != 0.0) & (self.weights > 1.0) & (self.spreads > 0.0))

@@ -121,7 +121,7 @@ class Sampling(ABC):
 
     @abstractmethod
     def look(self, missing: int, budget: ErrorBudget) -> Look:
-        """Make the interim analysis; `missing` drawn units have no result. `Look.met` says whether the run may stop there."""
+        """Make the interim analysis; `missing` drawn units have no result. `Engine` decides `Look.met`."""
 
     def range_estimates(self, look: Look) -> dict[str, Estimate]:
         """The total of each range that is a target, from the sample of the whole (`subtotals`).

@@ -188,7 +188,7 @@ def _warn_of_unread(path: str, plan: Plan, log: Log) -> None:
     """Say that a named plan was made while traces could not be read."""
     if unread := passing(plan.broken.values()):
         log(
-            f"kernelpoint: {path}: {len(unread):,} launches are simulated for certain, because their traces could not be "
+            f"kernelpoint: {path}: {len(unread):,} launches are not skipped, because their traces could not be "
             f"opened or read when the plan was made; make it again. The first: {unread[0]}"
         )
 

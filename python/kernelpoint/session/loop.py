@@ -257,7 +257,7 @@ class Loop:
         for unit, why in sorted(self.frame.plan.broken.items()):
             process, launch = self.sampled.place(unit)
             self._recorder.degrade(
-                f"launch {launch} of process {process} is simulated because its trace cannot be read: {why}"
+                f"launch {launch} of process {process} is not skipped, because its trace cannot be read: {why}"
             )
 
     # ---- passes -----------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from kernelpoint.session.orders import (
 from kernelpoint.session.sample import Sample
 from kernelpoint.session.setup import Setup
 
-MAX_ATTEMPTS = 2  # a launch is tried in two passes before the run gives its bound up
+MAX_ATTEMPTS = 2  # a launch is tried in two passes before the run leaves it out
 
 
 class SampledLaunches(Orders):

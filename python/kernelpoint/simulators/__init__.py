@@ -2,6 +2,16 @@
 
 A package's `SIMULATOR` is all that other modules know of it; they find it by its name here and import nothing else of the
 package. The hook stands in `NAME_patch`, the C++ parts in `plugin/simulators/NAME`.
+
+A hook alone gives runs with a bound. Every other part of a simulator is optional, and is used as soon as its file is there:
+
+- a package here with a constant `SIMULATOR` of class `Simulator`: costs for forecasts, constant launch latency, the tracer,
+  checks of admission, formats of its output;
+- the folder `trace` of its C++ parts: a subclass of `TraceFormat` (`plugin/native/trace/format.h`) and a constant of type
+  `RegisteredTraceFormat`, for lists and traces in its own format;
+- a file `configuration.cc` there: a subclass of `Dialect` (`plugin/fast_model/configuration/dialect.h`) and a constant of type
+  `RegisteredDialect`, so that the fast model predicts with the simulated GPU of its options;
+- a `patch.yaml` beside the hook, for `kernelpoint patch NAME CHECKOUT`.
 """
 
 from __future__ import annotations

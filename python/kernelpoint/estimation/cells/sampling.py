@@ -50,7 +50,7 @@ class CellSampling(Sampling):
     >>> cells = CellSampling(AssistedDesign({"cycles": x}, np.zeros(1000, int), u), ErrorBudget(0.01))
     >>> cells.results.add_many(cells.drawn(), ("cycles",), 1.1 * x[cells.drawn()])
     >>> look = cells.look(0, cells.budget)
-    >>> look.met, look.estimates["cycles"].contains(1.1 * x.sum())
+    >>> look.may_stop, look.estimates["cycles"].contains(1.1 * x.sum())
     (True, True)
     """
 
@@ -213,7 +213,6 @@ class CellSampling(Sampling):
             stated = self._stated(budget, states)
         estimates = {name: stated[name] for name in self.counters}
         ratios = {name: stated[name] for name in self.ratios if name in stated}
-        met = states and not new
         clusters = self._groups() if estimates else []
         assumptions = self._assumptions() if states else []
         warnings = [f"{missing} sampled units have no result: no bound is stated"] if missing else []
@@ -221,7 +220,17 @@ class CellSampling(Sampling):
         open_unit = None if whole else self._open_unit(estimates[self.target].estimate)
         index = self.looks if states else 0
         goes_on = "the beginning of the run is unlike the rest, and gets an estimate of its own" if new else ""
-        return Look(index, estimates, clusters, ratios, met, [], assumptions, warnings, open_unit, goes_on)
+        return Look(
+            index,
+            estimates,
+            clusters,
+            ratios,
+            assumptions=assumptions,
+            warnings=warnings,
+            open_unit=open_unit,
+            goes_on=goes_on,
+            may_stop=states and not new,
+        )
 
     def _stated(self, budget: ErrorBudget, states: bool) -> dict[str, Estimate]:
         """Estimates of all counters and ratios."""

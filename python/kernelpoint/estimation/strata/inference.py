@@ -254,7 +254,7 @@ class Inference:
             clusters=self._parts(self.clusters),
             domains=self._parts(self.domains) if self.domains.count > 1 else [],
             ratios={name: self.ratio(name) for name, pair in self.targets.ratios.items() if set(pair) <= set(counters)},
-            met=bool(self.targets.looks and counters),
+            may_stop=bool(self.targets.looks and counters),
             assumptions=self._assumptions(),
             warnings=self._warnings(missing),
             open_unit=open_unit,
