@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
+
+from kernelpoint.typed import Range
 
 
 @dataclass(frozen=True)
@@ -167,6 +169,22 @@ class Estimate:
     def contains(self, truth: float) -> bool:
         """True if the interval contains a value, up to rounding in the sums."""
         return bool(abs(self.estimate - truth) <= self.half_width + 1e-9 * abs(truth))
+
+
+@dataclass(frozen=True, slots=True)
+class PartTotals:
+    """Totals of one part of a run: a process, or a cluster.
+
+    Attributes:
+        number: of the process or cluster, from 0.
+        launches, simulated: how many units it has, and how many of these have a result.
+        estimates: estimate of each counter.
+    """
+
+    number: Annotated[int, Range(0, 2**64)]
+    launches: Annotated[int, Range(0, 2**40)]
+    simulated: Annotated[int, Range(0, 2**40)]
+    estimates: dict[str, Estimate]
 
 
 def _degrees(*parts: Estimate) -> float:

@@ -117,7 +117,7 @@ def test_clusters_report_units_and_draws_that_add_up():
     engine.record_many(wanted, ("cycles",), y[wanted][:, None])
     look = engine.look()
     certain = int((design.strata < 0).sum())
-    assert sum(c.units for c in look.clusters) + certain == len(y)
+    assert sum(c.launches for c in look.clusters) + certain == len(y)
     assert sum(c.simulated for c in look.clusters) + certain == len(wanted)
 
 

@@ -97,7 +97,7 @@ def test_ratios_and_domains_hold_what_has_no_result():
     totals = [y[domains == part].sum() for part in (0, 1)]
     for part in look.domains:
         assert part.estimates["cycles"].contains(totals[part.number])
-        assert part.units == (domains == part.number).sum()
+        assert part.launches == (domains == part.number).sum()
     assert sum(part.estimates["cycles"].estimate for part in look.domains) == pytest.approx(
         look.estimates["cycles"].estimate
     )

@@ -172,7 +172,7 @@ def test_each_domain_meets_the_budget_by_itself_and_domains_add_up_to_the_whole(
     engine = Engine(design, ErrorBudget(0.03), "mean")
     *_, look = passes(engine, NAMES, values)
     parts = [part.estimates["cycles"] for part in look.domains]
-    assert [part.units for part in look.domains] == [400, 400]
+    assert [part.launches for part in look.domains] == [400, 400]
     assert all(part.relative_half_width <= 0.03 for part in parts)
     assert sum(part.estimate for part in parts) == pytest.approx(look.estimates["cycles"].estimate)
     for part, rows in zip(parts, (slice(0, 400), slice(400, 800)), strict=True):

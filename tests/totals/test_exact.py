@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernelpoint.estimation import Design, Engine, ErrorBudget, Estimate, Look, LookPart
+from kernelpoint.estimation import Design, Engine, ErrorBudget, Estimate, Look, PartTotals
 from kernelpoint.planning.plan import Plan
 from kernelpoint.totals.exact import exact_values, with_exact, with_grids
 from kernelpoint.traces.scan import COUNTS
@@ -75,7 +75,7 @@ def estimate(name, value, relative):
 
 def test_ctas_and_warps_are_stated_where_the_host_reports_none():
     estimates = {name: estimate(name, 1000.0, 0.1) for name in ("cycles", "ctas")}
-    look = Look(1, estimates, [], {}, True, [LookPart(1, 0, 0, estimates)])
+    look = Look(1, estimates, [], {}, True, [PartTotals(1, 0, 0, estimates)])
     warps, simulated = np.array([4, 8, 12]), np.array([True, False, False, False, True, False])
     found = with_grids(look, plan(warps=warps), simulated, np.array([0, 2, N]))
     assert found.estimates["ctas"] == estimates["ctas"], "the host's own stays"
@@ -89,7 +89,7 @@ def test_ctas_and_warps_are_stated_where_the_host_reports_none():
 
 def test_totals_and_ratios_of_a_look_are_made_with_exact_counters():
     estimates = {"cycles": estimate("cycles", 1000.0, 0.1), "instructions": estimate("instructions", 500.0, 0.4)}
-    look = Look(1, estimates, [], {"ipc": estimate("ipc", 0.5, 0.3)}, True, [LookPart(0, 0, 0, estimates)])
+    look = Look(1, estimates, [], {"ipc": estimate("ipc", 0.5, 0.3)}, True, [PartTotals(0, 0, 0, estimates)])
     found = with_exact(look, {"instructions": np.array([100.0, 150.0])}, np.array([0, 1, 2]))
     told = found.estimates["instructions"]
     assert (told.estimate, told.half_width, told.simulated) == (250.0, 0.0, 1.0)

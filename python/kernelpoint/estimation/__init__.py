@@ -1,6 +1,7 @@
 """Strata, allocation, totals and bounds: survey sampling of any units. See README.md."""
 
 from kernelpoint.estimate import Estimate as Estimate
+from kernelpoint.estimate import PartTotals as PartTotals
 from kernelpoint.estimation.budget import Assume as Assume
 from kernelpoint.estimation.budget import Bound as Bound
 from kernelpoint.estimation.budget import ErrorBudget as ErrorBudget
@@ -10,7 +11,6 @@ from kernelpoint.estimation.cells.design import Prediction as Prediction
 from kernelpoint.estimation.cells.sampling import CellSampling as CellSampling
 from kernelpoint.estimation.engine import Engine as Engine
 from kernelpoint.estimation.look import Look as Look
-from kernelpoint.estimation.look import LookPart as LookPart
 from kernelpoint.estimation.nested_totals import NO_RANGES as NO_RANGES
 from kernelpoint.estimation.nested_totals import RangeTargets as RangeTargets
 from kernelpoint.estimation.nested_totals import Tree as Tree

@@ -5,25 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from kernelpoint.estimate import Estimate
+from kernelpoint.estimate import Estimate, PartTotals
 from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.unseen import OpenUnit
-
-
-@dataclass(frozen=True)
-class LookPart:
-    """Estimates of one cluster, or one domain, in an interim analysis.
-
-    Attributes:
-        number: of the cluster or domain, from 0.
-        units, simulated: how many units it has, and how many of these have a result.
-        estimates: estimate of each counter.
-    """
-
-    number: int
-    units: int
-    simulated: int
-    estimates: dict[str, Estimate]
 
 
 @dataclass(frozen=True)
@@ -54,10 +38,10 @@ class Look:
 
     index: int
     estimates: dict[str, Estimate]
-    clusters: list[LookPart]
+    clusters: list[PartTotals]
     ratios: dict[str, Estimate]
     met: bool = False
-    domains: list[LookPart] = field(default_factory=list)
+    domains: list[PartTotals] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     open_unit: OpenUnit | None = None
@@ -81,7 +65,7 @@ class Look:
         def raised(estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
             return {name: estimate.no_narrower_than(budget.allowed(name)) for name, estimate in estimates.items()}
 
-        def raised_parts(parts: list[LookPart]) -> list[LookPart]:
+        def raised_parts(parts: list[PartTotals]) -> list[PartTotals]:
             return [replace(part, estimates=raised(part.estimates)) for part in parts]
 
         clusters, domains = raised_parts(self.clusters), raised_parts(self.domains)

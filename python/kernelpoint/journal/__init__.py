@@ -25,7 +25,6 @@ from kernelpoint.journal.records import LaunchesRecord as LaunchesRecord
 from kernelpoint.journal.records import LeftOutRecord as LeftOutRecord
 from kernelpoint.journal.records import LookRecord as LookRecord
 from kernelpoint.journal.records import OpenLaunchRecord as OpenLaunchRecord
-from kernelpoint.journal.records import PartRecord as PartRecord
 from kernelpoint.journal.records import PassRecord as PassRecord
 from kernelpoint.journal.records import PopulationRecord as PopulationRecord
 from kernelpoint.journal.records import ProjectionRecord as ProjectionRecord

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from kernelpoint.estimate import Estimate
+from kernelpoint.estimate import Estimate, PartTotals
 from kernelpoint.typed import Range
 
 FORMAT_VERSION = 3
@@ -93,16 +93,6 @@ class OpenLaunchRecord:
     kernel: str | None
     times: float
     probability: float
-
-
-@dataclass(slots=True)
-class PartRecord:
-    """Totals of one process, or of one cluster."""
-
-    number: Count
-    launches: Size
-    simulated: Size
-    estimates: Estimates
 
 
 @dataclass(slots=True)
@@ -377,10 +367,10 @@ class SummaryRecord:
     bound_scope: str
     cycle_speedup: float | None
     one_per_stream_speedup: float | None
-    clusters: list[PartRecord]
+    clusters: list[PartTotals]
     counters: Estimates
     ratios: Estimates
-    processes: list[PartRecord]
+    processes: list[PartTotals]
     degraded: list[str]
     lost: list[Count]
     never_completed: list[Count]

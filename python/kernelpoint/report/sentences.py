@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kernelpoint.journal import PartRecord, Run, SummaryRecord, ValidationRecord
+from kernelpoint.estimate import PartTotals
+from kernelpoint.journal import Run, SummaryRecord, ValidationRecord
 from kernelpoint.pages.numbers import factor, half_width, is_finite, number, share
 from kernelpoint.session.verdict import EXACT, open_launch, unmet_counters, verdict
 
@@ -58,7 +59,7 @@ def _counts(s: SummaryRecord) -> str:
     return f"{s.simulated:,} of {s.launches:,} launches simulated, {s.launches - s.simulated:,} skipped, in {times}"
 
 
-def _of_process(process: PartRecord) -> str:
+def _of_process(process: PartTotals) -> str:
     cycles = process.estimates["cycles"]
     bound = "no bound stated" if not cycles.is_bounded else f"+- {half_width(cycles.relative_half_width)}"
     total = "no estimate" if not is_finite(cycles.estimate) else f"{number(cycles.estimate)} cycles"

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from kernelpoint.admission import Effect, Finding
-from kernelpoint.estimation import Estimate, Look, LookPart, Tree, subtotals
+from kernelpoint.estimation import Estimate, Look, PartTotals, Tree, subtotals
 from kernelpoint.journal import (
     FindingRecord,
     KernelRecord,
     LaunchesRecord,
     LookRecord,
     OpenLaunchRecord,
-    PartRecord,
     RangeRecord,
     SummaryRecord,
 )
@@ -212,17 +211,17 @@ def _open_launch(plan: Plan, sampled: SampledLaunches, look: Look | None) -> Ope
     return OpenLaunchRecord(*sampled.place(unit.unit), plan.name_of_unit(unit.unit), unit.times, unit.probability)
 
 
-def _part(part: LookPart) -> PartRecord:
-    """A cluster, or a process, of an interim analysis."""
-    return PartRecord(part.number, part.units, part.simulated, as_stated(part.estimates))
+def _part(part: PartTotals) -> PartTotals:
+    """A cluster, or a process, of an interim analysis, as it stands in the journal."""
+    return replace(part, estimates=as_stated(part.estimates))
 
 
-def _processes(sample: Sample, look: Look | None) -> list[PartRecord]:
+def _processes(sample: Sample, look: Look | None) -> list[PartTotals]:
     """Record of each application, without estimates where none may be stated."""
     if look is not None and look.domains:
         return [_part(part) for part in look.domains]
     estimates = as_stated(look.estimates) if look else {}
-    return [PartRecord(process, *counts, estimates) for process, counts in enumerate(sample.processes())]
+    return [PartTotals(process, *counts, estimates) for process, counts in enumerate(sample.processes())]
 
 
 def _simulated_only(totals: Mapping[str, float]) -> dict[str, Estimate]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.errors import JournalError
-from kernelpoint.estimate import Estimate, relative
+from kernelpoint.estimate import Estimate, PartTotals, relative
 from kernelpoint.estimation import constants
 from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.cells.design import AssistedDesign, Combination
@@ -20,7 +20,7 @@ from kernelpoint.estimation.cells.fit import FULL_TRUST, Trust
 from kernelpoint.estimation.cells.part import Auxiliary
 from kernelpoint.estimation.cells.parts import Parts
 from kernelpoint.estimation.cells.total import Demand, TotalFit
-from kernelpoint.estimation.look import Look, LookPart
+from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.nested_totals import NO_RANGES, RangeTargets, Spreads
 from kernelpoint.estimation.sampling import Frame, Ratios, Sampling
@@ -274,7 +274,7 @@ class CellSampling(Sampling):
         part = relative(half, R, eps)
         return replace(found, estimate=R, half_width=half, relative_half_width=part, simulated=simulated)
 
-    def _groups(self) -> list[LookPart]:
+    def _groups(self) -> list[PartTotals]:
         """Units, draws and estimates of each group from `predict`; corrected as a whole, so without bounds of their own."""
         groups, count = self.design.free_groups, self.design.label_count
         has, level, nan = self._has, self.budget.confidence, math.nan
@@ -285,7 +285,7 @@ class CellSampling(Sampling):
             sums.append(np.bincount(groups, column, count))
             simulated.append(np.bincount(groups[has], column[has], count))
         return [
-            LookPart(
+            PartTotals(
                 g,
                 int(units[g]),
                 int(drawn[g]),

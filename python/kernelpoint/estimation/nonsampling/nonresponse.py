@@ -93,7 +93,9 @@ def with_nonresponse(
     for part in look.domains:
         inside = [value for unit, value in values.items() if of[unit] == part.number]
         domains.append(
-            replace(part, units=part.units + len(inside), estimates=_with(part.estimates, inside)) if inside else part
+            replace(part, launches=part.launches + len(inside), estimates=_with(part.estimates, inside))
+            if inside
+            else part
         )
     wider = replace(
         look,

@@ -16,9 +16,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from kernelpoint.errors import ConfigError
-from kernelpoint.estimate import Estimate
+from kernelpoint.estimate import Estimate, PartTotals
 from kernelpoint.estimation.budget import ErrorBudget
-from kernelpoint.estimation.look import Look, LookPart
+from kernelpoint.estimation.look import Look
 
 LEAST_BUDGET = 1e-6  # of the error budget: what a sampling design is given at least
 MOST_NAMED = 3  # counters that a sentence lists
@@ -139,7 +139,7 @@ class SystematicErrors:
         errors = [e for name in self._ratios.get(target, (target,)) if (e := self.by_counter.get(name)) is not None]
         return sum(abs(e.estimate) for e in errors), sum(e.half_width for e in errors)
 
-    def _wider_parts(self, parts: Sequence[LookPart]) -> list[LookPart]:
+    def _wider_parts(self, parts: Sequence[PartTotals]) -> list[PartTotals]:
         return [replace(part, estimates=self._wider(part.estimates)) for part in parts]
 
     def _wider(self, estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:

@@ -9,14 +9,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.estimate import Estimate
+from kernelpoint.estimate import Estimate, PartTotals
 from kernelpoint.estimation import constants
 from kernelpoint.estimation.bounds import error_probability
 from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.cells.design import AssistedDesign, Combination
 from kernelpoint.estimation.cells.parts import next_number
 from kernelpoint.estimation.cells.sampling import CellSampling
-from kernelpoint.estimation.look import Look, LookPart
+from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.quantiles import quantile, satterthwaite
 from kernelpoint.estimation.sampling import Ratios
@@ -191,7 +191,7 @@ class TwoPhaseSampling(CellSampling):
         values[lacking[known]] = self.results.of(donor[known])[:, [self.counters.index(name) for name in counters]]
         return values
 
-    def _groups(self) -> list[LookPart]:
+    def _groups(self) -> list[PartTotals]:
         groups = super()._groups()
         has_result = self.results.rows[self._free] >= 0
         counts = np.bincount(self.design.free_groups[has_result], minlength=len(groups))

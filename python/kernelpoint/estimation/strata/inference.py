@@ -10,9 +10,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.estimate import Estimate
+from kernelpoint.estimate import Estimate, PartTotals
 from kernelpoint.estimation import constants
-from kernelpoint.estimation.look import Look, LookPart
+from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.strata.estimators import ESTIMATORS, Fit, Sample
 from kernelpoint.estimation.strata.influence import borrowed_totals, outlier_allowances, outlier_effects
@@ -236,12 +236,12 @@ class Inference:
         """Same analysis for the budget of each target alone."""
         return [replace(self, targets=replace(self.targets, budget=one)) for one in self.targets.budget.each()]
 
-    def _parts(self, groups: Groups) -> list[LookPart]:
+    def _parts(self, groups: Groups) -> list[PartTotals]:
         """Statement of a look on each group."""
         by_counter = [self.totals(i, groups) for i in range(len(self.targets.counters))]
         units, simulated = groups.units(self.sample.N), groups.units(self.n)
         return [
-            LookPart(g, units[g], simulated[g], {estimates[g].counter: estimates[g] for estimates in by_counter})
+            PartTotals(g, units[g], simulated[g], {estimates[g].counter: estimates[g] for estimates in by_counter})
             for g in range(groups.count)
         ]
 
