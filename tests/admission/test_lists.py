@@ -217,6 +217,17 @@ def test_streams_that_are_pointers_are_read(tmp_path, stream):
     assert scan_trace(tmp_path / "kernel-1.traceg").header.stream_id == int(stream)
 
 
+NUMBERS = ["kernel id", "grid dim", "block dim", "shmem", "nregs", "binary version", "cuda stream id", "shmem base_addr"]
+
+
+@pytest.mark.parametrize("field", NUMBERS)
+def test_text_where_a_header_has_a_number_is_refused_also_beside_an_equal_trace(tmp_path, field):
+    folder = folder_of(tmp_path, [sound(), sound(**{field: "legacy"})])
+    case = found(folder)["unreadable"]
+    assert f"kernel-2.traceg:{2 + NUMBERS.index(field)}: expected '-{field} = " in case.place
+    assert case.place.endswith(f"found '-{field} = legacy'")
+
+
 def test_a_header_without_versions_is_that_of_an_old_tracer(tmp_path):
     text = small_trace(cta([f"0 0 0 0 {EXIT}"]), block="(32,1,1)", version=2)
     new = tmp_path / "kernel-1.traceg"

@@ -6,6 +6,7 @@
 
 #include "native/trace/input.h"
 #include "native/trace/interruption.h"
+#include "native/trace/numbers.h"
 #include "native/trace/paths.h"
 #include "native/trace/threads.h"
 #include "native/trace/trace.h"
@@ -52,9 +53,17 @@ private:
     uint64_t bytes_ = 0;
 };
 
-// Header lines that no reading depends on.
+// Header lines that no reading depends on. One that lacks its number is part of the content, so that it is refused.
 bool says_nothing(std::string_view line) {
-    return starts_with(line, "-kernel id") || starts_with(line, "-cuda stream id");
+    const bool is_id = starts_with(line, "-kernel id");
+    const size_t equals = line.find('=');
+    if ((!is_id && !starts_with(line, "-cuda stream id")) || equals == line.npos || line.back() != '\n') return false;
+    const char* p = line.data() + equals + 1;
+    uint64_t id = 0;
+    int64_t stream = 0;
+    if (!(is_id ? parse_decimal(p, id) : parse_signed(p, stream))) return false;
+    skip_blanks(p);
+    return *p == '\n';
 }
 
 Content content_of(const std::string& path) {
