@@ -150,6 +150,24 @@ def test_the_only_list_of_a_context_stands_for_its_folder(tmp_path):
     assert len(read_trace_list(folder).paths) == 2 and len(read_trace_list(folder).copies) == 1
 
 
+def test_a_folder_of_ranks_is_refused_with_the_folders_that_have_lists_and_a_command(tmp_path):
+    for name in ("rank1", "rank0", "notes"):
+        (tmp_path / name).mkdir()
+    folder_of(tmp_path / "rank0", [sound()], "kernel-1.traceg\n")
+    folder_of(tmp_path / "rank1", [sound()])
+    with pytest.raises(TraceError, match=r"2 folders with traces in it \(rank0, rank1\)") as refusal:
+        found(tmp_path)
+    assert f"`kernelpoint plan {tmp_path}/rank0`" in str(refusal.value)
+
+
+def test_a_folder_of_many_ranks_is_refused_in_one_short_message(tmp_path):
+    for rank in range(20):
+        (tmp_path / f"rank{rank:02}").mkdir()
+        folder_of(tmp_path / f"rank{rank:02}", [sound()])
+    with pytest.raises(TraceError, match=r"20 folders with traces in it \(rank00, .*, rank07 and 12 more\)"):
+        found(tmp_path)
+
+
 def test_traces_beside_the_list_and_gaps_in_its_numbers_are_named(tmp_path):
     folder = folder_of(tmp_path, [sound()] * 6, "kernel-1.traceg\nkernel-2.traceg\nkernel-5.traceg\n")
     findings = {one.kind: one for one in findings_of(listed_by(str(folder)))}
@@ -217,7 +235,16 @@ def test_streams_that_are_pointers_are_read(tmp_path, stream):
     assert scan_trace(tmp_path / "kernel-1.traceg").header.stream_id == int(stream)
 
 
-NUMBERS = ["kernel id", "grid dim", "block dim", "shmem", "nregs", "binary version", "cuda stream id", "shmem base_addr"]
+NUMBERS = [
+    "kernel id",
+    "grid dim",
+    "block dim",
+    "shmem",
+    "nregs",
+    "binary version",
+    "cuda stream id",
+    "shmem base_addr",
+]
 
 
 @pytest.mark.parametrize("field", NUMBERS)

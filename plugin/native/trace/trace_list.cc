@@ -5,7 +5,9 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <set>
 
+#include "kernelpoint/names.hpp"
 #include "native/trace/format.h"
 #include "native/trace/paths.h"
 
@@ -29,17 +31,46 @@ FolderEntries entries_of(const std::string& path) {
     return entries;
 }
 
-[[noreturn]] void fail_without_traces(const std::string& folder) {
-    std::string known;
+const TraceFormat* format_of_folder(const FolderEntries& entries) {
+    return surest_format([&](const TraceFormat& f) { return f.match_folder(entries); });
+}
+
+// Names of the folders in a folder that stand for lists, as MPI ranks have them, in order.
+std::set<std::string> folders_with_lists(const std::string& folder, const FolderEntries& entries) {
+    std::set<std::string> names;
+    for (const std::string& name : entries) {
+        const std::string path = folder + "/" + name;
+        if (name[0] == '.' || !name_problem(name).empty() || !is_folder(path)) continue;
+        try {
+            if (format_of_folder(entries_of(path)) != nullptr) names.insert(name);
+        } catch (const TraceError&) {  // a folder that cannot be opened
+        }
+    }
+    return names;
+}
+
+[[noreturn]] void fail_without_traces(const std::string& folder, const FolderEntries& entries) {
+    constexpr size_t named = 8;
+    std::string known, below;
     for (const TraceFormat* format : implementations<TraceFormat>())
         known += (known.empty() ? "" : " or ") + std::string(format->folder_content());
-    throw TraceError(folder, 0, "expected " + known + " in this folder, found none of them");
+    const std::set<std::string> names = folders_with_lists(folder, entries);
+    if (names.empty()) throw TraceError(folder, 0, "expected " + known + " in this folder, found none of them");
+    size_t count = 0;
+    for (const std::string& name : names)
+        if (count++ < named) below += (below.empty() ? "" : ", ") + name;
+    if (count > named) below += " and " + std::to_string(count - named) + " more";
+    throw TraceError(folder, 0,
+                     "expected " + known + " in this folder, found " + std::to_string(count) +
+                         (count == 1 ? " folder" : " folders") + " with traces in it (" + below +
+                         "). Each process, such as an MPI rank, is a program of its own: `kernelpoint plan " + folder +
+                         "/" + *names.begin() + "`");
 }
 
 Launches read_folder(const std::string& path) {
     const FolderEntries entries = entries_of(path);
-    const TraceFormat* format = surest_format([&](const TraceFormat& f) { return f.match_folder(entries); });
-    if (format == nullptr) fail_without_traces(path);
+    const TraceFormat* format = format_of_folder(entries);
+    if (format == nullptr) fail_without_traces(path, entries);
     return format->read_folder(path, entries);
 }
 
