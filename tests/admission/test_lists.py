@@ -293,6 +293,31 @@ def test_a_list_in_another_order_than_the_tracers_is_named_unless_it_repeats_tra
     assert found(folder) == {}
 
 
+def list_of(*numbers):
+    return "".join(f"kernel-{number}.traceg\n" for number in numbers)
+
+
+@pytest.mark.parametrize("numbers", [(1, 2, 3, 3, 5, 6), (1, 2, 3, 1, 5, 6), (1, 2, 3, 5, 5, 6)])
+@pytest.mark.parametrize("is_beside", [True, False])
+def test_a_trace_that_stands_for_a_missing_one_is_named_with_its_share(tmp_path, numbers, is_beside):
+    there = [1, 2, 3, 4, 5, 6] if is_beside else [1, 2, 3, 5, 6]
+    names = [f"kernel-{number}.traceg" for number in there]
+    case = found(folder_of(tmp_path, [sound()] * len(there), list_of(*numbers), names))["repeated-for-missing"]
+    assert case.effect is Effect.NAMED and case.launches == pytest.approx(1 / 6) and case.time == pytest.approx(1 / 6)
+    assert case.place.endswith(f"kernel-{numbers[3]}.traceg")
+
+
+REPLAYS = [(1, 2, 3, 4, 2, 3, 4, 5, 6), (1, 2, 2, 2, 3, 4, 5, 6), (1, 2, 4, 2, 4, 2, 4, 6), (1, 2, 3, 5, 6, 3, 5, 6)]
+
+
+@pytest.mark.parametrize("numbers", REPLAYS)
+def test_replays_of_a_graph_stand_for_no_missing_trace(tmp_path, numbers):
+    there = sorted(set(numbers))
+    names = [f"kernel-{number}.traceg" for number in there]
+    folder = folder_of(tmp_path, [sound()] * len(there), list_of(*numbers), names)
+    assert "repeated-for-missing" not in found(folder)
+
+
 def test_traces_of_a_tracer_that_writes_no_exit_are_sound(tmp_path):
     assert found(folder_of(tmp_path, [small_trace(ctas(WARP[:-1], WARP[:-1]), GRID)] * 3)) == {}
 

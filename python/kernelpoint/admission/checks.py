@@ -602,3 +602,24 @@ def gaps(listed: Listed) -> Case | None:
     missing = int(numbers[-1]) - first + 1 - len(numbers)
     what = f"{missing:,} of the launches {first:,} to {int(numbers[-1]):,} are not in the list"
     return Case(what, missing / (missing + len(numbers)), None, listed.lists[0]) if missing > 0 else None
+
+
+@check(
+    Listed,
+    "repeated-for-missing",
+    NAMED,
+    "was one copied over the other? A graph that replays this launch looks alike: then the list is right",
+)
+def repeated_for_missing(listed: Listed) -> Case | None:
+    """Find launches that name a trace of another launch again, in the place of a number that the whole list lacks.
+
+    Replays that `expand` writes go back to an earlier number, or to a number that is in the list, and are not found.
+    """
+    if listed.is_selection or not listed.lists or len(listed.paths.distinct) == listed.size:
+        return None
+    at = listed.paths.numbers
+    numbers = np.array([number for number, _ in listed.named])[at]
+    before, after = np.concatenate(([0], numbers[:-1])), np.concatenate((numbers[1:], [-1]))
+    in_gap = (numbers >= 0) & (before >= 0) & (after == before + 2) & (np.asarray(listed.paths.counts)[at] > 1)
+    in_gap &= ~np.isin(before + 1, listed.numbers)
+    return of_traces(listed, in_gap, "name the trace of another launch where the tracer's number is missing")
