@@ -86,7 +86,7 @@ def checked(owner: str, sizes: Mapping[str, Size], given: Given) -> dict[str, Nu
     for name in given:
         if name not in sizes:
             raise ConfigError(
-                f"--set {name}: {owner} has no size {name}{did_you_mean(name, sizes)}; allowed: {', '.join(sizes)}"
+                f"--set {name}: {owner} has no size named {name}{did_you_mean(name, sizes)}; allowed: {', '.join(sizes)}"
             )
     return {name: sizes[name].check(name, numbers) for name, numbers in given.items()}
 

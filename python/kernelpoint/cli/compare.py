@@ -78,9 +78,8 @@ def compare(
     """
     if runs:
         if len(runs) != 2 or workload:
-            raise ConfigError(
-                f"got {len(runs)} runs{' and --workload' * bool(workload)}; allowed: two runs, or --workload"
-            )
+            given = f"{len(runs)} run{'s' * (len(runs) != 1)}{' and --workload' * bool(workload)}"
+            raise ConfigError(f"got {given}; allowed: two runs, or --workload")
         _show_runs(runs[0], runs[1], as_json, output)
         return
     if not workload:
