@@ -128,7 +128,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"name": "copy", "scale": "tiny"}, "--scale is 'tiny'; allowed: small, medium, large"),
     ({"name": "copy", "seed": -1}, "--seed is -1"),
     ({"name": "cnn-inference", "launches": 0}, "--launches is 0; allowed: 1 to"),
-    ({"name": "cnn-inference", "sizes": {"m": [3]}}, "cnn-inference has no size named m; allowed: size, channels, batches"),
+    (
+        {"name": "cnn-inference", "sizes": {"m": [3]}},
+        "cnn-inference has no size named m; allowed: size, channels, batches",
+    ),
     ({"name": "copy", "sizes": {"m": [3]}}, "copy has no size named m; allowed: n, block, width"),
     ({"name": "copy", "sizes": {"block": [33]}}, "block=33: allowed: 32 to 1024, a multiple of 32"),
     ({"name": "copy", "sizes": {"n": [1, 2]}}, "2 numbers given; allowed: 1"),
