@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from kernelpoint.admission import Effect, Finding, Listed, check_kinds, findings
 from kernelpoint.cli.console import Console
 from kernelpoint.errors import KernelPointError, TraceError
 from kernelpoint.fast_model.configuration import architecture_of, stated_by
+from kernelpoint.pages.numbers import json_text
 from kernelpoint.profiles import read_profile
 from kernelpoint.profiles.format import beginning_of
 from kernelpoint.repeated import Texts
@@ -58,7 +58,7 @@ def check(
         records.append(record)
         worst = max(worst, code)
     if as_json:
-        typer.echo(json.dumps(records, indent=2))
+        typer.echo(json_text(records, indent=2))
     raise typer.Exit(worst) if as_json else _shown(records, worst)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
@@ -19,7 +18,7 @@ from kernelpoint.cli.console import Console
 from kernelpoint.cli.pack import inspect_pack
 from kernelpoint.errors import TraceError
 from kernelpoint.packs.unpack import is_pack
-from kernelpoint.pages.numbers import number, percent
+from kernelpoint.pages.numbers import json_text, number, percent
 from kernelpoint.pages.tables import Column, Row, Table, facts
 from kernelpoint.traces import UNITS, ArtefactCache, is_list_name, read_trace_list, scan_launches, scan_trace
 
@@ -48,7 +47,7 @@ def inspect(
     is_list = trace.is_dir() or is_list_name(trace)
     record = list_record(trace) if is_list else trace_record(trace)
     if as_json:
-        typer.echo(json.dumps(record, indent=2))
+        typer.echo(json_text(record, indent=2))
     elif is_list:
         _show_list(trace, record)
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +12,7 @@ from kernelpoint.journal import load_run
 from kernelpoint.packs.contents import CONFIGURATION
 from kernelpoint.packs.pack import write_pack
 from kernelpoint.packs.unpack import about_pack, is_pack, unpack
+from kernelpoint.pages.numbers import json_text
 from kernelpoint.progress import telling
 
 
@@ -86,7 +86,7 @@ def inspect_pack(pack: Path, as_json: bool) -> None:
         "config": about.config,
     }
     if as_json:
-        typer.echo(json.dumps(record, indent=2))
+        typer.echo(json_text(record, indent=2))
         return
     for name, value in record.items():
         Console().print(f"{name}: {f'{value:,}' if isinstance(value, int) else value}", soft_wrap=True, highlight=False)

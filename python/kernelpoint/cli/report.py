@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -79,6 +78,7 @@ def report(
     from kernelpoint.cli.reporting import exports, only_journal, parts
     from kernelpoint.extras import require
     from kernelpoint.journal import load_run
+    from kernelpoint.pages.numbers import json_text
     from kernelpoint.progress import telling
     from kernelpoint.report.export import EXPORTS, Options
     from kernelpoint.report.full_run import compare
@@ -106,7 +106,7 @@ def report(
         return
     if as_json:
         truth = {} if full is None else {"full_run": asdict(compare(loaded, full))}
-        typer.echo(json.dumps({**loaded.content(), **truth}))
+        typer.echo(json_text({**loaded.content(), **truth}))
         return
     console = Console(highlight=False)
     brief = any((csv, ranges, figures)) and not verbose  # files were asked for, the verdict goes with them

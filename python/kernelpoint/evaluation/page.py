@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +14,7 @@ from kernelpoint.evaluation.summary import Line, overall, per_workload
 from kernelpoint.evaluation.table import LEGEND, MARKS, tables
 from kernelpoint.evaluation.workload import Workload
 from kernelpoint.files import write_output
-from kernelpoint.pages.numbers import finite, share
+from kernelpoint.pages.numbers import finite, json_text, share
 from kernelpoint.pages.page import Chart, Page, Text
 from kernelpoint.pages.tables import write_table
 from kernelpoint.report.charts import COLOURS
@@ -45,10 +44,10 @@ def write_files(folder: Path, workloads: Sequence[Workload], rows: Sequence[Row]
             for w in workloads
         ],
         "rows": records,
-        "per_workload": [finite(asdict(line)) for line in lines],
-        "overall": [finite(asdict(line)) for line in total],
+        "per_workload": [asdict(line) for line in lines],
+        "overall": [asdict(line) for line in total],
     }
-    write_output(paths[1], json.dumps(content, indent=1) + "\n")
+    write_output(paths[1], json_text(content, indent=1) + "\n")
     write_output(paths[2], html_page(workloads, lines, total))
     write_output(paths[3], markdown(workloads, lines, total))
     return paths

@@ -18,7 +18,7 @@ from kernelpoint.errors import ConfigError
 from kernelpoint.evaluation.evaluate import Cell, Inputs, Row, evaluate
 from kernelpoint.evaluation.workload import Workload
 from kernelpoint.files import append_output, read_regular, write_output
-from kernelpoint.pages.numbers import finite
+from kernelpoint.pages.numbers import json_text
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.progress import Log
 from kernelpoint.registry import foreign_code
@@ -93,7 +93,7 @@ class ResultsFile:
         """Store a row. Refused rows are not stored, because the missing input may come later."""
         if self._path is None or row.reason:
             return
-        append_output(self._path, json.dumps({"key": key, "row": finite(asdict(row))}) + "\n")
+        append_output(self._path, json_text({"key": key, "row": asdict(row)}) + "\n")
 
 
 def cells(policies: Sequence[str], budgets: Sequence[float], seeds: int, *settings: Any) -> Iterator[Cell]:

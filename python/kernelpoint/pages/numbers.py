@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -127,6 +128,15 @@ def rate(value: Bounded | None) -> str:
     '25.0 ± 5.0 %'
     """
     return "-" if value is None else f"{amount(value, 0.01)} %"
+
+
+def json_text(record: Any, indent: int | None = None) -> str:
+    """JSON text of a record of plain values, with null for nan and infinity.
+
+    >>> json_text({"half_width": float("nan")})
+    '{"half_width": null}'
+    """
+    return json.dumps(finite(record), indent=indent, allow_nan=False)
 
 
 def finite(record: Any) -> Any:
