@@ -16,12 +16,13 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from tokenize import TokenError
-from typing import Any, BinaryIO
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from kernelpoint.errors import PlanError
 from kernelpoint.files import open_regular, replacing
+
+if TYPE_CHECKING:
+    import numpy as np
 
 _ABOUT = "about"
 _COMMENT = b"kernelpoint blake2b "
@@ -58,6 +59,7 @@ def write_archive(
 def archived(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
     """Bytes of an archive without a checksum, for a container that has its own.
 
+    >>> import numpy as np
     >>> from_archived(archived({"made": "today"}, {"values": np.arange(3)}))[1]["values"].tolist()
     [0, 1, 2]
     """
@@ -89,6 +91,7 @@ def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray
     Example:
         >>> import tempfile
         >>> file = f"{tempfile.mkdtemp()}/some.npz"
+        >>> import numpy as np
         >>> write_archive(file, {"made": "today"}, {"values": np.arange(3)})
         >>> about, arrays = read_archive(file)
         >>> about, arrays["values"].tolist()
@@ -168,6 +171,8 @@ def _checksum(file: BinaryIO, size: int) -> bytes:
 
 
 def _write(file: BinaryIO, about: Mapping[str, Any], arrays: Mapping[str, np.ndarray], compress: bool) -> None:
+    import numpy as np  # not at the top: a pack's seal needs none
+
     text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
     method = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
     with zipfile.ZipFile(file, "w", method) as archive:
@@ -202,6 +207,8 @@ def _read(file: BinaryIO) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 def _array(member: Any, size: int) -> np.ndarray:
     """The array of a member of `size` bytes, whose header must agree with that."""
+    import numpy as np
+
     version = np.lib.format.read_magic(member)
     if version not in ((1, 0), (2, 0)):
         raise ValueError(f"an array of format {version}; expected 1.0 or 2.0")

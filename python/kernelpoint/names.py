@@ -10,6 +10,7 @@ import re
 
 from kernelpoint.terminal import plain
 
+BESIDE = "footprints.kpfootprints"  # file of footprints in the folder of an unpacked pack
 _OTHER = re.compile(r"[^A-Za-z0-9._/+-]")
 
 

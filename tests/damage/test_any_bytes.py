@@ -37,6 +37,7 @@ from kernelpoint.encoder.checkpoint import BUILTIN, UNSEALED, checkpoint_path, r
 from kernelpoint.encoder.checkpoint import checksum as checkpoint_checksum
 from kernelpoint.errors import ConfigError, JournalError, KernelPointError, PlanError, ProfileError
 from kernelpoint.journal import load_run
+from kernelpoint.names import BESIDE
 from kernelpoint.packs.pack import write_pack
 from kernelpoint.packs.unpack import unpack
 from kernelpoint.planning.plan import Plan
@@ -46,7 +47,7 @@ from kernelpoint.ranges import read_ranges
 from kernelpoint.selection import Selection, read_census
 from kernelpoint.traces import ArtefactCache
 from kernelpoint.traces.cache import checksum
-from kernelpoint.traces.footprints import BESIDE, FootprintsBeside, write_beside
+from kernelpoint.traces.footprints import FootprintsBeside, write_beside
 
 EXAMPLES = settings(max_examples=int(os.environ.get("EXAMPLES", "60")), deadline=None)
 WORDS = ("", "0", "-1", "1e999", "NaN", "null", "true", "[]", "{}", '""', '"', ",", "\n", "\0", 25 * "9", 2000 * "[")

@@ -8,9 +8,7 @@ from typing import Annotated
 import typer
 
 from kernelpoint.cli.console import Console
-from kernelpoint.journal import load_run
 from kernelpoint.packs.contents import CONFIGURATION
-from kernelpoint.packs.pack import write_pack
 from kernelpoint.packs.unpack import about_pack, is_pack, unpack
 from kernelpoint.pages.numbers import json_text
 from kernelpoint.progress import telling
@@ -48,6 +46,9 @@ def pack(
     if is_pack(source):
         _unpack(source, output, only_list, None if most is None else int(most * 2**30))
         return
+    from kernelpoint.journal import load_run  # not at the top: a simulator that unpacks a pack does not wait for them
+    from kernelpoint.packs.pack import write_pack
+
     output = output or Path("sample.kppack")
     with telling("packing", Console(stderr=True).print):
         made = write_pack(load_run(source), output)

@@ -42,7 +42,6 @@ from kernelpoint.packs.contents import (
     TraceFile,
     read_about,
 )
-from kernelpoint.traces.footprints import write_beside
 
 MOST_DICTIONARY = 16 << 20  # of LZMA; packs are written with 8 MiB
 FREE_BYTES, MOST_RATIO = 1 << 30, 200  # a pack may unpack to so many bytes, or to so many times its own
@@ -255,6 +254,10 @@ def _configuration(about: About, folder: Path) -> str:
 
 def _write(archive: zipfile.ZipFile, about: About, place: Path, folder: Path) -> None:
     """Write all files into `place`, which becomes `folder`."""
+    from kernelpoint.traces.footprints import (
+        write_beside,  # not at the top: the next run from the folder needs no traces
+    )
+
     place.mkdir()
     with archive.open(HEADS) as heads:
         for file in about.files:

@@ -11,12 +11,12 @@ from pathlib import Path
 from kernelpoint import _native
 from kernelpoint.errors import TraceError
 from kernelpoint.files import open_output_bytes, open_regular
+from kernelpoint.names import BESIDE
 from kernelpoint.traces.cache import ArtefactCache
 from kernelpoint.traces.scan_launches import trace_keys
 
 BLOCK = 128  # footprints that are looked up at once: a walk meets those of neighbouring contents
 AHEAD = 32 << 20  # bytes of them that wait to be asked for
-BESIDE = "footprints.kpfootprints"  # file of an unpacked pack
 _MAGIC = b"kernelpoint footprints 1\n"
 _MOST_INDEX = 256 << 20  # bytes
 KIND = f"footprint {_native.FOOTPRINT_VERSION} "  # of artefact; the residency follows
