@@ -14,6 +14,7 @@ from kernelpoint.estimation import (
     Estimate,
     RangeTargets,
     Tree,
+    UnitErrors,
     passes,
 )
 from kernelpoint.journal import ResultRecord, load_run
@@ -157,3 +158,27 @@ def test_quarters_of_a_run_share_a_sample_that_is_smaller_than_samples_of_their_
         drawn += draws
         alone += sum(run(quarter == k, u, ErrorBudget(0.02), NO_RANGES)[1] for k in range(4))
     assert drawn < 0.5 * alone and np.mean(held) >= 0.95
+
+
+@pytest.mark.parametrize("draws", [2, 3])
+def test_a_range_with_strata_of_its_own_scatters_as_its_standard_error_says(draws):
+    kind, names = np.arange(4000) // 40, {f"cycles of {k}": ("cycles", k + 1) for k in range(4)}
+    targets = RangeTargets(Tree(np.array([-1, 0, 0, 0, 0]), np.arange(4000) // 1000 + 1), names)
+    budget, errors = ErrorBudget(1e-6, further=dict.fromkeys(names, 1e-6)), []
+    for seed in range(60):
+        random = generator(seed, "own strata")
+        y = 100.0 * random.lognormal(0.0, 0.5, 100)[kind] * random.lognormal(0.0, 0.3, 4000)
+        design = Design(kind, np.full(100, draws), permanent_random_numbers(seed, 0, 4000))
+        engine = Engine(design, budget, ranges=targets)
+        engine.record_many(engine.wanted(), ("cycles",), y[engine.wanted()][:, None])
+        found = engine.look().ranges.values()
+        errors += [(one.estimate - y[1000 * k :][:1000].sum()) / one.std_error for k, one in enumerate(found)]
+    assert np.sqrt(np.mean(np.square(errors))) < 1.1
+
+
+def test_a_range_level_moves_no_result_and_counts_draws_that_are_as_predicted():
+    errors = UnitErrors(np.full(6, 2.0), np.array([1.0, 1.0, 0, 0, 0, 0]), np.ones(6), np.zeros(6), np.zeros(6, int))
+    results = np.arange(6) < 3
+    correction, left = errors.within(np.ones(6, dtype=bool), results)
+    assert correction[results].tolist() == [0.0] * 3
+    assert correction.sum() + left.residuals.sum() == pytest.approx(errors.residuals.sum())

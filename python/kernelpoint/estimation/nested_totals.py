@@ -81,30 +81,42 @@ class UnitErrors:
         np.maximum.at(most, h, np.abs(self.residuals[units]) / self.spreads[units])
         return self.spreads * np.where(n > 1, most * n / np.maximum(n - 1, 1), 0.0)[self.strata]
 
-    def within(self, inside: NDArray[np.bool_]) -> tuple[Floats, UnitErrors]:
+    def within(self, inside: NDArray[np.bool_], results: NDArray[np.bool_]) -> tuple[Floats, UnitErrors]:
         """Predictions' correction, float64 [N], and errors that are left, where the draws of a part have a level of their own.
 
-        Formula: z_i = r_i / S_i of the n draws of the part; their level is the ratio L = sum (w_i - 1) r_i / sum (w_i - 1) S_i,
+        Formula: z_i = r_i / S_i of the draws of the part; their level is the ratio L = sum (w_i - 1) r_i / sum (w_i - 1) S_i,
         added to predictions as L S_i (combined ratio estimator: Sarndal et al., section 7.3). S_i^2 is multiplied by
-        c = (p + (n - 1) s^2) / (p + n - 1), p = DEGREES_OF_WHOLE, s^2 the mean of (z_i - L)^2, plain or weighted by
-        (w_i - 1) S_i^2, whichever is larger.
+        c = (p + (n - 1) s^2) / (p + n - 1), p = DEGREES_OF_WHOLE, s^2 the mean of (z_i - L)^2 n_h / (n_h - 1), plain or
+        weighted by (w_i - 1) S_i^2, whichever is larger. n_h / (n_h - 1) restores the degree of freedom that a stratum's mean
+        takes; a draw that is the mean of its stratum by itself tells of no scatter, and is not among the n.
+
+        Args:
+            inside: units of the part; results: drawn units with a result.
 
         >>> errors = UnitErrors(np.full(4, 2.0), np.array([1.0, 1.0, 0.0, 0.0]), np.ones(4), np.zeros(4), np.zeros(4, int))
-        >>> correction, left = errors.within(np.array([True, True, True, False]))
+        >>> correction, left = errors.within(np.array([True, True, True, False]), np.array([True, True, False, False]))
         >>> correction.tolist(), left.residuals.tolist(), bool(left.spreads[:3].max() < 1.0)
         ([0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 0.0], True)
         """
-        drawn = np.flatnonzero(inside & (self.residuals != 0.0) & (self.weights > 1.0) & (self.spreads > 0.0))
-        if len(drawn) < 2:
+        chosen = results & (self.weights > 1.0) & (self.spreads > 0.0)
+        of_strata = np.bincount(self.strata[chosen], minlength=int(self.strata.max(initial=-1)) + 1)
+        drawn = np.flatnonzero(inside & chosen)
+        w, r, S, n = (
+            self.weights[drawn] - 1.0,
+            self.residuals[drawn],
+            self.spreads[drawn],
+            of_strata[self.strata[drawn]],
+        )
+        telling = (r != 0.0) | (n > 1)
+        if (more := np.count_nonzero(telling) - 1) < 1:
             return np.zeros(len(inside)), self
-        w, r, S = self.weights[drawn] - 1.0, self.residuals[drawn], self.spreads[drawn]
-        level, more = float((w * r).sum() / (w * S).sum()), len(drawn) - 1
-        z2 = (r / S - level) ** 2
-        scatter = max(float(z2.mean()), float((w * S**2 * z2).sum() / (w * S**2).sum())) * len(drawn) / more
+        level = float((w * r).sum() / (w * S).sum())
+        z2, weights = ((r / S - level) ** 2 * n / np.maximum(n - 1, 1))[telling], (w * S**2)[telling]
+        scatter = max(float(z2.mean()), float((weights * z2).sum() / weights.sum())) * (more + 1) / more
         share = (DEGREES_OF_WHOLE + more * scatter) / (DEGREES_OF_WHOLE + more)
         residuals = self.residuals.copy()
         residuals[drawn] -= level * S
-        correction = np.where(inside & (self.residuals == 0.0), level * self.spreads, 0.0)
+        correction = np.where(inside & ~results, level * self.spreads, 0.0)
         spreads = np.where(inside, math.sqrt(share) * self.spreads, self.spreads)
         return correction, replace(self, residuals=residuals, spreads=spreads)
 

@@ -136,10 +136,11 @@ class Sampling(ABC):
             spreads = None if whole.half_width == 0.0 else self.unit_spreads(counter)
             errors = None if spreads is None else UnitErrors(*spreads, np.zeros(len(values)), self.frame.strata)
             whole, has_result = whole.moved(whole.estimate, whole.computed_half_width), self.results.rows >= 0
+            sampled = np.isin(np.arange(len(values)), self.drawn()) & has_result
             for name in (name for name, (of, _) in self.ranges.of.items() if of == counter):
                 inside, correction, left = self.ranges.units(name), np.zeros(len(values)), None
                 if errors is not None:
-                    correction, left = errors.within(inside)
+                    correction, left = errors.within(inside, sampled)
                 tree = Tree(np.array([-1, 0]), inside.astype(np.int64))
                 parts = subtotals(tree, whole, values + correction, has_result, left, False)
                 found[name] = replace(parts[1], counter=name)
