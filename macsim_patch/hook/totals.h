@@ -75,6 +75,7 @@ inline std::string stat_path(macsim_c* base) {
 }
 
 // Writes totals over all launches with their half-widths, and what was simulated of them.
+// Cycles and instructions have a total however wide its half-width is: it is the result of the run.
 inline void write_totals(macsim_c* base, const kp_summary& summary, const std::vector<kp_estimate>& estimates) {
     StatFile file(stat_path(base));
     if (!file.is_open()) stop_run(file.path() + ": cannot be written");
@@ -92,9 +93,9 @@ inline void write_totals(macsim_c* base, const kp_summary& summary, const std::v
     if (summary.saved_seconds > 0) file.amount("saved_seconds", summary.saved_seconds);
     for (size_t i = 0; i < estimates.size(); ++i) {
         const std::string name = estimates[i].name;
-        const bool is_known_here = is_known(estimates[i], all);
-        file.estimate(estimates[i], is_known_here);
-        if (!is_known_here && (estimates[i].flags & KP_ESTIMATE_RATIO) == 0) unknown += " " + name;
+        const bool has_total = is_known(estimates[i], all) || name == "cycles" || name == "instructions";
+        file.estimate(estimates[i], has_total);
+        if (!has_total && (estimates[i].flags & KP_ESTIMATE_RATIO) == 0) unknown += " " + name;
     }
     if (!unknown.empty())
         printf("kernelpoint: half-width above 25 %%, or not met by any simulated launch, so without a total:%s\n",

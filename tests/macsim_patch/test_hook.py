@@ -86,6 +86,12 @@ def test_a_counter_of_which_draws_tell_nothing_has_no_total(simulator, workload)
     assert "KERNELPOINT_L1_ACCESSES_SAMPLING_HALF_WIDTH" not in stats
 
 
+def test_cycles_and_instructions_have_a_total_also_where_no_launch_was_simulated(simulator, workload):
+    stats = simulator.run(workload, "pass \nestimate 5000 100").stats()
+    launches = stats["KERNELPOINT_LAUNCHES"][0]
+    assert stats["KERNELPOINT_CYCLES"][0] == 5000 * launches and stats["KERNELPOINT_INSTRUCTIONS"][0] == 100 * launches
+
+
 def test_ratios_of_totals_are_reported_with_their_half_widths(simulator, workload):
     stats = simulator.run(workload, ALL).stats()
     ipc = stats["KERNELPOINT_INSTRUCTIONS"][0] / stats["KERNELPOINT_CYCLES"][0]
