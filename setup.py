@@ -60,7 +60,7 @@ def embedding(libpython: Path) -> Target:
         ["runtime/embedding"],
         include_dirs=[pybind11.get_include(), sysconfig.get_path("include")],
         libraries=[f":{libpython.name}", "dl"],
-        library_dirs=[str(libpython.parent)],  # linked there; the shim opens the one of the environment
+        extra_link_args=[f"-L{libpython.parent}"],  # linked there; the shim opens the one of the environment
     )
 
 
@@ -134,7 +134,6 @@ class BuildTargets(build_ext):
             [self._objects[unit] for unit in self._units(ext)],
             str(output),
             libraries=ext.libraries,
-            library_dirs=ext.library_dirs,
             extra_postargs=ext.extra_link_args,
             target_lang="c++",
             **options,

@@ -28,7 +28,7 @@ struct Operation {
     bool accesses_memory() const { return action >= Action::load_global; }
 };
 
-// What a memory instruction accesses: nothing, lines, lines of local memory, or shared memory.
+// Kind of access of a memory instruction: nothing, lines, lines of local memory, or shared memory.
 enum class Reach : uint8_t { nothing, lines, local_lines, shared_memory };
 
 // A dynamic instruction of a warp without its addresses. Warps that execute the same instructions share the steps.

@@ -14,7 +14,7 @@
 
 namespace kernelpoint {
 
-// How sure a format is that a file belongs to it. The surest format reads the file; among equals, the first by name.
+// Certainty that a file has a format. The surest format reads the file; among equals, the first by name.
 enum class Match : uint8_t { none, possible, certain };
 
 // Names of the files and folders in a folder, in no order.

@@ -96,7 +96,7 @@ def choose(
 
 
 def dependence_of(counters: Mapping[str, Floats], count: int) -> Floats:
-    """How much launches depend on earlier ones, float64 [count] (estimation.dependence); 1 if DRAM reads are unknown.
+    """Dependence of launches on earlier ones, float64 [count] (estimation.dependence); 1 if DRAM reads are unknown.
 
     Args:
         counters: results or predictions of the launches, by name.

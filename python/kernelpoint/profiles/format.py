@@ -61,7 +61,7 @@ class ProfileFormat(ABC):
     @classmethod
     @abstractmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """How sure it is that a file with this beginning has the format: SIGNATURE (first bytes), STRUCTURE (layout), WORDS
+        """Certainty that a file with this beginning has the format: SIGNATURE (first bytes), STRUCTURE (layout), WORDS
         (words in it) or NOT_THIS.
         """
 

@@ -28,7 +28,7 @@ class RangeSource(ABC):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """How sure it is that a file with this beginning is of this source, on the scale of profile formats."""
+        """Certainty that a file with this beginning is of this source, on the scale of profile formats."""
         return NOT_THIS
 
     @abstractmethod
@@ -54,7 +54,7 @@ class ProfileSource(RangeSource):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """How sure it is that a file is of this source: as sure as the profile format is."""
+        """Certainty that a file is of this source: that of the profile format."""
         return cls.format.certainty(beginning)
 
     def paths(self, file: Path, launches: Launches, log: Log) -> list[str]:

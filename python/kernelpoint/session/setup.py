@@ -199,7 +199,7 @@ def _needs_census(config: Config, policy: type[Policy], host: HostInfo) -> bool:
 
 
 def latency_of(config: Config) -> int:
-    """How the constant latency of launches is treated: 0 simulated, 1 skipped.
+    """Treatment of the constant latency of launches: 0 simulated, 1 skipped.
 
     >>> from kernelpoint.config import parse_config
     >>> [latency_of(parse_config({"version": 1, "policy": policy})) for policy in ("random", "all")]

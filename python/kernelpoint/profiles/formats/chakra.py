@@ -21,7 +21,7 @@ class Chakra(ProfileFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """How sure it is that a file with this beginning is a Chakra trace."""
+        """Certainty that a file with this beginning is a Chakra trace."""
         return SIGNATURE if is_chakra(beginning.raw) else NOT_THIS
 
     def read(self, path: Path, device: int | None) -> Profile:

@@ -26,7 +26,7 @@ class KernelPointJournal(TextFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """How sure it is that a file with this beginning is a journal."""
+        """Certainty that a file with this beginning is a journal."""
         return SIGNATURE if beginning.text.startswith('{"type":"run"') else NOT_THIS
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:

@@ -33,7 +33,7 @@ class Kineto(TextFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """How sure it is that a file with this beginning is PyTorch profiler JSON."""
+        """Certainty that a file with this beginning is PyTorch profiler JSON."""
         return STRUCTURE if beginning.text.startswith(("{", "[")) else NOT_THIS
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:

@@ -33,7 +33,7 @@ class NsightSystemsSqlite(ProfileFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """How sure it is that a file with this beginning is an SQLite export of Nsight Systems."""
+        """Certainty that a file with this beginning is an SQLite export of Nsight Systems."""
         return SIGNATURE if beginning.raw.startswith(b"SQLite format 3\x00") else NOT_THIS
 
     def read(self, path: Path, device: int | None) -> Profile:

@@ -22,7 +22,7 @@ class Table(RangeSource):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """How sure it is that a file with this beginning is such a CSV."""
+        """Certainty that a file with this beginning is such a CSV."""
         return STRUCTURE if {"launch", "path"} <= beginning.columns else NOT_THIS
 
     def paths(self, file: Path, launches: Launches, log: Log) -> list[str]:

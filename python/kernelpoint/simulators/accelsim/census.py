@@ -33,7 +33,7 @@ class AccelSimCensus(TextFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """How sure it is that a file with this beginning is such a census."""
+        """Certainty that a file with this beginning is such a census."""
         return SIGNATURE if beginning.text.startswith(HEADER) else NOT_THIS
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:

@@ -35,7 +35,7 @@ class AccelSimOutput(TextFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """How sure it is that a file with this beginning is output of Accel-Sim."""
+        """Certainty that a file with this beginning is output of Accel-Sim."""
         return WORDS if "Accel-Sim" in beginning.text or "GPGPU-Sim" in beginning.text else NOT_THIS
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
@@ -136,7 +136,7 @@ class GetStatsCsv(TextFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """How sure it is that a file with this beginning is output of get_stats.py."""
+        """Certainty that a file with this beginning is output of get_stats.py."""
         is_table = re.search(r"^(APPS|CFG),", beginning.text, re.MULTILINE)
         return STRUCTURE if is_table else NOT_THIS
 

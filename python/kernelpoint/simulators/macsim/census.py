@@ -29,7 +29,7 @@ class MacSimCensus(TextFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """How sure it is that a file with this beginning is such a census."""
+        """Certainty that a file with this beginning is such a census."""
         return SIGNATURE if _NAME.match(beginning.first_line) else NOT_THIS
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:

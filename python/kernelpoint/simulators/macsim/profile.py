@@ -31,7 +31,7 @@ class MacSimOutput(TextFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """How sure it is that a file with this beginning is output of MacSim."""
+        """Certainty that a file with this beginning is output of MacSim."""
         return WORDS if "setup_process" in beginning.text or "src/macsim.cc" in beginning.text else NOT_THIS
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
