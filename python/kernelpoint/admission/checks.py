@@ -239,16 +239,16 @@ def whole_microseconds(profile: Profile) -> Case | None:
 
 def _rounds_to_zero(profile: Profile) -> bool:
     """Model: in times that are rounded, launches of less than a microsecond are no more than those of one."""
-    known = profile.duration[np.isfinite(profile.duration)]
-    is_whole = bool((known % 1000.0 == 0).all()) and bool((profile.start % 1000 == 0).all())
-    return len(known) > 0 and is_whole and int((known == 0).sum()) <= int((known == 1000.0).sum())
+    durations = profile.duration[np.isfinite(profile.duration)]
+    is_whole = bool((durations % 1000.0 == 0).all()) and bool((profile.start % 1000 == 0).all())
+    return len(durations) > 0 and is_whole and int((durations == 0).sum()) <= int((durations == 1000.0).sum())
 
 
 @check(Profile, "unknown-durations", REFUSES, "the profiler ended before them, or lost their times: record again")
 def unknown_durations(profile: Profile) -> Case | None:
     """Find launches without a time in a profile that has times of other launches."""
-    known = np.isfinite(_times(profile))
-    return _among(profile, ~known, "have no time (not a number)") if known.any() else None
+    has_time = np.isfinite(_times(profile))
+    return _among(profile, ~has_time, "have no time (not a number)") if has_time.any() else None
 
 
 @check(
@@ -343,8 +343,8 @@ def communication(profile: Profile) -> Case | None:
 )
 def no_grid(profile: Profile) -> Case | None:
     """Find launches without a grid in a profile that has grids of other launches."""
-    known = np.asarray(profile.grid.all(axis=1))
-    return _among(profile, np.logical_not(known), "have no grid") if known.any() else None
+    has_grid = np.asarray(profile.grid.all(axis=1))
+    return _among(profile, np.logical_not(has_grid), "have no grid") if has_grid.any() else None
 
 
 @check(
@@ -547,8 +547,10 @@ def mixed_code(listed: Listed) -> Case | None:
     """Find a list with code of several GPU architectures."""
     if listed.scan is None or len(listed.architectures) < 2:
         return None
-    usual, found = max(listed.architectures, key=listed.architectures.__getitem__), listed.scan.architectures
-    return of_traces(listed, (found > 0) & (found != usual), f"have code for another architecture than sm_{usual}")
+    usual, architectures = max(listed.architectures, key=listed.architectures.__getitem__), listed.scan.architectures
+    return of_traces(
+        listed, (architectures > 0) & (architectures != usual), f"have code for another architecture than sm_{usual}"
+    )
 
 
 @check(

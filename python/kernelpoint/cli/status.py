@@ -110,11 +110,11 @@ def status_of(run: Run, locked: bool | None, now: float) -> Status:
     counter = str(run.setting("error_budget.counter"))
     look = run.looks[-1] if run.looks else None
     found = {**look.estimates, **look.ratios}.get(counter) if look else None
-    told = "stopped; start it again to go on"
+    state = "stopped; start it again to go on"
     if running:
-        told = "running" if locked else "running elsewhere, or stopped in the last two minutes"
+        state = "running" if locked else "running elsewhere, or stopped in the last two minutes"
     pass_text, left = _pass(run, now)
-    return Status(told, pass_text, len(run.results), launches, _estimate(counter, found), left if running else None)
+    return Status(state, pass_text, len(run.results), launches, _estimate(counter, found), left if running else None)
 
 
 def is_locked(path: Path) -> bool | None:
@@ -158,8 +158,8 @@ def _pass(run: Run, now: float) -> tuple[str, float | None]:
         return f"pass {last.pass_index}", None
     done = sum(result.pass_index == last.pass_index for result in run.of(ResultRecord))
     begun, before = _FIRST_SEEN.setdefault((run.path, last.pass_index), (now, done))
-    left = (last.wanted - done) * (now - begun) / (done - before) if done > before else None
-    return f"pass {last.pass_index}, {done:,} of {last.wanted:,} in the journal", left
+    seconds = (last.wanted - done) * (now - begun) / (done - before) if done > before else None
+    return f"pass {last.pass_index}, {done:,} of {last.wanted:,} in the journal", seconds
 
 
 def _estimate(counter: str, found: Estimate | None) -> str:

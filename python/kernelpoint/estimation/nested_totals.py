@@ -185,12 +185,12 @@ class Tree:
         innermost = np.asarray(self.of_unit, dtype=np.int64)[units] * strata_count + strata[units] + 1
         pairs, values = largest(innermost, values[units])  # few, whatever the number of units
         part, stratum = np.divmod(pairs, strata_count)
-        found = [(part + self.count, stratum, values)]
+        terms = [(part + self.count, stratum, values)]
         while len(part):
-            found.append((part, stratum, values))
+            terms.append((part, stratum, values))
             inside = np.flatnonzero(part > 0)
             part, stratum, values = self.parents[part[inside]], stratum[inside], values[inside]
-        parts, stratum, values = map(np.concatenate, zip(*found, strict=True))
+        parts, stratum, values = map(np.concatenate, zip(*terms, strict=True))
         pairs, values = largest(parts * strata_count + stratum, values)
         sums = np.bincount(pairs // strata_count, weights=values**2, minlength=2 * self.count).astype(np.float64)
         sums[self.count :][self.leaf] = 0.0

@@ -129,7 +129,7 @@ class Sampling(ABC):
         As the whole states its budget, a range states its own: its half-width is computed from that of the whole before it is
         raised to the budget.
         """
-        found = {}
+        totals = {}
         for counter in {counter for counter, _ in self.ranges.of.values()} & look.estimates.keys():
             whole = look.estimates[counter]
             values = np.nan_to_num(self.predict(np.arange(len(self.results.rows)), [counter])[:, 0])
@@ -138,13 +138,13 @@ class Sampling(ABC):
             whole, has_result = whole.moved(whole.estimate, whole.computed_half_width), self.results.rows >= 0
             sampled = np.isin(np.arange(len(values)), self.drawn()) & has_result
             for name in (name for name, (of, _) in self.ranges.of.items() if of == counter):
-                inside, correction, left = self.ranges.units(name), np.zeros(len(values)), None
+                inside, correction, remaining = self.ranges.units(name), np.zeros(len(values)), None
                 if errors is not None:
-                    correction, left = errors.within(inside, sampled)
+                    correction, remaining = errors.within(inside, sampled)
                 tree = Tree(np.array([-1, 0]), inside.astype(np.int64))
-                parts = subtotals(tree, whole, values + correction, has_result, left, False)
-                found[name] = replace(parts[1], counter=name)
-        return {name: found[name] for name in self.ranges.of if name in found}
+                parts = subtotals(tree, whole, values + correction, has_result, remaining, False)
+                totals[name] = replace(parts[1], counter=name)
+        return {name: totals[name] for name in self.ranges.of if name in totals}
 
     def predict(self, units: Ints, counters: Sequence[str] | None = None) -> Floats:
         """float64 [units, counters]: result of a simulated unit, else its prediction. Over all units they add up to the

@@ -81,6 +81,6 @@ def varying_context(label: np.ndarray, kernel: np.ndarray, signature: np.ndarray
     for neighbour in (np.append(-1, last)[:size], np.append(following, size)[1:]):
         at = np.clip(neighbour, 0, max(size - 1, 0))
         is_there = (neighbour == at) & (process[at] == process)
-        told = np.where(is_there, numbering.number[at].astype(np.int64) + 1, 0)
-        labels = number_labels(labels * (len(numbering.first) + 1) + told).number.astype(np.int64)
+        numbers = np.where(is_there, numbering.number[at].astype(np.int64) + 1, 0)
+        labels = number_labels(labels * (len(numbering.first) + 1) + numbers).number.astype(np.int64)
     return labels

@@ -44,11 +44,11 @@ class Ranges:
             ConfigError: a path has more than MOST_PARTS parts, or there are more than MOST_RANGES ranges.
         """
         numbers: dict[str, int] = {"": 0}
-        parents, of_launch, known = [-1], np.zeros(len(paths), np.int64), dict[str, int]()
+        parents, of_launch, places = [-1], np.zeros(len(paths), np.int64), dict[str, int]()
         for launch, path in enumerate(paths):
-            if path not in known:
-                known[path] = _number(path, numbers, parents, source)
-            of_launch[launch] = known[path]
+            if path not in places:
+                places[path] = _number(path, numbers, parents, source)
+            of_launch[launch] = places[path]
         return cls(tuple(numbers), np.array(parents, dtype=np.int64), of_launch, source)
 
     @property

@@ -69,12 +69,12 @@ class Census:
         """
         ours = self.launches
         if in_graphs(profile).any():
-            found = repetition(profile, ours.launches)
-            admit(found.findings(profile.source), accepted, log, "")
-            rows = np.flatnonzero(found.traced >= 0)
-            traced = found.traced[rows]
+            repeated = repetition(profile, ours.launches)
+            admit(repeated.findings(profile.source), accepted, log, "")
+            rows = np.flatnonzero(repeated.traced >= 0)
+            traced = repeated.traced[rows]
             log(
-                f"{len(rows):,} launches of the program, in {found.replays:,} replays of graphs; {ours.size:,} to trace"
+                f"{len(rows):,} launches of the program, in {repeated.replays:,} replays of graphs; {ours.size:,} to trace"
             )
             return Census(profile.take(rows).with_launches_of(ours.take(traced)), self.simulator, traced + self.first)
         rows = admitted_rows(profile, ours.launches, accepted, log)

@@ -129,6 +129,6 @@ class Replay:
         Raises:
             IndexError: the list has no such launch.
         """
-        lines, *left = self._native.lines_left(launch, most)
+        lines, *others = self._native.lines_left(launch, most)
         self._footprints.flush()
-        return np.array(left, dtype=float) / max(lines, 1)
+        return np.array(others, dtype=float) / max(lines, 1)

@@ -117,8 +117,8 @@ def read_chunk(files: Sequence[str], threads: int = 1, report: Callable[[int], N
             chunk.scans.append(None)
             continue
         hashes = bytes.fromhex(scan.stream), bytes.fromhex(scan.values)
-        found = _defects(scan.defects), scan.header.binary_version
-        record[0] = *hashes, _counts(scan.work), scan.work.by_unit, *found
+        defects = _defects(scan.defects), scan.header.binary_version
+        record[0] = *hashes, _counts(scan.work), scan.work.by_unit, *defects
         shape = shape_from_native(scan.header)
         chunk.scans.append((record.tobytes(), shapes.setdefault(shape, shape)))
         chunk.opcodes.update(scan.unknown_opcodes)

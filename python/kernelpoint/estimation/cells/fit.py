@@ -224,11 +224,11 @@ def _spreads(y: Floats, s: CellSample, line: _Line, least: float) -> list[Spread
     within = line.r - line.slope * line.x
     trust = line.slope**2 + line.variance
     K0, nu0 = _candidate(line.w * common**2, q, float(max(n - 2, 1)), most, 1.0, least)
-    found = [Spread(K0, 0.0, trust, nu0)]
+    spreads = [Spread(K0, 0.0, trust, nu0)]
     df = n - line.groups - 1
     if df >= 1:
         K, nu = _candidate(line.w * within**2, q, float(df), most, 1.0, least)
-        found.append(Spread(K, K0, trust, nu))
+        spreads.append(Spread(K, K0, trust, nu))
     order = np.lexsort((s.order, s.x, s.group))
     relative, group, weight = (within / s.size)[order], s.group[order], q[order]
     same = group[1:] == group[:-1]
@@ -241,8 +241,8 @@ def _spreads(y: Floats, s: CellSample, line: _Line, least: float) -> list[Spread
             K = max(K, float((joint * z).sum() / joint.sum()))
         nu = min(2.0 / 3.0 * pairs, most)  # each draw is in two pairs (von Neumann 1941)
         nu = min(nu, max(constants.DEGREES_PER_DRAW * effective, 1.0)) if least < K else nu
-        found.append(Spread(max(K, least), K0, trust, nu))
-    return found
+        spreads.append(Spread(max(K, least), K0, trust, nu))
+    return spreads
 
 
 def _with_expected(spread: Spread, expected: float) -> Spread:

@@ -142,8 +142,8 @@ class CellSampling(Sampling):
         """Compute the ratio of every counter to the counter whose prediction it uses: the combined ratio estimator over all
         draws (Cochran 1977, section 6.11), with a bias of order 1 / draws. It is 1 for a counter with a prediction of its own.
         """
-        known = self.design.known
-        names = [name for name in self.counters if name not in known or known[name].is_observed]
+        constants_of = self.design.known
+        names = [name for name in self.counters if name not in constants_of or constants_of[name].is_observed]
         self._scales = {}
         if not names or self._parts.whole:
             return
@@ -151,9 +151,9 @@ class CellSampling(Sampling):
         drawn = np.flatnonzero(weights)
         for name in names:
             predicted = float(weights[drawn] @ self.design.prediction(name, self.target)[0][drawn])
-            found = float(weights[drawn] @ self._results_of([(1.0, name)], self._free[drawn]))
-            if predicted > 0.0 and found >= 0.0:
-                self._scales[name] = found / predicted
+            total = float(weights[drawn] @ self._results_of([(1.0, name)], self._free[drawn]))
+            if predicted > 0.0 and total >= 0.0:
+                self._scales[name] = total / predicted
 
     def fit(self, values: Values, known: Auxiliary, alpha: float, trust: Trust = FULL_TRUST) -> TotalFit:
         """Estimate the total of a counter from the drawn units. Arguments are those of Parts.fit."""
@@ -247,13 +247,13 @@ class CellSampling(Sampling):
             return False
         found, values = stated[target], [(1.0, counter)]
         computed = found.computed_half_width / max(abs(found.estimate), 1e-300)
-        left = max(constants.ROOM * error - computed, constants.MATERIAL * error)
+        room = max(constants.ROOM * error - computed, constants.MATERIAL * error)
         return self._parts.finds_outliers(
             lambda places: self._values(values, self._free[places]),
             self.known(counter),
             self._alpha(self.looks),
             Trust(self.design.least_error(counter), expected=self.design.expected_error(counter)),
-            left * abs(stated[counter].estimate),
+            room * abs(stated[counter].estimate),
         )
 
     def _ratio(self, name: str, estimates: Mapping[str, Estimate], budget: ErrorBudget, states: bool) -> Estimate:
@@ -263,16 +263,16 @@ class CellSampling(Sampling):
             return Estimate.unknown(name, budget.confidence)
         R = above.estimate / below.estimate
         pair = ((1.0 / below.estimate, above.counter), (-R / below.estimate, below.counter))
-        found = self._estimate(name, pair, budget, states)
+        estimate = self._estimate(name, pair, budget, states)
         self._fits.pop(name, None)
         eps = budget.allowed(name)
-        half = max(found.half_width, eps * abs(R)) if found.half_width > 0.0 else found.half_width
+        half = max(estimate.half_width, eps * abs(R)) if estimate.half_width > 0.0 else estimate.half_width
         if name not in budget.targets and not self._parts.whole:
             a, b = (self._fits[e.counter].unseen_counts(1.0 - budget.confidence) for e in (above, below))
             half = max(half, (a + abs(R) * b) / abs(below.estimate))
         simulated = above.simulated / below.simulated if below.simulated else math.nan
         part = relative(half, R, eps)
-        return replace(found, estimate=R, half_width=half, relative_half_width=part, simulated=simulated)
+        return replace(estimate, estimate=R, half_width=half, relative_half_width=part, simulated=simulated)
 
     def _groups(self) -> list[PartTotals]:
         """Units, draws and estimates of each group from `predict`; corrected as a whole, so without bounds of their own."""

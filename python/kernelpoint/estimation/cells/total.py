@@ -64,10 +64,10 @@ class TotalFit:
         for fit, part in zip(self.fits, self.parts, strict=True):
             inside, rows = self.fits[0].corrected(x[part.units], groups[part.units]), row[part.units]
             sizes, without = size[part.units], rows < 0
-            left = fit.estimate - float(results[rows[~without]].sum()) - float(inside[without].sum())
+            undrawn = fit.estimate - float(results[rows[~without]].sum()) - float(inside[without].sum())
             below = float(sizes[without].sum())
             if below > 0.0:
-                inside += left / below * sizes
+                inside += undrawn / below * sizes
             m[part.units] = inside
         return m
 

@@ -184,14 +184,14 @@ def enough_validations(error: Estimate, n: int, relative_error: float, confidenc
     2
     """
     bias, half = abs(error.estimate), error.half_width
-    left = max(relative_error - bias, 0.0)
-    if not SHARE * left < half < math.inf or bias - half > relative_error:
+    remaining = max(relative_error - bias, 0.0)
+    if not SHARE * remaining < half < math.inf or bias - half > relative_error:
         return n
 
     def of(count: int) -> float:
         return quantile(1.0 - confidence, PRIOR_DRAWS + count - 1) / math.sqrt(count)
 
-    allowed = SHARE / SURPLUS * left
+    allowed = SHARE / SURPLUS * remaining
     return next((k for k in range(n + 1, most) if half * of(k) / of(n) <= allowed), max(most, n))
 
 

@@ -115,17 +115,17 @@ class TwoPhaseSampling(CellSampling):
     def _first_with_results(self, budget: ErrorBudget) -> tuple[StrataSampling, Look]:
         """The first sample and a look at it, with corrected predictions for results, and results where there are some."""
         share = constants.FIRST_SHARE / math.sqrt(self._weights[1])
-        known = {name: pair for name, pair in self.ratios.items() if set(pair) <= set(self.counters)}
-        first = self._phases.first.anew(replace(budget, relative_error=share * budget.relative_error), known)
+        reported = {name: pair for name, pair in self.ratios.items() if set(pair) <= set(self.counters)}
+        first = self._phases.first.anew(replace(budget, relative_error=share * budget.relative_error), reported)
         units = np.flatnonzero(self._sample)
         first.results.add_many(units, self.counters, np.maximum(self.predict(units), 0.0))
         return first, first.look(len(np.setdiff1d(first.drawn(), units, assume_unique=True)), first.budget)
 
     def _estimate(self, name: str, combination: Combination, budget: ErrorBudget, states: bool) -> Estimate:
-        found = super()._estimate(name, combination, budget, states)
+        estimate = super()._estimate(name, combination, budget, states)
         first = self._of_first(name)
         alpha, fit = self._alpha(self.looks), self._fits.get(name)
-        value, second, guard = found.estimate, 0.0, 0.0
+        value, second, guard = estimate.estimate, 0.0, 0.0
         V1 = sum(self._variances_of_first(name, combination))
         if fit is None:
             value = float(self._values(combination, self._free).sum())
@@ -137,7 +137,7 @@ class TwoPhaseSampling(CellSampling):
         if states:
             guard = max(guard, self._first_guard(name))
             computed = quantile(alpha, nu) * error if error else 0.0
-        parts = value, computed, guard, error, nu, found.simulated
+        parts = value, computed, guard, error, nu, estimate.simulated
         return Estimate.bounded(name, *parts, budget.allowed(name), budget.confidence)
 
     @property
@@ -187,8 +187,10 @@ class TwoPhaseSampling(CellSampling):
         values = super()._predict(units, counters)
         lacking = np.flatnonzero(np.isnan(values).any(axis=1))
         donor = self._donor[units[lacking]]
-        known = self.results.rows[donor] >= 0
-        values[lacking[known]] = self.results.of(donor[known])[:, [self.counters.index(name) for name in counters]]
+        has_result = self.results.rows[donor] >= 0
+        values[lacking[has_result]] = self.results.of(donor[has_result])[
+            :, [self.counters.index(name) for name in counters]
+        ]
         return values
 
     def _groups(self) -> list[PartTotals]:
@@ -198,11 +200,11 @@ class TwoPhaseSampling(CellSampling):
         return [replace(group, simulated=int(n)) for group, n in zip(groups, counts, strict=True)]
 
     def _assumptions(self) -> list[str]:
-        found = super()._assumptions()
+        sentences = super()._assumptions()
         total = self._of_first(self.target)
         share = 100.0 * math.sqrt(self._weights[1]) * total.std_error / max(abs(total.estimate), 1e-300)
         counts = f"{int(self._sample.sum()):,} of {len(self._sample):,} units are observed"
-        return [f"{counts}, which leaves a standard error of {share:.2g} % of {self.target}", *found]
+        return [f"{counts}, which leaves a standard error of {share:.2g} % of {self.target}", *sentences]
 
     # ---- growth -----------------------------------------------------------------------------------------------------
 

@@ -141,10 +141,10 @@ def ratio_total(y: Floats, sample: Sample) -> Fit:
     drawn_x, drawn_y = (np.bincount(sample.strata, weights=v, minlength=H) for v in (sample.x, y))
     undrawn = sample.N - sample.n
     rest = np.where(undrawn > 0, sample.X - drawn_x, 0.0)
-    left = R * float(sample.X.sum()) - float(y.sum()) if undrawn.any() else 0.0  # what undrawn units must add up to
+    undrawn_total = R * float(sample.X.sum()) - float(y.sum()) if undrawn.any() else 0.0
     by_x = bool(rest.sum() > 0.0)
-    slope = np.full(H, left / float(rest.sum()) if by_x else 0.0)
-    intercept = np.full(H, 0.0 if by_x else left / max(int(undrawn.sum()), 1))
+    slope = np.full(H, undrawn_total / float(rest.sum()) if by_x else 0.0)
+    intercept = np.full(H, 0.0 if by_x else undrawn_total / max(int(undrawn.sum()), 1))
     return Fit(drawn_y + slope * rest + intercept * undrawn, y - R * sample.x, intercept, slope)
 
 

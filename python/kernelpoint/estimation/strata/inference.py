@@ -61,13 +61,13 @@ class Inference:
 
     def plain_variances(self, index: int) -> Floats:
         """S_h^2 of a counter, float64 [H], including slow drift along the run, which matters for parts of the run."""
-        known = self.spreads[index].S2
+        squares = self.spreads[index].S2
         if not self.sample.balanced:
-            return known
+            return squares
         values, H = np.ascontiguousarray(self.values[:, index]), len(self.sample.N)
         scale = scales(Moments.of(self.sample.strata, values, H).mean, self.n)
         moments = Moments.of(self.sample.strata, self.fits[index].residuals, H)
-        return np.maximum(known, pooled_spread(self.sample.N, moments, scale).S2)
+        return np.maximum(squares, pooled_spread(self.sample.N, moments, scale).S2)
 
     def totals(self, index: int, groups: Groups) -> list[Estimate]:
         """Estimates of one counter, one for each group."""
@@ -264,9 +264,9 @@ class Inference:
         if not self.targets.looks:
             return []
         alone = int(((self.n == 1) & (self.sample.N > 1)).sum())
-        known = int((self.n > 1).sum())
+        measured = int((self.n > 1).sum())
         return [
-            f"{alone} strata have one draw; their spread relative to their mean is taken from the {known} strata with more",
+            f"{alone} strata have one draw; their spread relative to their mean is taken from the {measured} strata with more",
             "relative spreads of strata are exchangeable",
             *self._unseen(),
         ]

@@ -260,14 +260,14 @@ class StrataSampling(Sampling):
         """The prediction of each unit's stratum."""
         values = np.full((len(units), len(counters)), np.nan)
         h = np.asarray(self.design.strata)[units]
-        known = h >= 0
+        in_stratum = h >= 0
         if (last := self._last) is None:
             return values
         for column, name in enumerate(counters):
             fit = last.fits[self.counters.index(name)]
-            values[known, column] = fit.intercept[h[known]]
+            values[in_stratum, column] = fit.intercept[h[in_stratum]]
             if self.design.x is not None:
-                values[known, column] += fit.slope[h[known]] * self.design.x[units[known]]
+                values[in_stratum, column] += fit.slope[h[in_stratum]] * self.design.x[units[in_stratum]]
         return values
 
     def unit_spreads(self, counter: str) -> Spreads | None:
