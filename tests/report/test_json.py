@@ -1,4 +1,4 @@
-"""What commands and journals write as JSON is JSON: what is not known is null, never NaN."""
+"""JSON of commands and journals has null for an unknown number, never NaN."""
 
 import json
 import math

@@ -23,7 +23,7 @@ RUN = (
 
 
 def openings(folder, code, *words, **environment):
-    """How often each file of a folder is opened while a program runs."""
+    """Number of openings of each file of a folder while a program runs."""
     libc = ctypes.CDLL(None, use_errno=True)
     descriptor = libc.inotify_init1(IN_NONBLOCK)
     if descriptor < 0 or libc.inotify_add_watch(descriptor, os.fsencode(folder), IN_OPEN) < 0:
