@@ -1,6 +1,7 @@
 """The state machine behind the ABI: passes, decisions, failures, the books."""
 
 import gc
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from kernelpoint.journal.text import plain
 from kernelpoint.planning.plan import Plan
 from kernelpoint.session.abi_summary import UNMET
 from kernelpoint.session.recorder import Progress
+from kernelpoint.session.statement import kernel_records
 from kernelpoint.session.verdict import LARGEST_UNMET
 
 LOOSE = "policy: random\nerror_budget: {relative_error: 0.05}"
@@ -239,3 +241,13 @@ def test_two_launches_of_a_kernel_and_shape_that_ended_the_simulator_speak_for_a
     summary = start(host, alike)
     assert set(summary["lost"]) == alike, "a third start meets none of them"
     assert abs(summary["estimate"] - host.cycles.sum()) <= summary["half_width"]
+
+
+def test_kernels_have_no_records_where_the_cycles_of_a_launch_are_unknown():
+    plan = SimpleNamespace(kernel_ids=np.array([0, 0, 1]), kernel_names=["gemm", "copy"])
+    sample = SimpleNamespace(
+        engine=SimpleNamespace(counters=("cycles",)),
+        has_result=np.array([True, False, True]),
+        estimates=lambda counters: np.array([[5.0], [np.nan], [7.0]]),
+    )
+    assert kernel_records(plan, Look(1, {"cycles": Estimate.of(20.0, 2.0)}, [], {}), sample) == []

@@ -292,7 +292,7 @@ def range_records(ranges: Ranges, look: Look, sample: Sample) -> list[RangeRecor
 
 
 def kernel_records(plan: Plan, look: Look, sample: Sample) -> list[KernelRecord]:
-    """Journal record of each kernel by name, with the counters for its rates; none if names are unknown.
+    """Journal record of each kernel by name, with the counters for its rates; none if names or cycles are unknown.
 
     Args:
         look: the statement of the run.
@@ -309,6 +309,7 @@ def kernel_records(plan: Plan, look: Look, sample: Sample) -> list[KernelRecord]
     return [
         KernelRecord(name, launches, simulated, number(estimates["cycles"].estimate), estimates)
         for name, (launches, simulated, estimates) in zip(names, parts[1:], strict=True)
+        if "cycles" in estimates
     ]
 
 
