@@ -217,8 +217,8 @@ def walked(orders: Orders, wanted: np.ndarray) -> None:
     launch = -1
     while (following := orders.next(0, launch))[0] == OK:
         launch = following[1]
-        orders.start(DecisionRecord(0, launch, 0, "simulate"))
-        orders.end(launch)
+        orders.start(orders.launch(0, launch), DecisionRecord(0, launch, 0, "simulate"))
+        orders.close(launch)
 
 
 def decisions(options: argparse.Namespace, folder: Path) -> None:

@@ -56,7 +56,7 @@ class Gpu:
                 continue
             after = found[1]
             answer = session.on_launch(0, after)
-            session.take(0, after, self.simulate(Order(0, after, answer.state, answer.interval)))
+            session.on_outcome(0, after, self.simulate(Order(0, after, answer.state, answer.interval)))
         return self.end(session)
 
     def spread(self, yaml: str, engine: FakeEngine, known=None) -> bytes:

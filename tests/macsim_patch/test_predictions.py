@@ -9,10 +9,11 @@ import pytest
 
 from kernelpoint import _native
 from kernelpoint.config import parse_config
-from kernelpoint.estimation import Engine, Estimate
+from kernelpoint.estimation import Estimate
 from kernelpoint.fast_model import configuration_for, predict
 from kernelpoint.fast_model.predictions import OF_TOTAL, SPREAD
 from kernelpoint.session.replays import Replays
+from kernelpoint.session.sample import Sample
 from kernelpoint.session.setup import prepare
 from kernelpoint.session.validation import ReplayCheck, Validation, check_without_validation, needs_validation
 from kernelpoint.session.verdict import OF_MEAN
@@ -154,7 +155,7 @@ def scatter(setup):
     def of(**more):
         run = setup(**more)
         replays = Replays(run.host, print, frame=run.frame)
-        validation = Validation(run, run.frame, Engine(run.frame.design, run.budget), replays, list)
+        validation = Validation(run, Sample(run, run.frame), replays)
         agreeing = ReplayCheck({"cycles": Estimate.of(0.0, 0.0)}, validations=6)
         return validation._with_trajectories(agreeing)
 

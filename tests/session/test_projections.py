@@ -131,7 +131,7 @@ def test_the_answer_to_stop_stays_and_a_host_that_ends_in_time_gives_a_whole_res
         step += 200
     assert session.on_progress(0, 0, step + 200, step, 2000, 1990, 2000) == 1
     gpu.end(session, 0, False, 105_500, 200_000, 2000)
-    assert session.loop.sampled.projections.count == 0
+    assert session.loop.sample.projections.count == 0
 
 
 def test_a_stop_that_nobody_asked_for_is_refused(gpu, yaml):
@@ -146,4 +146,4 @@ def test_an_aborted_launch_begins_anew(gpu, yaml):
     session.on_launch(0, 0)
     session.on_progress(0, 0, 6000, 100, 20, 10, 2000)
     session.on_abort(0, 0, "lost")
-    assert not session.loop.sampled.projections._followed
+    assert not session.loop.sample.projections._followed

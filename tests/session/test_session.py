@@ -12,9 +12,8 @@ from kernelpoint.estimation import ErrorBudget, Estimate, Look
 from kernelpoint.journal import PassRecord, ResultRecord, load_run
 from kernelpoint.journal.text import plain
 from kernelpoint.planning.plan import Plan
-from kernelpoint.session.abi_summary import UNMET
 from kernelpoint.session.recorder import Progress
-from kernelpoint.session.statement import kernel_records
+from kernelpoint.session.statement import UNMET, kernel_records
 from kernelpoint.session.verdict import LARGEST_UNMET
 
 LOOSE = "policy: random\nerror_budget: {relative_error: 0.05}"

@@ -61,7 +61,7 @@ def hand_over(session: Session, launch: int, outcome: Outcome) -> None:
     for point in outcome.points:
         session.on_progress(0, launch, *point)
     session.saved.took(outcome.processor_seconds)
-    session.take(0, launch, outcome)
+    session.on_outcome(0, launch, outcome)
 
 
 class InProcess:

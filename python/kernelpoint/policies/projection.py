@@ -135,11 +135,10 @@ class Projections:
         assert launch is not None, "it was stopped"
         return launch.project(counters), ProjectionRecord(launch.issued, launch.total, counters["cycles"])
 
-    def take(self, counters: Mapping[str, float], projection: ProjectionRecord | None) -> None:
-        """Count a result, projected or whole, for the warnings."""
-        if projection is not None:
-            self.count += 1
-            self.saved_cycles += counters["cycles"] - projection.simulated_cycles
+    def count_result(self, counters: Mapping[str, float], projection: ProjectionRecord) -> None:
+        """Count a projected result, for the warnings."""
+        self.count += 1
+        self.saved_cycles += counters["cycles"] - projection.simulated_cycles
 
     def warnings(self) -> list[str]:
         """Warnings about the projections, for the run's summary."""

@@ -33,12 +33,11 @@ from kernelpoint.journal import (
 )
 from kernelpoint.planning.frame import SamplingFrame
 from kernelpoint.planning.range_targets import widths
-from kernelpoint.session.census import Census
-from kernelpoint.session.orders import Orders
+from kernelpoint.session.online import OnlinePass
+from kernelpoint.session.orders import Launch, Orders
 from kernelpoint.session.recorder import Recorder, describe
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.sample import Sample
-from kernelpoint.session.sampled_launches import SampledLaunches
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.statement import launches_records, look_record, range_records, summarise, without_bounds
 from kernelpoint.session.validation import ReplayCheck, Validation, check_without_validation, needs_validation
@@ -58,46 +57,43 @@ class Loop:
         replays: state that launches begin with.
 
     Attributes:
-        orders: the launches that the run waits for.
+        orders: the launches that the run waits for: `online`, `validation` or `sample`.
         sample: the launches drawn and their results.
         is_done: the run's end.
-        census, validation: None in a run that makes none.
+        online, validation: None in a run that makes none.
     """
 
     frame: SamplingFrame
     sample: Sample
-    sampled: SampledLaunches
 
     def __init__(self, setup: Setup, recorder: Recorder, replays: Replays) -> None:
         self._setup, self._recorder, self._replays = setup, recorder, replays
-        self.census: Census | None = None
+        self.online: OnlinePass | None = None
         self.validation: Validation | None = None
         self.is_done = False
         if setup.frame is None:
-            self.orders: Orders = Census(setup)
-            self.census = self.orders
+            self.orders: Orders = OnlinePass(setup)
+            self.online = self.orders
         else:
             self._prepare(setup.frame)
 
     def _prepare(self, frame: SamplingFrame) -> None:
         """The launches are known."""
         self.frame = frame
-        self.sample = Sample(self._setup, frame)
-        self.orders = self.sampled = SampledLaunches(self._setup, frame, self.sample)
+        self.orders = self.sample = Sample(self._setup, frame)
         if needs_validation(self._setup):
-            engine, then = self.sample.engine, self.sampled.planned_first
-            self.validation = Validation(self._setup, frame, engine, self._replays, then)
+            self.validation = Validation(self._setup, self.sample, self._replays)
 
     def run(self) -> Steps:
         """Make the whole run, pass after pass."""
-        if self.census is not None:
-            yield from self._take_census(self.census)
+        if self.online is not None:
+            yield from self._list_launches(self.online)
         if self.validation is not None:
             yield from self._validate(self.validation)
         self._report_unreadable_traces()
         while True:
             self._begin_pass()
-            yield from self._outcomes(self.sampled)
+            yield from self._outcomes(self.sample)
             # Before the interim analysis, because the error of replay is part of every bound that it states.
             while self.validation is not None and self._needs_more(self.validation):
                 yield from self._validate(self.validation)
@@ -113,23 +109,24 @@ class Loop:
         if not self._next_is_step():
             yield
 
-    def accept(self, record: Record) -> None:
-        """Write a decision or a result to the journal and apply it."""
+    def accept(self, record: Record, launch: Launch | None = None) -> None:
+        """Write a decision or a result to the journal and apply it. launch: that it is about."""
         self._recorder.write(record)
-        self.take(record)
+        self.apply(record, launch)
 
-    def take(self, record: Record) -> None:
+    def apply(self, record: Record, launch: Launch | None = None) -> None:
         """Apply a record that is no step of the loop: a decision, a result or an incident."""
         match record:
             case DecisionRecord():
-                self.orders.start(record)
+                self.orders.start(launch or self.orders.launch(record.process, record.launch), record)
             case ResultRecord() | ValidationRecord() | AbortRecord():
-                if failure := self.orders.take(record):
+                launch = launch or self.orders.launch(record.process, record.launch)
+                if failure := self.orders.apply(launch, record):
                     self._recorder.degrade(failure)
-                elif self.orders is self.sampled and not isinstance(record, AbortRecord):
-                    self._recorder.progress.completed(self.sample.results, self.sampled.open_count)
+                elif self.orders is self.sample and not isinstance(record, AbortRecord):
+                    self._recorder.progress.completed(self.sample.results, self.sample.open_count)
             case LeftOutRecord():
-                self.sample.leave_out(self.sampled.give_up(record.launches))
+                self.sample.leave_out(record.launches)
             case DegradedRecord():
                 self._recorder.degraded.append(record.reason)
                 if record.everything:
@@ -152,7 +149,7 @@ class Loop:
         """Take the records of the journal up to the next step of the loop; False where this process continues."""
         while (record := self._recorder.head) is not None and not isinstance(record, STEPS):
             try:
-                self.take(self._recorder.pop())
+                self.apply(self._recorder.pop())
             except HostError as error:
                 raise self._recorder.damaged(error) from None
         return record is not None
@@ -171,56 +168,56 @@ class Loop:
         self._recorder.defer(record)  # a run that was complete leaves its journal as it is
         in_flight = set(self.orders.in_flight)
         self.orders.forget_in_flight()
-        if not isinstance(self.orders, SampledLaunches):
+        if not isinstance(self.orders, Sample):
             return
         ended = sorted(in_flight & self.frame.plan.broken.keys())
         if ended and self._leave_out(ended):
             self._recorder.degrade(
                 f"{self._places(ended)} left out: the simulator ended in it, and its trace cannot be read"
             )
-        if (fatal := self.sampled.lost()) and self._leave_out(fatal):
+        if (fatal := self.sample.lost()) and self._leave_out(fatal):
             self._recorder.degrade(
                 f"{self._places(fatal)} left out: the simulator ended in it, or in two that are alike"
             )
-        if self.sampled.open_count:
+        if self.sample.open_count:
             self._say_pass_begins()
 
     def _places(self, units: list[int]) -> str:
         """Begin of the sentence that units are left out; of many, their number."""
         if len(units) > 5:
             return f"{len(units)} launches are"
-        return "launch " + ", ".join(str(self.sampled.place(unit)[1]) for unit in units) + " is"
+        return "launch " + ", ".join(str(self.sample.launch_of(unit).index) for unit in units) + " is"
 
     # ---- before the sample ------------------------------------------------------------------------------------------
 
-    def _take_census(self, census: Census) -> Steps:
+    def _list_launches(self, online: OnlinePass) -> Steps:
         """Find the launches, if they are not known beforehand; then plan."""
         if self._recalled(PassRecord) is None:
             self._recorder.write(PassRecord(0))
         self._recorder.progress.say(
             "pass 0: launches are not known beforehand, so the first pass only reads their traces"
         )
-        yield from self._outcomes(census)
+        yield from self._outcomes(online)
         recorded = self._recalled(PopulationRecord)
-        frame = self._frame_of(census)
+        frame = self._frame_of(online)
         if recorded is None:
-            self._recorder.write(census.population_record(frame, self._saved_plan(frame)))
+            self._recorder.write(online.population_record(frame, self._saved_plan(frame)))
         elif recorded.hashes.get("design") != frame.hashes["design"]:
             raise JournalError(
                 f"{self._recorder.path}: hashes.design: the journal has {recorded.hashes.get('design')}, this run "
                 f"{frame.hashes['design']}: the traces have changed"
             )
         self._prepare(frame)
-        self.sampled.pass_index = 1
+        self.sample.pass_index = 1
 
-    def _frame_of(self, census: Census) -> SamplingFrame:
+    def _frame_of(self, online: OnlinePass) -> SamplingFrame:
         """The launches and their plan; where none can be made, every launch is simulated (the failure rule)."""
         try:
-            return census.frame(self._recorder.progress.say_plainly)
+            return online.frame(self._recorder.progress.say_plainly)
         except Exception as error:  # noqa: BLE001 - the failure rule: whatever goes wrong, no launch is skipped
             what = f"no plan could be made: {type(error).__name__}: {error}"
             self._recorder.degrade(f"{what}; every launch is simulated")
-            return census.frame_without_plan()
+            return online.frame_without_plan()
 
     def _saved_plan(self, frame: SamplingFrame) -> str | None:
         """The plan's file beside the journal, for reports; None where it cannot be written."""
@@ -244,7 +241,7 @@ class Loop:
         """True if the sample shows that more validation launches are needed before it is looked at."""
         further = self._recalled(FurtherValidationsRecord)
         if further is None and not self._recorder.is_replaying:
-            further = validation.further(self.sample, self.sampled.pass_index)
+            further = validation.further()
         if further is None:
             return False
         self._recorder.write(further)
@@ -255,86 +252,77 @@ class Loop:
         if self._next_is_step():  # it was done
             return
         for unit, why in sorted(self.frame.plan.broken.items()):
-            process, launch = self.sampled.place(unit)
+            launch = self.sample.launch_of(unit)
             self._recorder.degrade(
-                f"launch {launch} of process {process} is not skipped, because its trace cannot be read: {why}"
+                f"launch {launch.index} of process {launch.process} is not skipped, because its trace cannot be read: {why}"
             )
 
     # ---- passes -----------------------------------------------------------------------------------------------------
 
     def _begin_pass(self) -> None:
         """Order the launches that the sample lacks."""
-        sampled, sample = self.sampled, self.sample
+        sample = self.sample
         if (recorded := self._recalled(PassRecord)) is not None:
-            sampled.pass_index = recorded.pass_index
-            sampled.begin(sample.open_pass(recorded.state or {}))
+            sample.pass_index = recorded.pass_index
+            sample.begin_pass(recorded.state or {})
         elif self._recorder.is_replaying:
             raise self._recorder.misplaced()
         else:
-            self._recorder.write(PassRecord(sampled.pass_index, len(sample.wanted()), sample.pass_state()))
-            sampled.begin(sample.open_pass())
+            sample.begin_pass()
+            self._recorder.write(PassRecord(sample.pass_index, sample.open_count, sample.engine.pass_state()))
             self._say_pass_begins()
 
     def _say_pass_begins(self) -> None:
-        count = self.sampled.open_count
-        self._recorder.progress.pass_begins(self.sampled.pass_index, count, self.frame.population.size)
+        count = self.sample.open_count
+        self._recorder.progress.pass_begins(self.sample.pass_index, count, self.frame.population.size)
 
     def _end_pass(self) -> bool:
         """Interim analysis: estimate, and draw more where the error budget is not met. True if another pass follows."""
+        sample = self.sample
         # A run that goes on follows its journal: its passes were drawn for the error budget of then.
         recorded = self._recalled(LookRecord)
-        if recorded is None and self._recorder.is_replaying:
-            return self._next_pass()  # without an estimate, as launches were missing
-        if recorded is None and not self._can_lack_lost():
-            return False
-        try:
-            if recorded is not None or self.sample.is_complete:
-                self._look()
-            goes_on = self._next_is_step() or self._grow()
-        except (SessionError, JournalError):
-            raise
-        except Exception as error:  # noqa: BLE001 - the failure rule: whatever goes wrong in a policy must not skip launches
-            goes_on = self._simulate_everything(error)
-        return goes_on and self._next_pass()
-
-    def _next_pass(self) -> bool:
-        self.sampled.pass_index += 1
-        return True
+        goes_on = recorded is None and self._recorder.is_replaying  # without an estimate, as launches were missing
+        if not goes_on:
+            if recorded is None and (lost := sample.lost()) and not (sample.results > 0 and self._leave_out(lost)):
+                return False
+            try:
+                if recorded is not None or sample.is_complete:
+                    self._look()
+                goes_on = self._next_is_step() or self._grow()
+            except (SessionError, JournalError):
+                raise
+            except Exception as error:  # noqa: BLE001 - the failure rule: a policy's failure must not skip launches
+                goes_on = self._simulate_everything(error)
+        sample.pass_index += int(goes_on)
+        return goes_on
 
     def _look(self) -> None:
         """Estimate from all results so far. A look of the journal is taken again: the error budget may have changed."""
-        self.sample.set_systematic_errors(self._replay_check().errors)
-        look = self.sample.take_look()
-        self._recorder.write(look_record(self.sampled.pass_index, look))
+        look, number = self.sample.take_look(self._replay_check().errors), self.sample.pass_index
+        self._recorder.write(look_record(number, look))
         ranges = widths(self._setup.config, look.ranges)
-        self._recorder.progress.looked(
-            look, self.sampled.pass_index, self._setup.budget, ranges, bool(self._setup.withdrawing)
-        )
+        self._recorder.progress.looked(look, number, self._setup.budget, ranges, bool(self._setup.withdrawing))
 
     def _grow(self) -> bool:
         """Draw more where the budget is not met; True if launches are to be simulated."""
         goes_on = not self.sample.is_complete or self.sample.grow()
-        if goes_on and self.sampled.pass_index == 0:
+        if goes_on and self.sample.pass_index == 0:
             self._recorder.progress.say(*self.sample.engine.errors_beyond_budget())
         self._recorder.progress.say(*self.sample.warnings())
         return goes_on
 
-    def _can_lack_lost(self) -> bool:
-        """Leave out launches that failed as often as is allowed; False where the run has to end for them."""
-        lost = self.sampled.lost()
-        return not lost or (self.sample.results > 0 and self._leave_out(lost))
-
     def _leave_out(self, units: list[int]) -> bool:
         """Go on without launches that failed for good; False where the run has to end for them."""
         if can_go_on := self.sample.can_lack(units):
-            self.accept(LeftOutRecord(self.sampled.pass_index, [self.sampled.place(unit) for unit in units]))
+            places = [self.sample.launch_of(unit).place for unit in units]
+            self.accept(LeftOutRecord(self.sample.pass_index, places))
         return can_go_on
 
     def _simulate_everything(self, error: Exception) -> bool:
         """No estimate could be made: simulate every launch that is left. False where launches have no trace."""
         if not self.frame.population.size > self.sample.results:
             raise SessionError(f"a full run has no estimate: {describe(error)}") from error
-        what = f"no estimate could be made at the end of pass {self.sampled.pass_index}: {describe(error)}"
+        what = f"no estimate could be made at the end of pass {self.sample.pass_index}: {describe(error)}"
         if self.frame.population.listed is not None:
             self._recorder.degrade(f"{what}; launches that were not traced cannot be simulated")
             self.sample.look = None
@@ -343,34 +331,34 @@ class Loop:
         self.sample.simulate_everything()
         return True
 
+    def _replay_check(self) -> ReplayCheck:
+        """Replay error of the sample's results, measured by validation launches where the run makes some."""
+        if self.validation is None:
+            return check_without_validation(self._setup)
+        return self.validation.outcome()
+
     # ---- the end ----------------------------------------------------------------------------------------------------
 
-    def summary(self) -> SummaryRecord:
-        """Summary of the run; without an estimate if the run ends early."""
-        if self.orders is self.census:
-            self._prepare(self.census.frame_without_plan())
+    def statement(self) -> tuple[SummaryRecord, list[RangeRecord]]:
+        """Summary of the run and record of each range that the configuration names; without an estimate if the run ends
+        early.
+        """
+        setup = self._setup
+        if self.online is not None and self.orders is self.online:
+            self._prepare(self.online.frame_without_plan())
         look = self.sample.statement() if self.is_done else None
-        return summarise(self._setup, self.sampled, self._replay_check(), look, self._recorder.degraded)
-
-    def ranges(self, summary: SummaryRecord) -> list[RangeRecord]:
-        """Journal record of each range, if the configuration names ranges and the summary has an estimate."""
-        ranges = self._setup.ranges
-        look = None if ranges is None or summary.estimate is None else self.sample.statement()
-        if look is None or ranges is None:
-            return []
-        records = range_records(ranges, look, self.sample)
-        return without_bounds(records) if self._setup.withdrawing else records
+        summary = summarise(setup, self.sample, self._replay_check(), look, self._recorder.degraded)
+        if look is None or setup.ranges is None or summary.estimate is None:
+            return summary, []
+        ranges = range_records(setup.ranges, look, self.sample)
+        return summary, without_bounds(ranges) if setup.withdrawing else ranges
 
     def launches(self, summary: SummaryRecord) -> Iterator[LaunchesRecord]:
         """Journal records with the estimates of all launches, written before a summary with an estimate."""
         return launches_records(self.frame, self.sample) if summary.estimate is not None else iter(())
 
-    def kernel_name(self, process: int, launch: int) -> str | None:
+    def kernel_name(self, process: int, index: int) -> str | None:
         """Kernel name of a launch, if its trace was read."""
-        return None if self.orders is self.census else self.frame.plan.name_of_unit(self.sampled.unit(process, launch))
-
-    def _replay_check(self) -> ReplayCheck:
-        """Replay error of the sample's results, measured by validation launches where the run makes some."""
-        if self.validation is None:
-            return check_without_validation(self._setup)
-        return self.validation.outcome(self.sample)
+        if self.online is not None and self.orders is self.online:
+            return None
+        return self.frame.plan.name_of_unit(self.sample.launch(process, index).unit)

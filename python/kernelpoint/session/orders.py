@@ -22,6 +22,24 @@ BEFORE_FIRST, END_OF_LIST = -1, -2
 ENDED_SIMULATOR = "the simulator ended in it"
 
 
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One launch of the program: its process, its index there, and its number among all launches.
+
+    >>> Launch(process=1, index=3, unit=203).place
+    (1, 3)
+    """
+
+    process: int
+    index: int
+    unit: int
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Process and index."""
+        return self.process, self.index
+
+
 class Order(NamedTuple):
     """Order to simulate one launch: its initial state, and the cycles between its progress calls (0: none)."""
 
@@ -98,9 +116,9 @@ def check_counters(launch: int, counters: dict[str, float], expected: Sequence[s
     names, values = tuple(counters), tuple(counters.values())
     if not expected:
         check_names(names)
+        check_counter(wanted, names)
     elif names != tuple(expected):
         raise HostError(f"counters of launch {launch}: got {names}; allowed: {tuple(expected)}")
-    check_counter(wanted, names)
     if not all(math.isfinite(value) and value >= 0 for value in values):
         raise HostError(f"counters of launch {launch}: got {values}; allowed: finite numbers from 0")
 
@@ -128,7 +146,7 @@ class Orders:
     """Launches that a run waits for. They are ordered in program order; each is in flight once and gets one result.
 
     Orders write nothing. `decision`, `record` and `copy` give a record for the journal, refuse what is impossible, and change
-    nothing. `start` then does what a decision says, and `take` what an outcome says, in the process that wrote the record as
+    nothing. `start` then does what a decision says, and `apply` what an outcome says, in the process that wrote the record as
     in one that goes on with the journal.
 
     Args:
@@ -166,17 +184,17 @@ class Orders:
         """Next launch after `after`: (OK, launch index); (PENDING, -1) while others are in flight; (DONE, -1) if every launch
         has its result.
         """
-        self.unit(process, max(after, 0))
-        if after != END_OF_LIST and (launch := self._first_after(process, after, self._executes)) is not None:
-            return OK, launch
-        if (launch := self._first_after(process, BEFORE_FIRST)) is not None:
-            return OK, launch
+        self.launch(process, max(after, 0))
+        if after != END_OF_LIST and (index := self._first_after(process, after, self._executes)) is not None:
+            return OK, index
+        if (index := self._first_after(process, BEFORE_FIRST)) is not None:
+            return OK, index
         return (PENDING if self.open_count else DONE), -1
 
-    def _first_after(self, process: int, launch: int, also_in_flight: bool = False) -> int | None:
+    def _first_after(self, process: int, index: int, also_in_flight: bool = False) -> int | None:
         """The first open launch of a process after one."""
         base, end = int(self._offsets[process]), int(self._offsets[process + 1])
-        for position in range(int(np.searchsorted(self._queue, base + launch, side="right")), len(self._queue)):
+        for position in range(int(np.searchsorted(self._queue, base + index, side="right")), len(self._queue)):
             unit = int(self._queue[position])
             if unit >= end:
                 return None
@@ -188,78 +206,58 @@ class Orders:
         """int64, ascending: ordered launches that are not in flight."""
         return np.setdiff1d(self._queue[self._is_open[self._queue]], np.array(sorted(self.in_flight), dtype=np.int64))
 
-    def unit(self, process: int, launch: int) -> int:
-        """Unit number of a launch. Raises HostError for a launch that the list does not have."""
+    def launch(self, process: int, index: int) -> Launch:
+        """A launch by its place. Raises HostError for one that the list does not have."""
         if not 0 <= process < len(self._offsets) - 1:
             raise HostError(f"process: got {process}; allowed: 0 to {len(self._offsets) - 2}")
-        unit = int(self._offsets[process]) + launch
-        if not self._offsets[process] <= unit < self._offsets[process + 1]:
-            count = int(self._offsets[process + 1] - self._offsets[process])
-            raise HostError(f"launch index of process {process}: got {launch}; the list has {count} launches")
-        return unit
+        first, end = int(self._offsets[process]), int(self._offsets[process + 1])
+        if not 0 <= index < end - first:
+            raise HostError(f"launch index of process {process}: got {index}; the list has {end - first} launches")
+        return Launch(process, index, first + index)
 
-    def place(self, unit: int) -> tuple[int, int]:
-        """Process and launch index of a unit."""
+    def launch_of(self, unit: int) -> Launch:
+        """A launch by its number."""
         process = int(np.searchsorted(self._offsets, unit, side="right")) - 1
-        return process, unit - int(self._offsets[process])
+        return Launch(process, unit - int(self._offsets[process]), unit)
 
     # ---- one launch -------------------------------------------------------------------------------------------------
 
-    def decision(self, process: int, launch: int, trace_path: str | None = None) -> DecisionRecord | None:
+    def decision(self, launch: Launch, trace_path: str | None = None) -> DecisionRecord | None:
         """Decision on a launch; None if it is already made or needs no record."""
         return None
 
-    def start(self, decision: DecisionRecord) -> None:
+    def start(self, launch: Launch, decision: DecisionRecord) -> None:
         """Mark a launch as in flight, unless the decision is to skip it."""
         if decision.action != "skip":
-            self.in_flight.add(self.unit(decision.process, decision.launch))
+            self.in_flight.add(launch.unit)
 
-    def answer(self, process: int, launch: int) -> Answer:
+    def answer(self, launch: Launch) -> Answer:
         """Answer for the simulator: simulate a launch in flight, skip any other. The answer can be asked for again."""
-        unit = self.unit(process, launch)
-        if unit not in self.in_flight:
+        if launch.unit not in self.in_flight:
             return Answer(SKIP, self.pass_index)
-        order = self.order(unit)
+        order = self.order(launch)
         return Answer(SIMULATE, self.pass_index, order.interval, order.state)
 
-    def order(self, unit: int) -> Order:
+    def order(self, launch: Launch) -> Order:
         """Order for a launch that waits: the launch and its initial state."""
-        return Order(*self.place(unit), REPLAYED)
+        return Order(launch.process, launch.index, REPLAYED)
 
-    def require_in_flight(self, process: int, launch: int) -> int:
-        """Unit of a launch in flight. Raises HostError for any other launch."""
-        if (unit := self.unit(process, launch)) not in self.in_flight:
-            raise not_in_flight(process, launch)
-        return unit
-
-    def stops(self, process: int, launch: int, point: Sequence[int]) -> bool:
+    def stops(self, launch: Launch, point: Sequence[int]) -> bool:
         """True if a launch in flight is to be stopped, given (cycles, instructions, issued, completed, total CTAs)."""
-        self.require_in_flight(process, launch)
+        self._require_in_flight(launch)
         return False
 
-    def record(self, process: int, launch: int, outcome: Outcome) -> OutcomeRecord:
+    def record(self, launch: Launch, outcome: Outcome) -> OutcomeRecord:
         """Journal record of the result, or the failure, of a launch in flight."""
         raise NotImplementedError
 
-    def copy(self, process: int, launch: int) -> OutcomeRecord | None:
+    def copy(self, launch: Launch) -> OutcomeRecord | None:
         """Journal record of a result that needs no simulation, from an equal launch or an earlier run; else None."""
         return None
 
-    def take(self, record: OutcomeRecord) -> str:
-        """Apply the result of a launch. Returns a message on its failure, or empty text."""
+    def apply(self, launch: Launch, record: OutcomeRecord) -> str:
+        """Add the outcome of a launch. Returns a message on its failure, or empty text."""
         raise NotImplementedError
-
-    def end(self, unit: int) -> None:
-        """Mark a launch in flight as finished."""
-        if unit not in self.in_flight:
-            raise not_in_flight(*self.place(unit))
-        self.in_flight.remove(unit)
-        self.leave_out(unit)
-
-    def leave_out(self, unit: int) -> None:
-        """Remove a launch from those that the run waits for."""
-        self.open_count -= int(self._is_open[unit])
-        self._is_open[unit] = False
 
     def forget_in_flight(self) -> None:
         """Mark all launches in flight as waiting again, because the process that simulated them has ended."""
@@ -269,7 +267,18 @@ class Orders:
         """Launches that `next` will name, in its order, so that workers can simulate them ahead."""
         return []
 
+    def _require_in_flight(self, launch: Launch) -> None:
+        """Raise HostError for a launch that is not in flight."""
+        if launch.unit not in self.in_flight:
+            raise not_in_flight(launch.process, launch.index)
 
-def not_in_flight(process: int, launch: int) -> HostError:
+    def close(self, unit: int) -> None:
+        """Remove a launch from those that the run waits for."""
+        self.in_flight.discard(unit)
+        self.open_count -= int(self._is_open[unit])
+        self._is_open[unit] = False
+
+
+def not_in_flight(process: int, index: int) -> HostError:
     """Error for a result of a launch that was not ordered."""
-    return HostError(f"launch {launch} of process {process} is not in flight: each launch is counted once")
+    return HostError(f"launch {index} of process {process} is not in flight: each launch is counted once")

@@ -1,28 +1,44 @@
-"""The sample of a run: the sampled launches, the reason for each, their results, and the estimates for all
-launches."""
+"""The sample of a run: the launches that it draws, pass after pass, their results, and the estimates for all launches."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from kernelpoint.errors import KernelPointError
+from kernelpoint.errors import HostError, KernelPointError
 from kernelpoint.estimation import Design, Engine, Estimate, Look
-from kernelpoint.journal import DecisionRecord
+from kernelpoint.journal import AbortRecord, DecisionRecord, ResultRecord
 from kernelpoint.planning.frame import SamplingFrame
 from kernelpoint.planning.range_targets import with_range_targets
 from kernelpoint.planning.selecting import write_next
+from kernelpoint.policies.projection import Projections
 from kernelpoint.ratios import RATIOS
+from kernelpoint.session.orders import (
+    ENDED_SIMULATOR,
+    KEPT,
+    REPLAYED,
+    Launch,
+    Order,
+    Orders,
+    Outcome,
+    OutcomeRecord,
+    Planned,
+    check_counters,
+    not_in_flight,
+)
 from kernelpoint.session.setup import Setup
 from kernelpoint.totals.exact import exact_values
 from kernelpoint.totals.rules import Basis, stated
 
+MAX_ATTEMPTS = 2  # a launch is tried in two passes before the run leaves it out
 
-class Sample:
-    """Sample of a run: the engine's draws and their results, over the launches of a frame.
+
+class Sample(Orders):
+    """Sample of a run: the engine's draws over the launches of a frame, their orders, and their results.
 
     Args:
         setup: what is fixed; frame: the launches and their plan.
@@ -31,199 +47,57 @@ class Sample:
         engine: draws and estimates; look: its last one; results: how many launches have a result; has_result: bool [N], which
             ones, of this process or of one before it; left_out: units that can have no result; further: what a run over a
             selection would need to go on, or empty.
+        projections: stops launches inside.
+        attempts: that failed, of each launch that has no result; fatal: launches that ended their simulator.
+        restarts: of a full run that was resumed, the units at which it went on.
+        copies, copied_cycles: launches that took the result of an equal one, or of an earlier run.
     """
 
     def __init__(self, setup: Setup, frame: SamplingFrame) -> None:
-        self._setup, self._frame, self._design = setup, frame, frame.design
+        super().__init__(frame.population.offsets, setup.host.executes)
+        self._setup, self.frame = setup, frame
         self._targets = with_range_targets(setup.config, setup.ranges, setup.budget)
+        self._set_design(frame.design)
         budget, ranges = self._targets
         self.engine = Engine(frame.plan.first_phase or frame.design, budget, setup.estimate, RATIOS, ranges)
         self.look: Look | None = None
         self.results = 0
-        self.further = ""
+        self.has_result = np.zeros(frame.population.size, dtype=bool)
         self.left_out: set[int] = set()
+        self.further = ""
+        self.projections = Projections(setup.policy.projects(setup.config))
+        self.attempts: dict[int, int] = {}
+        self.fatal: set[int] = set()
+        self.copies, self.copied_cycles = 0, 0.0
+        self.restarts: list[int] = []
+        self._restarting: set[int] = set()  # processes of a resumed full run that have not gone on yet
+        self._restores = setup.host.restores_state
+        self._counters = setup.host.counters  # of every result; None before the first one tells
+        self._equal: dict[int, dict[str, float]] = {}  # results by key, of a deterministic simulator
         self._projected: set[int] = set()
         self._thresholds: np.ndarray | None = None  # of the pass, as the predictions of what it wants
         self._predictions: dict[int, float] = {}
-        self.has_result = np.zeros(frame.population.size, dtype=bool)
+
+    def _set_design(self, design: Any) -> None:
+        """Set the design that decisions are explained by."""
+        self._design, self._expected = design, design.expected
+        self.strata = np.asarray(design.labels)  # int [N], -1 for a launch that is always simulated
+
+    # ---- passes -----------------------------------------------------------------------------------------------------
 
     @property
     def is_complete(self) -> bool:
         """True if every sampled launch has its result."""
-        return not len(self.wanted())
+        return not len(self.engine.wanted())
 
-    def wanted(self) -> np.ndarray:
-        """Drawn launches without a result, int64, ascending."""
-        return self.engine.wanted()
-
-    def pass_state(self) -> dict[str, Any]:
-        """State of the present pass that a journal has to keep."""
-        return self.engine.pass_state()
-
-    def is_exact(self, unit: int) -> bool:
-        """True if the launch has a result that is not projected."""
-        return bool(self.has_result[unit]) and unit not in self._projected
-
-    # ---- passes -----------------------------------------------------------------------------------------------------
-
-    def open_pass(self, state: Mapping[str, Any] | None = None) -> np.ndarray:
-        """Begin a pass, from the `state` in a journal or from the engine; returns the launches to simulate."""
+    def begin_pass(self, state: Mapping[str, Any] | None = None) -> None:
+        """Order the launches that a pass lacks; `state`: of the pass, where a journal has it."""
         if state is not None:
             self.engine.restore_pass(state)
-        wanted = self.wanted()
+        wanted = self.engine.wanted()
         self._thresholds = self.engine.thresholds
         self._predictions = self._predict(wanted)
-        return wanted
-
-    def explain(self, unit: int, record: DecisionRecord) -> None:
-        """Add to a decision why the launch is sampled or not, and its prediction."""
-        record.stratum = stratum = int(self._design.labels[unit])
-        if stratum < 0 and self._frame.plan.first_phase is None:
-            certain = self._design is self._frame.design and unit not in self._frame.plan.broken
-            record.take_all = "by design" if certain else "failure"
-        elif self._thresholds is not None:
-            record.u, record.threshold = self.engine.u[unit], self._thresholds[stratum]
-        record.cluster, record.stream = self._frame.cluster_and_stream(unit)
-        record.prediction = self._predictions.get(unit)
-        if record.action != "skip" and self._design.expected is not None:
-            record.x = self._design.expected[unit]
-
-    def take(self, unit: int, counters: Mapping[str, float], is_projection: bool = False) -> None:
-        """The result of a launch."""
-        self.engine.record(unit, tuple(counters), tuple(counters.values()))
-        if is_projection:
-            self._projected.add(unit)
-        self.has_result[unit] = True
-        self.results += 1
-
-    def expansions(self, units: np.ndarray) -> np.ndarray:
-        """float64 [units]: launches that each stands for in the total; 0 without a result."""
-        counted = np.isin(units, self.engine.drawn()) & self.has_result[units]
-        return np.where(counted, self.engine.expansions(units), 0.0)
-
-    def set_systematic_errors(self, errors: Mapping[str, Estimate]) -> None:
-        """Set the errors, by counter, that all results share (replay error)."""
-        self.engine.set_systematic_errors(errors)
-
-    def take_look(self) -> Look:
-        """The end of a pass."""
-        self.look = self.engine.look()
-        return self.look
-
-    def grow(self) -> bool:
-        """Enlarge the sample if the last interim analysis did not meet the budget; False if the sample ends here."""
-        if self.look is not None and self.look.met:
-            return False
-        if self._frame.population.listed is None:
-            return self.engine.grow()
-        return self._grow_within_traced()
-
-    def _grow_within_traced(self) -> bool:
-        """Growth where only some launches can be simulated: the whole of a pass, or none of it."""
-        grown = copy.deepcopy(self.engine)
-        if not grown.grow():
-            return False
-        wanted = grown.wanted()
-        if self._frame.population.traced[wanted].all():
-            self.engine = grown
-            return True
-        lacking = int((~self._frame.population.traced[wanted]).sum())
-        self.further = f"the next pass wants {lacking:,} launches that were not traced"
-        try:
-            path, added = write_next(self._setup.config, self._setup.host, grown)
-        except KernelPointError as error:
-            self.further += f"; the selection that continues this one cannot be written: {error}"
-        else:
-            self.further += f": trace the {added:,} of {path} and go on with it as `selection:`, or take this bound"
-        return False
-
-    def can_lack(self, units: Sequence[int]) -> bool:
-        """True if the run can state an estimate without the results of some launches, because others represent them or can be
-        drawn instead.
-
-        A full run is exact or nothing, and so is a purposive sample.
-        """
-        design, traced = self._design, self._frame.population.traced
-        fixed = isinstance(design, Design) and design.chosen is not None
-        if self._setup.config.policy.name == "all" or fixed:
-            return False
-        return self._frame.population.listed is None or bool(traced[self.engine.without(units).wanted()].all())
-
-    def leave_out(self, units: Sequence[int]) -> None:
-        """Continue without the results of some launches; every later bound allows for them."""
-        self.engine = self.engine.without(units)
-        self.left_out |= set(units)
-
-    def simulate_everything(self) -> None:
-        """Replace the design by one in which every launch is simulated (after a failed decision)."""
-        before, frame = self.engine, self._frame.design
-        self._design = Design.take_all(frame.u, frame.domains if isinstance(frame, Design) else None)
-        budget, ranges = self._targets
-        self.engine = Engine(self._design, budget, "mean", RATIOS, ranges)
-        self.engine.take_over(before)
-        if self.left_out:
-            self.engine = self.engine.without(sorted(self.left_out))
-
-    def warnings(self) -> list[str]:
-        """Sentences on why the sample ended before the budget was met."""
-        return [self.further] if self.further else []
-
-    # ---- what it says -----------------------------------------------------------------------------------------------
-
-    def estimates(self, counters: Sequence[str] | None = None) -> np.ndarray:
-        """float64 [N, counters]: exact value of each launch from its trace, else its result, else its prediction; all counters
-        by default.
-        """
-        names = self.engine.counters if counters is None else tuple(counters)
-        rows = self._values(np.arange(len(self.has_result)), names)
-        for name, values in self._exact().items():
-            if name in names:
-                rows[:, names.index(name)] = values
-        return rows
-
-    def statement(self) -> Look | None:
-        """Last interim analysis, with exact values where traces determine them; None if the sample is incomplete."""
-        if self.look is None or not self.is_complete:
-            return None
-        basis = Basis(
-            self.engine,
-            self._frame.plan,
-            self.has_result,
-            self._frame.population.offsets,
-            self._exact(),
-            self._setup.budget.targets,
-            self._setup.host.launch_latency * len(self.has_result),
-        )
-        return stated(self.look, basis)
-
-    def _values(self, units: np.ndarray, counters: Sequence[str]) -> np.ndarray:
-        """float64 [units, counters]: result or prediction, of a unit without a result the middle of its possible
-        range."""
-        rows = self.engine.predict(units, counters)
-        for unit, values in self.engine.nonresponse().items():
-            rows[units == unit] = [values[name].estimate for name in counters]
-        return rows
-
-    def _exact(self) -> dict[str, np.ndarray]:
-        return exact_values(self._frame.plan, self.engine, self._projected)
-
-    def one_per_stream_cycles(self) -> float | None:
-        """Predicted cycles of one launch for each distinct instruction sequence; None if these are unknown."""
-        streams = self._frame.plan.stream_ids
-        if streams is None or "cycles" not in self.engine.counters:
-            return None
-        _, first = np.unique(streams, return_index=True)
-        return float(self._values(first, ["cycles"]).sum())
-
-    @property
-    def strata(self) -> np.ndarray:
-        """int [N]: stratum of each launch, -1 for a launch that is always simulated."""
-        return np.asarray(self._design.labels)
-
-    def processes(self) -> list[tuple[int, int]]:
-        """Number of launches of each process, and how many have a result."""
-        parts = np.split(self.has_result, self._frame.population.offsets[1:-1])
-        return [(len(part), int(part.sum())) for part in parts]
+        self.begin(wanted)
 
     def _predict(self, wanted: np.ndarray) -> dict[int, float]:
         """Predicted cycles of the launches of a pass, for their decisions; none before the first interim analysis."""
@@ -234,3 +108,278 @@ class Sample:
             return {}
         finite = np.isfinite(rows[:, 0])
         return dict(zip(wanted[finite].tolist(), rows[finite, 0].tolist(), strict=True))
+
+    def take_look(self, replay_errors: Mapping[str, Estimate]) -> Look:
+        """Make the interim analysis at the end of a pass. replay_errors: by counter, which all results share."""
+        self.engine.set_systematic_errors(replay_errors)
+        self.look = self.engine.look()
+        return self.look
+
+    def grow(self) -> bool:
+        """Enlarge the sample if the last interim analysis did not meet the budget; False if the sample ends here."""
+        if self.look is not None and self.look.met:
+            return False
+        if self.frame.population.listed is None:
+            return self.engine.grow()
+        return self._grow_within_traced()
+
+    def _grow_within_traced(self) -> bool:
+        """Growth where only some launches can be simulated: the whole of a pass, or none of it."""
+        grown = copy.deepcopy(self.engine)
+        if not grown.grow():
+            return False
+        wanted = grown.wanted()
+        if self.frame.population.traced[wanted].all():
+            self.engine = grown
+            return True
+        lacking = int((~self.frame.population.traced[wanted]).sum())
+        self.further = f"the next pass wants {lacking:,} launches that were not traced"
+        try:
+            path, added = write_next(self._setup.config, self._setup.host, grown)
+        except KernelPointError as error:
+            self.further += f"; the selection that continues this one cannot be written: {error}"
+        else:
+            self.further += f": trace the {added:,} of {path} and go on with it as `selection:`, or take this bound"
+        return False
+
+    def simulate_everything(self) -> None:
+        """Replace the design by one in which every launch is simulated (after a failed decision)."""
+        before, design = self.engine, self.frame.design
+        self._set_design(Design.take_all(design.u, design.domains if isinstance(design, Design) else None))
+        budget, ranges = self._targets
+        self.engine = Engine(self._design, budget, "mean", RATIOS, ranges)
+        self.engine.take_over(before)
+        if self.left_out:
+            self.engine = self.engine.without(sorted(self.left_out))
+
+    # ---- one launch -------------------------------------------------------------------------------------------------
+
+    def decision(self, launch: Launch, trace_path: str | None = None) -> DecisionRecord | None:
+        """Decide to simulate or skip a launch, with the reason; None for a launch in flight."""
+        unit = launch.unit
+        if unit in self.in_flight:
+            return None
+        is_open = bool(self._is_open[unit])
+        record = DecisionRecord(launch.process, launch.index, self.pass_index, "simulate" if is_open else "skip")
+        record.stratum = stratum = int(self.strata[unit])
+        if stratum < 0 and self.frame.plan.first_phase is None:
+            certain = self._design is self.frame.plan.design and unit not in self.frame.plan.broken
+            record.take_all = "by design" if certain else "failure"
+        elif self._thresholds is not None:
+            record.u, record.threshold = self.engine.sampling.u[unit], self._thresholds[stratum]
+        record.cluster, record.stream = self.frame.cluster_and_stream(unit)
+        record.prediction = self._predictions.get(unit)
+        if is_open and self._expected is not None:
+            record.x = self._expected[unit]
+        return record
+
+    def start(self, launch: Launch, decision: DecisionRecord) -> None:
+        """Mark a launch as in flight. In a resumed full run, its first launch marks where it continues."""
+        if decision.action == "skip":
+            return
+        self.in_flight.add(launch.unit)
+        if launch.process in self._restarting:
+            self._restarting.remove(launch.process)
+            self.restarts.append(launch.unit)
+
+    def order(self, launch: Launch) -> Order:
+        """Order for a launch: its initial state and progress interval.
+
+        A full run keeps the simulator's own state from launch to launch. Every other launch begins with replayed state,
+        whatever else is simulated.
+        """
+        keeps = self._setup.is_full_run and self.pass_index == 0 and launch.unit not in self.restarts
+        state = REPLAYED if self._restores and not keeps else KEPT
+        return Order(launch.process, launch.index, state, self.projections.interval)
+
+    def planned(self) -> list[Planned]:
+        """Waiting launches, each as a chain of one."""
+        launches = [launch for launch in map(self.launch_of, self.waiting().tolist()) if self._copied(launch) is None]
+        costs = self.frame.expected_costs(np.array([launch.unit for launch in launches], dtype=np.int64)).tolist()
+        return [Planned((self.order(launch),), cost) for launch, cost in zip(launches, costs, strict=True)]
+
+    def planned_first(self) -> list[Planned]:
+        """Launches of the first pass, before it begins. Validation launches do not change them."""
+        self.begin(self.engine.wanted())
+        return self.planned()
+
+    def stops(self, launch: Launch, point: Sequence[int]) -> bool:
+        """True if the policy stops the launch now and projects its result."""
+        self._require_in_flight(launch)
+        return self.projections.stops(launch.unit, *point)
+
+    def record(self, launch: Launch, outcome: Outcome) -> OutcomeRecord:
+        """Journal record of a result. A failed launch is ordered once more in the next pass, then never."""
+        self._require_in_flight(launch)
+        place = *launch.place, self.pass_index
+        if not outcome.counters:
+            return AbortRecord(*place, outcome.reason)
+        check_counters(launch.index, outcome.counters, self._counters, self._setup.budget.counter)
+        if not outcome.stopped:
+            return ResultRecord(*place, outcome.counters)
+        if not self.projections.is_stopped(launch.unit):
+            raise HostError(f"launch {launch.index} was stopped inside although the answer was to continue")
+        counters, projection = self.projections.project(launch.unit, outcome.counters)
+        check_counters(launch.index, counters, self._counters, self._setup.budget.counter)
+        return ResultRecord(*place, counters, projection)
+
+    def copy(self, launch: Launch) -> ResultRecord | None:
+        """Result from an earlier run, or from an equal launch of a deterministic simulator."""
+        counters = self._copied(launch)
+        if counters is None:
+            return None
+        return ResultRecord(launch.process, launch.index, self.pass_index, dict(counters), copied=True)
+
+    def _copied(self, launch: Launch) -> dict[str, float] | None:
+        """Counters of an earlier run, else of an equal launch."""
+        if self._setup.is_full_run:  # its launches begin with other state
+            return None
+        earlier = self._setup.earlier.of_launch.get(launch.place)
+        return earlier or self._equal.get(self._key(launch.unit))
+
+    def _key(self, unit: int) -> int:
+        """Equal for launches of equal results; 0 where nothing is known of that."""
+        described = self.frame.population.described
+        return int(described.keys[unit]) if described is not None and described.is_deterministic else 0
+
+    def apply(self, launch: Launch, record: OutcomeRecord) -> str:
+        """Add a result to the sample, or count a failed attempt."""
+        unit = launch.unit
+        if unit not in self.in_flight:
+            raise not_in_flight(launch.process, launch.index)
+        self.close(unit)
+        if self.projections.interval:
+            self.projections.forget(unit)
+        if isinstance(record, AbortRecord):
+            return self._apply_abort(launch, record)
+        if isinstance(record, ResultRecord):
+            self.engine.record(unit, tuple(record.counters), tuple(record.counters.values()))
+            self._counters = self._counters or self.engine.counters
+            self.has_result[unit] = True
+            self.results += 1
+            if record.projection is not None:
+                self._projected.add(unit)
+                self.projections.count_result(record.counters, record.projection)
+            if record.copied:
+                self.copies += 1
+                self.copied_cycles += record.counters["cycles"]
+            elif key := self._key(unit):
+                self._equal[key] = record.counters
+        return ""
+
+    def _apply_abort(self, launch: Launch, record: AbortRecord) -> str:
+        unit = launch.unit
+        was_stated = unit in self.attempts or unit in self.frame.plan.broken
+        self.attempts[unit] = self.attempts.get(unit, 0) + 1
+        if (record.reason or "").startswith(ENDED_SIMULATOR):
+            self.fatal.add(unit)
+            self.attempts[unit] = MAX_ATTEMPTS
+        why = record.reason or "no reason given"
+        return "" if was_stated else f"launch {launch.index} of process {launch.process} could not be simulated: {why}"
+
+    # ---- launches that fail -----------------------------------------------------------------------------------------
+
+    def failed(self) -> list[int]:
+        """Launches that failed as often as is allowed."""
+        return sorted(unit for unit, count in self.attempts.items() if count >= MAX_ATTEMPTS)
+
+    def lost(self) -> list[int]:
+        """Launches that failed for good. Model: if two launches of one kernel and shape ended the simulator, all of them
+        would.
+        """
+        lost = set(self.failed())
+        shapes = self.frame.plan.kernels_and_shapes() if lost & self.fatal else None
+        if shapes is not None:
+            kinds, times = np.unique(shapes[sorted(self.fatal)], return_counts=True)
+            alike = np.flatnonzero(np.isin(shapes, kinds[(times >= MAX_ATTEMPTS) & (kinds >= 0)]))
+            lost |= {unit for unit in alike.tolist() if not self.has_result[unit]} - self.left_out
+        return sorted(lost)
+
+    def can_lack(self, units: Sequence[int]) -> bool:
+        """True if the run can state an estimate without the results of some launches, because others represent them or can be
+        drawn instead.
+
+        A full run is exact or nothing, and so is a purposive sample.
+        """
+        design, traced = self._design, self.frame.population.traced
+        fixed = isinstance(design, Design) and design.chosen is not None
+        if self._setup.config.policy.name == "all" or fixed:
+            return False
+        return self.frame.population.listed is None or bool(traced[self.engine.without(units).wanted()].all())
+
+    def leave_out(self, launches: Sequence[tuple[int, int]]) -> None:
+        """Continue without the results of some launches, given as (process, index); every later bound allows for them."""
+        units = [self.launch(*launch).unit for launch in launches]
+        for unit in units:
+            self.attempts.pop(unit, None)
+            self.close(unit)
+        self.engine = self.engine.without(units)
+        self.left_out |= set(units)
+
+    def forget_in_flight(self) -> None:
+        """Order the launches in flight again. Failed launches are tried again, except those that ended their simulator."""
+        super().forget_in_flight()
+        self.attempts = {unit: MAX_ATTEMPTS for unit in self.fatal & self.attempts.keys()}
+        if self._setup.is_full_run:  # it restarts with the next launch
+            self._restarting = set(range(self._setup.host.process_count))
+
+    # ---- what it says -----------------------------------------------------------------------------------------------
+
+    def is_exact(self, unit: int) -> bool:
+        """True if the launch has a result that is not projected."""
+        return bool(self.has_result[unit]) and unit not in self._projected
+
+    def expansions(self, units: np.ndarray) -> np.ndarray:
+        """float64 [units]: launches that each stands for in the total; 0 without a result."""
+        counted = np.isin(units, self.engine.drawn()) & self.has_result[units]
+        return np.where(counted, self.engine.expansions(units), 0.0)
+
+    def warnings(self) -> list[str]:
+        """Sentences on why the sample ended before the budget was met."""
+        return [self.further] if self.further else []
+
+    def processes(self) -> list[tuple[int, int]]:
+        """Number of launches of each process, and how many have a result."""
+        parts = np.split(self.has_result, self._offsets[1:-1])
+        return [(len(part), int(part.sum())) for part in parts]
+
+    @cached_property
+    def exact(self) -> dict[str, np.ndarray]:
+        """Counter -> float64 [N], of those that traces determine; of a run that has ended."""
+        return exact_values(self.frame.plan, self.engine, self._projected)
+
+    def estimates(self, counters: Sequence[str] | None = None) -> np.ndarray:
+        """float64 [N, counters], of a run that has ended: exact value of each launch from its trace, else its result, else its
+        prediction, else the middle of its possible range; all counters by default.
+        """
+        names = self.engine.counters if counters is None else tuple(counters)
+        rows = self._values(np.arange(len(self.has_result)), names)
+        for column, name in enumerate(names):
+            if name in self.exact:
+                rows[:, column] = self.exact[name]
+        return rows
+
+    def _values(self, units: np.ndarray, counters: Sequence[str]) -> np.ndarray:
+        """float64 [units, counters]: result or prediction, of a unit without a result the middle of its possible
+        range."""
+        rows = self.engine.predict(units, counters)
+        for unit, values in self.engine.nonresponse().items():
+            rows[units == unit] = [values[name].estimate for name in counters]
+        return rows
+
+    def statement(self) -> Look | None:
+        """Last interim analysis, with exact values where traces determine them; None if the sample is incomplete."""
+        if self.look is None or not self.is_complete:
+            return None
+        latency = self._setup.host.launch_latency * len(self.has_result)
+        targets = self._setup.budget.targets
+        basis = Basis(self.engine, self.frame.plan, self.has_result, self._offsets, self.exact, targets, latency)
+        return stated(self.look, basis)
+
+    def one_per_stream_cycles(self) -> float | None:
+        """Predicted cycles of one launch for each distinct instruction sequence; None if these are unknown."""
+        streams = self.frame.plan.stream_ids
+        if streams is None or "cycles" not in self.engine.counters:
+            return None
+        _, first = np.unique(streams, return_index=True)
+        return float(self._values(first, ["cycles"]).sum())

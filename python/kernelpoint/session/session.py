@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +16,6 @@ from kernelpoint.journal.text import text_of
 from kernelpoint.planning.forecast import compared
 from kernelpoint.progress import Log
 from kernelpoint.ratios import ACTIVE_CYCLES
-from kernelpoint.session.abi_summary import Summary
 from kernelpoint.session.loop import Loop
 from kernelpoint.session.orders import (
     DONE,
@@ -26,6 +25,7 @@ from kernelpoint.session.orders import (
     SIMULATE,
     SKIP,
     Answer,
+    Launch,
     Orders,
     Outcome,
     Planned,
@@ -34,7 +34,7 @@ from kernelpoint.session.orders import (
 from kernelpoint.session.recorder import Recorder, describe
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import Setup, latency_of
-from kernelpoint.session.statement import sentence
+from kernelpoint.session.statement import Summary, sentence
 from kernelpoint.session.time_saved import TimeSaved
 from kernelpoint.session.verdict import open_launch, unmet_counters
 from kernelpoint.traces import ListedTraces
@@ -67,6 +67,8 @@ class Session:
         self._stated: Sequence[Record] = ()  # ranges and summary at the end of the journal that is resumed
         self._estimates: np.ndarray | None = None
         self._latency = latency_of(setup.config)
+        population = None if setup.frame is None else setup.frame.population
+        self._selected = population if population is not None and population.listed is not None else None
         self.saved = TimeSaved()
 
     # ---- the host's calls -------------------------------------------------------------------------------------------
@@ -77,16 +79,17 @@ class Session:
         Args:
             trace_path: where the launches are not known beforehand.
         """
-        orders, launch = self._orders(), self._launch(process, index)
+        orders, launch = self._asked(process, index)
         if not trace_path and self.setup.frame is None:
-            trace_path = self._listed.path(process, launch)
-        self._decide(process, launch, trace_path)
-        answer = orders.answer(process, launch)
-        if answer.action == SIMULATE and (
-            problem := self._whole_traces.problem(trace_path or self._trace(process, launch))
-        ):
-            self.loop.accept(orders.record(process, launch, Outcome(reason=problem)))
-            answer = Answer(SKIP, answer.pass_index)
+            trace_path = self._listed.path(process, index)
+        if (decision := orders.decision(launch, trace_path)) is not None:
+            self.loop.accept(decision, launch)
+        answer = orders.answer(launch)
+        if answer.action == SIMULATE and self.setup.host.needs_whole_traces:
+            problem = self._whole_traces.problem(trace_path or self._trace(launch))
+            if problem:
+                self.loop.accept(orders.record(launch, Outcome(reason=problem)), launch)
+                answer = Answer(SKIP, answer.pass_index)
         if answer.action == SKIP:
             return answer._replace(action=EXECUTE) if self.setup.host.executes else answer
         self.saved.begin()
@@ -94,7 +97,7 @@ class Session:
 
     def replay_before(self, process: int, index: int) -> Replayed:
         """Memory accesses of the launches before one that fill the caches (kp_state in kernelpoint/state.h)."""
-        self._orders()
+        self._require_open()
         touches = self.replays.before(process, index)
         self.saved.begin()
         return touches
@@ -104,40 +107,31 @@ class Session:
 
         A simulator that runs the others functionally is told each launch, and goes back to the first only.
         """
-        status, launch = self._next(process, after)
+        status, index = self._next(process, after)
         if status != OK or not self.setup.host.executes:
-            return status, launch
+            return status, index
         behind = 0 if after == END_OF_LIST else after + 1
-        return OK, behind if behind <= launch else 0
+        return OK, behind if behind <= index else 0
 
     def _next(self, process: int, after: int) -> tuple[int, int]:
         self.recorder.require_open()
         if self.summary is not None:
             return DONE, -1
-        launch = self._launch(process, after)
+        index = self._index(process, after)
         while not self.loop.is_done:
-            status, following = self.loop.orders.next(process, launch)
-            if status == OK and self._take_copy(process, following):
-                launch = following
-                continue
-            if status != DONE:
+            orders = self.loop.orders
+            status, following = orders.next(process, index)
+            if status == DONE:
+                self._advance()  # every launch that was ordered has its outcome
+                index = END_OF_LIST
+            elif status == OK and (copy := orders.copy(launch := orders.launch(process, following))) is not None:
+                if (decision := orders.decision(launch)) is not None:
+                    self.loop.accept(decision, launch)
+                self.loop.accept(copy, launch)  # a result that is known without simulating
+                index = following
+            else:
                 return status, self._place(following)
-            self._advance()  # every launch that was ordered has its outcome
-            launch = END_OF_LIST
         return DONE, -1
-
-    def _take_copy(self, process: int, launch: int) -> bool:
-        """Take a result that is known without simulating; False if there is none."""
-        copy = self.loop.orders.copy(process, launch)
-        if copy is not None:
-            self._decide(process, launch)
-            self.loop.accept(copy)
-        return copy is not None
-
-    def _decide(self, process: int, launch: int, trace_path: str | None = None) -> None:
-        """Take the decision on a launch; nothing where it is made already."""
-        if (decision := self.loop.orders.decision(process, launch, trace_path)) is not None:
-            self.loop.accept(decision)
 
     def planned(self) -> list[Planned]:
         """Launches that `next` will name, as far as known; a coordinator simulates them ahead."""
@@ -149,11 +143,13 @@ class Session:
 
     def on_progress(self, process: int, index: int, *point: int) -> int:
         """Continue (0) or stop (1) a launch in flight. point: cycles, instructions, CTAs issued, completed, in total."""
-        orders, launch = self._orders(), self._launch(process, index)
+        orders, launch = self._asked(process, index)
         try:
-            return int(orders.stops(process, launch, point))
+            return int(orders.stops(launch, point))
         except (ArithmeticError, LookupError, ValueError) as error:  # the failure rule: leave nothing out by mistake
-            self.recorder.degrade(f"launch {launch} of process {process} is simulated to its end: {describe(error)}")
+            self.recorder.degrade(
+                f"launch {launch.index} of process {process} is simulated to its end: {describe(error)}"
+            )
             return 0
 
     def on_complete(
@@ -167,48 +163,48 @@ class Session:
         values: Sequence[float] = (),
     ) -> None:
         """Accept the result of a launch in flight, given as the fields of kp_result."""
-        self.take(process, index, Outcome(counters_of(index, cycles, instructions, names, values), stopped=stopped))
+        counters = counters_of(index, cycles, instructions, names, values)
+        self.on_outcome(process, index, Outcome(counters, stopped=stopped))
 
     def on_abort(self, process: int, index: int, reason: str | None = None) -> None:
         """Accept the failure of a launch in flight: it is ordered once more in the next pass, then never."""
-        self.take(process, index, Outcome(reason=reason))
+        self.on_outcome(process, index, Outcome(reason=reason))
 
-    def take(self, process: int, index: int, outcome: Outcome) -> None:
-        """Write the result of a launch in flight to the journal and add it to the sample."""
-        orders, launch = self._orders(), self._launch(process, index)
+    def on_outcome(self, process: int, index: int, outcome: Outcome) -> None:
+        """Write the outcome of a launch in flight to the journal and add it to the sample."""
+        orders, launch = self._asked(process, index)
         if counters := outcome.counters:
-            self.saved.end((process, launch), counters["cycles"])
+            self.saved.end(launch.place, counters["cycles"])
             if latency := self.setup.host.launch_latency:
                 active = max(counters["cycles"] - latency, 0.0)
                 outcome = replace(outcome, counters={**counters, ACTIVE_CYCLES: active})
-        self.loop.accept(orders.record(process, launch, outcome))
+        self.loop.accept(orders.record(launch, outcome), launch)
 
     def finish(self) -> Summary:
         """End the run. If this happens inside a pass, no estimate is stated."""
         self.recorder.require_open()
         if self.summary is None:
-            summary = self.loop.summary()
-            statement: list[Record] = [*self.loop.ranges(summary), summary]
+            summary, ranges = self.loop.statement()
+            statement: list[Record] = [*ranges, summary]
             if not self._is_stated(statement):
                 for record in self.loop.launches(summary):
                     self.recorder.write(record)
                 for part in statement:
                     self.recorder.write(part)
             self.summary = summary
-            self.recorder.progress.say(sentence(summary), *open_launch(summary), *unmet_counters(summary))
             self._measure_saved_time(summary)
-            self._say_what_it_took(summary)
+            self.recorder.progress.say(
+                sentence(summary), *open_launch(summary), *unmet_counters(summary), *self._what_it_took(summary)
+            )
             self.journal.close()
         return Summary.of(self.summary, self.saved.seconds)
 
-    def _say_what_it_took(self, summary: SummaryRecord) -> None:
+    def _what_it_took(self, summary: SummaryRecord) -> Iterator[str]:
         """The cost of the run beside its forecast, and its processor time beside a full run's."""
         forecast = self.setup.frame.plan.forecast if self.setup.frame else []
         wanted = self.setup.budget.relative_error
-        if line := compared(forecast, wanted, summary.simulated, summary.cycle_speedup, summary.further):
-            self.recorder.progress.say(line)
-        if line := self.saved.sentence():
-            self.recorder.progress.say(line)
+        yield from filter(None, [compared(forecast, wanted, summary.simulated, summary.cycle_speedup, summary.further)])
+        yield from filter(None, [self.saved.sentence()])
 
     def _measure_saved_time(self, summary: SummaryRecord) -> None:
         """Nothing is measured where every launch was simulated, where launches overlap and have no time of their own, or where
@@ -232,7 +228,7 @@ class Session:
         if self.summary is None:
             raise HostError("the cost of a launch was asked for before the run was finished")
         sample = self.loop.sample
-        unit = self.loop.sampled.unit(process, self._launch(process, index))
+        unit = sample.launch(process, self._index(process, index)).unit
         if self._estimates is None:  # once for all: a host asks for every launch in turn
             self._estimates = sample.estimates()
         row = self._estimates[unit]
@@ -242,7 +238,7 @@ class Session:
 
     def launch_name(self, process: int, index: int) -> str | None:
         """Kernel name of a launch, if its trace was read."""
-        return self.loop.kernel_name(process, self._launch(process, index))
+        return self.loop.kernel_name(process, self._index(process, index))
 
     # ---- the life of a run ------------------------------------------------------------------------------------------
 
@@ -276,26 +272,29 @@ class Session:
             if not self.loop.is_done:
                 raise SessionError("the run cannot go on: it failed in an earlier call") from None
 
-    def _launch(self, process: int, place: int) -> int:
+    def _index(self, process: int, place: int) -> int:
         """Launches of the program are numbered in the run, those of its list by the host."""
-        frame = self.setup.frame
-        return place if frame is None else frame.population.launch_at(process, place)
+        return place if self._selected is None else self._selected.launch_at(process, place)
 
-    def _place(self, launch: int) -> int:
-        frame = self.setup.frame
-        return launch if frame is None else frame.population.place_of(launch)
+    def _place(self, index: int) -> int:
+        return index if self._selected is None else self._selected.place_of(index)
 
-    def _trace(self, process: int, launch: int) -> str:
+    def _trace(self, launch: Launch) -> str:
         """Path of a launch's trace; empty where there is none."""
         population = self.loop.frame.population
-        return population.paths[int(population.offsets[process]) + launch] if population.has_traces else ""
+        return population.paths[launch.unit] if population.has_traces else ""
 
     def _is_stated(self, statement: Sequence[Record]) -> bool:
         """True if the journal that was resumed ends in this very statement, and nothing was added to it."""
         return self.recorder.has_deferred and list(map(text_of, self._stated)) == list(map(text_of, statement))
 
-    def _orders(self) -> Orders:
+    def _asked(self, process: int, place: int) -> tuple[Orders, Launch]:
+        """The launch that a call of the host is about, and the orders that it belongs to."""
+        self._require_open()
+        orders = self.loop.orders
+        return orders, orders.launch(process, self._index(process, place))
+
+    def _require_open(self) -> None:
         self.recorder.require_open()
         if self.summary is not None:
             raise HostError("the run is finished; open another session")
-        return self.loop.orders

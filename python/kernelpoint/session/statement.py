@@ -1,10 +1,11 @@
-"""Statements of a finished run, as records of the journal: its summary, its ranges, and an estimate of every launch."""
+"""Statements of a finished run: its summary, its ranges and an estimate of every launch as records of the journal, and the
+summary in the types of the ABI (kernelpoint/abi.h)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -28,13 +29,13 @@ from kernelpoint.planning.frame import SamplingFrame
 from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.range_targets import targets_by_path, targets_of_ranges
 from kernelpoint.ranges import Ranges
-from kernelpoint.ratios import rates_of
+from kernelpoint.ratios import RATIOS, rates_of
 from kernelpoint.session.sample import Sample
-from kernelpoint.session.sampled_launches import SampledLaunches
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.validation import ReplayCheck
 from kernelpoint.session.verdict import (
     EXACT,
+    LARGEST_UNMET,
     MODEL_ERROR,
     NOT_COVERED,
     NOTHING,
@@ -48,7 +49,7 @@ from kernelpoint.totals.unmet import unmet_shares
 
 
 def summarise(
-    setup: Setup, sampled: SampledLaunches, checked: ReplayCheck, look: Look | None, degraded: Sequence[str]
+    setup: Setup, sample: Sample, checked: ReplayCheck, look: Look | None, degraded: Sequence[str]
 ) -> SummaryRecord:
     """Make the summary record of a run. Simulated and skipped launches add up to the list.
 
@@ -57,7 +58,7 @@ def summarise(
         look: the statement of the sample; None where no estimate may be stated.
         degraded: failures, one sentence each.
     """
-    sample, plan, budget = sampled.sample, sampled.frame.plan, setup.budget
+    plan, budget = sample.frame.plan, setup.budget
     counters = as_stated(look.estimates) if look else _simulated_only(sample.engine.results.totals)
     ratios = as_stated(look.ratios) if look else {}
     main = {**ratios, **counters}.get(budget.counter, Estimate()) if look else Estimate()
@@ -71,7 +72,7 @@ def summarise(
         relative_half_width=number(main.relative_half_width),
         met=bool(look.met) if look else False,
         bound=budget.bound if bounded else "none",
-        cycle_speedup=_over(cycles.estimate, _simulated_cycles(cycles, sampled, checked)),
+        cycle_speedup=_over(cycles.estimate, _simulated_cycles(cycles, sample, checked)),
         one_per_stream_speedup=_over(cycles.estimate, sample.one_per_stream_cycles() if look else None),
         clusters=[_part(part) for part in look.clusters] if look else [],
         counters=counters,
@@ -79,11 +80,11 @@ def summarise(
         processes=_processes(sample, look),
         kernels=kernel_records(plan, look, sample) if look else [],
         replay_errors=as_stated(checked.errors),
-        open_launch=_open_launch(plan, sampled, look) if bounded else None,
+        open_launch=_open_launch(plan, sample, look) if bounded else None,
         range_targets=as_stated(look.ranges) or None if look else None,
         **_settings(setup),
-        **_books(sampled),
-        **_sentences(setup, sampled, checked, look, bound_scope),
+        **_books(sample),
+        **_sentences(setup, sample, checked, look, bound_scope),
         degraded=list(degraded),
         findings=[_finding(finding, setup.config.accept) for finding in setup.findings],
         unmet=unmet_shares(look, sample.engine, budget.confidence) if look and bounded else {},
@@ -138,20 +139,19 @@ def _settings(setup: Setup) -> dict[str, Any]:
     }
 
 
-def _books(sampled: SampledLaunches) -> dict[str, Any]:
+def _books(sample: Sample) -> dict[str, Any]:
     """Counts of launches, as fields of the summary."""
-    sample = sampled.sample
-    launches, simulated = len(sample.has_result), sample.results - sampled.copies
+    launches, simulated = len(sample.has_result), sample.results - sample.copies
     return {
         "launches": launches,
         "simulated": simulated,
         "skipped": launches - simulated,
-        "copied": sampled.copies or None,
-        "passes": sampled.pass_index + 1,
-        "projected": sampled.projections.count,
-        "lost": sorted({*sampled.failed(), *sample.left_out}),
-        "never_completed": sorted(sampled.in_flight),
-        "restarts": list(sampled.restarts),
+        "copied": sample.copies or None,
+        "passes": sample.pass_index + 1,
+        "projected": sample.projections.count,
+        "lost": sorted({*sample.failed(), *sample.left_out}),
+        "never_completed": sorted(sample.in_flight),
+        "restarts": list(sample.restarts),
     }
 
 
@@ -174,15 +174,15 @@ def _bound_scope(setup: Setup, checked: ReplayCheck, bounded: bool, estimated: i
 
 
 def _sentences(
-    setup: Setup, sampled: SampledLaunches, checked: ReplayCheck, look: Look | None, bound_scope: str
+    setup: Setup, sample: Sample, checked: ReplayCheck, look: Look | None, bound_scope: str
 ) -> dict[str, Any]:
     """Statements on the bound and on the run, as fields of its summary."""
     sampling_only = bound_scope == SAMPLING_ERROR
     assumptions, warnings = [], ["the run ended before its pass was complete: no estimate is stated"]
     if look is not None:
         assumptions = [*look.assumptions, *filter(None, [checked.assumption])]
-        warnings = [*look.warnings, *sampled.projections.warnings(), *sampled.sample.warnings()]
-        warnings += _of_restarts(setup, sampled.restarts)
+        warnings = [*look.warnings, *sample.projections.warnings(), *sample.warnings()]
+        warnings += _of_restarts(setup, sample.restarts)
     warnings += [finding.sentence() for finding in setup.findings]
     state = [f"{NOT_COVERED[0]}, and by how much is not known: {checked.reason}"] if sampling_only else []
     return {
@@ -204,11 +204,13 @@ def _of_restarts(setup: Setup, restarts: Sequence[int]) -> list[str]:
     ]
 
 
-def _open_launch(plan: Plan, sampled: SampledLaunches, look: Look | None) -> OpenLaunchRecord | None:
+def _open_launch(plan: Plan, sample: Sample, look: Look | None) -> OpenLaunchRecord | None:
     """The launch that breaks the error budget first, with its kernel's name."""
     if look is None or (unit := look.open_unit) is None:
         return None
-    return OpenLaunchRecord(*sampled.place(unit.unit), plan.name_of_unit(unit.unit), unit.times, unit.probability)
+    return OpenLaunchRecord(
+        *sample.launch_of(unit.unit).place, plan.name_of_unit(unit.unit), unit.times, unit.probability
+    )
 
 
 def _part(part: PartTotals) -> PartTotals:
@@ -229,11 +231,11 @@ def _simulated_only(totals: Mapping[str, float]) -> dict[str, Estimate]:
     return as_stated({name: Estimate(simulated=value) for name, value in totals.items()})
 
 
-def _simulated_cycles(cycles: Estimate, sampled: SampledLaunches, checked: ReplayCheck) -> float | None:
+def _simulated_cycles(cycles: Estimate, sample: Sample, checked: ReplayCheck) -> float | None:
     """Simulated cycles: those of the results and validation launches, less what projections and copies left out."""
     if not cycles.simulated > 0.0:
         return None
-    return cycles.simulated + checked.cycles - sampled.projections.saved_cycles - sampled.copied_cycles
+    return cycles.simulated + checked.cycles - sample.projections.saved_cycles - sample.copied_cycles
 
 
 def _over(above: float, below: float | None) -> float | None:
@@ -374,3 +376,74 @@ def launches_records(frame: SamplingFrame, sample: Sample) -> Iterator[LaunchesR
                 strata=pack(strata[part], "<i4"),
                 kernels=pack(kernels[part], "<i4"),
             )
+
+
+# ---- the types of the ABI ---------------------------------------------------------------------------------------------
+
+DEGRADED, NO_BOUND = 1, 2  # KP_SUMMARY_*
+OF_SAMPLING, UNMET = 2, 4  # KP_ESTIMATE_*
+Row = tuple[str, int, float, float, float]  # name, flags, estimate, half-width, simulated
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Summary in the form in which it crosses the C ABI: the fields of kp_summary and kp_estimate. A row is (name, flags,
+    estimate, half-width, simulated), nan if not stated; a process is (number, launches, simulated, rows).
+    """
+
+    flags: int
+    launches: int
+    simulated: int
+    skipped: int
+    passes: int
+    projected: int
+    confidence: float
+    cycle_speedup: float
+    saved_seconds: float
+    estimates: Sequence[Row]
+    ratios: Sequence[Row]
+    processes: Sequence[tuple[int, int, int, Sequence[Row]]]
+
+    @classmethod
+    def of(cls, record: SummaryRecord, saved_seconds: float | None) -> Summary:
+        """Convert a summary record, with the processor time that the run saved if known."""
+        bounded, names = record.half_width is not None, of_sampling_only(record)
+        sampled = dict.fromkeys(names, OF_SAMPLING)
+        unmet = {name: UNMET for name, share in record.unmet.items() if share <= LARGEST_UNMET}
+        return cls(
+            flags=(DEGRADED if record.degraded else 0) | (0 if bounded else NO_BOUND),
+            launches=record.launches,
+            simulated=record.simulated,
+            skipped=record.skipped,
+            passes=record.passes,
+            projected=record.projected,
+            confidence=record.confidence,
+            cycle_speedup=math.nan if record.cycle_speedup is None else record.cycle_speedup,
+            saved_seconds=math.nan if saved_seconds is None else saved_seconds,
+            estimates=_rows(record.counters, bounded, {**sampled, **unmet}),
+            ratios=_rows(record.ratios, bounded, sampled),
+            processes=[
+                (p.number, p.launches, p.simulated, _rows(p.estimates, bounded, sampled)) for p in record.processes
+            ],
+        )
+
+
+def of_sampling_only(record: SummaryRecord) -> set[str]:
+    """Names of the counters and ratios whose half-widths cover the sampling error only."""
+    if record.bound_scope not in (TOTAL_ERROR, SAMPLING_ERROR):
+        return set()
+    names = {n for n, e in record.counters.items() if e.half_width > 0.0 and n not in record.replay_errors}
+    return names | {name for name in record.ratios if names & set(RATIOS[name])}
+
+
+def _rows(estimates: Mapping[str, Estimate], bounded: bool, flags: Mapping[str, int]) -> list[Row]:
+    """Estimates as kp_estimate.
+
+    Args:
+        bounded: the run states a bound, so that an estimate without one is off by any amount; flags: by name.
+    """
+    open_width = math.inf if bounded else math.nan
+    return [
+        (name, flags.get(name, 0), e.estimate, e.half_width if e.is_bounded else open_width, e.simulated)
+        for name, e in estimates.items()
+    ]

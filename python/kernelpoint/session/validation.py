@@ -9,7 +9,7 @@ the pass that showed it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -28,7 +28,6 @@ from kernelpoint.estimation import (
 )
 from kernelpoint.fast_model.predictions import OF_TOTAL
 from kernelpoint.journal import AbortRecord, FurtherValidationsRecord, ValidationRecord
-from kernelpoint.planning.frame import SamplingFrame
 from kernelpoint.planning.validation_launches import (
     DEEPEST_UNKNOWN,
     MOST_COST,
@@ -45,6 +44,7 @@ from kernelpoint.session.orders import (
     REPLAYED,
     SIMULATE,
     Answer,
+    Launch,
     Order,
     Orders,
     Outcome,
@@ -125,24 +125,17 @@ class Validation(Orders):
     """Orders for the validation launches, one after another.
 
     Args:
-        setup: of a run that `needs_validation`; frame: its launches; engine: of the sample, before its first pass.
+        setup: of a run that `needs_validation`; sample: of the run, before its first pass.
         replays: state that launches begin with.
-        then: chains of launches that the run will ask for next, whatever these tell.
 
     Attributes:
         chains: all that may be made, in their order; count: how many of them the run makes, as far as it knows.
     """
 
-    def __init__(
-        self,
-        setup: Setup,
-        frame: SamplingFrame,
-        engine: Engine,
-        replays: Replays,
-        then: Callable[[], list[Planned]],
-    ) -> None:
+    def __init__(self, setup: Setup, sample: Sample, replays: Replays) -> None:
+        frame = sample.frame
         super().__init__(frame.population.offsets, setup.host.executes)
-        self._setup, self._frame, self._then = setup, frame, then
+        self._setup, self._frame, self._sample = setup, frame, sample
         replay, budget = setup.config.replay, setup.budget
         first = first_number(replay, frame.design, budget.targets, budget.confidence)
         if replay.validation == "auto" and has_trajectories(setup):
@@ -150,12 +143,15 @@ class Validation(Orders):
         most = MOST_VALIDATED if replay.validation == "auto" else first
         shares = replays.shares_left if setup.host.can_replay else always_deepest
         cost = math.inf if setup.host.keeps_l1 or not setup.host.can_replay else MOST_COST
-        self.chains = choose(setup.config.seed, frame.design, engine, most, shares, cost)
+        self.chains = choose(setup.config.seed, frame.design, sample.engine, most, shares, cost)
         self.count = min(first, len(self.chains))
         self._extensions = self._position = 0
         self._failed: set[int] = set()
         self._copied: set[int] = set()  # positions of results of an earlier run
         self._results: dict[int, dict[str, float]] = {}  # by position in the steps
+        self._checked: tuple[tuple[Engine, int, int, int], ReplayCheck] | None = (
+            None  # the last outcome, and what it is of
+        )
         self._steps = self._first_steps()
         self._order_next()
 
@@ -178,15 +174,15 @@ class Validation(Orders):
             self._position += 1
         self.begin([self._steps[self._position].launch] if self.remaining else [])
 
-    def order(self, unit: int) -> Order:
+    def order(self, launch: Launch) -> Order:
         """Order for the next launch: directly after the launch before it in its chain, or from replayed state."""
-        return Order(0, unit, self._steps[self._position].state)
+        return Order(0, launch.index, self._steps[self._position].state)
 
-    def answer(self, process: int, launch: int) -> Answer:
+    def answer(self, launch: Launch) -> Answer:
         """Simulate the next launch of the chain, skip any other. These decisions are not in the journal."""
-        if self._is_open[unit := self.unit(process, launch)]:
-            self.in_flight.add(unit)
-        answer = super().answer(process, launch)
+        if self._is_open[launch.unit]:
+            self.in_flight.add(launch.unit)
+        answer = super().answer(launch)
         return answer._replace(uncounted=int(answer.action == SIMULATE))
 
     def planned(self) -> list[Planned]:
@@ -202,20 +198,20 @@ class Validation(Orders):
         ordered = {order for chain in chains.values() for order in chain}
         costs = [self._frame.expected_costs(np.array([order.launch for order in chain])) for chain in chains.values()]
         mine = [Planned(tuple(chain), float(cost.sum())) for chain, cost in zip(chains.values(), costs, strict=True)]
-        return mine + [plan for plan in self._then() if ordered.isdisjoint(plan.chain)]
+        return mine + [plan for plan in self._sample.planned_first() if ordered.isdisjoint(plan.chain)]
 
-    def record(self, process: int, launch: int, outcome: Outcome) -> OutcomeRecord:
+    def record(self, launch: Launch, outcome: Outcome) -> OutcomeRecord:
         """Journal record of a result. If the launch failed, its chain is given up."""
-        self.require_in_flight(process, launch)
+        self._require_in_flight(launch)
         if not outcome.counters:
-            return AbortRecord(process, launch, 0, outcome.reason)
+            return AbortRecord(launch.process, launch.index, 0, outcome.reason)
         if outcome.stopped:
-            raise HostError(f"launch {launch} was stopped inside although the answer was to continue")
+            raise HostError(f"launch {launch.index} was stopped inside although the answer was to continue")
         expected = tuple(next(iter(self._results.values()), ())) or self._setup.host.counters
-        check_counters(launch, outcome.counters, expected, self._setup.budget.counter)
+        check_counters(launch.index, outcome.counters, expected, self._setup.budget.counter)
         return self._result(outcome.counters)
 
-    def copy(self, process: int, launch: int) -> ValidationRecord | None:
+    def copy(self, launch: Launch) -> ValidationRecord | None:
         """Result of an earlier run that has simulated the whole chain."""
         step = self._steps[self._position]
         results = self._setup.earlier.of_chain.get(tuple(self.chains[step.chain].launches))
@@ -225,7 +221,7 @@ class Validation(Orders):
         step = self._steps[self._position]
         return ValidationRecord(0, step.launch, step.chain, "replayed" if step.state else "kept", counters, copied)
 
-    def take(self, record: OutcomeRecord) -> str:
+    def apply(self, launch: Launch, record: OutcomeRecord) -> str:
         """Keep a result, or give up a failed chain; continue with the next launch."""
         step = self._steps[self._position] if self.remaining else None
         if isinstance(record, ValidationRecord):
@@ -255,8 +251,15 @@ class Validation(Orders):
 
     # ---- the error of replay ----------------------------------------------------------------------------------------
 
-    def outcome(self, sample: Sample) -> ReplayCheck:
+    def outcome(self) -> ReplayCheck:
         """Replay error of each counter, from the validation launches that are also in the sample."""
+        sample = self._sample
+        state = sample.engine, sample.pass_index, sample.results, len(self._results)
+        if self._checked is None or self._checked[0] != state:
+            self._checked = state, self._check()
+        return self._checked[1]
+
+    def _check(self) -> ReplayCheck:
         cycles = sum(counters["cycles"] for step, counters in self._results.items() if step not in self._copied)
         kept = {
             self._steps[position].launch: counters
@@ -264,7 +267,7 @@ class Validation(Orders):
             if self._steps[position].is_last
         }
         chances = {chain.launches[-1]: chain.chance for chain in self.chains}
-        check = check_of(sample, kept, chances, cycles, self._setup.budget.confidence)
+        check = check_of(self._sample, kept, chances, cycles, self._setup.budget.confidence)
         if check.errors and has_trajectories(self._setup):
             return self._with_trajectories(check)
         return replace(check, assumption=OF_DEEPEST) if check.errors and self._setup.host.restores else check
@@ -283,17 +286,15 @@ class Validation(Orders):
             check, errors={**check.errors, "cycles": cycles}, assumption=OF_MEAN if of_mean else OF_TRAJECTORIES
         )
 
-    def further(self, sample: Sample, pass_index: int) -> FurtherValidationsRecord | None:
+    def further(self) -> FurtherValidationsRecord | None:
         """Number of additional validation launches that would leave enough of the error budget to sampling; None if no more
         are needed or allowed.
         """
-        if not sample.is_complete:
+        if self._extensions == MOST_EXTENSIONS or self.count == len(self.chains) or not self._sample.is_complete:
             return None
-        check = self.outcome(sample)
-        if self._extensions == MOST_EXTENSIONS or self.count == len(self.chains):
-            return None
+        check = self.outcome()
         more = max(self._lacking(check, target) for target in self._setup.budget.each())
-        return FurtherValidationsRecord(pass_index, self.count + more) if more else None
+        return FurtherValidationsRecord(self._sample.pass_index, self.count + more) if more else None
 
     def _lacking(self, check: ReplayCheck, budget: ErrorBudget) -> int:
         """Number of further launches for the budget of one target."""

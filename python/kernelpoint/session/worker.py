@@ -29,7 +29,6 @@ from kernelpoint.errors import SessionError
 from kernelpoint.policies.projection import Projections
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.progress import Log
-from kernelpoint.session.abi_summary import NO_BOUND, Summary
 from kernelpoint.session.orders import (
     DONE,
     ENDED_SIMULATOR,
@@ -45,6 +44,7 @@ from kernelpoint.session.orders import (
 )
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import latency_of
+from kernelpoint.session.statement import NO_BOUND, Summary
 from kernelpoint.traces import ListedTraces
 from kernelpoint.traces.replay import Replayed
 from kernelpoint.typed import loads, reader

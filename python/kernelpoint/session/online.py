@@ -1,4 +1,4 @@
-"""The census: where the launches are not known beforehand, the first pass simulates nothing and records each trace.
+"""The first pass of an online run, whose launches are not known beforehand: it simulates nothing and records each trace.
 
 At its end every launch is known, so the plan is made as if the list had been there from the start.
 """
@@ -20,8 +20,7 @@ from kernelpoint.session.orders import (
     END_OF_LIST,
     OK,
     PENDING,
-    SKIP,
-    Answer,
+    Launch,
     Orders,
     Outcome,
     OutcomeRecord,
@@ -33,7 +32,7 @@ from kernelpoint.workload import Population
 FARTHEST = 1 << 20  # launches that may be asked about ahead of all others; every launch before them takes memory
 
 
-class Census(Orders):
+class OnlinePass(Orders):
     """Orders of the first pass of an online run: launches are listed as they come, and none is simulated.
 
     Args:
@@ -48,52 +47,59 @@ class Census(Orders):
         self._reach = [0] * len(self._counts)  # one more than the highest index
         self._ended: set[int] = set()
 
-    def record(self, process: int, launch: int, outcome: Outcome) -> OutcomeRecord:
-        """Raise HostError: no launch is in flight, so none can have a result."""
-        raise not_in_flight(process, launch)
-
     def next(self, process: int, after: int) -> tuple[int, int]:
         """First launch after `after` that is not yet in the list."""
-        self._check(process, max(after, 0))
-        count, launch = self._counts[process], self._first_unseen(process, after + 1)
-        if after != END_OF_LIST and (not count or launch < count):
-            return OK, launch
-        if (launch := self._first_unseen(process, 0)) < (count or self._reach[process]):
-            return OK, launch
+        self.launch(process, max(after, 0))
+        count, index = self._counts[process], self._first_unseen(process, after + 1)
+        if after != END_OF_LIST and (not count or index < count):
+            return OK, index
+        if (index := self._first_unseen(process, 0)) < (count or self._reach[process]):
+            return OK, index
         self._ended.add(process)
         return (DONE if len(self._ended) == len(self._counts) else PENDING), -1
 
-    def _first_unseen(self, process: int, launch: int) -> int:
+    def _first_unseen(self, process: int, index: int) -> int:
         """The first launch from this one on that was not asked about."""
-        while launch in self._paths[process]:
-            launch += 1
-        return launch
+        while index in self._paths[process]:
+            index += 1
+        return index
 
-    def decision(self, process: int, launch: int, trace_path: str | None = None) -> DecisionRecord | None:
+    def launch(self, process: int, index: int) -> Launch:
+        """A launch by its place, not numbered yet. Raises HostError where there is none, or it lies far after all that were
+        asked about.
+        """
+        if not 0 <= process < len(self._counts):
+            raise HostError(f"process: got {process}; allowed: 0 to {len(self._counts) - 1}")
+        count, reach = self._counts[process], self._reach[process]
+        if index < 0 or (count and index >= count):
+            raise HostError(
+                f"launch index of process {process}: got {index}; the list has {count or 'at least 0'} launches"
+            )
+        if index >= reach + FARTHEST:
+            raise HostError(
+                f"launch index of process {process}: got {index:,}; launch indices count launches in program order, and "
+                f"{reach:,} have come: allowed are those below {reach + FARTHEST:,}"
+            )
+        return Launch(process, index, -1)
+
+    def decision(self, launch: Launch, trace_path: str | None = None) -> DecisionRecord | None:
         """Skip the launch and note its trace."""
-        self._check(process, launch)
-        if launch in self._paths[process]:
+        if launch.index in self._paths[launch.process]:
             return None
-        return DecisionRecord(process, launch, 0, "skip", trace=trace_path or "")
+        return DecisionRecord(launch.process, launch.index, 0, "skip", trace=trace_path or "")
 
-    def start(self, decision: DecisionRecord) -> None:
+    def start(self, launch: Launch, decision: DecisionRecord) -> None:
         """Add a launch to the list."""
-        process, launch = decision.process, decision.launch
-        self._check(process, launch)
-        self._paths[process][launch] = decision.trace or ""
-        self._reach[process] = max(self._reach[process], launch + 1)
+        self._paths[launch.process][launch.index] = decision.trace or ""
+        self._reach[launch.process] = max(self._reach[launch.process], launch.index + 1)
 
-    def answer(self, process: int, launch: int) -> Answer:
-        """Return skip: the census simulates nothing."""
-        return Answer(SKIP, 0)
+    def record(self, launch: Launch, outcome: Outcome) -> OutcomeRecord:
+        """Raise HostError: no launch is in flight, so none can have a result."""
+        raise not_in_flight(launch.process, launch.index)
 
-    def require_in_flight(self, process: int, launch: int) -> int:
-        """Raise HostError: no launch is in flight."""
-        raise not_in_flight(process, launch)
-
-    def take(self, record: OutcomeRecord) -> str:
+    def apply(self, launch: Launch, record: OutcomeRecord) -> str:
         """Raise HostError: no launch can have a result."""
-        raise not_in_flight(record.process, record.launch)
+        raise not_in_flight(launch.process, launch.index)
 
     # ---- the end ----------------------------------------------------------------------------------------------------
 
@@ -116,7 +122,7 @@ class Census(Orders):
         return SamplingFrame.of(population, Plan(Design.take_all(population.u), origin), None)
 
     def population_record(self, frame: SamplingFrame, path: str | None) -> PopulationRecord:
-        """Journal record of the end of the census; `path`: file of the plan."""
+        """Journal record of the end of the pass; `path`: file of the plan."""
         first_hashes = self._setup.record().hashes
         strata = strata_record(frame.design)
         assert strata is not None, "a list that is not known beforehand has no predictions"
@@ -124,20 +130,3 @@ class Census(Orders):
             name: value for name, value in frame.hashes.items() if name not in first_hashes
         }
         return PopulationRecord(list(frame.population.counts), path, hashes, strata)
-
-    # ---- small parts ------------------------------------------------------------------------------------------------
-
-    def _check(self, process: int, index: int) -> None:
-        """HostError where there is no such launch, or it lies far after all that were asked about."""
-        if not 0 <= process < len(self._counts):
-            raise HostError(f"process: got {process}; allowed: 0 to {len(self._counts) - 1}")
-        count, reach = self._counts[process], self._reach[process]
-        if index < 0 or (count and index >= count):
-            raise HostError(
-                f"launch index of process {process}: got {index}; the list has {count or 'at least 0'} launches"
-            )
-        if index >= reach + FARTHEST:
-            raise HostError(
-                f"launch index of process {process}: got {index:,}; launch indices count launches in program order, and "
-                f"{reach:,} have come: allowed are those below {reach + FARTHEST:,}"
-            )
