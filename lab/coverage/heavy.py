@@ -22,8 +22,9 @@ from runs import Numbers, arguments, print_table, share, speedup, text_of
 from trouble import Launches
 
 from kernelpoint.estimation import ErrorBudget
-from kernelpoint.profiles.profile import Profile
+from kernelpoint.program import Program
 from kernelpoint.randomness import generator
+from kernelpoint.repeated import Texts
 
 SHARE = 0.1  # of the total, of all heavy launches together
 Chosen = Callable[[Launches, np.random.Generator], np.ndarray]  # bool [N], the heavy launches
@@ -56,15 +57,17 @@ JUDGED: dict[str, tuple[str, Chosen]] = {
 }
 
 
-def _told(profile: Profile, heavy: np.ndarray, by: str) -> Profile:
+def _told(profile: Program, heavy: np.ndarray, by: str) -> Program:
     """Names and shapes of the launches where `by` says that they tell."""
     if by == "shape":
         return replace(profile, grid=np.where(heavy[:, None], profile.grid * 7 + 3, profile.grid))
     marked = {"name": heavy, "behind": np.roll(heavy, -1), "before": np.roll(heavy, 1)}.get(by)
     if marked is None:
         return profile
-    names = (*profile.names, "rare kernel")
-    return replace(profile, names=names, name_ids=np.where(marked, len(names) - 1, profile.name_ids).astype(np.int32))
+    names = (*profile.names.distinct, "rare kernel")
+    return replace(
+        profile, names=Texts(names, np.where(marked, len(names) - 1, profile.names.numbers).astype(np.int32))
+    )
 
 
 def heavy(name: str) -> Iterator[tuple[Population, np.ndarray, np.ndarray]]:

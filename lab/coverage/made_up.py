@@ -12,8 +12,9 @@ from functools import partial
 import numpy as np
 from trouble import Launches
 
-from kernelpoint.profiles.profile import Profile
+from kernelpoint.program import Program
 from kernelpoint.randomness import generator
+from kernelpoint.repeated import Texts
 
 Random = np.random.Generator
 
@@ -23,7 +24,7 @@ Change = Callable[[Launches, Random], np.ndarray]  # factors of the values
 
 def metadata(
     signature: np.ndarray, grid: np.ndarray, kernel: np.ndarray, kernels: int, block: np.ndarray | int = 1
-) -> Profile:
+) -> Program:
     """Names and shapes of launches.
 
     Args:
@@ -32,21 +33,19 @@ def metadata(
         signature: written into the number of registers.
     """
     one = np.ones(len(signature), dtype=np.int64)
-    return Profile(
+    return Program(
+        (len(signature),),
+        names=Texts(tuple(f"kernel{k}" for k in range(kernels)), kernel.astype(np.int32)),
         source="synthetic",
-        names=tuple(f"kernel{k}" for k in range(kernels)),
-        name_ids=kernel.astype(np.int32),
         grid=np.stack([grid.astype(np.int64), one, one], axis=1),
         block=np.stack([block * one, one, one], axis=1),
         registers=signature.astype(np.int64),
         shared_memory=0 * one,
         stream=0 * one,
-        start=0 * one,
-        duration=np.full(len(signature), np.nan),
     )
 
 
-def _seven_kernels(signature: np.ndarray, base: np.ndarray) -> Profile:
+def _seven_kernels(signature: np.ndarray, base: np.ndarray) -> Program:
     """Seven kernels; a signature is a grid, of about as many blocks as its launches take time."""
     return metadata(signature, np.ceil(100.0 * base[signature]), signature % 7, 7)
 
@@ -62,7 +61,7 @@ def _loop(random: Random, launches: int, kernels: int, body: int) -> np.ndarray:
     return np.tile(loop, launches // body + 1)[:launches]
 
 
-def synthetic(name: str) -> tuple[np.ndarray, Profile]:
+def synthetic(name: str) -> tuple[np.ndarray, Program]:
     """6,000 launches of 20 signatures in loops of 60, unless said otherwise."""
     random = generator(0, "coverage population " + name)
     N = 6000
@@ -136,7 +135,7 @@ JUDGED: dict[str, tuple[dict[str, float], Change]] = {
 
 def program(
     random: np.random.Generator, launches: int = 6000, signatures: int = 70, layers: int = 12, spread: float = -4.0
-) -> tuple[Launches, Profile]:
+) -> tuple[Launches, Program]:
     """A program and its names and shapes; exp(spread) is the typical CoV of launches of one signature."""
     layer, head, tail = (random.integers(0, signatures, n) for n in (14, 9, 5))
     step = np.concatenate([head, *[layer] * layers, tail])
@@ -251,21 +250,21 @@ FRESH: dict[str, Callable[[Random], Made]] = {
 }
 
 
-def _program(name: str) -> tuple[np.ndarray, Profile]:
+def _program(name: str) -> tuple[np.ndarray, Program]:
     sizes, change = JUDGED[name.removeprefix("judged ")] if name.startswith("judged ") else CHANGES[name]
     random = generator(11, "program " + name)
     people, profile = program(random, **sizes)
     return people.y * change(people, random), profile
 
 
-def _fresh(name: str) -> tuple[np.ndarray, Profile]:
+def _fresh(name: str) -> tuple[np.ndarray, Program]:
     random = generator(41, "fresh " + name)
     signature, base, factors = FRESH[name](random)
     noise = np.exp(random.lognormal(-4.2, 0.6, len(base))[signature] * random.standard_normal(LAUNCHES))
     return base[signature] * noise * factors, _seven_kernels(signature, base)
 
 
-MADE_UP: dict[str, Callable[[], tuple[np.ndarray, Profile]]] = {
+MADE_UP: dict[str, Callable[[], tuple[np.ndarray, Program]]] = {
     **{name: partial(synthetic, name) for name in SYNTHETIC},
     **{f"program: {name}": partial(_program, name) for name in (*CHANGES, *(f"judged {key}" for key in JUDGED))},
     **{f"fresh: {name}": partial(_fresh, name) for name in FRESH},

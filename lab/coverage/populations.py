@@ -30,7 +30,7 @@ from kernelpoint.fast_model import in_terms_of
 from kernelpoint.fast_model.configuration import configuration_of_host
 from kernelpoint.policies.methods import kernelpoint as shipped
 from kernelpoint.profiles import read_profile
-from kernelpoint.profiles.profile import Profile
+from kernelpoint.program import Program
 from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.workload import Population as Known
 
@@ -152,9 +152,9 @@ def _strata(people: Population, eps: float, confidence: float, counter: str) -> 
 # ---- by name --------------------------------------------------------------------------------------------------------
 
 
-def with_metadata(name: str, y: np.ndarray, light: Profile) -> Population:
+def with_metadata(name: str, y: np.ndarray, light: Program) -> Population:
     """A population of which names and shapes are known."""
-    return Population(y, light.name_ids, light.signature, name, Known((len(y),), 0, profile=light, measured=True))
+    return Population(y, light.names.numbers, light.signature, name, Known((len(y),), 0, profile=light, measured=True))
 
 
 def with_traces(name: str, y: np.ndarray, known: Known, counters: Mapping[str, np.ndarray] | None = None) -> Population:
@@ -211,7 +211,7 @@ def full_runs(options: Namespace) -> Iterator[Population]:
     for path in sorted(options.folder.glob(f"*-{options.truth}.csv")):
         name = path.name.removesuffix(f"-{options.truth}.csv")
         truth, model = (read_profile(options.folder / f"{name}-{run}.csv") for run in (options.truth, options.model))
-        kernel = np.unique(truth.launches.names, return_inverse=True)[1]
+        kernel = np.unique(truth.names, return_inverse=True)[1]
         told = in_terms_of("kernelpoint-host", dict(model.counters), latency=latency)
         counters = dict(truth.counters)
         yield Population(counters["cycles"], kernel, kernel, name, None, counters, told, options.latency)

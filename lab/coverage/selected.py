@@ -27,8 +27,8 @@ from kernelpoint.planning.frame import SamplingFrame
 from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.selecting import NEXT, draw, first_phase
 from kernelpoint.policies.registry import load_policy
-from kernelpoint.profiles import Profile, read_profile
-from kernelpoint.profiles.builder import ProfileBuilder
+from kernelpoint.profiles import read_profile
+from kernelpoint.program import Program, ProgramBuilder
 from kernelpoint.selection import Census, Selection
 from kernelpoint.selection.output import NAME, write_output
 from kernelpoint.session.session import Session
@@ -40,16 +40,16 @@ from kernelpoint.workload.host_info import HostInfo
 ROUNDS = 4  # tracing rounds at most
 
 
-def census_of(paths: list[str]) -> Profile:
+def census_of(paths: list[str]) -> Program:
     """The census of a list, from the headers of its traces."""
-    builder = ProfileBuilder("census")
+    builder = ProgramBuilder("census")
     for number, path in enumerate(paths):
         shape = read_header(path).shape
         builder.add(shape.kernel_name, shape.grid, shape.block, order=number)
     return builder.finish()
 
 
-def spoiled(model: Profile, names: np.ndarray, how: str | None) -> Profile:
+def spoiled(model: Program, names: np.ndarray, how: str | None) -> Program:
     """A model made wrong: by a factor for each launch (`noise`) or each kernel (`kernels`)."""
     if how is None:
         return model
@@ -62,7 +62,7 @@ def spoiled(model: Profile, names: np.ndarray, how: str | None) -> Profile:
 
 
 def run(
-    selection: Selection, path: Path, eps: float, seed: int, cycles: np.ndarray, model: Profile | None
+    selection: Selection, path: Path, eps: float, seed: int, cycles: np.ndarray, model: Program | None
 ) -> SummaryRecord:
     """A session over the traced launches of a selection; model: of all launches."""
     config = parse_config(
@@ -98,7 +98,7 @@ def run(
 
 
 def one(
-    census: Census, cycles: np.ndarray, sizes: np.ndarray, model: Profile | None, spare: float, eps: float, seed: int
+    census: Census, cycles: np.ndarray, sizes: np.ndarray, model: Program | None, spare: float, eps: float, seed: int
 ) -> Sequence[float]:
     """The numbers of a selection and its run, in the order of COLUMNS."""
     config = parse_config(
@@ -150,7 +150,9 @@ def main() -> None:
     cycles = read_profile(options.results).counters["cycles"]
     sizes = np.array([Path(path).stat().st_size for path in paths], dtype=float)
     census = Census(census_of(paths), "accelsim")
-    model = spoiled(read_profile(options.model), census.launches.name_ids, options.spoil) if options.model else None
+    model = (
+        spoiled(read_profile(options.model), census.launches.names.numbers, options.spoil) if options.model else None
+    )
     print(f"{len(paths):,} launches, {sizes.sum() / 1e6:,.0f} MB, {cycles.sum():,.0f} cycles; spare {options.spare}")
     of_budget = partial(one, census, cycles, sizes, model, options.spare)
     rows = (((text_of(eps),), map(partial(of_budget, eps), range(options.seeds))) for eps in options.budgets)

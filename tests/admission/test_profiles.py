@@ -8,13 +8,14 @@ import pytest
 
 from kernelpoint.admission import Effect, admit, admitted_profile, findings_of, in_graphs
 from kernelpoint.errors import AdmissionError, ProfileError
-from kernelpoint.profiles import ProfileBuilder, read_profile
-from kernelpoint.profiles.communication import communication
+from kernelpoint.profiles import read_profile
+from kernelpoint.program import ProgramBuilder
+from kernelpoint.program.communication import communication
 
 
 def profile_of(rows):
     """A profile of (name, start, duration, stream, call) in ns."""
-    builder = ProfileBuilder("made.csv")
+    builder = ProgramBuilder("made.csv")
     for name, start, duration, stream, call in rows:
         builder.add(name, (2, 1, 1), (64, 1, 1), stream=stream, start=start, duration=duration, order=call)
     return builder.finish()
@@ -174,7 +175,7 @@ def test_a_time_that_is_no_number_in_a_pytorch_trace_is_counted(tmp_path, field,
 
 
 def test_launches_without_a_grid_are_said_where_others_have_one():
-    builder = ProfileBuilder("hip.json")
+    builder = ProgramBuilder("hip.json")
     for i in range(10):
         builder.add("k", (0, 0, 0) if i < 7 else (4, 1, 1), (64, 1, 1), duration=5.5 + i, order=i)
     one = found(builder.finish())["no-grid"]

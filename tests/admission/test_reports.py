@@ -139,7 +139,7 @@ def test_two_contexts_are_two_programs(reports, tmp_path):
 def test_profiles_of_every_tool_have_their_launches_and_times(shared_cases, case, size, total):
     profile = read_profile(shared_cases / "refused_profiles" / case)
     assert profile.size == size and profile.duration.sum() == pytest.approx(total, rel=1e-12)
-    assert profile.name(0) in ("kernel_a", "kernel_a(float*)") and not findings_of(profile)
+    assert profile.names[0] in ("kernel_a", "kernel_a(float*)") and not findings_of(profile)
     if case != "nsys_gui_events.csv":
         ctas = 256 if "rocprof" in case else 64  # of 65,536 work items
         assert profile.grid.tolist() == [[ctas, 1, 1]] * 2 and profile.block.tolist() == [[256, 1, 1]] * 2

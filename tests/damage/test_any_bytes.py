@@ -42,7 +42,8 @@ from kernelpoint.packs.pack import write_pack
 from kernelpoint.packs.unpack import unpack
 from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.selecting import draw
-from kernelpoint.profiles import Launches, read_profile
+from kernelpoint.profiles import read_profile
+from kernelpoint.program import Program
 from kernelpoint.ranges import read_ranges
 from kernelpoint.selection import Selection, read_census
 from kernelpoint.traces import ArtefactCache
@@ -241,7 +242,7 @@ def test_rows_of_any_type_in_an_export_of_nsight_systems(tmp_path, column, value
 def test_a_view_that_does_not_end_is_no_export_of_nsight_systems(tmp_path):
     path = tmp_path / "endless?#%41.sqlite"
     sqlite_profile(path)
-    assert len(read_profile(path).name_ids) == 5, "any name of a file is a name"
+    assert read_profile(path).size == 5, "any name of a file is a name"
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT"
     with sqlite3.connect(path) as file:
         file.execute("DROP TABLE StringIds")
@@ -362,7 +363,7 @@ def test_any_bytes_of_kept_arrays(edits):
 
 KERNELS = [Kernel(name, (1, 1, 1), (32, 1, 1), 900) for name in ("embed", "gemm", "gemm", "head")]
 SHAPES = np.array([(1, 1, 1)] * len(KERNELS))
-LAUNCHES = Launches([kernel.name for kernel in KERNELS], SHAPES, SHAPES * (32, 1, 1), ())
+LAUNCHES = Program.of([kernel.name for kernel in KERNELS], SHAPES, SHAPES * (32, 1, 1))
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from kernelpoint.evaluation.workload import Workload, load_workload, parse_reque
 from kernelpoint.pages.numbers import finite
 from kernelpoint.policies.methods.pka import COUNTERS
 from kernelpoint.policies.registry import load_policy
-from kernelpoint.profiles.builder import ProfileBuilder
+from kernelpoint.program import ProgramBuilder
 
 from .conftest import profile_text
 
@@ -50,7 +50,7 @@ def test_a_policy_that_can_do_without_times_never_sees_those_of_the_truth(truth_
 
 
 def test_a_policy_that_plans_from_counters_never_sees_the_total_it_is_judged_on():
-    builder = ProfileBuilder("ncu.csv")
+    builder = ProgramBuilder("ncu.csv")
     for launch in range(40):
         size = 1.0 + launch % 4
         counters = {name: size * (i + 1) for i, name in enumerate(COUNTERS)}
@@ -77,7 +77,7 @@ def test_a_detailed_profile_of_some_launches_is_joined_with_names_and_shapes_of_
     said = []
     request = parse_request(f"truth={truth_file},profile={prefix}")
     known = load_workload(request, False, said.append).profile
-    assert np.isfinite(known.duration).sum() == 40 and all(known.name(row) for row in range(known.size))
+    assert np.isfinite(known.duration).sum() == 40 and all(known.names)
     assert any("40 of 300 launches" in line for line in said)
 
 
@@ -185,7 +185,7 @@ def test_the_truth_under_another_name_is_recognised(truth_file, tmp_path):
 
 
 def test_principal_kernels_are_not_counted_on_the_truth_even_on_demand():
-    builder = ProfileBuilder("ncu.csv")
+    builder = ProgramBuilder("ncu.csv")
     for launch in range(8):
         counters = {name: 1.0 + launch % 2 for name in COUNTERS}
         builder.add(f"k{launch % 2}", (1, 1, 1), (32, 1, 1), duration=100.0, counters=counters)
@@ -201,7 +201,7 @@ def test_runs_that_know_no_names_get_those_of_the_traces(tmp_path):
         rows = "".join(f"{i},,{(2 if name == 'here' else 3) * (100 + i)}\n" for i in range(12))
         (tmp_path / f"{name}.csv").write_text("launch_index,kernel_name,cycles\n" + rows)
     workload = load(f"truth={tmp_path / 'here.csv'},profile={tmp_path / 'elsewhere.csv'},traces={traces}")
-    assert all(workload.profile.names) and len(workload.profile.names) > 1
+    assert all(workload.profile.names) and len(workload.profile.names.distinct) > 1
     assert workload.profile.time.tolist() == [3 * (100 + i) for i in range(12)]
 
 

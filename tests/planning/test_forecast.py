@@ -35,9 +35,9 @@ def expected(config, population):
 
 def times(cycles, config=None):
     """Forecasts for launches with a profile of times."""
-    from kernelpoint.profiles.builder import ProfileBuilder
+    from kernelpoint.program import ProgramBuilder
 
-    builder = ProfileBuilder("times")
+    builder = ProgramBuilder("times")
     for row, value in enumerate(cycles):
         builder.add(f"kernel{row % 3}", (1, 1, 1), (32, 1, 1), order=row, duration=value)
     population = Population((len(cycles),), 0, profile=builder.finish())

@@ -114,15 +114,15 @@ def read_profile_hash(profile, traces):
 
 
 def test_a_profile_without_names_gets_those_of_the_traces(traces):
-    from kernelpoint.profiles.builder import ProfileBuilder
+    from kernelpoint.program import ProgramBuilder
     from kernelpoint.workload import aligned
 
-    builder = ProfileBuilder("full.kpjournal")
+    builder = ProgramBuilder("full.kpjournal")
     for launch in range(LAUNCHES):
         builder.add("", order=launch, counters={"cycles": 1000.0 + launch})
     paths = tuple(launch_paths(traces))
     profile = aligned(builder.finish(), paths, lambda text: None)
-    assert [profile.name(row) for row in range(LAUNCHES)] == [read_header(path).shape.kernel_name for path in paths]
+    assert [profile.names[row] for row in range(LAUNCHES)] == [read_header(path).shape.kernel_name for path in paths]
     assert (profile.grid > 0).all() and np.array_equal(profile.time, 1000.0 + np.arange(LAUNCHES))
 
 

@@ -14,7 +14,7 @@ from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, 
 from kernelpoint.planning.plan import Plan
 from kernelpoint.policies.labels import context, first_of_each_process, varying_context
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
-from kernelpoint.profiles.builder import ProfileBuilder
+from kernelpoint.program import ProgramBuilder
 from kernelpoint.randomness import generator
 from kernelpoint.session.setup import prepare
 from kernelpoint.traces import launch_paths
@@ -80,7 +80,7 @@ def test_a_budget_on_dram_traffic_that_only_first_launches_cause_is_met():
 
 def profile_of_unequal_kernels(times):
     """Eight launches of each kernel, all of one shape, so that only their times tell them apart."""
-    builder = ProfileBuilder("elsewhere")
+    builder = ProgramBuilder("elsewhere")
     for launch, duration in enumerate(times):
         builder.add(f"k{launch // 8}", (1, 1, 1), (32, 1, 1), duration=float(duration))
     return builder.finish()

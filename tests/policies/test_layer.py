@@ -5,7 +5,7 @@ import pytest
 
 from kernelpoint.config import parse_config
 from kernelpoint.policies.methods.layer import Layer, equal_layers
-from kernelpoint.profiles.builder import ProfileBuilder
+from kernelpoint.program import ProgramBuilder
 from kernelpoint.workload import Population
 
 LAYER = ("norm", "gemm", "gelu", "gemm2")
@@ -13,7 +13,7 @@ NAMES = ("embed", *LAYER * 8, "head")
 
 
 def design(place=0.5, names=NAMES):
-    builder = ProfileBuilder("made up")
+    builder = ProgramBuilder("made up")
     for launch, name in enumerate(names):
         builder.add(name, (1, 1, 1), (32, 1, 1), order=launch, duration=1.0)
     config = parse_config({"version": 1, "policy": {"name": "layer", "place": place}})

@@ -6,7 +6,7 @@ import pytest
 from kernelpoint.config import parse_config
 from kernelpoint.policies.methods.pka import COUNTERS, Pka
 from kernelpoint.policies.synthetic_population import synthetic_scan as scan
-from kernelpoint.profiles.builder import ProfileBuilder
+from kernelpoint.program import ProgramBuilder
 from kernelpoint.workload import Available, Need, Population
 
 KINDS = {"small": 1.0, "middle": 40.0, "large": 900.0}
@@ -14,7 +14,7 @@ KINDS = {"small": 1.0, "middle": 40.0, "large": 900.0}
 
 def profile(kinds, counted=None, times=None):
     """Launches of three kernels; only the first `counted` have counters."""
-    builder = ProfileBuilder("ncu.csv")
+    builder = ProgramBuilder("ncu.csv")
     for index, kind in enumerate(kinds):
         size = KINDS[kind]
         has = counted is None or index < counted
@@ -68,7 +68,7 @@ def test_traces_are_asked_for_only_where_counters_are_missing():
 
 def test_counters_of_the_first_launches_are_enough_where_traces_know_the_others():
     table = scan(120)
-    builder = ProfileBuilder("ncu.csv")
+    builder = ProgramBuilder("ncu.csv")
     for launch in range(30):
         stream = int(table.stream_ids[launch])
         counters = {name: 10.0 * (1 + stream) ** 2 * (i + 1) for i, name in enumerate(COUNTERS)}

@@ -10,7 +10,7 @@ from kernelpoint.errors import PolicyError
 from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, passes
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
 from kernelpoint.policies.processes import design_of
-from kernelpoint.profiles.builder import ProfileBuilder
+from kernelpoint.program import ProgramBuilder
 from kernelpoint.traces import ScanTable
 from kernelpoint.traces.scan import RECORD
 from kernelpoint.workload import Available, Need, Population
@@ -20,7 +20,7 @@ CONFIG = {"version": 1, "policy": "kernelpoint", "error_budget": {"relative_erro
 
 
 def profile(times):
-    builder = ProfileBuilder("elsewhere.kpjournal")
+    builder = ProgramBuilder("elsewhere.kpjournal")
     for order, cycles in enumerate(times):
         builder.add("", order=order, counters={"cycles": float(cycles)})
     return builder.finish()

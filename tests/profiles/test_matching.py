@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelpoint.profiles import Launches, match, matching, read_profile
-from kernelpoint.profiles.builder import ProfileBuilder
+from kernelpoint.profiles import match, matching, read_profile
 from kernelpoint.profiles.names import base_key, demangle, full_key
+from kernelpoint.program import Program, ProgramBuilder
 
 MANGLED = (
     "_ZN2at6native40_GLOBAL__N__0f1a8107_8_Shape_cu_49f7391c26CatArrayBatchedCopy_contigINS1_10OpaqueTypeILj4EEEjLi1ELi128E"
@@ -27,14 +27,14 @@ KINETO_NAME = (
 
 
 def profile(names, grid=(1, 1, 1)):
-    builder = ProfileBuilder("p")
+    builder = ProgramBuilder("p")
     for name in names:
         builder.add(name, grid, (32, 1, 1))
     return builder.finish()
 
 
 def launches(names, grid=(1, 1, 1)):
-    return Launches(names, np.array([grid] * len(names)), np.array([(32, 1, 1)] * len(names)))
+    return Program.of(names, np.array([grid] * len(names)), np.array([(32, 1, 1)] * len(names)))
 
 
 def test_mangled_and_demangled_names_of_all_tools_agree():
@@ -104,7 +104,7 @@ def test_too_many_differences_fall_back_to_occurrences_and_say_so(monkeypatch):
 def test_a_real_profile_with_launches_missing_is_matched(shared_data):
     whole = read_profile(shared_data / "profiles" / "h100_owlv2.csv.gz")
     kept = np.sort(np.random.default_rng(0).permutation(whole.size)[:-200])
-    found = match(whole.take(kept), whole.launches)
+    found = match(whole.take(kept), whole)
     assert found.matched == len(kept) and len(found.extra) == 0
     rows = np.flatnonzero(found.rows >= 0)
     assert np.array_equal(whole.signature[kept[found.rows[rows]]], whole.signature[rows])

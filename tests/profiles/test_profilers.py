@@ -63,7 +63,7 @@ def test_nsys_trace_rows_become_launches_in_the_order_of_their_cuda_calls(tmp_pa
     path = tmp_path / "trace.csv"
     path.write_text(NSYS.format(**NUMBERS))
     profile = read_profile(path)
-    assert [profile.name(i) for i in range(2)] == ["gemm", "void vectorAdd<float, (int)4>(float *, int)"]
+    assert [profile.names[i] for i in range(2)] == ["gemm", "void vectorAdd<float, (int)4>(float *, int)"]
     assert profile.start.tolist() == [2000, 5000] and profile.duration.tolist() == [2500.0, 1500.0]
     assert profile.grid.tolist() == [[8, 2, 1], [4096, 1, 1]] and profile.shared_memory.tolist() == [0, 3000]
     assert profile.left_out == {"memcpy": 1, "memset": 1}
@@ -121,7 +121,7 @@ def test_the_sqlite_export_gives_mangled_names_where_it_has_them(tmp_path):
         (10, 30, 0, 7, 11, 3, None, 1, 1, 1, 64, 1, 1, 24, 0, 0),
     ]
     profile = read_profile(database(tmp_path, rows))
-    assert [profile.name(i) for i in range(2)] == ["b", "_Z1aPi"]
+    assert [profile.names[i] for i in range(2)] == ["b", "_Z1aPi"]
     assert profile.duration.tolist() == [20.0, 30.0] and profile.shared_memory.tolist() == [0, 30]
     assert profile.left_out == {"memcpy": 2}
 
@@ -162,7 +162,7 @@ def test_ncu_metrics_come_in_base_units(tmp_path):
     path = tmp_path / "raw.csv"
     path.write_text(NCU)
     profile = read_profile(path)
-    assert [profile.name(i) for i in range(2)] == ["a(float*)", "b(int)"]
+    assert [profile.names[i] for i in range(2)] == ["a(float*)", "b(int)"]
     assert profile.duration.tolist() == [1_000_000.0, 2_500.0]
     assert profile.instructions.tolist() == [250.0, 1500.0]
     assert profile.counters["cycles"].tolist() == [900.0, 3000.0]
@@ -183,7 +183,7 @@ def test_the_page_of_ncu_with_a_row_for_each_metric_gives_the_same_launches(tmp_
     path = tmp_path / "details.csv"
     path.write_text("\n".join(["==PROF== Connected", head, *lines]) + "\n")
     profile = read_profile(path)
-    assert [profile.name(i) for i in range(2)] == ["a(float*)", "b(int)"]
+    assert [profile.names[i] for i in range(2)] == ["a(float*)", "b(int)"]
     assert profile.duration.tolist() == [1_000_000.0, 2_500.0] and profile.registers.tolist() == [-1, 32]
     assert profile.counters["cycles"][0] == 1234.0 and profile.grid.tolist() == [[1, 1, 1], [64, 2, 1]]
 
@@ -197,7 +197,7 @@ def test_a_page_of_ncu_whose_metrics_have_no_column_of_values_is_refused(tmp_pat
 
 def test_kernels_of_a_pytorch_trace_are_read_and_copies_left_out(tmp_path):
     profile = read_profile(trace(tmp_path, events(), traceName="x"))
-    assert [profile.name(i) for i in range(3)] == ["k0<int>(int*)", "k1<int>(int*)", "k0<int>(int*)"]
+    assert [profile.names[i] for i in range(3)] == ["k0<int>(int*)", "k1<int>(int*)", "k0<int>(int*)"]
     assert profile.start.tolist() == [1683564901553999000 + 10_000 * i for i in range(3)]
     assert profile.duration.tolist() == [1500.0, 2500.0, 3500.0]
     assert profile.grid.tolist() == [[4, 1, 1], [4, 1, 2], [4, 1, 1]] and profile.left_out == {"memcpy": 1}
@@ -308,7 +308,10 @@ def test_accel_sim_output_gives_cycles_shapes_and_traces(tmp_path):
     profile = read_profile(write(tmp_path, accel_sim([(1, "_Z1av", 5610, 1726), (2, "b", 6027, 99)])))
     assert profile.time.tolist() == [5610.0, 6027.0] and profile.counters["instructions"].tolist() == [1726.0, 99.0]
     assert profile.grid.tolist() == [[1, 2, 1], [2, 2, 1]] and profile.registers.tolist() == [20, 20]
-    assert profile.shared_memory.tolist() == [64, 64] and profile.traces == ("kernel-1.traceg", "kernel-2.traceg")
+    assert profile.shared_memory.tolist() == [64, 64] and tuple(profile.traces) == (
+        "kernel-1.traceg",
+        "kernel-2.traceg",
+    )
 
 
 def test_an_accel_sim_run_that_stopped_early_is_refused(tmp_path):
@@ -337,7 +340,7 @@ def macsim(starts, end, kernels=None, lcm=2, gpu=2):
 def test_macsim_output_gives_the_cycles_between_kernels(tmp_path):
     profile = read_profile(write(tmp_path, macsim([0, 7934, 15389], 23590)))
     assert profile.time.tolist() == [7934.0, 7455.0, 8201.0]
-    assert profile.traces == ("Kernel0/trace.txt", "Kernel1/trace.txt", "Kernel2/trace.txt")
+    assert tuple(profile.traces) == ("Kernel0/trace.txt", "Kernel1/trace.txt", "Kernel2/trace.txt")
 
 
 def test_ticks_of_macsim_become_cycles_of_the_gpu(tmp_path):

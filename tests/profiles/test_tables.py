@@ -32,14 +32,14 @@ def write(tmp_path, text, name="profile.csv"):
 
 def test_a_uniform_csv_needs_no_more_than_names_and_times(tmp_path):
     profile = read_profile(write(tmp_path, "name,dur_us\nattention,2.5\nmlp,10\n"))
-    assert [profile.name(i) for i in range(2)] == ["attention", "mlp"]
+    assert [profile.names[i] for i in range(2)] == ["attention", "mlp"]
     assert profile.duration.tolist() == [2_500.0, 10_000.0]
     assert not profile.grid.any() and not profile.block.any()
 
 
 def test_units_become_nanoseconds_and_launches_stand_in_program_order(tmp_path):
     profile = read_profile(write(tmp_path, UNIFORM))
-    assert [profile.name(i) for i in range(3)] == ["a()", "void b<4, int>(int*)", "ncclKernel_AllReduce(x)"]
+    assert [profile.names[i] for i in range(3)] == ["a()", "void b<4, int>(int*)", "ncclKernel_AllReduce(x)"]
     assert profile.duration.tolist() == [10_000.0, 2_500.0, 100_000.0]
     assert profile.start.tolist() == [1661203462600470000, 1661203462600478250, 1661203462600490000]
     assert profile.grid.tolist()[1] == [16, 2, 1] and profile.block.tolist()[1] == [128, 1, 1]
@@ -63,7 +63,7 @@ def test_compressed_files_are_read_the_same(tmp_path, compress):
 
 def test_results_of_a_simulation_have_cycles_and_counters_and_no_duration(tmp_path):
     profile = read_profile(write(tmp_path, RESULTS))
-    assert profile.time.tolist() == [100.0, 200.0] and profile.traces == ("kernel-1.traceg", "kernel-2.traceg")
+    assert profile.time.tolist() == [100.0, 200.0] and tuple(profile.traces) == ("kernel-1.traceg", "kernel-2.traceg")
     assert profile.instructions.tolist() == [10.0, 20.0]
     assert profile.counters["l1_misses"][0] == 3 and np.isnan(profile.counters["l1_misses"][1])
 
@@ -78,7 +78,7 @@ def test_what_is_known_without_results_has_no_time_and_no_counter_but_instructio
 
 def test_launches_taken_from_nowhere_are_unknown(tmp_path):
     profile = read_profile(write(tmp_path, UNIFORM)).take(np.array([1, -1]))
-    assert profile.name(1) == "" and np.isnan(profile.duration[1]) and profile.registers[1] == -1
+    assert profile.names[1] == "" and np.isnan(profile.duration[1]) and profile.registers[1] == -1
     assert profile.duration[0] == 2500.0
 
 

@@ -8,7 +8,7 @@ import pytest
 from profiler_files import START, Kernel, write_kineto_json, write_nsys_sqlite
 
 from kernelpoint.errors import ConfigError, KernelPointError, ProfileError
-from kernelpoint.profiles import Launches
+from kernelpoint.program import Program
 from kernelpoint.ranges import Ranges, read_ranges
 from kernelpoint.ranges.enclosing import MOST_OPEN, enclosing
 from kernelpoint.ranges.read import SOURCES
@@ -21,7 +21,7 @@ KERNELS = [Kernel(name, ONE, (32, 1, 1), 900) for name in ("embed", "gemm", "gel
 
 def launches(names=tuple(kernel.name for kernel in KERNELS), traces=()):
     shapes = np.array([ONE] * len(names))
-    return Launches(list(names), shapes, shapes * (32, 1, 1), traces)
+    return Program.of(list(names), shapes, shapes * (32, 1, 1), traces=traces)
 
 
 def of_file(path, known=None):
@@ -265,7 +265,7 @@ def test_every_source_says_what_it_is():
     sources = SOURCES.load_all()
     assert len(sources) == 6
     assert all(source.description for source in sources)
-    assert isinstance(launches(), Launches)
+    assert isinstance(launches(), Program)
 
 
 # ---- ranges of threads ------------------------------------------------------------------------------------------------

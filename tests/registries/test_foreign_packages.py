@@ -187,7 +187,7 @@ def test_every_command_knows_it(install, tmp_path):
 BINARY = '''
 import struct
 from kernelpoint.profiles.format import NOT_THIS, SIGNATURE, ProfileFormat, open_decompressed
-from kernelpoint.profiles import ProfileBuilder
+from kernelpoint.program import ProgramBuilder
 
 
 class Ticks(ProfileFormat):
@@ -200,7 +200,7 @@ class Ticks(ProfileFormat):
         return SIGNATURE if beginning.raw.startswith(b"TICKS") else NOT_THIS
 
     def read(self, path, device):
-        builder = ProfileBuilder(str(path))
+        builder = ProgramBuilder(str(path))
         with open_decompressed(path) as file:
             for order, (time,) in enumerate(struct.iter_unpack("<d", file.read()[5:])):
                 builder.add("", order=order, counters={"cycles": time})

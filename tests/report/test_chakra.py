@@ -11,8 +11,9 @@ pytest.importorskip("google.protobuf", reason="Chakra traces need the extra form
 
 import kernelpoint as kp
 from kernelpoint.errors import ConfigError, ProfileError
-from kernelpoint.profiles import Launches, read_profile
+from kernelpoint.profiles import read_profile
 from kernelpoint.profiles.chakra import COMM_COLL, COMP, read_trace, schema, set_value, value_of, write_trace
+from kernelpoint.program import Program
 from kernelpoint.ranges import read_ranges
 from kernelpoint.report.exports.chakra import write_chakra
 from kernelpoint.report.exports.simai import write_simai
@@ -83,7 +84,7 @@ def test_a_chakra_trace_keeps_all_but_the_times_of_its_gpu_nodes(run, tmp_path):
     assert total_of(found[1:-1]) == pytest.approx(run.ended().estimate * 1000 / MEGAHERTZ)
     assert read_profile(like).size == 120 and read_profile(like).duration.tolist() == [7000.0] * 120
     sizes = np.zeros((120, 3), int)
-    ranges = read_ranges(str(like), Launches(names, sizes, sizes), lambda line: None)
+    ranges = read_ranges(str(like), Program.of(names, sizes, sizes), lambda line: None)
     assert ranges.paths == ("", "model") and (ranges.of_launch == 1).all()
 
 

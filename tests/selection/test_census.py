@@ -23,7 +23,7 @@ TIMES = """idx,name,grid,block,regs,smem,stream,ts_us,dur_us
 def test_a_census_of_accel_sims_tracer_gives_names_and_shapes_of_every_launch(census):
     counted = read_census(census, None, QUIET)
     assert (counted.simulator, counted.first, counted.size) == ("accelsim", 1, 400)
-    assert counted.launches.name(0) == "_Z4gemmPf" and counted.launches.grid[0].tolist() == [64, 1, 1]
+    assert counted.launches.names[0] == "_Z4gemmPf" and counted.launches.grid[0].tolist() == [64, 1, 1]
     assert counted.launches.block[3].tolist() == [64, 1, 1] and not counted.launches.has_times
 
 
@@ -38,7 +38,7 @@ def test_a_census_of_macsims_tracer_counts_from_0(tmp_path):
     path.write_text(NAMES)
     counted = read_census(path, None, QUIET)
     assert (counted.simulator, counted.first, counted.size) == ("macsim", 0, 2)
-    assert counted.launches.name(1) == "void b<int>(int*, float)"
+    assert counted.launches.names[1] == "void b<int>(int*, float)"
     assert counted.launches.grid.tolist() == [[4, 2, 1], [1, 1, 1]]
     assert counted.launches.shared_memory.tolist() == [72, 0] and counted.launches.registers.tolist() == [20, 8]
 

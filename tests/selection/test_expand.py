@@ -11,7 +11,7 @@ from trace_writer import cta, small_trace
 import kernelpoint as kp
 from kernelpoint.cli import command
 from kernelpoint.errors import AdmissionError, ConfigError, TraceError
-from kernelpoint.profiles import Launches, ProfileBuilder
+from kernelpoint.program import Program, ProgramBuilder
 from kernelpoint.selection import Selection
 from kernelpoint.selection.replays import repetition
 from kernelpoint.traces import launch_paths, read_trace_list
@@ -132,11 +132,11 @@ def test_a_list_beside_the_traces_needs_no_links(decode, tmp_path):
 
 def kinds(names):
     grid = np.array([[GRID[name], 1, 1] for name in names])
-    return Launches([f"_Z{len(name)}{name}Pf" for name in names], grid, np.ones_like(grid) * [64, 1, 1])
+    return Program.of([f"_Z{len(name)}{name}Pf" for name in names], grid, np.ones_like(grid) * [64, 1, 1])
 
 
 def profile_of(rows):
-    builder = ProfileBuilder("made")
+    builder = ProgramBuilder("made")
     for i, (name, call, node) in enumerate(rows):
         shape = (GRID[name], 1, 1), (64, 1, 1)
         builder.add(f"_Z{len(name)}{name}Pf", *shape, start=i + 1, duration=1.5, order=call, graph_node=node or -1)

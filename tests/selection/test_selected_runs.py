@@ -77,7 +77,7 @@ def test_each_launch_of_the_program_has_its_name_also_where_it_was_not_traced(se
     listed = Listed(host, selection.numbers - 1)
     listed.run(listed.open(folder / "selection.kpselect", trace(selection.numbers)))
     run, launches = load_run(tmp_path / "run.kpjournal"), selection.census.launches
-    assert [run.name_of(unit) for unit in range(400)] == [launches.name(unit) for unit in range(400)]
+    assert [run.name_of(unit) for unit in range(400)] == list(launches.names)
 
 
 def test_a_run_that_needs_more_ends_with_its_bound_and_writes_the_next_selection(select, trace, host):

@@ -29,6 +29,7 @@ LAYERS = [
     {"traces", "profiles"},
     {"journal"},
     {"simulators"},
+    {"program"},
     {"config", "estimate", "randomness", "ratios", "registry", "_native"},
     {"archive", "typed"},
     {"files", "extras", "arguments"},

@@ -9,7 +9,7 @@ from workloads import synthesised
 from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError, PolicyError, TraceError
 from kernelpoint.policies.registry import load_policy, policy_names
-from kernelpoint.profiles.builder import ProfileBuilder
+from kernelpoint.program import ProgramBuilder
 from kernelpoint.progress import WorkProgress, telling
 from kernelpoint.traces import launch_paths
 from kernelpoint.workload import Available, Need, Population, check_available, complete
@@ -29,7 +29,7 @@ def cache(tmp_path, monkeypatch):
 
 
 def profile(count):
-    builder = ProfileBuilder("made up")
+    builder = ProgramBuilder("made up")
     for launch in range(count):
         builder.add("", order=launch, counters={"cycles": 100.0 + launch})
     return builder.finish()

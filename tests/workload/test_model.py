@@ -99,7 +99,7 @@ def test_as_a_profile_predictions_have_names_and_launches_without_one_match_noth
     made = complete(sourced(population, Told(list_paths=lists)), MODEL, ENCODER, print)
     made.model.counters["cycles"][3] = np.nan
     profile = model_profile(made)
-    assert profile.name(0) and not profile.name(3)
+    assert profile.names[0] and not profile.names[3]
     assert np.flatnonzero(np.isnan(profile.time)).tolist() == [3]
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from kernelpoint.admission.checks import findings_of, in_graphs
 from kernelpoint.admission.findings import admit
 from kernelpoint.errors import ProfileError
-from kernelpoint.profiles import Launches, Profile, match, read_profile
+from kernelpoint.profiles import match, read_profile
+from kernelpoint.program import Program
 from kernelpoint.progress import Log
 
 MATCHED_SHARE = 0.5  # of the launches (of the rows where there are fewer) that have to match
@@ -18,7 +19,7 @@ MATCHED_SHARE = 0.5  # of the launches (of the rows where there are fewer) that 
 
 def admitted_profile(
     path: str | Path, accepted: Collection[str], log: Log, device: int | None = None, prefix: str = "kernelpoint: "
-) -> Profile:
+) -> Program:
     """Read a profile, report what is wrong with it, and refuse it if the errors are too large.
 
     Args:
@@ -39,7 +40,7 @@ def admitted_profile(
     return profile
 
 
-def admitted_rows(profile: Profile, launches: Launches, accepted: Collection[str], log: Log) -> np.ndarray:
+def admitted_rows(profile: Program, launches: Program, accepted: Collection[str], log: Log) -> np.ndarray:
     """Row of the profile that belongs to each launch, int64 [N]; -1 for a launch without a row. `log` receives messages about
     the matching.
 
@@ -47,10 +48,10 @@ def admitted_rows(profile: Profile, launches: Launches, accepted: Collection[str
         ProfileError: fewer than half of the launches, or of the profile's rows where it has fewer, have a counterpart.
         AdmissionError: the profile shows replays of graphs that the launches lack.
 
-    >>> from kernelpoint.profiles import ProfileBuilder
-    >>> builder = ProfileBuilder("times.csv")
+    >>> from kernelpoint.program import ProgramBuilder
+    >>> builder = ProgramBuilder("times.csv")
     >>> builder.add("gemm", (1, 1, 1), (32, 1, 1))
-    >>> admitted_rows(builder.finish(), Launches(["gemm"], np.array([[1, 1, 1]]), np.array([[32, 1, 1]])), (), print).tolist()
+    >>> admitted_rows(builder.finish(), Program.of(["gemm"], np.array([[1, 1, 1]]), np.array([[32, 1, 1]])), (), print).tolist()
     times.csv: 1 of 1 launches are in the profile, matched by order
     [0]
     """
@@ -60,7 +61,7 @@ def admitted_rows(profile: Profile, launches: Launches, accepted: Collection[str
     if matching.matched < MATCHED_SHARE * min(launches.size, profile.size):
         raise ProfileError(
             f"{profile.source}: only {matching.matched:,} of the {launches.size:,} launches are in this file; it seems to be "
-            f"of another workload (it has {profile.size:,} launches, the first is {profile.name(0)!r})"
+            f"of another workload (it has {profile.size:,} launches, the first is {profile.names[0]!r})"
         )
     admit(findings_of(matching), accepted, log, f"{profile.source}: ")
     return matching.rows

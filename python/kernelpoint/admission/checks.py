@@ -14,7 +14,8 @@ import numpy as np
 
 from kernelpoint.admission.content import Listed
 from kernelpoint.admission.findings import LARGE, Effect, Finding
-from kernelpoint.profiles import Matching, Profile
+from kernelpoint.profiles import Matching
+from kernelpoint.program import Program
 from kernelpoint.repeated import distinct_rows
 from kernelpoint.simulators import simulators
 
@@ -60,7 +61,7 @@ def check(
     return entered
 
 
-def findings_of(content: Listed | Profile | Matching) -> list[Finding]:
+def findings_of(content: Listed | Program | Matching) -> list[Finding]:
     """Run all checks for the type of an input; returns their findings in the order of the table.
 
     >>> from kernelpoint.admission.content import listed_by
@@ -106,35 +107,35 @@ def of_all(count: float, size: int) -> str:
 # ---- profiles, and outputs of simulators ------------------------------------------------------------------------------
 
 
-def _among(profile: Profile, mask: np.ndarray, what: str) -> Case | None:
+def _among(profile: Program, mask: np.ndarray, what: str) -> Case | None:
     """The case of launches of a profile, with their share of its time."""
     if not mask.any():
         return None
     time, row = np.nan_to_num(_times(profile)), int(np.flatnonzero(mask)[0])
     total = float(np.abs(time).sum())
     share = float(np.abs(time[mask]).sum()) / total if total > 0 else None
-    place = f"launch {row}, {profile.name(row)[:60] or 'without a name'}"
+    place = f"launch {row}, {profile.names[row][:60] or 'without a name'}"
     return Case(
         f"{of_all(mask.sum(), profile.size)} launches {what}", float(mask.mean()), share, f"{profile.source}: {place}"
     )
 
 
-def _times(profile: Profile) -> np.ndarray:
+def _times(profile: Program) -> np.ndarray:
     """float64 [N]: durations, else cycles."""
     return profile.counters.get("cycles", profile.duration) if np.isnan(profile.duration).all() else profile.duration
 
 
-def _remarked(profile: Profile, kind: str) -> Any:
+def _remarked(profile: Program, kind: str) -> Any:
     return profile.remarks.get(kind)
 
 
 @check(
-    Profile,
+    Program,
     "graph-blocks",
     REFUSES,
     "the kernels of CUDA graphs are missing: record with --cuda-graph-trace=node (nsys)",
 )
-def graph_blocks(profile: Profile) -> Case | None:
+def graph_blocks(profile: Program) -> Case | None:
     """Find CUDA graphs that the profile records as one block, or as a launch call without kernels."""
     remark = _remarked(profile, "graph-blocks")
     if remark is None:
@@ -146,24 +147,24 @@ def graph_blocks(profile: Profile) -> Case | None:
     return Case(what, remark.launches / (remark.launches + profile.size), share, f"{profile.source}: {remark.place}")
 
 
-@check(Profile, "cut-output", REFUSES, "the simulator was killed, or still runs: take the output of a run that ended")
-def cut_output(profile: Profile) -> Case | None:
+@check(Program, "cut-output", REFUSES, "the simulator was killed, or still runs: take the output of a run that ended")
+def cut_output(profile: Program) -> Case | None:
     """Find a simulator's output that lacks its last line, because the simulator was killed."""
     remark = _remarked(profile, "cut-output")
     what = "the line with which the simulator ends is missing"
     return remark and Case(f"{what} after {remark.launches:,} launches", 1.0, None, f"{profile.source}: {remark.place}")
 
 
-@check(Profile, "limit-reached", REFUSES, "run it without limits of cycles, instructions and CTAs")
-def limit_reached(profile: Profile) -> Case | None:
+@check(Program, "limit-reached", REFUSES, "run it without limits of cycles, instructions and CTAs")
+def limit_reached(profile: Program) -> Case | None:
     """Find a simulation that stopped inside a launch because it reached a limit (instructions, cycles)."""
     remark = _remarked(profile, "limit-reached")
     what = "the simulator stopped at a limit of cycles or instructions, inside a launch"
     return remark and Case(what, 1.0, None, f"{profile.source}: {remark.place}")
 
 
-@check(Profile, "several-runs", REFUSES, "results of a launch stand there more than once: give the output of one run")
-def several_runs(profile: Profile) -> Case | None:
+@check(Program, "several-runs", REFUSES, "results of a launch stand there more than once: give the output of one run")
+def several_runs(profile: Program) -> Case | None:
     """Find a file with the outputs of several runs."""
     remark = _remarked(profile, "several-runs")
     return remark and Case(
@@ -172,9 +173,9 @@ def several_runs(profile: Profile) -> Case | None:
 
 
 @check(
-    Profile, "missing-results", REFUSES, "the file was cut or filtered, so launches are missing: give the whole output"
+    Program, "missing-results", REFUSES, "the file was cut or filtered, so launches are missing: give the whole output"
 )
-def missing_results(profile: Profile) -> Case | None:
+def missing_results(profile: Program) -> Case | None:
     """An output that lacks numbers of launches."""
     remark = _remarked(profile, "missing-results")
     if remark is None:
@@ -185,12 +186,12 @@ def missing_results(profile: Profile) -> Case | None:
 
 
 @check(
-    Profile,
+    Program,
     "profiler-errors",
     REFUSES,
     "the profiled program or the profiler failed, so launches may be missing: record again",
 )
-def profiler_errors(profile: Profile) -> Case | None:
+def profiler_errors(profile: Program) -> Case | None:
     """Find lines in which the profiler reports an error."""
     remark = _remarked(profile, "profiler-errors")
     return remark and Case(
@@ -198,73 +199,73 @@ def profiler_errors(profile: Profile) -> Case | None:
     )
 
 
-@check(Profile, "negative-durations", REFUSES, "the clock of the profiler went back: record again")
-def negative_durations(profile: Profile) -> Case | None:
+@check(Program, "negative-durations", REFUSES, "the clock of the profiler went back: record again")
+def negative_durations(profile: Program) -> Case | None:
     """Find launches that end before they start."""
     return _among(profile, _times(profile) < 0, "end before they start")
 
 
 @check(
-    Profile,
+    Program,
     "zero-durations",
     REFUSES,
     "the profiler lost their times: record fewer launches at once, or with a newer version",
 )
-def zero_durations(profile: Profile) -> Case | None:
+def zero_durations(profile: Program) -> Case | None:
     """Find launches of 0 ns. Skipped if the file has whole microseconds, where a short launch may have 0."""
     return None if _rounds_to_zero(profile) else _among(profile, _times(profile) == 0, "take no time")
 
 
 @check(
-    Profile,
+    Program,
     "impossible-durations",
     REFUSES,
     "no kernel is that short: its unit, or a decimal comma, was lost on the way. Export the file again with LC_ALL=C",
 )
-def impossible_durations(profile: Profile) -> Case | None:
+def impossible_durations(profile: Program) -> Case | None:
     """Launches that take less than SHORTEST."""
     mask = (profile.duration > 0) & (profile.duration < SHORTEST)
     return _among(profile, mask, f"take less than {SHORTEST:g} ns")
 
 
 @check(
-    Profile, "whole-microseconds", NAMED, "shorter launches count 0 ns: a profiler with a finer clock tells them apart"
+    Program, "whole-microseconds", NAMED, "shorter launches count 0 ns: a profiler with a finer clock tells them apart"
 )
-def whole_microseconds(profile: Profile) -> Case | None:
+def whole_microseconds(profile: Program) -> Case | None:
     """Find profiles with times in whole microseconds: the shortest launches have time 0."""
     if not _rounds_to_zero(profile):
         return None
     return _among(profile, profile.duration == 0, "take less than a microsecond in a file of whole ones")
 
 
-def _rounds_to_zero(profile: Profile) -> bool:
+def _rounds_to_zero(profile: Program) -> bool:
     """Model: in times that are rounded, launches of less than a microsecond are no more than those of one."""
     durations = profile.duration[np.isfinite(profile.duration)]
     is_whole = bool((durations % 1000.0 == 0).all()) and bool((profile.start % 1000 == 0).all())
     return len(durations) > 0 and is_whole and int((durations == 0).sum()) <= int((durations == 1000.0).sum())
 
 
-@check(Profile, "unknown-durations", REFUSES, "the profiler ended before them, or lost their times: record again")
-def unknown_durations(profile: Profile) -> Case | None:
+@check(Program, "unknown-durations", REFUSES, "the profiler ended before them, or lost their times: record again")
+def unknown_durations(profile: Program) -> Case | None:
     """Find launches without a time in a profile that has times of other launches."""
     has_time = np.isfinite(_times(profile))
     return _among(profile, ~has_time, "have no time (not a number)") if has_time.any() else None
 
 
 @check(
-    Profile,
+    Program,
     "overlapping-durations",
     REFUSES,
     "kernels of one stream run one after another, so these times are not theirs: record again with another profiler",
 )
-def overlapping_durations(profile: Profile) -> Case | None:
+def overlapping_durations(profile: Program) -> Case | None:
     """Find launches that end after the next launch on their stream starts. Nodes of CUDA graphs are left out, because they run
     side by side.
     """
     alone = np.flatnonzero(
         np.isfinite(profile.duration) & (profile.stream >= 0) & (profile.start > 0) & ~in_graphs(profile)
     )
-    process = np.zeros(profile.size, np.int64) if profile.processes is None else profile.processes
+    process = profile.process
     order = alone[np.lexsort((profile.start[alone], profile.stream[alone], process[alone]))]
     here, after = order[:-1], order[1:]
     excess = profile.start[here] + profile.duration[here] - profile.start[after]
@@ -278,12 +279,12 @@ def overlapping_durations(profile: Profile) -> Case | None:
     return Case(f"{case.what}, by {over / 1e6:,.3g} ms in all", min(case.launches, share), share, case.place)
 
 
-@check(Profile, "repeated-rows", REFUSES, "the file holds the same launches twice: was it written or joined twice?")
-def repeated_rows(profile: Profile) -> Case | None:
+@check(Program, "repeated-rows", REFUSES, "the file holds the same launches twice: was it written or joined twice?")
+def repeated_rows(profile: Program) -> Case | None:
     """Find rows with equal name, stream, start and duration: the same launches twice."""
     timed = np.flatnonzero((profile.start > 0) & (profile.duration > 0))
     rows = np.stack(
-        [profile.name_ids[timed], profile.stream[timed], profile.start[timed], profile.duration[timed]], axis=1
+        [profile.names.numbers[timed], profile.stream[timed], profile.start[timed], profile.duration[timed]], axis=1
     )
     mask = np.zeros(profile.size, bool)
     order = np.lexsort(rows.T) if len(rows) else np.zeros(0, np.int64)
@@ -292,40 +293,39 @@ def repeated_rows(profile: Profile) -> Case | None:
 
 
 @check(
-    Profile,
+    Program,
     "graph-replays",
     NAMED,
     "a tracer sees each node of a graph once: `kernelpoint file expand` writes the list of all launches after tracing",
 )
-def graph_replays(profile: Profile) -> Case | None:
+def graph_replays(profile: Program) -> Case | None:
     """Find launches that are nodes of CUDA graphs which ran more than once."""
     mask = in_graphs(profile)
-    calls = len(np.unique(profile.calls[mask])) if mask.any() else 0
+    calls = len(np.unique(profile.calls[mask])) if mask.any() and profile.calls is not None else 0
     return _among(profile, mask, f"are nodes of CUDA graphs, in {calls:,} replays")
 
 
 @check(
-    Profile,
+    Program,
     "processes",
     NAMED,
     "their launches stand one process after the other: record each by itself if they are not one program",
 )
-def processes(profile: Profile) -> Case | None:
+def processes(profile: Program) -> Case | None:
     """Find a profile with launches of several processes."""
-    if profile.processes is None:
+    if len(profile.counts) == 1:
         return None
-    numbers, counts = np.unique(profile.processes, return_counts=True)
-    first = counts[np.argsort(numbers)][0]
-    return Case(f"launches of {len(numbers):,} processes", 1.0 - float(first) / profile.size, None, profile.source)
+    share = 1.0 - profile.counts[0] / profile.size
+    return Case(f"launches of {len(profile.counts):,} processes", share, None, profile.source)
 
 
 @check(
-    Profile,
+    Program,
     "communication",
     NAMED,
     "these kernels wait for other GPUs, so their times say little about themselves; `kernelpoint compare` leaves them out",
 )
-def communication(profile: Profile) -> Case | None:
+def communication(profile: Program) -> Case | None:
     """Find kernels of communication libraries such as NCCL, whose times depend on other GPUs."""
     mask: np.ndarray = np.not_equal(profile.communication, "")
     families = ", ".join(np.unique(profile.communication[mask].astype(str)).tolist())
@@ -336,42 +336,44 @@ def communication(profile: Profile) -> Case | None:
 
 
 @check(
-    Profile,
+    Program,
     "no-grid",
     NAMED,
     "the profiler did not record it (HIP graphs, old versions), so these launches are told apart by their names only",
 )
-def no_grid(profile: Profile) -> Case | None:
+def no_grid(profile: Program) -> Case | None:
     """Find launches without a grid in a profile that has grids of other launches."""
     has_grid = np.asarray(profile.grid.all(axis=1))
     return _among(profile, np.logical_not(has_grid), "have no grid") if has_grid.any() else None
 
 
 @check(
-    Profile,
+    Program,
     "no-call",
     REFUSES,
     "their place in the program is not known, nor which are replays of graphs: record again, with the calls of the runtime",
 )
-def no_call(profile: Profile) -> Case | None:
+def no_call(profile: Program) -> Case | None:
     """Launches without the number of the call that launched them, if others have one; one of each process may have number 0."""
-    lacking, processes = profile.calls <= 0, np.zeros(1) if profile.processes is None else np.unique(profile.processes)
-    is_few = lacking.all() or lacking.sum() <= len(processes)
+    if profile.calls is None:
+        return None
+    lacking = profile.calls <= 0
+    is_few = lacking.all() or lacking.sum() <= len(profile.counts)
     return None if is_few else _among(profile, lacking, "have no number of a call")
 
 
-@check(Profile, "lost-letters", NAMED, "the file is not in UTF-8: convert it, so that kernels match those of traces")
-def lost_letters(profile: Profile) -> Case | None:
+@check(Program, "lost-letters", NAMED, "the file is not in UTF-8: convert it, so that kernels match those of traces")
+def lost_letters(profile: Program) -> Case | None:
     """Kernel names in which letters could not be read."""
-    lost = np.array([*("\ufffd" in name for name in profile.names), False], dtype=bool)
-    return _among(profile, lost[profile.name_ids], "have letters in their names that cannot be read")
+    lost = np.array([*("\ufffd" in name for name in profile.names.distinct), False], dtype=bool)
+    return _among(profile, lost[profile.names.numbers], "have letters in their names that cannot be read")
 
 
-def in_graphs(profile: Profile) -> np.ndarray:
+def in_graphs(profile: Program) -> np.ndarray:
     """bool [N]: true for launches that are nodes of CUDA graphs, as the file says or because several share one launch call.
 
-    >>> from kernelpoint.profiles import ProfileBuilder
-    >>> builder = ProfileBuilder("example")
+    >>> from kernelpoint.program import ProgramBuilder
+    >>> builder = ProgramBuilder("example")
     >>> for call in (1, 2, 2):
     ...     builder.add("gemm", (2, 1, 1), (64, 1, 1), order=call)
     >>> in_graphs(builder.finish()).tolist()
@@ -380,9 +382,8 @@ def in_graphs(profile: Profile) -> np.ndarray:
     mask = np.zeros(profile.size, bool)
     if profile.graph_nodes is not None:
         mask |= profile.graph_nodes >= 0
-    if len(profile.calls):
-        process = np.zeros(profile.size, np.int64) if profile.processes is None else profile.processes
-        first, which = distinct_rows(np.stack([process, profile.calls], axis=1))
+    if profile.calls is not None:
+        first, which = distinct_rows(np.stack([profile.process, profile.calls], axis=1))
         if len(first) > 1:
             mask |= (np.bincount(which)[which] > 1) & (profile.calls > 0)
     return mask
@@ -563,7 +564,7 @@ def communication_in_list(listed: Listed) -> Case | None:
     """Find traces of kernels of communication libraries such as NCCL."""
     if listed.scan is None:
         return None
-    from kernelpoint.profiles.communication import communication as family
+    from kernelpoint.program.communication import communication as family
 
     waits = np.array([bool(family(name)) for name in listed.scan.kernel_names] + [False])
     return of_traces(listed, waits[listed.scan.kernel_ids], "are kernels of communication")

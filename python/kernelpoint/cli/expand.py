@@ -11,7 +11,8 @@ import typer
 from kernelpoint.admission import admit, admitted_profile, check_kinds, kinds
 from kernelpoint.cli.console import Console
 from kernelpoint.errors import ConfigError
-from kernelpoint.profiles import Profile, kinds_of
+from kernelpoint.profiles import kinds_of
+from kernelpoint.program import Program
 from kernelpoint.selection import Selection
 from kernelpoint.selection.expand import write_repeated
 from kernelpoint.selection.replays import repetition
@@ -89,23 +90,23 @@ def _expand_selection(traces: Path, selection: Selection, output: Path) -> None:
     )
 
 
-def _of_one_process(profile: Profile, process: int | None, alike: bool, console: Console) -> Profile:
+def _of_one_process(profile: Program, process: int | None, alike: bool, console: Console) -> Program:
     """The launches of the process that was named, or of the first of processes that are alike."""
     if process is not None:
         return profile.of_process(process)
-    if profile.processes is None:
+    numbers = profile.processes
+    if len(numbers) == 1:
         return profile
-    numbers, counts = np.unique(profile.processes, return_counts=True)
-    listed = ", ".join(f"{n} ({c:,} launches)" for n, c in zip(numbers.tolist(), counts.tolist(), strict=True))
+    listed = ", ".join(f"{n} ({c:,} launches)" for n, c in zip(numbers, profile.counts, strict=True))
     if not alike:
         raise ConfigError(
             f"--process: {profile.source} has launches of {len(numbers)} processes: {listed}; a list is of one: name it, or "
             "say --alike if they do the same"
         )
-    first = profile.of_process(int(numbers[0]))
-    for number in numbers[1:].tolist():
+    first = profile.of_process(numbers[0])
+    for number in numbers[1:]:
         other = profile.of_process(number)
-        same = other.size == first.size and np.array_equal(*kinds_of(other, first.launches))
+        same = other.size == first.size and np.array_equal(*kinds_of(other, first))
         if not same:
             raise ConfigError(
                 f"--alike: process {number} does not run the launches of process {numbers[0]}; name one with --process"

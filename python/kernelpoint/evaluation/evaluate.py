@@ -17,7 +17,7 @@ from kernelpoint.planning.validation_launches import choose, first_number, short
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
 from kernelpoint.policies.registry import load_policy
-from kernelpoint.profiles import Profile
+from kernelpoint.program import Program
 from kernelpoint.progress import Log
 from kernelpoint.workload import Available, Need, Population, complete, why_unassisted
 
@@ -129,7 +129,7 @@ class Inputs:
             self._designs[key] = design, time.perf_counter() - start
         return self._designs[key]
 
-    def _profile(self, policy: type[Policy]) -> tuple[Profile | None, bool]:
+    def _profile(self, policy: type[Policy]) -> tuple[Program | None, bool]:
         """The profile that a policy gets, and whether that shows it the truth's times.
 
         A policy that cannot do without times gets those of the truth; one that could use them, only where the user asked for

@@ -14,7 +14,7 @@ from kernelpoint.errors import ConfigError, JournalError, ProfileError
 from kernelpoint.fast_model import Configuration, configuration_for, predict
 from kernelpoint.fast_model.configuration import configuration_of_host
 from kernelpoint.journal import load_run
-from kernelpoint.profiles import Profile
+from kernelpoint.program import Program
 from kernelpoint.progress import Log
 from kernelpoint.repeated import NO_TEXTS, Texts
 from kernelpoint.traces import launch_paths, read_trace_list
@@ -44,13 +44,13 @@ class Workload:
     name: str
     results: np.ndarray
     counter: str
-    profile: Profile
+    profile: Program
     from_truth: bool
     paths: Texts = NO_TEXTS
     latency: float = 0.0
     notes: tuple[str, ...] = field(default=())
     informed: bool = False
-    model: Profile | None = None
+    model: Program | None = None
 
     @property
     def size(self) -> int:
@@ -120,14 +120,14 @@ def _takes_predictions(request: Request) -> bool:
     return request.traces is not None and request.fast_model != "off" and request.profile in (None, MODEL)
 
 
-def _predicted(request: Request, paths: Texts, log: Log) -> Profile:
+def _predicted(request: Request, paths: Texts, log: Log) -> Program:
     """Predictions of the fast model for the launches at `paths`."""
     listed = read_trace_list(str(request.traces)).paths
     gpu = configuration_for(request.fast_model, *_simulated_gpu(request), listed, log)
     return _simulated(str(request.traces), gpu, log).take(_rows(listed, paths))
 
 
-def _simulated(traces: str, gpu: Configuration, log: Log) -> Profile:
+def _simulated(traces: str, gpu: Configuration, log: Log) -> Program:
     """The full run of the embedded host over a list. It is the fast model itself, so it is recalled where that ran before."""
     listed = read_trace_list(traces)
     identity = fingerprint((len(listed.paths),), listed.paths).files
@@ -155,10 +155,10 @@ def _simulated_gpu(request: Request) -> tuple[str, str, str]:
     return (host.simulator, host.configuration, identity) if host else ("the truth", "", identity)
 
 
-def _traces_of(truth: Profile, traces: str) -> tuple[Texts, list[str]]:
+def _traces_of(truth: Program, traces: str) -> tuple[Texts, list[str]]:
     """The trace of every launch of the truth, by file name where the truth has them, by position otherwise."""
     listed = launch_paths(traces)
-    if not truth.traces:
+    if not len(truth.traces):
         if truth.size != len(listed):
             raise ProfileError(f"{truth.source}: {truth.size} launches, but {traces} lists {len(listed)}")
         return listed, []
@@ -174,7 +174,7 @@ def _traces_of(truth: Profile, traces: str) -> tuple[Texts, list[str]]:
     return Texts.of([by_name[Path(name).name] for name in truth.traces]), [note]
 
 
-def _other_profile(request: Request, truth: Profile, paths: Texts, communication: bool, log: Log) -> Profile:
+def _other_profile(request: Request, truth: Program, paths: Texts, communication: bool, log: Log) -> Program:
     """A profile of another run, its rows brought into the order of the truth."""
     path = str(request.profile)
     if path.startswith(HOST):
@@ -182,15 +182,15 @@ def _other_profile(request: Request, truth: Profile, paths: Texts, communication
         return full.take(_rows(read_trace_list(str(request.traces)).paths, paths))
     profile = admitted_profile(path, request.accept, log)
     profile = profile if communication else profile.without_communication()
-    if profile.traces and truth.traces:
+    if len(profile.traces) and len(truth.traces):
         rows = {Path(name).name: row for row, name in enumerate(profile.traces)}
         return profile.take(np.array([rows.get(Path(name).name, -1) for name in truth.traces], dtype=np.int64))
-    if profile.size == truth.size and profile.names == truth.names and (profile.name_ids == truth.name_ids).all():
+    if profile.size == truth.size and profile.names == truth.names:
         return profile
     if paths:
         return aligned(profile, paths, log, request.accept)
-    matched = admitted_rows(profile, truth.launches, request.accept, lambda line: log(f"kernelpoint: {line}"))
-    return profile.take(matched).with_launches_of(truth)
+    matched = admitted_rows(profile, truth, request.accept, lambda line: log(f"kernelpoint: {line}"))
+    return profile.take(matched).with_labels_of(truth)
 
 
 HOST = "host:"  # begins a profile that the embedded host makes

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from kernelpoint.profiles.profile import UNKNOWN, Profile
+from kernelpoint.program import Program
 from kernelpoint.repeated import Repeated
 from kernelpoint.simulators import options_of
 from kernelpoint.simulators import simulator as load_simulator
@@ -94,21 +94,7 @@ class Predictions:
             begin += part.size
         return replace(parts[0], counters=counters, failures=failures)
 
-    def profile(self) -> Profile:
+    def profile(self) -> Program:
         """Predictions as a profile without names and shapes: values by counter, nan for a launch without prediction."""
-        n = self.size
-        zero, unknown = np.broadcast_to(np.int64(0), n), np.broadcast_to(np.int64(UNKNOWN), n)  # one number each
-        shapeless = np.broadcast_to(np.int64(0), (n, 3))
-        return Profile(
-            source=f"fast model ({self.configuration} {self.config_hash}, model {self.model_version})",
-            names=("",),
-            name_ids=np.broadcast_to(np.int32(0), n),
-            grid=shapeless,
-            block=shapeless,
-            registers=unknown,
-            shared_memory=unknown,
-            stream=unknown,
-            start=zero,
-            duration=np.broadcast_to(np.float64(np.nan), n),
-            counters=self.counters,
-        )
+        source = f"fast model ({self.configuration} {self.config_hash}, model {self.model_version})"
+        return Program((self.size,), counters=self.counters, source=source)

@@ -14,7 +14,7 @@ from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.planning import Planning, check_origin
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
-from kernelpoint.profiles import Profile
+from kernelpoint.program import Program
 from kernelpoint.progress import Log
 from kernelpoint.randomness import generator
 from kernelpoint.repeated import Texts
@@ -119,7 +119,7 @@ def _with_model(
     return plan
 
 
-def first_phase(design: Design, config: Config, population: Population, model: Profile) -> TwoPhaseDesign | None:
+def first_phase(design: Design, config: Config, population: Population, model: Program) -> TwoPhaseDesign | None:
     """The traced launches as a first sample with predictions; None if a stratum or a take-all launch has no prediction.
 
     Args:
@@ -159,7 +159,7 @@ def write_next(config: Config, host: HostInfo, grown: Engine) -> tuple[Path, int
     return written[0], len(added)
 
 
-def _counts(launches: Profile) -> dict[str, np.ndarray]:
+def _counts(launches: Program) -> dict[str, np.ndarray]:
     """Counts that a census determines: CTAs and warps of every launch, where it knows all grids and blocks."""
     ctas, threads = launches.grid.prod(axis=1), launches.block.prod(axis=1)
     return {"ctas": ctas, "warps": ctas * -(-threads // 32)} if (ctas * threads).all() else {}

@@ -9,8 +9,7 @@ import numpy as np
 from kernelpoint.config import parse_config
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
-from kernelpoint.profiles import Profile
-from kernelpoint.profiles.builder import ProfileBuilder
+from kernelpoint.program import Program, ProgramBuilder
 from kernelpoint.repeated import Texts
 from kernelpoint.traces import LaunchShape, ScanTable
 from kernelpoint.traces.scan import COUNTS, RECORD
@@ -53,9 +52,9 @@ def synthetic_scan(count: int) -> ScanTable:
     )
 
 
-def synthetic_profile(count: int, times: np.ndarray | None = None) -> Profile:
+def synthetic_profile(count: int, times: np.ndarray | None = None) -> Program:
     """Profile whose times (ns) differ little within an instruction sequence and much between them, unless `times` are given."""
-    builder = ProfileBuilder("made up")
+    builder = ProgramBuilder("made up")
     noise = np.random.default_rng(5).normal(1.0, 0.02, count)
     for launch, s in enumerate(stream_of(count).tolist()):
         duration = 1000.0 * (1 + s) * noise[launch] if times is None else float(times[launch])

@@ -18,7 +18,7 @@ from typing import BinaryIO, ClassVar, TextIO
 
 from kernelpoint.errors import ProfileError
 from kernelpoint.files import open_regular
-from kernelpoint.profiles.profile import Profile
+from kernelpoint.program import Program
 
 PEEK = 1 << 16
 
@@ -66,7 +66,7 @@ class ProfileFormat(ABC):
         """
 
     @abstractmethod
-    def read(self, path: Path, device: int | None) -> Profile:
+    def read(self, path: Path, device: int | None) -> Program:
         """Read the profile in a file of this format.
 
         Args:
@@ -81,13 +81,13 @@ class ProfileFormat(ABC):
 class TextFormat(ProfileFormat):
     """Base of formats that are text, plain or compressed."""
 
-    def read(self, path: Path, device: int | None) -> Profile:
+    def read(self, path: Path, device: int | None) -> Program:
         """Open the file as text and call `read_text`."""
         with open_text(path) as file:
             return self.read_text(file, str(path), device)
 
     @abstractmethod
-    def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
+    def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
         """Read the profile in an open file; messages call it `source`."""
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelpoint.profiles.names import base_key, full_key
-from kernelpoint.profiles.profile import Launches, Profile
+from kernelpoint.program import Program
 from kernelpoint.repeated import distinct_rows
 
 MOST_EDITS = 2000  # launches missing on either side up to which the order is matched; it costs their square
@@ -61,7 +61,7 @@ class Matching:
         return lines
 
 
-def match(profile: Profile, launches: Launches, replays: bool = False) -> Matching:
+def match(profile: Program, launches: Program, replays: bool = False) -> Matching:
     """Find the row of a profile for every launch of a list.
 
     Two launches are of a kind when name, grid and block agree; names are compared as `names.full_key` writes them, so
@@ -70,12 +70,12 @@ def match(profile: Profile, launches: Launches, replays: bool = False) -> Matchi
     longest common subsequence (Myers 1986). With more than MOST_EDITS launches missing, the order is not trusted and
     the k-th launch of a kind is matched with the k-th.
 
-    >>> from kernelpoint.profiles.builder import ProfileBuilder
-    >>> builder = ProfileBuilder("x")
+    >>> from kernelpoint.program import ProgramBuilder
+    >>> builder = ProgramBuilder("x")
     >>> for name in ("a(int)", "b(int)"):
     ...     builder.add(name, (1, 1, 1), (32, 1, 1))
     >>> grid, block = np.array([[1, 1, 1]] * 3), np.array([[32, 1, 1]] * 3)
-    >>> match(builder.finish(), Launches(["a(int)", "c()", "b(int)"], grid, block)).rows.tolist()
+    >>> match(builder.finish(), Program.of(["a(int)", "c()", "b(int)"], grid, block)).rows.tolist()
     [0, -1, 1]
     """
     b, a, renamed = _compared(profile, launches)
@@ -87,25 +87,25 @@ def match(profile: Profile, launches: Launches, replays: bool = False) -> Matchi
     return Matching(rows, extra, how, int((np.array(renamed, dtype=bool) & (rows >= 0)).sum()), replays)
 
 
-def kinds_of(profile: Profile, launches: Launches) -> tuple[np.ndarray, np.ndarray]:
+def kinds_of(profile: Program, launches: Program) -> tuple[np.ndarray, np.ndarray]:
     """int64 [N] for a profile and for launches: equal numbers where name, grid and block agree as in `match`.
 
-    >>> from kernelpoint.profiles.builder import ProfileBuilder
-    >>> builder = ProfileBuilder("x")
+    >>> from kernelpoint.program import ProgramBuilder
+    >>> builder = ProgramBuilder("x")
     >>> builder.add("a(int)", (1, 1, 1), (32, 1, 1))
-    >>> kinds_of(builder.finish(), Launches(["a(int)", "b()"], np.array([[1, 1, 1]] * 2), np.array([[32, 1, 1]] * 2)))
+    >>> kinds_of(builder.finish(), Program.of(["a(int)", "b()"], np.array([[1, 1, 1]] * 2), np.array([[32, 1, 1]] * 2)))
     (array([0]), array([0, 1]))
     """
     theirs, ours, _ = _compared(profile, launches)
     return np.array(theirs, dtype=np.int64), np.array(ours, dtype=np.int64)
 
 
-def _compared(profile: Profile, launches: Launches) -> tuple[list[int], list[int], list[bool]]:
+def _compared(profile: Program, launches: Program) -> tuple[list[int], list[int], list[bool]]:
     """Codes of the kinds of a profile's rows and of launches; and which launches are compared by function name alone."""
-    shapes = np.concatenate([profile.name_ids[:, None], profile.grid, profile.block], axis=1)
+    shapes = np.concatenate([profile.names.numbers[:, None], profile.grid, profile.block], axis=1)
     first, which = distinct_rows(shapes)
-    names = [profile.name(row) for row in first.tolist()]
-    compare_names = any(names) and any(launches.names)
+    names = [profile.names[row] for row in first.tolist()]
+    compare_names = any(names) and bool(launches.names.distinct)
     ours = [full_key(name) if compare_names else "" for name in launches.names]
     theirs = [full_key(name) if compare_names else "" for name in names]
     common = set(ours) & set(theirs)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kernelpoint.errors import ProfileError
 from kernelpoint.profiles.format import NOT_THIS, ProfileFormat, beginning_of, told_of
-from kernelpoint.profiles.profile import Profile
+from kernelpoint.program import Program
 from kernelpoint.registry import Registry
 from kernelpoint.simulators import simulators
 
@@ -26,7 +26,7 @@ FOREIGN = {
 }
 
 
-def read_profile(path: str | Path, device: int | None = None) -> Profile:
+def read_profile(path: str | Path, device: int | None = None) -> Program:
     """Read a profile of every kernel launch, from a profiler or a full simulation.
 
     Formats, recognised by content, plain or compressed with gzip or xz: those of simulators, of profiles/formats, and of other
@@ -43,8 +43,8 @@ def read_profile(path: str | Path, device: int | None = None) -> Profile:
     >>> rows = "idx,name,grid,block,regs,smem,stream,ts_us,dur_us\\n0,gemm,64x1x1,128x1x1,32,0,7,0,5.5\\n"
     >>> _ = pathlib.Path("profile.csv").write_text(rows)
     >>> profile = read_profile("profile.csv")
-    >>> profile.size, profile.names
-    (1, ('gemm',))
+    >>> profile.size, profile.names[0]
+    (1, 'gemm')
     """
     path = Path(path)
     with told_of(str(path)):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from kernelpoint.errors import ProfileError
-from kernelpoint.profiles.profile import UNKNOWN
+from kernelpoint.program import UNKNOWN
 
 Row = dict[str, str]
 _THOUSANDS = re.compile(r"-?\d{1,3}(,\d{3})+(\.\d*)?(e[-+]?\d+)?")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from kernelpoint.errors import ConfigError, ProfileError, shown
-from kernelpoint.profiles import Launches
 from kernelpoint.profiles.format import NOT_THIS, beginning_of, told_of
+from kernelpoint.program import Program
 from kernelpoint.progress import Log
 from kernelpoint.ranges.ranges import Ranges
 from kernelpoint.ranges.source import RangeSource
@@ -16,7 +16,7 @@ from kernelpoint.workload import Population
 SOURCES: Registry[RangeSource] = Registry("ranges", RangeSource, "kernelpoint.ranges.sources", "kernelpoint.ranges")
 
 
-def read_ranges(value: str, launches: Launches, log: Log) -> Ranges:
+def read_ranges(value: str, launches: Program, log: Log) -> Ranges:
     """Read the ranges of a run's launches.
 
     Args:
@@ -29,7 +29,7 @@ def read_ranges(value: str, launches: Launches, log: Log) -> Ranges:
     >>> _ = Path("ranges.csv").write_text("launch,path\\n0,prefill\\n1,decode/layer.0\\n")
     >>> import numpy as np
     >>> shapes = np.zeros((3, 3), int)
-    >>> read_ranges("ranges.csv", Launches(["gemm"] * 3, shapes, shapes), print).paths
+    >>> read_ranges("ranges.csv", Program.of(["gemm"] * 3, shapes, shapes), print).paths
     ('', 'prefill', 'decode', 'decode/layer.0')
     """
     sources = SOURCES.load_all()

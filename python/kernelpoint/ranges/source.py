@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from kernelpoint.admission import admitted_rows, kinds
 from kernelpoint.errors import ProfileError
-from kernelpoint.profiles import Launches, Profile
 from kernelpoint.profiles.format import NOT_THIS, Beginning, ProfileFormat
+from kernelpoint.program import Program
 from kernelpoint.progress import Log
 
 
@@ -32,7 +32,7 @@ class RangeSource(ABC):
         return NOT_THIS
 
     @abstractmethod
-    def paths(self, file: Path, launches: Launches, log: Log) -> list[str]:
+    def paths(self, file: Path, launches: Program, log: Log) -> list[str]:
         """Path of each launch, parts separated by "/"; empty for a launch in no range.
 
         Args:
@@ -57,7 +57,7 @@ class ProfileSource(RangeSource):
         """Certainty that a file is of this source: that of the profile format."""
         return cls.format.certainty(beginning)
 
-    def paths(self, file: Path, launches: Launches, log: Log) -> list[str]:
+    def paths(self, file: Path, launches: Program, log: Log) -> list[str]:
         """Path of each launch, parts separated by "/"; empty for a launch in no range."""
         profile = self.format().read(file, None)
         return matched(self.paths_of_kernels(file), profile, launches, log)
@@ -67,13 +67,13 @@ class ProfileSource(RangeSource):
         """Path of each kernel of the profile, in the profile's order."""
 
 
-def matched(paths: Sequence[str], profile: Profile, launches: Launches, log: Log) -> list[str]:
+def matched(paths: Sequence[str], profile: Program, launches: Program, log: Log) -> list[str]:
     """Convert paths of a profile's launches into paths of a run's launches.
 
     Raises:
         ProfileError: fewer than half of them have a counterpart.
     """
-    if not any(launches.names):
+    if not launches.names.distinct:
         if profile.size != launches.size:
             raise ProfileError(
                 f"{profile.source}: {profile.size:,} launches; the run has {launches.size:,}, and nothing to match them by"

@@ -11,8 +11,8 @@ import numpy as np
 
 from kernelpoint.admission import admit, admitted_profile, admitted_rows, in_graphs
 from kernelpoint.errors import ConfigError, ProfileError
-from kernelpoint.profiles import Profile
 from kernelpoint.profiles.format import NOT_THIS, beginning_of
+from kernelpoint.program import Program
 from kernelpoint.progress import Log
 from kernelpoint.selection.replays import repetition, traced_once
 from kernelpoint.simulators import DEFAULT, Tracer, simulators
@@ -30,14 +30,14 @@ class Census:
         repeated: int64 [N], the tracer's number of each launch, of graphs that of its node; None: each launch
             has a number of its own.
 
-    >>> from kernelpoint.profiles.builder import ProfileBuilder
-    >>> builder = ProfileBuilder("example")
+    >>> from kernelpoint.program import ProgramBuilder
+    >>> builder = ProgramBuilder("example")
     >>> builder.add("gemm", (2, 1, 1), (64, 1, 1))
     >>> Census(builder.finish(), "accelsim").first
     1
     """
 
-    launches: Profile
+    launches: Program
     simulator: str
     repeated: np.ndarray | None = None
 
@@ -61,7 +61,7 @@ class Census:
         """int64 [N]: the tracer's number of each launch."""
         return np.arange(self.size) + self.first if self.repeated is None else self.repeated
 
-    def with_times_of(self, profile: Profile, log: Log, accepted: Collection[str] = ()) -> Census:
+    def with_times_of(self, profile: Program, log: Log, accepted: Collection[str] = ()) -> Census:
         """Census with the times and counters of a profile. Launches are matched by their sequence of name, grid and block.
 
         Raises:
@@ -69,16 +69,16 @@ class Census:
         """
         ours = self.launches
         if in_graphs(profile).any():
-            repeated = repetition(profile, ours.launches)
+            repeated = repetition(profile, ours)
             admit(repeated.findings(profile.source), accepted, log, "")
             rows = np.flatnonzero(repeated.traced >= 0)
             traced = repeated.traced[rows]
             log(
                 f"{len(rows):,} launches of the program, in {repeated.replays:,} replays of graphs; {ours.size:,} to trace"
             )
-            return Census(profile.take(rows).with_launches_of(ours.take(traced)), self.simulator, traced + self.first)
-        rows = admitted_rows(profile, ours.launches, accepted, log)
-        return Census(profile.take(rows).with_launches_of(ours), self.simulator)
+            return Census(profile.take(rows).with_labels_of(ours.take(traced)), self.simulator, traced + self.first)
+        rows = admitted_rows(profile, ours, accepted, log)
+        return Census(profile.take(rows).with_labels_of(ours), self.simulator)
 
 
 def tracers() -> dict[str, Tracer]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelpoint.pages.numbers import percent
-from kernelpoint.profiles import Profile
+from kernelpoint.program import Program
 from kernelpoint.progress import duration
 from kernelpoint.simulators import DEFAULT, simulator
 
@@ -16,7 +16,7 @@ BYTES_OF_INSTRUCTION = 38.0
 LANES = 32
 
 
-def forecast(census: Profile, drawn: np.ndarray, traced: np.ndarray) -> list[str]:
+def forecast(census: Program, drawn: np.ndarray, traced: np.ndarray) -> list[str]:
     """Sentences on the cost of tracing and simulating a selection, beside the cost of all launches.
 
     Times are those of the default simulator on one core.

@@ -78,7 +78,7 @@ def _repeated(selection: Selection, path: str) -> tuple[np.ndarray, Texts]:
 def _check(selection: Selection, launch: int, trace: str) -> None:
     census = selection.census.launches
     shape = read_header(trace).shape
-    name, grid, block = census.name(launch), tuple(census.grid[launch].tolist()), tuple(census.block[launch].tolist())
+    name, grid, block = census.names[launch], tuple(census.grid[launch].tolist()), tuple(census.block[launch].tolist())
     same_name = not name or full_key(name) == full_key(shape.kernel_name)
     same_name = same_name or base_key(name) == base_key(shape.kernel_name)
     if not same_name or (any(grid) and (grid, block) != (shape.grid, shape.block)):

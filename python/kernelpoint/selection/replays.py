@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelpoint.admission import Effect, Finding, in_graphs
-from kernelpoint.profiles import Launches, Profile, kinds_of, match
-from kernelpoint.profiles.profile import UNKNOWN
+from kernelpoint.profiles import kinds_of, match
+from kernelpoint.program import UNKNOWN, Program
 from kernelpoint.repeated import distinct_rows
 
 
@@ -49,7 +49,7 @@ class Repetition:
         return findings
 
 
-def repetition(profile: Profile, launches: Launches) -> Repetition:
+def repetition(profile: Program, launches: Program) -> Repetition:
     """Find for every launch of a profile the launch of a list or census in which it was traced.
 
     A tracer sees a launch outside graphs where it runs, and each node of a graph once, where the graph is captured or built. A
@@ -59,12 +59,12 @@ def repetition(profile: Profile, launches: Launches) -> Repetition:
 
     Model: nodes of equal kind in a graph correspond in the order of their numbers, else of their starts.
 
-    >>> from kernelpoint.profiles import ProfileBuilder
-    >>> builder = ProfileBuilder("decode.sqlite")
+    >>> from kernelpoint.program import ProgramBuilder
+    >>> builder = ProgramBuilder("decode.sqlite")
     >>> for name, call in (("load", 1), ("gemm", 2), ("add", 2), ("gemm", 3), ("add", 3)):
     ...     builder.add(name, (2, 1, 1), (64, 1, 1), order=call)
     >>> ones = np.ones((3, 3), int)
-    >>> repetition(builder.finish(), Launches(["load", "gemm", "add"], ones * [2, 1, 1], ones * [64, 1, 1])).traced.tolist()
+    >>> repetition(builder.finish(), Program.of(["load", "gemm", "add"], ones * [2, 1, 1], ones * [64, 1, 1])).traced.tolist()
     [0, 1, 2, 1, 2]
     """
     replayed = in_graphs(profile)
@@ -82,20 +82,19 @@ def repetition(profile: Profile, launches: Launches) -> Repetition:
     return Repetition(traced, unused, replays)
 
 
-def traced_once(profile: Profile) -> np.ndarray:
+def traced_once(profile: Program) -> np.ndarray:
     """Launches that a tracer sees, int64 [n]: those outside CUDA graphs, and the first of each node of a graph."""
-    replayed, kinds = in_graphs(profile), kinds_of(profile, profile.launches)[0]
+    replayed, kinds = in_graphs(profile), kinds_of(profile, profile)[0]
     return np.sort(np.concatenate([np.flatnonzero(~replayed), _nodes(profile, replayed, kinds)[1]]))
 
 
-def _calls(profile: Profile) -> np.ndarray:
+def _calls(profile: Program) -> np.ndarray:
     """int64 [N]: equal for launches of one call of one process."""
-    calls = profile.calls if len(profile.calls) else np.arange(profile.size)
-    process = np.zeros(profile.size, np.int64) if profile.processes is None else profile.processes
-    return distinct_rows(np.stack([process, calls], axis=1))[1]
+    calls = np.arange(profile.size) if profile.calls is None else profile.calls
+    return distinct_rows(np.stack([profile.process, calls], axis=1))[1]
 
 
-def _nodes(profile: Profile, replayed: np.ndarray, kinds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _nodes(profile: Program, replayed: np.ndarray, kinds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """int64 [N], the node that each replayed launch runs, -1 outside graphs; and the first launch of each node."""
     node_of, first_of = np.full(profile.size, -1, dtype=np.int64), list[int]()
     numbers: dict[tuple[object, ...], int] = {}
@@ -122,8 +121,8 @@ def _nodes(profile: Profile, replayed: np.ndarray, kinds: np.ndarray) -> tuple[n
 
 
 def _matched(
-    profile: Profile,
-    launches: Launches,
+    profile: Program,
+    launches: Program,
     once: np.ndarray,
     replayed: np.ndarray,
     profile_kinds: np.ndarray,

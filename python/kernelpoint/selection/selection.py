@@ -12,13 +12,14 @@ import numpy as np
 from kernelpoint.archive import read_archive, write_archive
 from kernelpoint.errors import ConfigError, PlanError
 from kernelpoint.estimation import Design
-from kernelpoint.profiles import Profile
+from kernelpoint.program import Program
 from kernelpoint.randomness import permanent_random_numbers
+from kernelpoint.repeated import Texts
 from kernelpoint.selection.census import Census, tracers
 
 FORMAT_VERSION = 1
 _DESIGN = tuple(f.name for f in fields(Design) if f.name != "u")
-_COLUMNS: tuple[str, ...] = ("name_ids", "grid", "block", "registers", "shared_memory", "stream", "start", "duration")
+_COLUMNS: tuple[str, ...] = ("grid", "block", "registers", "shared_memory", "stream", "start", "duration")
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,8 @@ class Selection:
         traced: bool [N], launches to trace.
         spare: draws traced in a stratum over those of the pass that the selection was made for.
 
-    >>> from kernelpoint.profiles.builder import ProfileBuilder
-    >>> builder = ProfileBuilder("example")
+    >>> from kernelpoint.program import ProgramBuilder
+    >>> builder = ProgramBuilder("example")
     >>> for _ in range(3):
     ...     builder.add("gemm", (2, 1, 1), (64, 1, 1))
     >>> design = Design(np.zeros(3, int), np.array([1]), np.array([0.5, 0.1, 0.9]))
@@ -67,6 +68,7 @@ class Selection:
         launches = self.census.launches
         arrays = {f"design_{n}": np.asarray(v) for n in _DESIGN if (v := getattr(self.design, n)) is not None}
         arrays |= {f"launch_{name}": getattr(launches, name) for name in _COLUMNS}
+        arrays["launch_name_ids"] = launches.names.numbers
         arrays |= {f"counter_{i}": values for i, values in enumerate(launches.counters.values())}
         if self.census.repeated is not None:
             arrays["census_numbers"] = self.census.repeated
@@ -75,7 +77,7 @@ class Selection:
             "origin": self.origin,
             "tracer": self.census.simulator,
             "source": launches.source,
-            "names": list(launches.names),
+            "names": list(launches.names.distinct),
             "counters": list(launches.counters),
             "spare": self.spare,
         }
@@ -114,15 +116,17 @@ def _made_of(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Selection:
     if not math.isfinite(about["spare"]) or traced.dtype != bool:
         raise ValueError("its sample is invalid")
     columns: dict[str, Any] = {name: arrays[f"launch_{name}"] for name in _COLUMNS}
-    launches = Profile(
+    names = Texts(tuple(map(str, about["names"])), arrays["launch_name_ids"])
+    launches = Program(
+        (size,),
         source=str(about["source"]),
-        names=tuple(map(str, about["names"])),
+        names=names,
         counters={name: arrays[f"counter_{i}"] for i, name in enumerate(about["counters"])},
         **columns,
     )
     if any(len(getattr(launches, name)) != size for name in _COLUMNS):
         raise ValueError("its launches do not add up")
-    if not 0 <= launches.name_ids.min() <= launches.name_ids.max() < len(launches.names):
+    if names.numbers.dtype.kind != "i" or not -1 <= names.numbers.min() <= names.numbers.max() < len(names.distinct):
         raise ValueError("a launch has no name")
     parts = {name.removeprefix("design_"): arrays[name] for name in arrays if name.startswith("design_")}
     design: dict[str, Any] = {name: value if value.ndim else value.item() for name, value in parts.items()}

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from kernelpoint.errors import HostError, shown
-from kernelpoint.profiles.profile import UNKNOWN, Profile
+from kernelpoint.program import Program
+from kernelpoint.repeated import Texts
 
 REPEATS = 10  # launches of one key, in the mean, with which every key is simulated: at most 10 % of the launches
 LARGEST_AMOUNT = 1e300  # of a cost or a feature; sums over all launches stay finite
@@ -133,21 +134,12 @@ class Descriptions:
         amounts = next((amount for amount in candidates if (amount > 0.0).all()), None)
         return np.maximum(volume, 1.0) if amounts is None else amounts
 
-    def profile(self) -> Profile:
+    def profile(self) -> Program:
         """Convert the descriptions to a profile: names, signatures, and the costs as cycles if every launch has one."""
-        names, name_ids = np.unique(np.array(self.names, dtype=object), return_inverse=True)
-        unknown = np.full(self.size, UNKNOWN, dtype=np.int64)
-        return Profile(
+        return Program(
+            (self.size,),
+            names=Texts.of(self.names),
             source="the simulator's descriptions",
-            names=tuple(names.tolist()),
-            name_ids=name_ids.ravel().astype(np.int32),
-            grid=np.zeros((self.size, 3), dtype=np.int64),
-            block=np.zeros((self.size, 3), dtype=np.int64),
-            registers=unknown,
-            shared_memory=unknown,
-            stream=unknown,
-            start=np.zeros(self.size, dtype=np.int64),
-            duration=np.full(self.size, np.nan),
             counters={"cycles": self.costs} if self.has_costs else {},
             keys=self.signature,
         )

@@ -17,7 +17,7 @@ from kernelpoint.workload.predictions import model_profile, predicted, with_mode
 
 if TYPE_CHECKING:
     from kernelpoint.config import Config, EncoderConfig
-    from kernelpoint.profiles import Profile
+    from kernelpoint.program import Program
     from kernelpoint.traces import ArtefactCache, TraceList
 
 
@@ -82,7 +82,7 @@ class Available:
     False
     """
 
-    profile: Profile | None = None
+    profile: Program | None = None
     traces: bool = False
     model: bool = False
     why_no_model: str | None = None

@@ -13,7 +13,7 @@ import numpy as np
 from kernelpoint.admission import admitted_rows
 from kernelpoint.errors import HostError, PolicyError, TraceError
 from kernelpoint.pool import Pool
-from kernelpoint.profiles import Launches, ProfileBuilder
+from kernelpoint.program import Program
 from kernelpoint.progress import Log
 from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.repeated import NO_TEXTS, Texts
@@ -21,7 +21,7 @@ from kernelpoint.workload.described import Descriptions
 from kernelpoint.workload.host_info import ModelSource
 
 if TYPE_CHECKING:
-    from kernelpoint.profiles import Profile
+    from kernelpoint.program import Program
     from kernelpoint.traces import ScanTable
 
 
@@ -107,9 +107,9 @@ class Population:
     copies: tuple[np.ndarray, ...] = field(default=(), repr=False, compare=False)
     listed: np.ndarray | None = None
     embeddings: np.ndarray | None = None
-    profile: Profile | None = None
+    profile: Program | None = None
     described: Descriptions | None = None
-    model: Profile | None = None
+    model: Program | None = None
     model_source: ModelSource | None = None
     unread: tuple[str, ...] = ()
     to_trace: bool = False
@@ -159,12 +159,10 @@ class Population:
             return Texts.of(self.described.names)
         if self.profile is None or self.profile.size != self.size:
             return Texts((), np.full(self.size, -1, dtype=np.int32))
-        named = np.array([*map(bool, self.profile.names)], dtype=bool)
-        ids = self.profile.name_ids
-        return Texts(self.profile.names, np.where(named[ids], ids, -1).astype(np.int32))
+        return self.profile.names
 
     @cached_property
-    def launches(self) -> Launches:
+    def launches(self) -> Program:
         """Names and shapes of the launches: from traces if all have one, else from descriptions or the profile."""
         if self.has_traces and (self.scan is None or self.scan.errors):
             return launches_of_traces(self.paths)
@@ -172,10 +170,10 @@ class Population:
             return _of_scan(self.scan)
         profile, unknown = self.profile, np.zeros((self.size, 3), dtype=np.int64)
         if self.described is not None:
-            return Launches(self.names, unknown, unknown, self.paths, self.described.signature)
+            return Program.of(self.names, unknown, unknown, traces=self.paths, keys=self.described.signature)
         if profile is not None and profile.size == self.size:
-            return replace(profile.launches, traces=self.paths)
-        return Launches(self.names, unknown, unknown, self.paths)
+            return replace(profile, traces=self.paths)
+        return Program.of(self.names, unknown, unknown, traces=self.paths)
 
     @property
     def kernels(self) -> np.ndarray:
@@ -281,7 +279,7 @@ class Population:
             raise PolicyError(f"policy {policy} needs the traces and embeddings of the launches, and there are none")
         return self.embeddings
 
-    def profile_for(self, policy: str) -> Profile:
+    def profile_for(self, policy: str) -> Program:
         """Profile of the launches. Raises PolicyError, with the policy's name, if there is none."""
         if self.profile is None:
             raise PolicyError(f"policy {policy} needs a time of every launch; name a profile with `profile:`")
@@ -309,17 +307,17 @@ class Population:
         )
 
 
-def _of_scan(scan: ScanTable) -> Launches:
+def _of_scan(scan: ScanTable) -> Program:
     """Names and shapes of scanned launches; those that cannot be read have neither."""
     grid, block = (
         np.array([*(getattr(shape, part) for shape in scan.shapes), (0, 0, 0)], dtype=np.int64)
         for part in ("grid", "block")
     )
     names = Texts(scan.kernel_names, scan.kernel_ids)
-    return Launches(names, grid[scan.shape_ids], block[scan.shape_ids], scan.paths)
+    return Program.of(names, grid[scan.shape_ids], block[scan.shape_ids], traces=scan.paths)
 
 
-def launches_of_traces(paths: Sequence[str]) -> Launches:
+def launches_of_traces(paths: Sequence[str]) -> Program:
     """Names and shapes of launches from the headers of their traces; an unreadable trace matches no launch.
 
     >>> launches_of_traces(("traces/kernel-1.traceg",)).names
@@ -340,10 +338,10 @@ def launches_of_traces(paths: Sequence[str]) -> Launches:
     of_launch = np.array(sizes, dtype=np.int64)[traces.numbers + 1]
     named = Texts.of([*names, ""])
     names_of_launch = Texts(named.distinct, named.numbers[traces.numbers])
-    return Launches(names_of_launch, of_launch[:, :3], of_launch[:, 3:], traces)
+    return Program.of(names_of_launch, of_launch[:, :3], of_launch[:, 3:], traces=traces)
 
 
-def aligned(profile: Profile, paths: Sequence[str], log: Log, accepted: Collection[str] = ()) -> Profile:
+def aligned(profile: Program, paths: Sequence[str], log: Log, accepted: Collection[str] = ()) -> Program:
     """Profile sorted so that row i belongs to the trace `paths[i]`; `log` gets the rows and launches without a counterpart.
 
     A profile without names and shapes (a journal, the output of some simulators) is matched by position and gets them
@@ -359,13 +357,13 @@ def aligned(profile: Profile, paths: Sequence[str], log: Log, accepted: Collecti
     >>> aligned(read_profile("run.kpjournal"), tuple(launch_paths("traces/kernelslist.g")), print).size
     6
     """
-    if not any(profile.names) and profile.size == len(paths):
+    if not profile.names.distinct and profile.size == len(paths):
         return named(profile, paths)
     launches = launches_of_traces(paths)
     return profile.take(admitted_rows(profile, launches, accepted, lambda line: log(f"kernelpoint: {line}")))
 
 
-def named(profile: Profile, paths: Sequence[str]) -> Profile:
+def named(profile: Program, paths: Sequence[str]) -> Program:
     """Profile whose row i belongs to `paths[i]`; missing names and shapes are taken from the headers of the traces.
 
     >>> from kernelpoint.traces import launch_paths
@@ -376,10 +374,6 @@ def named(profile: Profile, paths: Sequence[str]) -> Profile:
     >>> named(profile, tuple(launch_paths("traces/kernelslist.g"))).names[0]
     'axpy_f32'
     """
-    if any(profile.names) or not paths:
+    if profile.names.distinct or not paths:
         return profile
-    launches = launches_of_traces(paths)
-    builder = ProfileBuilder(profile.source)
-    for row, name in enumerate(launches.names):
-        builder.add(name, launches.grid[row].tolist(), launches.block[row].tolist(), order=row)
-    return profile.with_launches_of(builder.finish())
+    return profile.with_labels_of(launches_of_traces(paths))

@@ -13,7 +13,7 @@ from kernelpoint.workload.host_info import HostInfo, ModelSource
 from kernelpoint.workload.population import Population, named
 
 if TYPE_CHECKING:
-    from kernelpoint.profiles import Profile
+    from kernelpoint.program import Program
 
 
 def with_model_source(population: Population, setting: str, simulator: HostInfo, log: Log) -> Population:
@@ -73,7 +73,7 @@ def predicted(population: Population, log: Log) -> Population:
     return replace(population, model=replace(profile, counters=counters), unread=unread)
 
 
-def usable(model: Profile, mask: np.ndarray) -> Repeated:
+def usable(model: Program, mask: np.ndarray) -> Repeated:
     """Predictions that can be covariates, by counter; 0 for launches that are not `mask`.
 
     Args:
@@ -94,7 +94,7 @@ def usable(model: Profile, mask: np.ndarray) -> Repeated:
     return Repeated(columns.kinds, kept)
 
 
-def model_profile(population: Population) -> Profile | None:
+def model_profile(population: Population) -> Program | None:
     """Convert predictions to a profile with the names of the launches, for policies that plan from times.
 
     >>> from kernelpoint.workload import Population

@@ -16,7 +16,7 @@ from kernelpoint.randomness import generator
 from kernelpoint.workload import Available, Need, Population
 
 if TYPE_CHECKING:
-    from kernelpoint.profiles import Profile
+    from kernelpoint.program import Program
 
 MOST_CLUSTERS = 20
 VARIANCE_KEPT = 0.9995
@@ -39,7 +39,7 @@ COUNTERS = (
 )
 
 
-def has_counters(profile: Profile | None) -> bool:
+def has_counters(profile: Program | None) -> bool:
     """True if a profile has PKA's twelve counters for at least one launch."""
     return profile is not None and all(name in profile.counters for name in COUNTERS)
 
@@ -93,8 +93,11 @@ class Pka(Policy):
         profile = available.profile
         if profile is None or not has_counters(profile):
             return frozenset({Need.TRACES})
-        named = np.array([bool(name) for name in profile.names], dtype=bool)[profile.name_ids]
-        return frozenset({Need.PROFILE}) if (_detailed(profile) | named).all() else frozenset({Need.TRACES})
+        return (
+            frozenset({Need.PROFILE})
+            if (_detailed(profile) | (profile.names.numbers >= 0)).all()
+            else frozenset({Need.TRACES})
+        )
 
     @classmethod
     def projects(cls, config: Config) -> bool:
@@ -150,7 +153,7 @@ def _principal_components(features: np.ndarray) -> np.ndarray:
     return np.round(scaled @ axes[:, ::-1][:, :count], 9)  # Numerics: equal launches stay equal
 
 
-def _detailed(profile: Profile) -> np.ndarray:
+def _detailed(profile: Program) -> np.ndarray:
     """bool [N]: launches that have all twelve counters."""
     return np.isfinite(np.stack([profile.counters[name] for name in COUNTERS], axis=1)).all(axis=1)
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.profiles.chakra import COMP, is_chakra, is_kernel, read_trace, value_of
 from kernelpoint.profiles.format import NOT_THIS, SIGNATURE, Beginning, ProfileFormat
-from kernelpoint.profiles.profile import UNKNOWN, Profile
+from kernelpoint.program import UNKNOWN, Program, ProgramBuilder
 
 
 class Chakra(ProfileFormat):
@@ -24,9 +23,9 @@ class Chakra(ProfileFormat):
         """Certainty that a file with this beginning is a Chakra trace."""
         return SIGNATURE if is_chakra(beginning.raw) else NOT_THIS
 
-    def read(self, path: Path, device: int | None) -> Profile:
+    def read(self, path: Path, device: int | None) -> Program:
         """Read the profile in a Chakra trace."""
-        builder = ProfileBuilder(str(path))
+        builder = ProgramBuilder(str(path))
         for node in read_trace(path)[1]:
             if is_kernel(node):
                 nanoseconds = value_of(node, "nanoseconds", 1000.0 * node.duration_micros)

@@ -8,9 +8,8 @@ from typing import TextIO
 from kernelpoint.errors import JournalError, ProfileError
 from kernelpoint.journal import Run
 from kernelpoint.journal.reader import parse
-from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.profiles.format import NOT_THIS, SIGNATURE, Beginning, TextFormat
-from kernelpoint.profiles.profile import Profile
+from kernelpoint.program import Program, ProgramBuilder
 
 
 class KernelPointJournal(TextFormat):
@@ -29,7 +28,7 @@ class KernelPointJournal(TextFormat):
         """Certainty that a file with this beginning is a journal."""
         return SIGNATURE if beginning.text.startswith('{"type":"run"') else NOT_THIS
 
-    def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
+    def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
         """Read the profile in an open journal; messages call it `source`."""
         try:
             records, _ = parse(file.read().encode(), source)
@@ -39,7 +38,7 @@ class KernelPointJournal(TextFormat):
         if not records or len(run.results) != sum(run.launches):
             count = f"{len(run.results)} of {sum(run.launches)}" if records else "none"
             raise ProfileError(f"{source}: {count} launches have results; a profile needs a full run")
-        builder = ProfileBuilder(source)
+        builder = ProgramBuilder(source)
         for unit, result in run.results.items():
             builder.add("", order=unit, counters=result.counters)
         return builder.finish(device)

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from typing import Any, TextIO
 
 from kernelpoint.errors import ProfileError
-from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, Beginning, TextFormat
-from kernelpoint.profiles.profile import UNKNOWN, Profile
 from kernelpoint.profiles.tables import shape
+from kernelpoint.program import UNKNOWN, Program, ProgramBuilder
 
 CHUNK = 1 << 20
 CALLS = ("cuda_runtime", "cuda_driver")  # categories of calls
@@ -36,9 +35,9 @@ class Kineto(TextFormat):
         """Certainty that a file with this beginning is PyTorch profiler JSON."""
         return STRUCTURE if beginning.text.startswith(("{", "[")) else NOT_THIS
 
-    def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
+    def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
         """Read the profile in open JSON of PyTorch's profiler; messages call it `source`."""
-        builder = ProfileBuilder(source)
+        builder = ProgramBuilder(source)
         replays: set[int] = set()  # correlations of calls that replay a graph
         seen: set[int] = set()
         for event in events(file, source):
@@ -55,7 +54,7 @@ class Kineto(TextFormat):
         return builder.finish(device)
 
 
-def _add_event(builder: ProfileBuilder, event: dict[str, Any], source: str) -> int:
+def _add_event(builder: ProgramBuilder, event: dict[str, Any], source: str) -> int:
     """Add a kernel; its correlation."""
     about = event.get("args")
     about = about if isinstance(about, dict) else {}

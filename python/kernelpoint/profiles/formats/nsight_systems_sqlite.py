@@ -12,9 +12,8 @@ from typing import TypeVar
 from urllib.parse import quote
 
 from kernelpoint.errors import ProfileError
-from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.profiles.format import NOT_THIS, SIGNATURE, Beginning, ProfileFormat
-from kernelpoint.profiles.profile import UNKNOWN, Profile
+from kernelpoint.program import UNKNOWN, Program, ProgramBuilder
 
 T = TypeVar("T")
 _INTEGERS, _END = {int}, (int, type(None))
@@ -36,7 +35,7 @@ class NsightSystemsSqlite(ProfileFormat):
         """Certainty that a file with this beginning is an SQLite export of Nsight Systems."""
         return SIGNATURE if beginning.raw.startswith(b"SQLite format 3\x00") else NOT_THIS
 
-    def read(self, path: Path, device: int | None) -> Profile:
+    def read(self, path: Path, device: int | None) -> Program:
         """Read the profile in an SQLite export of Nsight Systems."""
         return from_database(path, lambda connection, source: _read_tables(connection, source, device))
 
@@ -79,14 +78,14 @@ def from_database(path: Path, read: Callable[[sqlite3.Connection, str], T]) -> T
         raise ProfileError(f"{source}: cannot be read as an SQLite export of Nsight Systems: {why}") from None
 
 
-def _read_tables(connection: sqlite3.Connection, source: str, device: int | None) -> Profile:
+def _read_tables(connection: sqlite3.Connection, source: str, device: int | None) -> Program:
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if KERNELS not in tables:
         hint = "was the run traced with --trace=cuda?"
         if any(name.startswith("rocpd_") for name in tables):
             hint = "it is a database of rocprofv3: record with --output-format csv"
         raise ProfileError(f"{source}: no table {KERNELS}; {hint}")
-    builder = ProfileBuilder(source)
+    builder = ProgramBuilder(source)
     for kind in ("memcpy", "memset"):
         table = f"CUPTI_ACTIVITY_KIND_{kind.upper()}"
         count = connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0] if table in tables else 0

@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from typing import TextIO
 
 from kernelpoint.errors import ProfileError
-from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, Beginning, TextFormat
-from kernelpoint.profiles.profile import UNKNOWN, Profile
 from kernelpoint.profiles.tables import number, shape, whole_number
+from kernelpoint.program import UNKNOWN, Program, ProgramBuilder
 
 # Digits by which a unit of time is above nanoseconds.
 TIMES = {"ns": 0, "nsec": 0, "nsecond": 0, "us": 3, "usec": 3, "usecond": 3, "μs": 3, "µs": 3, "ms": 6, "msec": 6,
@@ -130,7 +129,7 @@ class Tables(TextFormat):
         lines = beginning.text.split("\n")
         return STRUCTURE if _find_header(lines) is not None else NOT_THIS
 
-    def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
+    def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
         """Read the profile in a text table."""
         errors: list[str] = []
         lines = _without_errors(iter(file.readline, ""), errors)
@@ -140,7 +139,7 @@ class Tables(TextFormat):
         table, delimiter, names, line = header
         if table.refused:
             raise ProfileError(f"{source}: {table.refused}")
-        builder = ProfileBuilder(source)
+        builder = ProgramBuilder(source)
         reader = csv.reader(lines, delimiter=delimiter)
         rows = _rows(reader, len(names), source, line)
         read = _Rows(builder, table, names, delimiter == ";", source)
@@ -199,7 +198,7 @@ class _Rows:
     """Rows of a table on their way into a builder."""
 
     def __init__(
-        self, builder: ProfileBuilder, table: Table, names: Sequence[str], has_decimal_commas: bool, source: str
+        self, builder: ProgramBuilder, table: Table, names: Sequence[str], has_decimal_commas: bool, source: str
     ) -> None:
         self.builder, self.table, self.source, self.has_decimal_commas = builder, table, source, has_decimal_commas
         self.place = {_plain(name): place for place, name in reversed([*enumerate(names)])}

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from kernelpoint.errors import ProfileError
-from kernelpoint.profiles import Launches
+from kernelpoint.program import Program
 from kernelpoint.ranges.source import Log, RangeSource
 
 MOST_PERIODS = 256  # lengths that are tried, those that the most kernels come back after
@@ -28,7 +28,7 @@ class Detected(RangeSource):
     description = "`detected`, runs of kernels that repeat"
     word = "detected"
 
-    def paths(self, file: Path, launches: Launches, log: Log) -> list[str]:
+    def paths(self, file: Path, launches: Program, log: Log) -> list[str]:
         """Path of each launch, parts separated by "/"; empty for a launch in no range."""
         repeated = repeats(launches.kinds)
         if not any(repeated):

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from kernelpoint.errors import ProfileError
-from kernelpoint.profiles import Launches
+from kernelpoint.program import Program
 from kernelpoint.ranges.source import Log, RangeSource
 
 
@@ -20,11 +20,11 @@ class Names(RangeSource):
     description = "`names`, of trace folders and kernels"
     word = "names"
 
-    def paths(self, file: Path, launches: Launches, log: Log) -> list[str]:
+    def paths(self, file: Path, launches: Program, log: Log) -> list[str]:
         """Path of each launch, parts separated by "/"; empty for a launch in no range."""
         folders = [os.path.dirname(os.path.abspath(trace)) if trace else "" for trace in launches.traces]
         named = [folder for folder in set(folders) if folder]
-        if not named and not any(launches.names):
+        if not named and not launches.names.distinct:
             raise ProfileError("ranges: got 'names', but launches of this run have neither a name nor a trace file")
         common = os.path.commonpath(named) if named else ""
         below = {folder: os.path.relpath(folder, common) for folder in named}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from kernelpoint.errors import ProfileError, shown
-from kernelpoint.profiles import Launches
 from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, Beginning, open_text
 from kernelpoint.profiles.tables import rows_of
+from kernelpoint.program import Program
 from kernelpoint.ranges.source import Log, RangeSource
 
 
@@ -25,7 +25,7 @@ class Table(RangeSource):
         """Certainty that a file with this beginning is such a CSV."""
         return STRUCTURE if {"launch", "path"} <= beginning.columns else NOT_THIS
 
-    def paths(self, file: Path, launches: Launches, log: Log) -> list[str]:
+    def paths(self, file: Path, launches: Program, log: Log) -> list[str]:
         """Path of each launch, parts separated by "/"; empty for a launch in no range."""
         paths: dict[int, str] = {}
         with open_text(file) as text:

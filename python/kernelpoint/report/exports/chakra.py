@@ -17,8 +17,7 @@ import numpy as np
 from kernelpoint.errors import ProfileError
 from kernelpoint.files import open_output_bytes
 from kernelpoint.journal import Run
-from kernelpoint.profiles import Launches, match
-from kernelpoint.profiles.builder import ProfileBuilder
+from kernelpoint.profiles import match
 from kernelpoint.profiles.chakra import (
     COLLECTIVES,
     COMM_COLL,
@@ -32,6 +31,7 @@ from kernelpoint.profiles.chakra import (
 )
 from kernelpoint.profiles.format import beginning_of, open_text, told_of
 from kernelpoint.profiles.formats import kineto
+from kernelpoint.program import Program, ProgramBuilder
 from kernelpoint.report.export import Export, Options
 from kernelpoint.report.sentences import sentences
 from kernelpoint.report.system_times import SystemTimes, system_times
@@ -108,11 +108,11 @@ def _matched(kernels: list[Any], times: SystemTimes, like: Path | None) -> np.nd
     """int64 [kernels]: the launch of the run that each node is, or -1."""
     if len(kernels) == len(times.names) and (like is None or not any(times.names)):
         return np.arange(len(kernels))
-    builder = ProfileBuilder(str(like))
+    builder = ProgramBuilder(str(like))
     for number, name in enumerate(times.names):
         builder.add(name, order=number)
     sizes = np.zeros((len(kernels), 3), dtype=np.int64)
-    rows = match(builder.finish(), Launches([node.name for node in kernels], sizes, sizes)).rows
+    rows = match(builder.finish(), Program.of([node.name for node in kernels], sizes, sizes)).rows
     if not any(times.names) or (rows >= 0).sum() < MATCHED_SHARE * min(len(kernels), len(times.names)):
         raise ProfileError(
             f"--like: {like} has {len(kernels):,} kernels, of which {int((rows >= 0).sum()):,} match one of the "

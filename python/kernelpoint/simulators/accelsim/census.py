@@ -6,10 +6,9 @@ import re
 from typing import TextIO
 
 from kernelpoint.errors import ProfileError
-from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.profiles.format import NOT_THIS, SIGNATURE, Beginning, TextFormat
-from kernelpoint.profiles.profile import Profile
 from kernelpoint.profiles.tables import whole_number
+from kernelpoint.program import Program, ProgramBuilder
 
 HEADER = "kernel id, kernel mangled name, grid_dimX"
 AFTER_NAME = 10  # grid x, y, z, CTAs, block x, y, z, threads, instructions, reported instructions
@@ -36,9 +35,9 @@ class AccelSimCensus(TextFormat):
         """Certainty that a file with this beginning is such a census."""
         return SIGNATURE if beginning.text.startswith(HEADER) else NOT_THIS
 
-    def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
+    def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
         """Read the census in an open file; messages call it `source`."""
-        builder = ProfileBuilder(source)
+        builder = ProgramBuilder(source)
         file.readline()
         expected, first = FIRST, None
         for line, text in enumerate(file, 2):
@@ -53,7 +52,7 @@ class AccelSimCensus(TextFormat):
         return builder.finish(device)
 
 
-def _add(builder: ProfileBuilder, text: str, expected: int, where: str) -> str:
+def _add(builder: ProgramBuilder, text: str, expected: int, where: str) -> str:
     """Add the launch of a row; the context that its file names, or an empty string."""
     fields = [part.strip() for part in text.split(",")]
     file, name, sizes = fields[0], ", ".join(fields[1:-AFTER_NAME]), fields[-AFTER_NAME:]

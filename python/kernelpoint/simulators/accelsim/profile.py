@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TextIO
 
 from kernelpoint.errors import ProfileError
-from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, WORDS, Beginning, TextFormat
-from kernelpoint.profiles.profile import Profile
 from kernelpoint.profiles.tables import number, shape
+from kernelpoint.program import Program, ProgramBuilder
 
 _ACCEL_SIM = re.compile(
     r"(Processing kernel|-kernel name|-grid dim|-block dim|-shmem|-nregs|-cuda stream id|launching kernel name|kernel_name|"
@@ -38,7 +37,7 @@ class AccelSimOutput(TextFormat):
         """Certainty that a file with this beginning is output of Accel-Sim."""
         return WORDS if "Accel-Sim" in beginning.text or "GPGPU-Sim" in beginning.text else NOT_THIS
 
-    def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
+    def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
         """Read the profile in an open output; messages call it `source`."""
         headers: list[dict[str, str]] = []
         launched: dict[int, dict[str, str]] = {}
@@ -69,7 +68,7 @@ class AccelSimOutput(TextFormat):
                 if key == "kernel_launch_uid":
                     repeated += int(value) in results
                     results[int(value)] = result
-        builder = ProfileBuilder(source)
+        builder = ProgramBuilder(source)
         if lost := max(results, default=0) - len(results):
             first = next(uid for uid in range(1, len(results) + 2) if uid not in results)
             builder.remark("missing-results", lost, place=f"launch {first}")
@@ -84,7 +83,7 @@ class AccelSimOutput(TextFormat):
 
 
 def _add_launches(
-    builder: ProfileBuilder, launched: dict[int, dict[str, str]], results: dict[int, dict[str, str]]
+    builder: ProgramBuilder, launched: dict[int, dict[str, str]], results: dict[int, dict[str, str]]
 ) -> None:
     source = builder.source
     wanted = {"gpu_sim_cycle", "gpu_sim_insn"}
@@ -140,7 +139,7 @@ class GetStatsCsv(TextFormat):
         is_table = re.search(r"^(APPS|CFG),", beginning.text, re.MULTILINE)
         return STRUCTURE if is_table else NOT_THIS
 
-    def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
+    def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
         """Read the profile in an open table; messages call it `source`."""
         values: dict[str, dict[str, float]] = {}  # launch -> counter -> value
         chosen: dict[str, str] = {}
@@ -153,7 +152,7 @@ class GetStatsCsv(TextFormat):
                 f"{source}: no cycles of single launches; run get_stats.py with -K and a statistic gpu_sim_cycle or "
                 "gpu_tot_sim_cycle"
             )
-        builder = ProfileBuilder(source)
+        builder = ProgramBuilder(source)
         for order, (launch, counters) in enumerate(values.items()):
             name = _INSTANCE.fullmatch(launch)
             builder.add(name.group(2) if name else launch, order=order, counters=counters)

@@ -6,9 +6,8 @@ import re
 from typing import TextIO
 
 from kernelpoint.errors import ProfileError
-from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.profiles.format import NOT_THIS, SIGNATURE, Beginning, TextFormat
-from kernelpoint.profiles.profile import UNKNOWN, Profile
+from kernelpoint.program import UNKNOWN, Program, ProgramBuilder
 
 FIRST = 0  # the number of the first launch
 _NAME = re.compile(r"Kernel(\d+) name:\s*(.*\S)")
@@ -32,9 +31,9 @@ class MacSimCensus(TextFormat):
         """Certainty that a file with this beginning is such a census."""
         return SIGNATURE if _NAME.match(beginning.first_line) else NOT_THIS
 
-    def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
+    def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
         """Read the census in an open file; messages call it `source`."""
-        builder = ProfileBuilder(source)
+        builder = ProgramBuilder(source)
         lines = ((number, text) for number, text in enumerate(file, 1) if text.strip())
         for expected, (number, text) in enumerate(lines, FIRST):
             where = f"{source}:{number}"

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TextIO
 
 from kernelpoint.errors import ProfileError
-from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.profiles.format import NOT_THIS, WORDS, Beginning, TextFormat
-from kernelpoint.profiles.profile import Profile
+from kernelpoint.program import Program, ProgramBuilder
 
 _SETUP = re.compile(r"C=(\d+)\):\s+setup_process:(\d+) (\S+) current_index:(\d+) \((\d+)\)")
 _END = re.compile(r"C=(\d+)\):.*application (\d+) terminated")
@@ -34,7 +33,7 @@ class MacSimOutput(TextFormat):
         """Certainty that a file with this beginning is output of MacSim."""
         return WORDS if "setup_process" in beginning.text or "src/macsim.cc" in beginning.text else NOT_THIS
 
-    def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
+    def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
         """Read the profile in an open output; messages call it `source`."""
         starts: list[int] = []
         traces: list[str] = []
@@ -53,7 +52,7 @@ class MacSimOutput(TextFormat):
         if end is None or len(starts) != expected:
             raise ProfileError(f"{source}: {len(starts)} of {expected} kernels, end {end}; the run was not complete")
         scale = clock["GPU clock frequency"] / clock["Clock LCM"]
-        builder = ProfileBuilder(source)
+        builder = ProgramBuilder(source)
         for index, (first, last) in enumerate(zip(starts, [*starts[1:], end], strict=True)):
             builder.add("", order=index, counters={"cycles": (last - first) * scale}, trace=traces[index])
         return builder.finish(device)

@@ -1,4 +1,4 @@
-"""Profiles made launch by launch, as readers of files and tests make them."""
+"""Programs made launch by launch, as readers of files and tests make them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kernelpoint.errors import ProfileError
-from kernelpoint.profiles.profile import UNKNOWN, Profile, Remark
+from kernelpoint.program.program import UNKNOWN, Program, Remark
+from kernelpoint.repeated import Texts
 
 LARGEST = 2**63 - 1
 # Columns of whole numbers of a launch.
@@ -18,10 +19,10 @@ _ORDER, _START, _DEVICE, _PROCESS, _NODE, _COLUMNS = 11, 10, 12, 13, 14, 15
 GRAPH_HINT = "; CUDA graphs are recorded as one block each: record their kernels with --cuda-graph-trace=node (nsys)"
 
 
-class ProfileBuilder:
-    """Collects launches while a file is read, and makes a profile of them. Columns are packed to save memory.
+class ProgramBuilder:
+    """Collects launches while a file is read, and makes a program of them. Columns are packed to save memory.
 
-    >>> builder = ProfileBuilder("results.csv")
+    >>> builder = ProgramBuilder("results.csv")
     >>> builder.add("gemm", grid=(2, 1, 1), block=(64, 1, 1), counters={"cycles": 900.0})
     >>> builder.leave_out("memory copy")
     >>> profile = builder.finish()
@@ -91,8 +92,8 @@ class ProfileBuilder:
             column.append(value)
         self._traces.append(trace)
 
-    def finish(self, device: int | None = None) -> Profile:
-        """Make the profile of one GPU.
+    def finish(self, device: int | None = None) -> Program:
+        """Make the program of one GPU.
 
         Raises:
             ProfileError: no kernel launch, or launches of several GPUs and none is named.
@@ -100,11 +101,13 @@ class ProfileBuilder:
         table = np.frombuffer(self._integers, dtype=np.int64).reshape(-1, _COLUMNS)
         rows = self._rows_of(device, table[:, _DEVICE])
         rows = rows[np.lexsort((table[rows, _START], table[rows, _ORDER], table[rows, _PROCESS]))]
-        count = len(self._duration)
-        return Profile(
-            source=self.source,
-            names=tuple(self._names),
-            name_ids=table[rows, 0].astype(np.int32),  # column by column: a sorted copy of the table would be the peak
+        size = len(self._duration)
+        processes, counts = np.unique(table[rows, _PROCESS], return_counts=True)
+        nodes, named = table[rows, _NODE], Texts.of([*self._names, ""])
+        return Program(
+            counts=tuple(counts.tolist()),
+            # column by column: a sorted copy of the table would be the peak
+            names=Texts(named.distinct, named.numbers[table[rows, 0]]),
             grid=table[rows, 1:4],
             block=table[rows, 4:7],
             registers=table[rows, 7],
@@ -113,15 +116,16 @@ class ProfileBuilder:
             start=table[rows, _START],
             duration=np.array(self._duration)[rows],
             counters={
-                name: np.array([*column, *[math.nan] * (count - len(column))])[rows]
+                name: np.array([*column, *[math.nan] * (size - len(column))])[rows]
                 for name, column in self._counters.items()
             },
-            traces=tuple(self._traces[row] for row in rows) if any(self._traces) else (),
+            traces=Texts.of([self._traces[row] for row in rows] if any(self._traces) else ()),
+            calls=table[rows, _ORDER],
+            graph_nodes=None if (nodes == nodes[0]).all() else nodes,
+            processes=tuple(processes.tolist()) if len(processes) > 1 else (),
+            source=self.source,
             left_out=dict(self.left_out),
             remarks=dict(self.remarks),
-            calls=table[rows, _ORDER],
-            processes=_unless_uniform(table[rows, _PROCESS]),
-            graph_nodes=_unless_uniform(table[rows, _NODE]),
         )
 
     def _rows_of(self, device: int | None, devices: np.ndarray) -> np.ndarray:
@@ -139,8 +143,3 @@ class ProfileBuilder:
                 f"{self.source}: no launch of GPU {device}; there are launches of {', '.join(map(str, there))}"
             )
         return np.flatnonzero(devices == (there[0] if device is None else device))
-
-
-def _unless_uniform(values: np.ndarray) -> np.ndarray | None:
-    """A column, or None where all launches have the same."""
-    return None if not len(values) or (values == values[0]).all() else values
