@@ -152,7 +152,7 @@ inline void register_option(option_parser_t options) {
 // Unpacks a pack and uses its trace list in place of that of -trace.
 inline void unpack_sample() {
     std::string config = hook().config, list;
-    if (!unpack(&config, &list)) return;
+    if (!unpack(&config, &list, "", &stop_run)) return;
     printf("kernelpoint: %s: its trace list is %s\n", hook().config, list.c_str());
     hook().config = strdup(config.c_str());
     const char* words[] = {"", "-trace", list.c_str()};

@@ -27,11 +27,16 @@ const char* const kUsage =
     "\n"
     "exit status: 0 done; 1 refused input; 3 no bound is stated because launches failed; 130 interrupted\n";
 
-std::string program_directory() {
+// Folder of this program.
+static std::string program_directory() {
     char path[PATH_MAX];
     const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
     const std::string program(path, length > 0 ? static_cast<size_t>(length) : 0);
     return program.substr(0, program.rfind('/'));
+}
+
+std::string plugin_path() {
+    return program_directory() + "/../lib/libkernelpoint.so";
 }
 
 std::string packaged_config(const std::string& name) {
@@ -70,7 +75,7 @@ Arguments parse_arguments(int argc, char** argv) {
         if (!found->second->empty()) throw fast_model::ConfigError(option + " is given twice; allowed: once");
         *found->second = argv[++i];
     }
-    unpack(&arguments.kernel_sampling, &arguments.trace);
+    unpack(&arguments.kernel_sampling, &arguments.trace, plugin_path(), &stop_run);
     if (arguments.trace.empty())
         throw fast_model::ConfigError("-trace is missing; allowed: kernelslist.g, or a folder of traces");
     if (arguments.config.empty()) throw fast_model::ConfigError("-config is missing; allowed: v100, rtx, or a file");

@@ -22,7 +22,7 @@ Arguments parse_arguments(int argc, char** argv);
 // Path of a packaged configuration.
 std::string packaged_config(const std::string& name);
 
-// Folder of this program.
-std::string program_directory();
+// Path of the plugin that is installed with this program.
+std::string plugin_path();
 
 }  // namespace kernelpoint::host

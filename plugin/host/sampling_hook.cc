@@ -63,7 +63,7 @@ SamplingHook::SamplingHook(const std::string& sampling_config, const std::string
     host.kept.shared_memory_per_sm = config.shared_memory_per_sm;
     host.configuration = config.text();
     host.processes = {{list_path, launches}};
-    host.plugin = program_directory() + "/../lib/libkernelpoint.so";
+    host.plugin = plugin_path();
     client_.open(sampling_config, host);
 }
 

@@ -375,6 +375,7 @@ extern "C" const kp_core* kp_connect(uint32_t, const char**) {
                                  last_error,
                                  extension,
                                  lacks("progress") ? nullptr : progress,
-                                 lacks("cost") ? nullptr : cost};
+                                 lacks("cost") ? nullptr : cost,
+                                 nullptr};
     return &core;
 }

@@ -4,8 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 import yaml
@@ -77,13 +75,10 @@ def test_a_run_is_packed_in_its_own_folder_and_the_refusal_says_so(tmp_path):
 
 
 def host_run(folder, pack):
-    """A run of the embedded host from a pack alone, in a folder of its own."""
+    """A run of the embedded host from a pack alone, in a folder of its own, where no command can be started."""
     folder.mkdir(exist_ok=True)
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return subprocess.run(
-        [program(), "-config", "v100", "-kernel_sampling", pack], cwd=folder, capture_output=True, text=True,
-        env={**os.environ, "PATH": path},
-    )  # fmt: skip
+    command = [program(), "-config", "v100", "-kernel_sampling", pack]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env={**os.environ, "PATH": "/nowhere"})
 
 
 def test_a_pack_is_a_sampling_configuration_by_itself(packed, tmp_path):

@@ -250,6 +250,11 @@ typedef struct kp_core {
 
     /* Optional. After finish: the cost of one launch. */
     kp_status (*cost)(kp_session* session, uint32_t process, uint64_t index, kp_cost* cost);
+
+    /* Optional. Before `open`: unpacks a pack (.kppack) into a folder beside it, unless that is done, and gives the
+     * path of its trace list, for the host's option. kernelpoint.yaml stands beside the list, for `open`. The path
+     * lives until the process ends. KP_OK | KP_EINVAL | KP_EVERSION | KP_ECONFIG. */
+    kp_status (*unpack)(const char* pack, const char** list);
 } kp_core;
 
 #define KP_ENDED_SIMULATOR "the simulator ended in it"

@@ -54,13 +54,30 @@ inline void announce_interrupt() {
     sigaction(SIGINT, &action, NULL);
 }
 
+// Called with the reason of a failure; must not return: it throws, or ends the process.
+typedef void (*Fail)(const std::string& why);
+
+inline kp_core load_core(const std::string& plugin, Fail fail) {
+    kp_core core;
+    char problem[KP_MESSAGE_SIZE];
+    if (kp_load(&core, plugin.c_str(), problem) != 0) fail(problem);
+    return core;
+}
+
+// The plugin's functions. It is opened by the first call; `plugin`: its path if the host knows it, else empty.
+inline const kp_core& core_of(const std::string& plugin, Fail fail) {
+    static const kp_core core = load_core(plugin, fail);
+    return core;
+}
+
 // Unpacks a configuration that is a pack; sets the paths of its configuration and trace list. False if it is no pack.
-// Ends the process if unpacking fails.
-inline bool unpack(std::string* config, std::string* list) {
+inline bool unpack(std::string* config, std::string* list, const std::string& plugin, Fail fail) {
     if (!kp_is_pack(config->c_str())) return false;
-    char path[PATH_MAX];
-    kp_unpack(config->c_str(), path, sizeof(path));
-    if (path[0] == '\0') stop_run(kp_is_privileged() ? *config + " is not unpacked with another user's rights" : "");
+    if (kp_is_privileged()) fail(*config + " is not unpacked with another user's rights");
+    const kp_core& core = core_of(plugin, fail);
+    const char* path = NULL;
+    if (core.unpack == NULL) fail(*config + ": the installed KernelPoint unpacks no packs: install a newer one");
+    if (core.unpack(config->c_str(), &path) < 0) fail(core.last_error());
     *list = path;
     *config = list->substr(0, list->rfind('/') + 1) + "kernelpoint.yaml";
     return true;
@@ -139,17 +156,13 @@ struct Position {
 
 class Client {
 public:
-    // Told why a call failed, or why the run cannot go on; must not return: it throws, or ends the process.
-    typedef void (*Fail)(const std::string& why);
-
     explicit Client(Fail fail) : m_fail(fail), m_session(NULL) {}
 
     bool is_open() const { return m_session != NULL; }
 
     // Opens the plugin and a session. From then on Ctrl-C prints how to continue the run.
     void open(const std::string& config, const Host& host) {
-        char problem[KP_MESSAGE_SIZE];
-        if (kp_load(&m_core, host.plugin.c_str(), problem) != 0) m_fail(problem);
+        m_core = core_of(host.plugin, m_fail);
         std::vector<const char*> lists;
         for (size_t i = 0; i < host.processes.size(); ++i) {
             lists.push_back(host.processes[i].list.empty() ? NULL : host.processes[i].list.c_str());

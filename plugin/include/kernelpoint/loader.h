@@ -67,18 +67,6 @@ static inline int kp_is_pack(const char* path) {
     return memcmp(begin, "PK\003\004", sizeof(begin)) == 0;
 }
 
-/* Unpack a pack beside it with the command `kernelpoint`, unless that is done, and give the path of its trace list.
- * kernelpoint.yaml is beside the list. Empty if unpacking fails; standard error then has the reason. */
-static inline void kp_unpack(const char* pack, char* list, size_t size) {
-    list[0] = '\0';
-    if (!kp_is_privileged() && setenv("KERNELPOINT_PACK", pack, 1) == 0)
-        kp_first_line_of(
-            "if command -v kernelpoint >/dev/null; then kernelpoint file pack --list -- \"$KERNELPOINT_PACK\"; else "
-            "echo \"kernelpoint: $KERNELPOINT_PACK: the command 'kernelpoint', which unpacks it, is not on PATH\" "
-            ">&2; fi",
-            list, size);
-}
-
 /* Copy a table of functions as far as both sides know it; functions that the plugin does not have become NULL. */
 static inline void kp_copy_table(const void* table, void* into, size_t size) {
     uint32_t has;

@@ -1,4 +1,4 @@
-// Each function of abi.h and state.h as a call of kernelpoint.session.boundary.
+// Each function of abi.h and state.h as a call of kernelpoint.session.boundary; `unpack` is one of kernelpoint.packs.
 #include <pybind11/stl.h>
 #include <signal.h>
 
@@ -29,18 +29,37 @@ kp_status start(const kp_session* session) {
     }
 }
 
-kp_status open_session(const char* config_path, const kp_host* info, const kp_kept* kept, kp_session** opened) {
+template <typename Body>
+kp_status started(kp_session* session, Body body) {
     if (const kp_status status = check_caller()) return status;
     Inside inside;
     HostState host;
     HostSignals signals;
-    auto* session = new kp_session;  // leaked where opening fails: Python may still hold its log
-    session->log = info->log;
-    session->log_user = info->log_user;
     if (const kp_status status = start(session)) return status;
     SessionLock lock(session);
     Current current(session);
-    return in_python(KP_ECONFIG, [&] {
+    return in_python(KP_ECONFIG, body);
+}
+
+// Starts Python unless it runs, and runs `body` in it. Python holds SIGINT meanwhile, so that unpacking and planning
+// can be ended. A simulator that was interrupted then gets its signal afterwards, and does with it what it does with
+// any.
+template <typename Body>
+kp_status interruptible(kp_session* session, Body body) {
+    was_interrupted();
+    const kp_status status = started(session, body);
+    if (was_interrupted()) {
+        write_lines(session, std::string("kernelpoint: ") + kInterrupted);
+        raise(SIGINT);
+    }
+    return status;
+}
+
+kp_status open(const char* config_path, const kp_host* info, const kp_kept* kept, kp_session** opened) {
+    auto* session = new kp_session;  // leaked where opening fails: Python may still hold its log
+    session->log = info->log;
+    session->log_user = info->log_user;
+    return interruptible(session, [&] {
         const py::dict fields = host_dictionary(*info, kept);
         session->counter_names = py::tuple(fields["counter_names"]);
         session->object = boundary_open()(path(config_path), fields, log_of(session));
@@ -48,20 +67,13 @@ kp_status open_session(const char* config_path, const kp_host* info, const kp_ke
     });
 }
 
-// While a session opens, Python holds SIGINT, so that planning can be ended. A simulator that was interrupted then gets
-// its signal afterwards, and does with it what it does with any.
-kp_status open(const char* config_path, const kp_host* info, const kp_kept* kept, kp_session** opened) {
-    was_interrupted();
-    const kp_status status = open_session(config_path, info, kept, opened);
-    if (was_interrupted()) {
-        const std::string line = std::string("kernelpoint: ") + kInterrupted;
-        if (info->log != nullptr)
-            info->log(info->log_user, line.c_str());
-        else
-            write_lines(nullptr, line);
-        raise(SIGINT);
-    }
-    return status;
+kp_status unpack(const char* pack, const char** list) {
+    auto* session = new kp_session;  // leaked: the path lives in it
+    return interruptible(session, [&] {
+        const py::module_ packs = py::module_::import("kernelpoint.packs.unpack");
+        const py::object listed = packs.attr("unpack_for_simulator")(path(pack), log_of(session));
+        *list = session->keep(py::bytes(py::module_::import("os").attr("fsencode")(listed)));
+    });
 }
 
 // An array of a Replayed as the host knows its elements, which may be larger than the plugin's.
@@ -192,7 +204,7 @@ kp_status finish(kp_session* session, uint32_t process, kp_summary* summary) {
     return status != KP_OK ? status : found;
 }
 
-const kp_embedding kFunctions = {open, next, complete, abort, finish, estimate, progress, cost, before};
+const kp_embedding kFunctions = {open, next, complete, abort, finish, estimate, progress, cost, unpack, before};
 
 }  // namespace
 

@@ -4,7 +4,7 @@
 #include "kernelpoint/state.h"
 
 // Raised whenever this file changes, so that a half-finished upgrade is noticed.
-#define KP_EMBEDDING_VERSION 5u
+#define KP_EMBEDDING_VERSION 6u
 #define KP_EMBEDDING_START "kp_embedding_start"
 
 // Functions that the shim calls. It has checked all arguments, and all structs have their full size.
@@ -17,6 +17,7 @@ struct kp_embedding {
     decltype(kp_core::estimate) estimate;
     decltype(kp_core::progress) progress;
     decltype(kp_core::cost) cost;
+    decltype(kp_core::unpack) unpack;
     decltype(kp_state::before) before;
 };
 

@@ -1,4 +1,4 @@
-// The one interpreter of the process: started by the first `open`, never finalised, shared by all sessions.
+// The one interpreter of the process: started by the first `open` or `unpack`, never finalised, shared by all sessions.
 #pragma once
 
 #include <pybind11/pybind11.h>

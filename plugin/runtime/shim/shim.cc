@@ -192,6 +192,13 @@ kp_status cost(kp_session* session, uint32_t process, uint64_t index, kp_cost* c
                 [&](kp_cost* full) { return loaded_embedding()->cost(session, process, index, full); });
 }
 
+kp_status unpack(const char* pack, const char** list) {
+    if (pack == nullptr || list == nullptr) return fail(KP_EINVAL, "pack or list is NULL");
+    *list = nullptr;
+    if (const kp_status status = load_embedding()) return status;
+    return loaded_embedding()->unpack(pack, list);
+}
+
 kp_status before(kp_session* session, uint32_t process, uint64_t index, kp_replay* replay) {
     if (const kp_status status = check_session(session)) return status;
     if (const kp_status status = check_size("replay", replay)) return status;
@@ -214,8 +221,8 @@ const void* extension(const char* name) {
     return name != nullptr && std::string(name) == KP_STATE ? &kState : nullptr;
 }
 
-const kp_core kCore = {sizeof(kp_core), KP_ABI_VERSION, open,       next,      complete, abort,
-                       finish,          estimate,       last_error, extension, progress, cost};
+const kp_core kCore = {sizeof(kp_core), KP_ABI_VERSION, open,      next,     complete, abort, finish,
+                       estimate,        last_error,     extension, progress, cost,     unpack};
 
 const char kPatchAgain[] =
     "build the simulator again with the installed headers (`kernelpoint doctor --include`); a patched one is patched "

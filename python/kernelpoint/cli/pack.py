@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from kernelpoint.cli.console import Console
+from kernelpoint.journal import load_run
 from kernelpoint.packs.contents import CONFIGURATION
+from kernelpoint.packs.pack import write_pack
 from kernelpoint.packs.unpack import about_pack, is_pack, unpack
 from kernelpoint.pages.numbers import json_text
 from kernelpoint.progress import telling
@@ -26,9 +28,6 @@ def pack(
             help="The pack to write, by default sample.kppack; of a pack, a new folder, by default beside it.",
         ),
     ] = None,
-    only_list: Annotated[
-        bool, typer.Option("--list", help="Of a pack: print the path of its list and no more.")
-    ] = False,
     most: Annotated[
         float | None,
         typer.Option(
@@ -44,11 +43,8 @@ def pack(
     Example: kernelpoint file pack run.kpjournal -o sample.kppack
     """
     if is_pack(source):
-        _unpack(source, output, only_list, None if most is None else int(most * 2**30))
+        _unpack(source, output, None if most is None else int(most * 2**30))
         return
-    from kernelpoint.journal import load_run  # not at the top: a simulator that unpacks a pack does not wait for them
-    from kernelpoint.packs.pack import write_pack
-
     output = output or Path("sample.kppack")
     with telling("packing", Console(stderr=True).print):
         made = write_pack(load_run(source), output)
@@ -60,14 +56,10 @@ def pack(
     )
 
 
-def _unpack(pack: Path, folder: Path | None, only_list: bool, most_bytes: int | None) -> None:
+def _unpack(pack: Path, folder: Path | None, most_bytes: int | None) -> None:
     with telling("unpacking", Console(stderr=True).print):
         listed = unpack(pack, folder, most_bytes)
-    text = (
-        str(listed.absolute())
-        if only_list
-        else f"{listed}: simulate this list with -kernel_sampling {listed.with_name(CONFIGURATION)}"
-    )
+    text = f"{listed}: simulate this list with -kernel_sampling {listed.with_name(CONFIGURATION)}"
     Console().print(text, soft_wrap=True, highlight=False)
 
 

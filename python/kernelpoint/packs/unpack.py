@@ -42,6 +42,7 @@ from kernelpoint.packs.contents import (
     TraceFile,
     read_about,
 )
+from kernelpoint.progress import Log, telling
 
 MOST_DICTIONARY = 16 << 20  # of LZMA; packs are written with 8 MiB
 FREE_BYTES, MOST_RATIO = 1 << 30, 200  # a pack may unpack to so many bytes, or to so many times its own
@@ -103,6 +104,16 @@ def unpack(path: Path, folder: Path | None = None, most_bytes: int | None = None
             (Path(made) / "made" / SEAL).write_bytes(seal)
             (Path(made) / "made").replace(folder)
     return listed
+
+
+def unpack_for_simulator(pack: str, log: Log) -> str:
+    """Unpack a pack beside it for the simulator of this process; returns the absolute path of its list.
+
+    Raises:
+        PlanError, ConfigError, OSError: as `unpack`.
+    """
+    with telling("unpacking", log):
+        return str(unpack(Path(pack)).absolute())
 
 
 def about_pack(path: Path) -> About:
