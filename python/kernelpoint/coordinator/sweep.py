@@ -173,7 +173,8 @@ def _chart(rows: Sequence[SweepRow]) -> dict[str, Any]:
         tooltip=["name:N", alt.Tooltip("total:Q", format=",.0f")],
     )
     scale = alt.Scale(zero=False)
-    bars = base.mark_rule(strokeWidth=3, color=BLUE).encode(x=alt.X("low:Q", title="total", scale=scale), x2="high:Q")
+    left = alt.X("low:Q", title="total", scale=scale, axis=alt.Axis(tickCount=6, format="~s"))
+    bars = base.mark_rule(strokeWidth=3, color=BLUE).encode(x=left, x2="high:Q")
     dots = base.mark_point(filled=True, size=80, opacity=1.0, color=BLUE).encode(x=alt.X("total:Q", scale=scale))
     return dict(alt.layer(bars, dots).to_dict())
 

@@ -102,7 +102,7 @@ def counter_table(result: Comparison, title: str = "Every counter") -> Table:
                 row.ratio.estimate,
                 row.ratio.half_width,
                 row.separate,
-                row.tighter,
+                row.tighter if is_finite(row.ratio.half_width) else None,
             )
         )
         for row in result.rows

@@ -13,10 +13,11 @@ from kernelpoint.report.view import SHARES, Kernel, RunView, Variant
 RATES = {"ipc": "IPC", "l1_miss_rate": "L1 miss rate", "l2_miss_rate": "L2 miss rate"}
 NOTE = (
     "±: half-width of the estimate, which can be too small where few of its launches were simulated. ?: none is stated. "
-    "-: not known, or smaller than its half-width. Mean: cycles of a launch. Stalls: cycles of waiting warps per warp "
-    "instruction. CoV: standard deviation over mean of the simulated launches. Share of variance: the kernel's part in the "
-    "uncertainty of the total. A heading sorts the table. A triangle opens the kernel's variants and the full run."
+    "-: not known, or smaller than its half-width. Mean: cycles of a launch. CoV: standard deviation over mean of the "
+    "simulated launches. Share of variance: the kernel's part in the uncertainty of the total. A heading sorts the table."
 )
+STALLS_NOTE = "Stalls: cycles of waiting warps per warp instruction"
+INNER_NOTE = "A triangle opens the kernel's variants and the full run"
 
 
 def kernel_table(view: RunView) -> Table | None:
@@ -41,7 +42,12 @@ def kernel_table(view: RunView) -> Table | None:
     for kernel in view.kernels:
         cells = [kernel.name, kernel.share, *_amounts(kernel, rates), kernel.cov, kernel.variance, kernel.error]
         rows.append(Row(cells[: len(columns)], key=kernel.name, inner=_inner(kernel, rates, len(columns))))
-    return Table(columns, rows, notes=[NOTE], name="kernels")
+    notes = [
+        NOTE,
+        *([STALLS_NOTE] if any("stalls" in name for name in rates) else []),
+        *([INNER_NOTE] if any(row.inner for row in rows) else []),
+    ]
+    return Table(columns, rows, notes=notes, name="kernels")
 
 
 def _amounts(of: Variant, rates: Sequence[str]) -> list[Any]:
