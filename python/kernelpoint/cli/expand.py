@@ -51,8 +51,9 @@ def expand(
 ) -> None:
     """Write a list in which each traced launch stands as often, and in the order, as the program ran it.
 
-    A tracer sees each node of a CUDA graph once; a profile shows every replay. Simulators take a list that names a trace again.
-    A list is one process: of a profile of several, one is named, or all are alike and one stands for them.
+    A tracer writes each node of a CUDA graph once, although the graph runs many times; a profile shows every run. In the new
+    list, the trace of a node stands as often as the node ran. A list is of one process: for a profile of several processes,
+    name one with --process, or say with --alike that all run the same launches.
 
     Example: kernelpoint file expand traces/kernelslist.g --profile decode.sqlite -o program
     """
