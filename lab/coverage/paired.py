@@ -17,8 +17,10 @@ from populations import Population, with_traces
 from runs import Experiment, Numbers, mean, percent, share, times
 
 from kernelpoint.estimation import ErrorBudget
-from kernelpoint.estimation.paired import joint_error_probability, paired_totals
+from kernelpoint.estimation.bounds import joint_error_probability
+from kernelpoint.estimation.inference import ratio
 from kernelpoint.estimation.strata.estimators import Sample
+from kernelpoint.estimation.strata.inference import PAIR, errors_of_change
 from kernelpoint.traces import launch_paths
 
 
@@ -34,14 +36,16 @@ def one(people: Population, second: np.ndarray, eps: float, seed: int) -> Sequen
     kinds = tuple(run.engine.pass_state()["kinds"] for run in (a, b))
     alpha = joint_error_probability(("sequential", "sequential"), 0.05, kinds)
     values = np.column_stack([people.y, second])
-    pair = paired_totals(sample, values[inside], values[exact], "regression", alpha)
+    pair = ratio(
+        "", PAIR[::-1], errors_of_change(sample, values[inside], values[exact], "regression", alpha), 0.0, 0.95
+    )
     p, q = (run.look.estimates["cycles"] for run in (a, b))
     high = (q.estimate + q.half_width) / (p.estimate - p.half_width)
     low = (q.estimate - q.half_width) / (p.estimate + p.half_width)
     truth = second.sum() / people.y.sum()
-    paired, separate = pair.ratio.half_width / truth, 0.5 * (high - low) / truth
-    error = abs(pair.ratio.estimate / truth - 1.0)
-    return pair.ratio.contains(truth), paired, separate, separate / max(paired, 1e-12), error, len(drawn)
+    paired, separate = pair.half_width / truth, 0.5 * (high - low) / truth
+    error = abs(pair.estimate / truth - 1.0)
+    return pair.contains(truth), paired, separate, separate / max(paired, 1e-12), error, len(drawn)
 
 
 @cache

@@ -17,8 +17,9 @@ from itertools import product
 import numpy as np
 from runs import Numbers, median_percent, print_table, share
 
-from kernelpoint.estimation.paired import paired_totals
+from kernelpoint.estimation.inference import ratio
 from kernelpoint.estimation.strata.estimators import Sample
+from kernelpoint.estimation.strata.inference import PAIR, errors_of_change
 
 STRATA, UNITS = 40, 60
 SHAPES = ("even", "two", "skewed", "half")
@@ -60,11 +61,10 @@ def covered(values: np.ndarray, draws: int, clusters: np.ndarray, seed: int, alp
     random = np.random.default_rng(seed)
     drawn = np.argsort(random.random((STRATA, UNITS)), axis=1)[:, :draws]
     sample = Sample(np.repeat(np.arange(STRATA), draws), np.full(STRATA, UNITS), clusters)
-    pair = paired_totals(
-        sample, np.take_along_axis(values, drawn[:, :, None], 1).reshape(-1, 2), np.zeros((0, 2)), "mean", alpha
-    )
+    both = np.take_along_axis(values, drawn[:, :, None], 1).reshape(-1, 2)
+    found = ratio("", PAIR[::-1], errors_of_change(sample, both, np.zeros((0, 2)), "mean", alpha), 0.0, 1.0 - alpha)
     truth = values[:, :, 1].sum() / values[:, :, 0].sum()
-    return pair.ratio.contains(truth), pair.ratio.half_width / truth
+    return found.contains(truth), found.half_width / truth
 
 
 def numbers(reaction: Reaction, draws: int, clusters: str, seeds: int) -> Numbers:

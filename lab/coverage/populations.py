@@ -24,7 +24,6 @@ from trouble import Launches
 
 from kernelpoint.config import parse_config
 from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, Look, passes
-from kernelpoint.estimation.strata.inference import Inference
 from kernelpoint.estimation.strata.stratify import Stratification, stratify
 from kernelpoint.fast_model import in_terms_of
 from kernelpoint.fast_model.configuration import configuration_of_host
@@ -116,9 +115,8 @@ class Population(Launches):
 
 
 def last_look(engine: Engine, counters: tuple[str, ...], values: np.ndarray) -> Look:
-    """Passes until the budget is met or nothing is left to draw. Reports of single clusters are left out, for speed."""
-    with mock.patch.object(Inference, "_parts", lambda self, *parts: []):
-        *_, look = passes(engine, counters, values)
+    """Passes until the budget is met or nothing is left to draw."""
+    *_, look = passes(engine, counters, values)
     return look
 
 

@@ -99,8 +99,9 @@ def quarters(name: str, eps: float, seeds: int) -> list[str]:
     """Cells of a row where each quarter of the run is a target too."""
     people, _ = ranged(name)
     quarter = np.arange(len(people.y)) * 4 // len(people.y)
-    names = {f"cycles of quarter {k}": ("cycles", k + 1) for k in range(4)}
-    targets = RangeTargets(Tree(np.array([-1, 0, 0, 0, 0]), quarter + 1), names)
+    tree = Tree(np.array([-1, 0, 0, 0, 0]), quarter + 1)
+    names = {f"cycles of quarter {k}": ("cycles", tree, k + 1) for k in range(4)}
+    targets = RangeTargets(names)
     budget, truths = ErrorBudget(eps, further=dict.fromkeys(names, eps)), np.bincount(quarter, weights=people.y)
     held, draws, spent = [], [], []
     for seed in range(seeds):

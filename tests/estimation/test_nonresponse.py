@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, Look
+from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, Look, RangeTargets, Tree
 
 N, GROUPS = 400, 4
 BUDGETS = (0.05, 0.01)
@@ -87,20 +87,16 @@ def test_a_bound_that_more_draws_do_not_narrow_ends_the_run():
     assert engine.results.count < N / 2 and "1 launch has no result" in look.warnings[0]
 
 
-def test_ratios_and_domains_hold_what_has_no_result():
+def test_ratios_and_parts_hold_what_has_no_result():
     y, _, strata, u, lacking = population(2)
-    domains = (strata >= 2).astype(np.int32)
-    design = Design(strata, np.full(GROUPS, 4), u, domains=domains)
-    engine = Engine(design, ErrorBudget(0.02), ratios={"reads_per_cycle": ("reads", "cycles")})
+    tree = Tree(np.array([-1, 0, 0]), 1 + (strata >= 2))
+    names = {f"cycles of {k}": ("cycles", tree, k + 1) for k in (0, 1)}
+    budget, ratios = ErrorBudget(0.02, further=dict.fromkeys(names, 0.02)), {"reads_per_cycle": ("reads", "cycles")}
+    engine = Engine(Design(strata, np.full(GROUPS, 4), u), budget, ratios=ratios, ranges=RangeTargets(names))
     look, engine = run(engine, y, lacking)
     assert engine.nonresponse() and look.ratios["reads_per_cycle"].contains(2.0)
-    totals = [y[domains == part].sum() for part in (0, 1)]
-    for part in look.domains:
-        assert part.estimates["cycles"].contains(totals[part.number])
-        assert part.launches == (domains == part.number).sum()
-    assert sum(part.estimates["cycles"].estimate for part in look.domains) == pytest.approx(
-        look.estimates["cycles"].estimate
-    )
+    assert all(one.contains(y[tree.of_unit == k + 1].sum()) for k, one in enumerate(look.ranges.values()))
+    assert sum(one.estimate for one in look.ranges.values()) == pytest.approx(look.estimates["cycles"].estimate)
 
 
 def test_a_journal_finds_the_engine_as_it_was():

@@ -1,10 +1,12 @@
-"""Targets of an error budget: several counters, ratios and domains; one sample meets all of them."""
+"""Targets of an error budget: several counters, ratios and processes; one sample meets all of them."""
 
 import numpy as np
 import pytest
 
+from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError
-from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, passes
+from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, RangeTargets, passes
+from kernelpoint.planning.range_targets import with_range_targets
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 UNITS, SEEDS = 3000, 20
@@ -142,15 +144,14 @@ NAMES = ("cycles", "instructions")
 RATIOS = {"ipc": ("instructions", "cycles")}
 
 
-def population(seed: int, domains: bool = False) -> tuple[Design, np.ndarray]:
+def population(seed: int) -> tuple[Design, np.ndarray]:
     random = generator(seed, "targets test")
     strata = np.repeat(np.arange(8, dtype=np.int32), 100)
     instructions = 1000.0 * (1 + strata) * random.lognormal(0.0, 0.3, 800)
     cycles = instructions / (1.0 + strata % 3) * random.lognormal(0.0, 0.1, 800)
-    of_unit = (strata // 4).astype(np.int32) if domains else None
     u = permanent_random_numbers(seed, 0, 800)
     strata[[5, 795]] = -1
-    return Design(strata, np.full(8, 2), u, domains=of_unit), np.column_stack([cycles, instructions])
+    return Design(strata, np.full(8, 2), u), np.column_stack([cycles, instructions])
 
 
 def test_a_budget_on_a_ratio_is_met_and_holds_the_ratio_of_the_full_run():
@@ -167,36 +168,33 @@ def test_a_budget_on_a_ratio_is_met_and_holds_the_ratio_of_the_full_run():
     assert np.mean(drawn) < 560  # instructions alone vary by 30 % and would need nearly all: the ratio by 10 %
 
 
-def test_each_domain_meets_the_budget_by_itself_and_domains_add_up_to_the_whole():
-    design, values = population(1, domains=True)
-    engine = Engine(design, ErrorBudget(0.03), "mean")
-    *_, look = passes(engine, NAMES, values)
-    parts = [part.estimates["cycles"] for part in look.domains]
-    assert [part.launches for part in look.domains] == [400, 400]
-    assert all(part.relative_half_width <= 0.03 for part in parts)
-    assert sum(part.estimate for part in parts) == pytest.approx(look.estimates["cycles"].estimate)
-    for part, rows in zip(parts, (slice(0, 400), slice(400, 800)), strict=True):
-        assert part.contains(values[rows, 0].sum())
+def in_parts(counts: list[int], error: float) -> tuple[ErrorBudget, RangeTargets]:
+    """A budget that each of several processes meets by itself."""
+    budget = ErrorBudget(error)
+    return with_range_targets(parse_config({"version": 1, "policy": "random"}), None, budget, counts)
 
 
-def test_a_population_of_one_domain_reports_none():
-    design, values = population(0)
-    engine = Engine(design, ErrorBudget(0.03), "mean")
-    assert next(passes(engine, NAMES, values)).domains == []
+def test_each_process_meets_the_budget_by_itself_and_processes_add_up_to_the_whole():
+    held = []
+    for seed in range(20):
+        design, values = population(seed)
+        budget, parts = in_parts([400, 400], 0.03)
+        *_, look = passes(Engine(design, budget, "mean", ranges=parts), NAMES, values)
+        totals = look.ranges.values()
+        assert len(totals) == 2 and all(part.relative_half_width <= 0.03 * (1 + 1e-9) for part in totals)
+        assert sum(part.estimate for part in totals) == pytest.approx(look.estimates["cycles"].estimate)
+        held += [part.contains(rows.sum()) for part, rows in zip(totals, values[:, 0].reshape(2, 400), strict=True)]
+    assert np.mean(held) >= 0.95
 
 
-def test_a_stratum_that_holds_two_domains_is_refused():
-    with pytest.raises(ConfigError, match="stratum 0 contains units of more than one domain"):
-        Design(np.zeros(4, int), np.array([2]), np.linspace(0, 0.9, 4), domains=np.array([0, 0, 1, 1]))
-
-
-def test_a_domain_that_was_drawn_whole_and_holds_nothing_asks_for_no_further_draws():
+def test_a_process_that_was_drawn_whole_and_holds_nothing_asks_for_no_further_draws():
     strata = np.repeat(np.arange(4, dtype=np.int32), 100)
     values = (100.0 + 10.0 * generator(2, "targets test").standard_normal(400))[:, None]
-    strata[300:] = -1  # all units of the last domain are taken
+    strata[300:] = -1  # all units of the last process are taken
     values[300:] = 0.0
-    design = Design(strata, np.full(4, 2), permanent_random_numbers(2, 0, 400), domains=np.repeat(np.arange(4), 100))
-    engine = Engine(design, ErrorBudget(0.05), "mean", RATIOS)
+    design = Design(strata, np.full(4, 2), permanent_random_numbers(2, 0, 400))
+    budget, parts = in_parts([100] * 4, 0.05)
+    engine = Engine(design, budget, "mean", RATIOS, parts)
     assert len(list(passes(engine, ("cycles",), values))) < 8 and len(engine.drawn()) < 300
 
 

@@ -107,7 +107,7 @@ def summary(launches, simulated):
         **dict.fromkeys(("estimate", "half_width", "relative_half_width", "cycle_speedup", "one_per_stream_speedup")),
         **dict.fromkeys(("passes", "projected", "seed"), 0),
         **dict.fromkeys(("bound", "policy"), ""),
-        **{key: [] for key in ("clusters", "processes", "degraded", "lost", "never_completed")},
+        **{key: [] for key in ("processes", "degraded", "lost", "never_completed")},
         **{key: [] for key in ("assumptions", "warnings", "not_covered")},
         **{key: {} for key in ("counters", "ratios")},
         launches=launches, simulated=simulated, skipped=launches - simulated, counter="cycles", bound_scope="total error",

@@ -6,11 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelpoint.estimation.paired import joint_error_probability, paired_totals
-from kernelpoint.estimation.quantiles import two_sided
+from kernelpoint.estimation.bounds import joint_error_probability
+from kernelpoint.estimation.inference import ratio
 from kernelpoint.estimation.strata.estimators import Sample
+from kernelpoint.estimation.strata.inference import PAIR, errors_of_change
 
 KINDS = ("first", "learning", "sized", "sized", "sized")
+NOTHING = np.zeros((0, 2))
+
+
+def ratio_of(sample, values, exact=NOTHING):
+    return ratio("", PAIR[::-1], errors_of_change(sample, values, exact, "mean"), 0.0, 0.95)
 
 
 def test_all_pairs_of_looks_together_spend_the_error_probability_at_most():
@@ -24,22 +30,21 @@ def test_one_stratum_gives_the_textbook_interval_at_least():
     a = 100 + 20 * random.random(60)
     b = 1.2 * a + 3 * random.random(60)
     sample = Sample(np.zeros(60, int), np.array([1000]), np.zeros(1, int))
-    pair = paired_totals(sample, np.column_stack([a, b]), np.zeros((0, 2)), "mean")
+    found = ratio_of(sample, np.column_stack([a, b]))
     R = b.mean() / a.mean()
     plain = np.sqrt((1 - 0.06) / 60 * (b - R * a).var(ddof=1)) / a.mean()
-    assert pair.ratio.estimate == pytest.approx(R)
-    assert plain * 0.9 < pair.ratio.std_error < plain * 2.5  # pooled towards what is expected of strata in general
-    assert pair.ratio.half_width == pytest.approx(
-        two_sided(0.05, round(pair.ratio.degrees_of_freedom, 6)) * pair.ratio.std_error
-    )
+    assert found.estimate == pytest.approx(R)
+    assert plain * 0.9 < found.std_error < plain * 2.5  # pooled towards what is expected of strata in general
+    assert 1.96 * found.std_error < found.half_width < 2.1 * found.std_error
 
 
 def test_take_all_units_enter_exactly():
     sample = Sample(np.zeros(2, int), np.array([2]), np.zeros(1, int))
     values, exact = np.array([[1.0, 2.0], [3.0, 5.0]]), np.array([[10.0, 20.0]])
-    pair = paired_totals(sample, values, exact, "mean")
-    assert (pair.first, pair.second) == (14.0, 27.0)
-    assert pair.ratio.half_width == pair.difference.half_width == 0.0
+    errors = errors_of_change(sample, values, exact, "mean")
+    assert [errors([(1.0, name)]).value for name in PAIR] == [14.0, 27.0]
+    assert ratio_of(sample, values, exact).half_width == 0.0
+    assert errors([(1.0, PAIR[1]), (-1.0, PAIR[0])]).estimate("", 0.0, 0.95).half_width == 0.0
 
 
 @settings(max_examples=50, deadline=None)
@@ -48,9 +53,11 @@ def test_a_second_gpu_that_is_slower_by_a_factor_has_that_ratio(seed, strata, fa
     random = np.random.default_rng(seed)
     sample = Sample(np.repeat(np.arange(strata), 4), np.full(strata, 50), np.arange(strata))
     a = random.uniform(10, 20, size=4 * strata)
-    pair = paired_totals(sample, np.column_stack([a, factor * a]), np.zeros((0, 2)), "mean")
-    assert pair.ratio.estimate == pytest.approx(factor) and pair.ratio.half_width >= 0.0
-    assert pair.difference.estimate == pytest.approx(pair.second - pair.first)
+    values = np.column_stack([a, factor * a])
+    found, errors = ratio_of(sample, values), errors_of_change(sample, values, NOTHING, "mean")
+    assert found.estimate == pytest.approx(factor) and found.half_width >= 0.0
+    first, second = (errors([(1.0, name)]).value for name in PAIR)
+    assert errors([(1.0, PAIR[1]), (-1.0, PAIR[0])]).value == pytest.approx(second - first, abs=1e-9 * first)
 
 
 def test_strata_with_one_draw_learn_from_the_other_strata_of_their_cluster():
@@ -59,8 +66,8 @@ def test_strata_with_one_draw_learn_from_the_other_strata_of_their_cluster():
     for strata in (one, two):
         e = 30.0 * np.sin(strata)  # differs between strata, not within
         values = np.column_stack([np.full(len(strata), 100.0), 100.0 + e])
-        wide = paired_totals(Sample(strata, np.full(12, 40), np.zeros(12, int)), values, np.zeros((0, 2)), "mean")
-        assert wide.ratio.std_error > 0.03
+        wide = ratio_of(Sample(strata, np.full(12, 40), np.zeros(12, int)), values)
+        assert wide.std_error > 0.03
 
 
 @pytest.mark.parametrize("strata", [2, 4])
@@ -76,7 +83,5 @@ def test_strata_that_move_alike_in_many_draws_add_little():
     strata = np.repeat(np.arange(4), 12)
     a = 100.0 + 5.0 * np.random.default_rng(3).random(48)
     b = a * np.array([0.7, 0.9, 1.0, 1.1])[strata]
-    pair = paired_totals(
-        Sample(strata, np.full(4, 50), np.arange(4)), np.column_stack([a, b]), np.zeros((0, 2)), "mean"
-    )
-    assert 0.0 < pair.ratio.half_width < 0.03 * pair.ratio.estimate
+    found = ratio_of(Sample(strata, np.full(4, 50), np.arange(4)), np.column_stack([a, b]))
+    assert 0.0 < found.half_width < 0.03 * found.estimate

@@ -8,8 +8,8 @@ import pytest
 from workloads import synthesised
 
 from kernelpoint.errors import JournalError
-from kernelpoint.estimation import AssistedDesign, CellSampling, ErrorBudget
-from kernelpoint.estimation.cells.paired import assisted_pair
+from kernelpoint.estimation import AssistedDesign, CellSampling, ErrorBudget, Estimate
+from kernelpoint.estimation.inference import ratio
 from kernelpoint.evaluation.pair_page import kernel_changes
 from kernelpoint.fast_model.configuration import configuration_of_host
 from kernelpoint.journal import load_run
@@ -88,15 +88,14 @@ def test_runs_that_predicted_for_their_own_gpus_are_refused_with_what_to_do(pair
     assert "hashes.design" in str(other.value) and "give both" not in str(other.value)
 
 
-def drawn_in_both(y: np.ndarray, x: np.ndarray, group: np.ndarray, seed: int) -> tuple[CellSampling, np.ndarray]:
-    """The cells of a first pass at 1 %, and both results of its units, nan elsewhere."""
+def ratio_of_both(y: np.ndarray, x: np.ndarray, group: np.ndarray, seed: int) -> Estimate:
+    """Ratio of two runs from the cells of a first pass at 1 %. y: float64 [N, 2], results of both."""
     u = permanent_random_numbers(seed, 0, len(x))
-    cells = CellSampling(AssistedDesign({"cycles": x}, group, u), ErrorBudget(0.01))
-    values = np.full(y.shape, np.nan)
+    cells, pair = CellSampling(AssistedDesign({"cycles": x}, group, u), ErrorBudget(0.01)), ("A", "B")
     units = cells.drawn()
-    values[units] = y[units]
-    cells.results.add_many(units, ("cycles",), y[units][:, :1])
-    return cells, values
+    cells.results.add_many(units, pair, y[units])
+    cells.begin_comparison(dict.fromkeys(pair, "cycles"))
+    return ratio("", pair[::-1], cells.errors, 0.0, 0.95)
 
 
 @pytest.mark.parametrize("change", ["one factor", "a factor for each kernel", "scattered"])
@@ -112,6 +111,6 @@ def test_the_interval_holds_the_true_ratio_in_repeated_samples(change):
     }[change]
     y = np.column_stack([first, factor * first])
     truth = float(y[:, 1].sum() / y[:, 0].sum())
-    found = [assisted_pair(*drawn_in_both(y, x, group, seed), "cycles").ratio for seed in range(100)]
+    found = [ratio_of_both(y, x, group, seed) for seed in range(100)]
     assert np.mean([ratio.contains(truth) for ratio in found]) >= 0.92
     assert np.mean([ratio.half_width for ratio in found]) < 0.2

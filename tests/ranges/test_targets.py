@@ -125,7 +125,7 @@ def test_targets_of_ranges_are_held_as_often_as_stated(host, table):
 
 
 def test_a_range_shares_the_replay_error_of_the_run_as_the_same_fraction_of_its_own_total():
-    targets = RangeTargets(Tree(np.array([-1, 0]), np.arange(40) // 36), {"cycles of decode": ("cycles", 1)})
+    targets = RangeTargets({"cycles of decode": ("cycles", Tree(np.array([-1, 0]), np.arange(40) // 36), 1)})
     design = Design(np.zeros(40, int), np.array([40]), np.linspace(0.0, 0.9, 40))
     engine = Engine(design, ErrorBudget(0.05, further={"cycles of decode": 0.02}), ranges=targets)
     for unit in engine.wanted():
@@ -139,8 +139,9 @@ def test_quarters_of_a_run_share_a_sample_that_is_smaller_than_samples_of_their_
     random, kind, quarter = generator(0, "quarters"), np.arange(4000) % 40, np.arange(4000) // 1000
     x = 100.0 * random.lognormal(0.0, 0.5, 40)[kind]
     y = x * random.lognormal(0.0, 0.1, 40)[kind] * random.lognormal(0.0, 0.02, 4000)
-    names = {f"cycles of {k}": ("cycles", k + 1) for k in range(4)}
-    targets = RangeTargets(Tree(np.array([-1, 0, 0, 0, 0]), quarter + 1), names)
+    tree = Tree(np.array([-1, 0, 0, 0, 0]), quarter + 1)
+    names = {f"cycles of {k}": ("cycles", tree, k + 1) for k in range(4)}
+    targets = RangeTargets(names)
 
     def run(units, u, budget, ranges):
         group = {"cycles": x[units]}, kind[units], u[units]
@@ -162,8 +163,9 @@ def test_quarters_of_a_run_share_a_sample_that_is_smaller_than_samples_of_their_
 
 @pytest.mark.parametrize("draws", [2, 3])
 def test_a_range_with_strata_of_its_own_scatters_as_its_standard_error_says(draws):
-    kind, names = np.arange(4000) // 40, {f"cycles of {k}": ("cycles", k + 1) for k in range(4)}
-    targets = RangeTargets(Tree(np.array([-1, 0, 0, 0, 0]), np.arange(4000) // 1000 + 1), names)
+    kind, tree = np.arange(4000) // 40, Tree(np.array([-1, 0, 0, 0, 0]), np.arange(4000) // 1000 + 1)
+    names = {f"cycles of {k}": ("cycles", tree, k + 1) for k in range(4)}
+    targets = RangeTargets(names)
     budget, errors = ErrorBudget(1e-6, further=dict.fromkeys(names, 1e-6)), []
     for seed in range(60):
         random = generator(seed, "own strata")

@@ -89,7 +89,7 @@ def a_summary(total: Estimate) -> SummaryRecord:
         },
         **{"counter": "cycles", "estimate": 1.01e4, "half_width": 1e2, "relative_half_width": 0.0099, "met": True},
         **{"confidence": 0.95, "relative_error": 0.01, "bound": "sequential", "bound_scope": "sampling error"},
-        **{"cycle_speedup": 2.0, "one_per_stream_speedup": None, "clusters": [], "ratios": {}, "processes": []},
+        **{"cycle_speedup": 2.0, "one_per_stream_speedup": None, "ratios": {}, "processes": []},
         **{"counters": {"cycles": total}, "degraded": [], "lost": [], "never_completed": [], "assumptions": []},
         **{"warnings": [], "not_covered": ["an example"], "policy": "kernelpoint", "seed": 0},
     )

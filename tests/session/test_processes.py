@@ -46,7 +46,7 @@ def test_each_application_has_its_own_total_and_meets_the_budget_by_itself(tmp_p
     for process, part in enumerate(summary["processes"]):
         own = part["estimates"]["cycles"]
         truth = sum(int(cost(process, i)) for i in range(COUNTS[process]))
-        assert own["relative_half_width"] <= 0.02
+        assert own["relative_half_width"] <= 0.02 * (1.0 + 1e-9)
         assert own["estimate"] == pytest.approx(truth, rel=0.02)
     assert sum(p["estimates"]["cycles"]["estimate"] for p in summary["processes"]) == pytest.approx(summary["estimate"])
 

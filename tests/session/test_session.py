@@ -192,7 +192,7 @@ def test_progress_lines_tell_pass_launches_and_bound(host):
 
 def test_a_pass_within_the_budget_says_why_the_run_goes_on():
     log = []
-    look = Look(1, {"cycles": Estimate.of(200.0, 2.0)}, [], {}, met=False, goes_on="the beginning is unlike the rest")
+    look = Look(1, {"cycles": Estimate.of(200.0, 2.0)}, {}, met=False, goes_on="the beginning is unlike the rest")
     Progress(log.append).looked(look, 1, ErrorBudget(0.01))
     wanted = "cycles 200 +- 1 %; within the error budget, but the run goes on: the beginning is unlike the rest"
     assert log == [f"kernelpoint: pass 1: {wanted}"]
@@ -249,4 +249,4 @@ def test_kernels_have_no_records_where_the_cycles_of_a_launch_are_unknown():
         has_result=np.array([True, False, True]),
         estimates=lambda counters: np.array([[5.0], [np.nan], [7.0]]),
     )
-    assert kernel_records(plan, Look(1, {"cycles": Estimate.of(20.0, 2.0)}, [], {}), sample) == []
+    assert kernel_records(plan, Look(1, {"cycles": Estimate.of(20.0, 2.0)}, {}), sample) == []

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernelpoint.estimation import Design, Engine, ErrorBudget, Estimate, Look, PartTotals
+from kernelpoint.estimation import Design, Engine, ErrorBudget, Estimate, Look
 from kernelpoint.planning.plan import Plan
 from kernelpoint.totals.exact import exact_values, with_exact, with_grids
 from kernelpoint.traces.scan import COUNTS
@@ -75,25 +75,23 @@ def estimate(name, value, relative):
 
 def test_ctas_and_warps_are_stated_where_the_host_reports_none():
     estimates = {name: estimate(name, 1000.0, 0.1) for name in ("cycles", "ctas")}
-    look = Look(1, estimates, [], {}, True, [PartTotals(1, 0, 0, estimates)])
+    look = Look(1, estimates, {}, True)
     warps, simulated = np.array([4, 8, 12]), np.array([True, False, False, False, True, False])
-    found = with_grids(look, plan(warps=warps), simulated, np.array([0, 2, N]))
+    found = with_grids(look, plan(warps=warps), simulated)
     assert found.estimates["ctas"] == estimates["ctas"], "the host's own stays"
     told = found.estimates["warps"]
     assert (told.estimate, told.half_width, told.simulated) == (2 * warps.sum(), 0.0, 4 + 12)
-    assert found.domains[0].estimates["warps"].estimate == 2 * (8 + 12)
     broken = plan(np.array([0, 0, 1, 1, -1, 2], dtype=np.int32), warps=warps)
-    assert with_grids(look, broken, simulated, np.array([0, 2, N])) is look, "a launch without a trace"
-    assert with_grids(look, Plan(plan().design, {}), simulated, np.array([0, 2, N])) is look
+    assert with_grids(look, broken, simulated) is look, "a launch without a trace"
+    assert with_grids(look, Plan(plan().design, {}), simulated) is look
 
 
 def test_totals_and_ratios_of_a_look_are_made_with_exact_counters():
     estimates = {"cycles": estimate("cycles", 1000.0, 0.1), "instructions": estimate("instructions", 500.0, 0.4)}
-    look = Look(1, estimates, [], {"ipc": estimate("ipc", 0.5, 0.3)}, True, [PartTotals(0, 0, 0, estimates)])
-    found = with_exact(look, {"instructions": np.array([100.0, 150.0])}, np.array([0, 1, 2]))
+    look = Look(1, estimates, {"ipc": estimate("ipc", 0.5, 0.3)}, True)
+    found = with_exact(look, {"instructions": np.array([100.0, 150.0])})
     told = found.estimates["instructions"]
     assert (told.estimate, told.half_width, told.simulated) == (250.0, 0.0, 1.0)
-    assert found.domains[0].estimates["instructions"].estimate == 100.0
     assert found.estimates["cycles"] == estimates["cycles"]
     ipc = found.ratios["ipc"]
     assert (ipc.estimate, ipc.relative_half_width) == (pytest.approx(0.25), 0.1)

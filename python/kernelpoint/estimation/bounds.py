@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -9,6 +10,7 @@ from kernelpoint.estimation import constants
 from kernelpoint.estimation.budget import Bound
 
 Kind = Literal["first", "learning", "sized"]
+SAME = 0.75  # of the error probability goes to pairs of runs that stopped at equal looks
 
 
 def error_probability(bound: Bound, alpha: float, kinds: Sequence[Kind]) -> float:
@@ -34,3 +36,21 @@ def error_probability(bound: Bound, alpha: float, kinds: Sequence[Kind]) -> floa
     else:
         share = 0.6 if number == 1 else 0.4 / (constants.PASSES - 2)
     return max(alpha * constants.SHARES[kind] * share, 1e-12)  # Numerics: a quantile must exist
+
+
+def joint_error_probability(bounds: Sequence[Bound], alpha: float, kinds: Sequence[Sequence[Kind]]) -> float:
+    """Error probability, out of alpha, of a comparison of two runs that stopped at their analyses j and k.
+
+    Each run decides by its own results when it stops, so which pair of looks is compared is not known beforehand. Shares
+    s_k = alpha_k / alpha of a run's looks (bounds.error_probability) add up to 1 at most. A pair of equal looks (j = k), the
+    usual one, spends SAME min(s_j, s'_k) alpha, any other (1 - SAME) s_j s'_k alpha: over all pairs no more than alpha, so by
+    the union bound the probability that the interval at any pair misses the truth is alpha at most.
+
+    >>> round(joint_error_probability(("sequential", "sequential"), 0.05, (("first", "sized"), ("first", "sized"))), 4)
+    0.0146
+    """
+    shares = [error_probability(bound, alpha, of_run) / alpha for bound, of_run in zip(bounds, kinds, strict=True)]
+    if all(bound != "sequential" for bound in bounds):
+        return alpha * math.prod(shares)
+    same = len(kinds[0]) == len(kinds[1])
+    return alpha * (SAME * min(shares) if same else (1.0 - SAME) * math.prod(shares))

@@ -227,9 +227,7 @@ class Engine:
             self._left = budget
             sampled = self._sampled(missing, budget)
             self._last = None if missing else sampled
-            whole = with_nonresponse(
-                sampled, self.nonresponse(), self.budget, self.ratios, self.sampling.frame.domains, self.sampling.ranges
-            )
+            whole = with_nonresponse(sampled, self.nonresponse(), self.budget, self.ratios, self.sampling.ranges)
             look = self._decided(sampled.met, whole)
             added = {one.counter: part_added(sampled, whole, one) for one in self.budget.each()}
             tighten = sampled.met and not look.met

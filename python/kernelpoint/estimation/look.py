@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from kernelpoint.estimate import Estimate, PartTotals
+from kernelpoint.estimate import Estimate
 from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.unseen import OpenUnit
 
@@ -17,11 +17,9 @@ class Look:
     Attributes:
         index: 1, 2, ...; 0 where results are missing and no error probability was spent.
         estimates: estimate of each counter.
-        clusters: each cluster.
         ratios: estimate of each named ratio.
         ranges: estimate of each range that is a target.
         met: True if the design may stop and every target is within the error budget; `Engine` decides it.
-        domains: each domain; empty where there is one only.
         assumptions: sentences on what the statement rests on.
         warnings: sentences.
         open_unit: the undrawn unit that breaks the budget first, None where there is none.
@@ -32,16 +30,14 @@ class Look:
     >>> from kernelpoint.estimation import Design, Engine, ErrorBudget, passes
     >>> engine = Engine(Design(np.zeros(9, int), np.array([2]), np.linspace(0, 0.9, 9)), ErrorBudget(0.05))
     >>> *_, look = passes(engine, ("cycles",), np.full(9, 7.0))
-    >>> look.met, look.estimates["cycles"].estimate, [estimate.counter for estimate in look.budgeted("cycles")]
-    (True, 63.0, ['cycles'])
+    >>> look.met, look.estimates["cycles"].estimate
+    (True, 63.0)
     """
 
     index: int
     estimates: dict[str, Estimate]
-    clusters: list[PartTotals]
     ratios: dict[str, Estimate]
     met: bool = False
-    domains: list[PartTotals] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     open_unit: OpenUnit | None = None
@@ -49,15 +45,13 @@ class Look:
     may_stop: bool = False
     ranges: dict[str, Estimate] = field(default_factory=dict)
 
-    def budgeted(self, counter: str) -> list[Estimate]:
-        """Estimates that an error budget on a counter, a ratio or a range is about: of the whole, or of each domain."""
-        if (alone := self.ratios.get(counter) or self.ranges.get(counter)) is not None:
-            return [alone]
-        return [part.estimates[counter] for part in self.domains] or [self.estimates[counter]]
+    def budgeted(self, target: str) -> Estimate:
+        """Estimate that an error budget on a counter, a ratio or a range is about."""
+        return self.ratios.get(target) or self.ranges.get(target) or self.estimates[target]
 
     def meets(self, budget: ErrorBudget) -> bool:
         """True if it meets the budget of one target, which has results."""
-        return all(estimate.meets(budget.relative_error) for estimate in self.budgeted(budget.counter))
+        return self.budgeted(budget.counter).meets(budget.relative_error)
 
     def no_narrower_than(self, budget: ErrorBudget) -> Look:
         """Copy whose half-widths are at least the budget: a run states no less than the budget it was sized for."""
@@ -65,9 +59,5 @@ class Look:
         def raised(estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
             return {name: estimate.no_narrower_than(budget.allowed(name)) for name, estimate in estimates.items()}
 
-        def raised_parts(parts: list[PartTotals]) -> list[PartTotals]:
-            return [replace(part, estimates=raised(part.estimates)) for part in parts]
-
-        clusters, domains = raised_parts(self.clusters), raised_parts(self.domains)
         estimates, ratios, ranges = raised(self.estimates), raised(self.ratios), raised(self.ranges)
-        return replace(self, estimates=estimates, ratios=ratios, ranges=ranges, clusters=clusters, domains=domains)
+        return replace(self, estimates=estimates, ratios=ratios, ranges=ranges)

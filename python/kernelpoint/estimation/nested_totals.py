@@ -207,28 +207,27 @@ class RangeTargets:
     """Targets of an error budget that are about parts of the population.
 
     Attributes:
-        tree: the parts.
-        of: counter and number of the part, by the name of the target.
+        of: counter, tree and number of the part in it, by the name of the target.
 
-    >>> quarters = Tree(np.array([-1, 0, 0]), np.array([1, 1, 2, 2]))
-    >>> RangeTargets(quarters, {"cycles of decode": ("cycles", 2)}).units("cycles of decode").tolist()
+    >>> halves = Tree(np.array([-1, 0, 0]), np.array([1, 1, 2, 2]))
+    >>> RangeTargets({"cycles of decode": ("cycles", halves, 2)}).units("cycles of decode").tolist()
     [False, False, True, True]
     """
 
-    tree: Tree
-    of: Mapping[str, tuple[str, int]]
+    of: Mapping[str, tuple[str, Tree, int]]
 
     def units(self, target: str) -> NDArray[np.bool_]:
         """bool [N]: units that a target is about."""
-        return self.tree.inside(self.of[target][1])
+        _, tree, part = self.of[target]
+        return tree.inside(part)
 
     @property
     def counters(self) -> dict[str, tuple[str, ...]]:
         """The counter that each target sums, as the counters of ratios stand."""
-        return {name: (counter,) for name, (counter, _) in self.of.items()}
+        return {name: (counter,) for name, (counter, *_) in self.of.items()}
 
 
-NO_RANGES = RangeTargets(Tree(np.array([-1]), np.zeros(0, int)), {})
+NO_RANGES = RangeTargets({})
 
 
 def subtotals(

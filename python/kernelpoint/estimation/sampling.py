@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.estimation.budget import ErrorBudget
+from kernelpoint.estimation.inference import Combination, TotalErrors
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.nested_totals import NO_RANGES, RangeTargets, Spreads, Tree, UnitErrors, subtotals
@@ -21,17 +22,15 @@ Ratios = Mapping[str, tuple[str, str]]  # name -> (counter above, counter below)
 
 @dataclass(frozen=True)
 class Frame:
-    """Stratum, covariate and domain of each unit, [N].
+    """Stratum and covariate of each unit, [N].
 
     Attributes:
         strata: int, stratum or group, -1 of a take-all unit.
         x: float64, covariate, or None.
-        domains: int, or None where there is one.
     """
 
     strata: NDArray[np.integer]
     x: Floats | None = None
-    domains: NDArray[np.integer] | None = None
 
 
 class Sampling(ABC):
@@ -74,7 +73,7 @@ class Sampling(ABC):
     @property
     @abstractmethod
     def frame(self) -> Frame:
-        """Stratum, covariate and domain of each unit."""
+        """Stratum and covariate of each unit."""
 
     @abstractmethod
     def drawn(self) -> Ints:
@@ -123,6 +122,12 @@ class Sampling(ABC):
     def look(self, missing: int, budget: ErrorBudget) -> Look:
         """Make the interim analysis; `missing` drawn units have no result. `Engine` decides `Look.met`."""
 
+    @abstractmethod
+    def errors(self, combination: Combination) -> TotalErrors:
+        """The total of a linear combination of counters and its errors, from the last analysis: of a counter, of a ratio by
+        linearisation, or of the change between two runs.
+        """
+
     def range_estimates(self, look: Look) -> dict[str, Estimate]:
         """The total of each range that is a target, from the sample of the whole (`subtotals`).
 
@@ -130,14 +135,14 @@ class Sampling(ABC):
         raised to the budget.
         """
         totals = {}
-        for counter in {counter for counter, _ in self.ranges.of.values()} & look.estimates.keys():
+        for counter in {counter for counter, *_ in self.ranges.of.values()} & look.estimates.keys():
             whole = look.estimates[counter]
             values = np.nan_to_num(self.predict(np.arange(len(self.results.rows)), [counter])[:, 0])
             spreads = None if whole.half_width == 0.0 else self.unit_spreads(counter)
             errors = None if spreads is None else UnitErrors(*spreads, np.zeros(len(values)), self.frame.strata)
             whole, has_result = whole.moved(whole.estimate, whole.computed_half_width), self.results.rows >= 0
             sampled = np.isin(np.arange(len(values)), self.drawn()) & has_result
-            for name in (name for name, (of, _) in self.ranges.of.items() if of == counter):
+            for name in (name for name, (of, *_) in self.ranges.of.items() if of == counter):
                 inside, correction, remaining = self.ranges.units(name), np.zeros(len(values)), None
                 if errors is not None:
                     correction, remaining = errors.within(inside, sampled)

@@ -367,7 +367,6 @@ class SummaryRecord:
     bound_scope: str
     cycle_speedup: float | None
     one_per_stream_speedup: float | None
-    clusters: list[PartTotals]
     counters: Estimates
     ratios: Estimates
     processes: list[PartTotals]

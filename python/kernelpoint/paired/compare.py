@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from kernelpoint.errors import JournalError
-from kernelpoint.estimation.cells.paired import assisted_pair
-from kernelpoint.estimation.paired import PairedTotals, joint_error_probability, paired_totals
+from kernelpoint.estimation.bounds import joint_error_probability
+from kernelpoint.estimation.inference import Errors, ratio
 from kernelpoint.estimation.strata.estimators import Sample
+from kernelpoint.estimation.strata.inference import PAIR, errors_of_change
 from kernelpoint.journal import Run
 from kernelpoint.paired.apart import compare_apart, separate_ratio
 from kernelpoint.paired.comparison import Comparison, CounterRow, assumptions, check_shared, notes
@@ -51,8 +52,9 @@ def compare_runs(first: Run, second: Run) -> Comparison:
         if name not in b.counters:
             continue
         columns = a.values[rows_of_first, a.counters.index(name)], b.values[rows_of_second, b.counters.index(name)]
-        pair = _pair(a, rows_of_first, np.column_stack(columns), alpha)
-        rows.append(_row(first, second, name, pair))
+        rows.append(
+            _row(first, second, name, PAIR, _errors(a, rows_of_first, np.column_stack(columns), alpha), confidence)
+        )
     sentences = [*notes(first, second, rows), *assumptions(a, rows_of_first)]
     return Comparison.of(first, second, rows, len(units), confidence, sentences)
 
@@ -62,39 +64,41 @@ def _compare_predicted(first: Run, second: Run) -> Comparison:
     part."""
     a, b = cells_of(first), cells_of(second)
     check_shared(first, second, "assume", "error_budget.relative_error", "error_budget.counter")
-    joint, run = a, first
-    joint.restrict_to(b)
+    a.restrict_to(b)
     names = [name for name in first.counters if name in second.counters]
-    drawn = joint.drawn()
-    kept = np.array([[run.results[int(unit)].counters[name] for name in run.counters] for unit in drawn])
-    joint.results.add_many(drawn, tuple(run.counters), kept)
+    drawn = a.drawn()
+    pairs = {name: (f"{name} of the first run", f"{name} of the second run") for name in names}
+    columns = [results_of(run, name)[drawn] for name in names for run in (first, second)]
+    a.results.add_many(drawn, tuple(of_run for pair in pairs.values() for of_run in pair), np.column_stack(columns))
+    a.looks = max(len(first.looks), len(second.looks))
+    a.begin_comparison({of_run: name for name, pair in pairs.items() for of_run in pair})
     confidence = min(run.ended().confidence for run in (first, second))
-    alpha = (1.0 - confidence) * (0.5 ** max(len(first.looks), len(second.looks)) if joint.design.care.shares else 1.0)
-    rows = []
-    for name in names:
-        values = np.column_stack([results_of(first, name), results_of(second, name)])
-        pair = assisted_pair(joint, values, name, alpha)
-        rows.append(_row(first, second, name, pair))
+    rows = [_row(first, second, name, pairs[name], a.errors, confidence) for name in names]
     assumed = (
-        f"assumed: a launch that was not drawn changes by no more than {100 * joint.design.care.allowance:g} % of its "
+        f"assumed: a launch that was not drawn changes by no more than {100 * a.design.care.allowance:g} % of its "
         "prediction otherwise than the drawn ones do"
     )
-    sentences = [*notes(first, second, rows), *([assumed] if joint.largest_share > 0.0 else [])]
+    sentences = [*notes(first, second, rows), *([assumed] if a.largest_share > 0.0 else [])]
     return Comparison.of(first, second, rows, len(drawn), confidence, sentences)
 
 
-def _row(first: Run, second: Run, counter: str, pair: PairedTotals) -> CounterRow:
-    """Row of a counter: exact if both runs know it exactly, from traces or full runs, else the paired totals."""
+def _row(first: Run, second: Run, counter: str, pair: tuple[str, str], errors: Errors, confidence: float) -> CounterRow:
+    """Row of a counter: exact if both runs know it exactly, from traces or full runs, else the ratio and the difference of
+    `pair`, by the launches that were drawn in both.
+    """
     a, b = first.estimates()[counter], second.estimates()[counter]
     if a.half_width == b.half_width == 0.0:
         return CounterRow.exact(counter, a.estimate, b.estimate)
-    return CounterRow(counter, pair.first, pair.second, pair.ratio, pair.difference, separate_ratio(a, b).half_width)
+    total_of_first, total_of_second = (errors([(1.0, name)]).value for name in pair)
+    difference = errors([(1.0, pair[1]), (-1.0, pair[0])]).estimate("", 0.0, confidence)
+    quotient = ratio("", pair[::-1], errors, 0.0, confidence)
+    return CounterRow(counter, total_of_first, total_of_second, quotient, difference, separate_ratio(a, b).half_width)
 
 
-def _pair(run: DrawnSample, rows: np.ndarray, values: np.ndarray, alpha: float) -> PairedTotals:
-    """The comparison of one counter over the common launches, which are `rows` of `run`."""
+def _errors(run: DrawnSample, rows: np.ndarray, values: np.ndarray, alpha: float) -> Errors:
+    """What the common launches, `rows` of `run`, tell of one counter of both runs, float64 [rows, 2]."""
     stratum, total = run.stratum[rows], run.strata_covariate
     inside = stratum >= 0
     x = None if total is None else run.x[rows][inside]
     sample = Sample(stratum[inside], run.strata_units, run.clusters, x, total)
-    return paired_totals(sample, values[inside], values[~inside], run.method, alpha)
+    return errors_of_change(sample, values[inside], values[~inside], run.method, alpha)

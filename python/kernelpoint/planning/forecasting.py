@@ -127,7 +127,7 @@ class _PlannedRun:
             return []
         ranges = ranges_for(config.ranges, self.population, silent)
         check_range_targets(config, self.policy, ranges)
-        budget, ranged_targets = with_range_targets(config, ranges, self._budget())
+        budget, ranged_targets = with_range_targets(config, ranges, self._budget(), self.population.counts)
         drawn = self._rehearse(design, budget, ranges=ranged_targets)
         made = self._forecast(config.error_budget.relative_error, drawn)
         return [replace(made, further=targets_text(targets))]

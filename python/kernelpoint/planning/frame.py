@@ -101,5 +101,4 @@ def _parts_of_strata(design: Design) -> list[np.ndarray | None]:
         design.cost,
         design.clusters,
         design.chosen,
-        design.domains,
     ]

@@ -218,7 +218,6 @@ _ARRAYS = {
     "cost": ("f", 1, "strata"),
     "clusters": ("iu", 1, "strata"),
     "chosen": ("iu", 1, None),
-    "domains": ("iu", 1, "units"),
     "contents": ("iu", 1, "units"),
     "kernel_ids": ("iu", 1, "units"),
     "stream_ids": ("iu", 1, "units"),

@@ -3,30 +3,58 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError, did_you_mean
-from kernelpoint.estimation import NO_RANGES, ErrorBudget, Estimate, RangeTargets, Tree
+from kernelpoint.estimation import ErrorBudget, Estimate, RangeTargets, Tree
 from kernelpoint.policies.contract import Policy
 from kernelpoint.ranges import Ranges, matching
 from kernelpoint.ratios import RATIOS
 
 
-def with_range_targets(config: Config, ranges: Ranges | None, budget: ErrorBudget) -> tuple[ErrorBudget, RangeTargets]:
-    """The budget of a run with the targets that name ranges, as `check_range_targets` lets them be, and their ranges.
+def with_range_targets(
+    config: Config, ranges: Ranges | None, budget: ErrorBudget, counts: Sequence[int]
+) -> tuple[ErrorBudget, RangeTargets]:
+    """The budget of a run with the targets that name ranges, as `check_range_targets` lets them be, and their ranges. Each of
+    several processes meets the targets of the run by itself.
 
     A target is called as in messages and records: `cycles of decode`.
+
+    Args:
+        counts: launches of each process.
     """
-    if ranges is None:
-        return budget, NO_RANGES
     errors, places = {}, {}
-    for path, counter, error in _targets(config, ranges):
-        errors[f"{counter} of {path}"] = error
-        places[f"{counter} of {path}"] = counter, ranges.paths.index(path)
-    targets = RangeTargets(Tree(ranges.parents, ranges.of_launch), places)
-    return replace(budget, further={**budget.further, **errors}), targets
+    if len(counts) > 1:
+        tree = process_tree(counts)
+        for counter, error in budget.targets.items():
+            if counter not in RATIOS:
+                for process in range(len(counts)):
+                    errors[in_process(counter, process)] = error
+                    places[in_process(counter, process)] = counter, tree, process + 1
+    if ranges is not None:
+        tree = Tree(ranges.parents, ranges.of_launch)
+        for path, counter, error in _targets(config, ranges):
+            errors[f"{counter} of {path}"] = error
+            places[f"{counter} of {path}"] = counter, tree, ranges.paths.index(path)
+    return replace(budget, further={**budget.further, **errors}), RangeTargets(places)
+
+
+def process_tree(counts: Sequence[int]) -> Tree:
+    """Processes of a run, with so many launches each, as parts 1, 2, ... of it.
+
+    >>> process_tree([2, 1]).of_unit.tolist()
+    [1, 1, 2]
+    """
+    return Tree(np.array([-1, *[0] * len(counts)]), np.repeat(np.arange(len(counts)) + 1, counts))
+
+
+def in_process(counter: str, process: int) -> str:
+    """Name of the target that a process has in a counter."""
+    return f"{counter} in process {process}"
 
 
 def _targets(config: Config, ranges: Ranges | None) -> Iterator[tuple[str, str, float]]:

@@ -49,7 +49,7 @@ def _checked_design(policy: Policy, population: Population) -> Design | Assisted
 
 
 def combined(parts: Sequence[Design], population: Population) -> Design:
-    """Join the designs of several processes: strata and clusters are renumbered, and each process is a domain."""
+    """Join the designs of several processes: strata and clusters are renumbered."""
     first_stratum = np.cumsum([0] + [len(part.first_sizes) for part in parts])
     strata = [
         np.where(part.strata < 0, -1, part.strata + base) for part, base in zip(parts, first_stratum, strict=False)
@@ -72,7 +72,6 @@ def combined(parts: Sequence[Design], population: Population) -> Design:
         balanced=all(part.balanced for part in parts),
         allowance=max(part.allowance for part in parts),
         slow_excess=max(part.slow_excess for part in parts),
-        domains=np.repeat(np.arange(len(parts), dtype=np.int32), population.counts),
     )
 
 

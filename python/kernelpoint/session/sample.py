@@ -56,7 +56,7 @@ class Sample(Orders):
     def __init__(self, setup: Setup, frame: SamplingFrame) -> None:
         super().__init__(frame.population.offsets, setup.host.executes)
         self._setup, self.frame = setup, frame
-        self._targets = with_range_targets(setup.config, setup.ranges, setup.budget)
+        self._targets = with_range_targets(setup.config, setup.ranges, setup.budget, frame.population.counts)
         self._set_design(frame.design)
         budget, ranges = self._targets
         self.engine = Engine(frame.plan.first_phase or frame.design, budget, setup.estimate, RATIOS, ranges)
@@ -145,7 +145,7 @@ class Sample(Orders):
     def simulate_everything(self) -> None:
         """Replace the design by one in which every launch is simulated (after a failed decision)."""
         before, design = self.engine, self.frame.design
-        self._set_design(Design.take_all(design.u, design.domains if isinstance(design, Design) else None))
+        self._set_design(Design.take_all(design.u))
         budget, ranges = self._targets
         self.engine = Engine(self._design, budget, "mean", RATIOS, ranges)
         self.engine.take_over(before)
@@ -373,7 +373,7 @@ class Sample(Orders):
             return None
         latency = self._setup.host.launch_latency * len(self.has_result)
         targets = self._setup.budget.targets
-        basis = Basis(self.engine, self.frame.plan, self.has_result, self._offsets, self.exact, targets, latency)
+        basis = Basis(self.engine, self.frame.plan, self.has_result, self.exact, targets, latency)
         return stated(self.look, basis)
 
     def one_per_stream_cycles(self) -> float | None:

@@ -27,7 +27,7 @@ from kernelpoint.journal.records import BLOCK
 from kernelpoint.journal.text import OF_ESTIMATE, number
 from kernelpoint.planning.frame import SamplingFrame
 from kernelpoint.planning.plan import Plan
-from kernelpoint.planning.range_targets import targets_by_path, targets_of_ranges
+from kernelpoint.planning.range_targets import in_process, process_tree, targets_by_path, targets_of_ranges
 from kernelpoint.ranges import Ranges
 from kernelpoint.ratios import RATIOS, rates_of
 from kernelpoint.session.sample import Sample
@@ -74,14 +74,15 @@ def summarise(
         bound=budget.bound if bounded else "none",
         cycle_speedup=_over(cycles.estimate, _simulated_cycles(cycles, sample, checked)),
         one_per_stream_speedup=_over(cycles.estimate, sample.one_per_stream_cycles() if look else None),
-        clusters=[_part(part) for part in look.clusters] if look else [],
         counters=counters,
         ratios=ratios,
         processes=_processes(sample, look),
         kernels=kernel_records(plan, look, sample) if look else [],
         replay_errors=as_stated(checked.errors),
         open_launch=_open_launch(plan, sample, look) if bounded else None,
-        range_targets=as_stated(look.ranges) or None if look else None,
+        range_targets=as_stated({name: one for name, one in look.ranges.items() if " of " in name}) or None
+        if look
+        else None,
         **_settings(setup),
         **_books(sample),
         **_sentences(setup, sample, checked, look, bound_scope),
@@ -213,17 +214,19 @@ def _open_launch(plan: Plan, sample: Sample, look: Look | None) -> OpenLaunchRec
     )
 
 
-def _part(part: PartTotals) -> PartTotals:
-    """A cluster, or a process, of an interim analysis, as it stands in the journal."""
-    return replace(part, estimates=as_stated(part.estimates))
-
-
 def _processes(sample: Sample, look: Look | None) -> list[PartTotals]:
     """Record of each application, without estimates where none may be stated."""
-    if look is not None and look.domains:
-        return [_part(part) for part in look.domains]
-    estimates = as_stated(look.estimates) if look else {}
-    return [PartTotals(process, *counts, estimates) for process, counts in enumerate(sample.processes())]
+    counts = sample.processes()
+    if look is None or len(counts) == 1:
+        estimates = as_stated(look.estimates) if look else {}
+        return [PartTotals(process, *of, estimates) for process, of in enumerate(counts)]
+    names = [[in_process(name, k) for k in range(len(counts))] for name in look.estimates]
+    targets = {
+        name: {k + 1: look.ranges[target] for k, target in enumerate(of) if target in look.ranges}
+        for name, of in zip(look.estimates, names, strict=True)
+    }
+    parts = _parts(process_tree([launches for launches, _ in counts]), look, sample, targets)
+    return [PartTotals(process, *part) for process, part in enumerate(parts[1:])]
 
 
 def _simulated_only(totals: Mapping[str, float]) -> dict[str, Estimate]:

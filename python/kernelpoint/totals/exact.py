@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -75,56 +75,39 @@ def _filled(counts: np.ndarray, units: np.ndarray, values: np.ndarray, projected
     return counts if agrees and not np.isnan(counts).any() else None
 
 
-def with_exact(look: Look, values: Mapping[str, np.ndarray], offsets: np.ndarray) -> Look:
-    """Replace the estimated totals of `values` in a look by exact ones, for the run and for each process, and remake ratios.
+def with_exact(look: Look, values: Mapping[str, np.ndarray]) -> Look:
+    """Replace the estimated totals of `values` in a look by exact ones, and remake ratios.
 
     Model: the relative half-width of a ratio of which one total is exact is that of the other total.
     """
     if not values:
         return look
-    whole = _with_estimates(look, offsets, lambda estimates, units: _exact(estimates, values, units))
-    ratios = {name: _ratio(name, ratio, whole.estimates, values) for name, ratio in look.ratios.items()}
-    return replace(whole, ratios=ratios)
+    estimates = {
+        name: one.moved(float(values[name].sum()), 0.0, std_error=0.0, computed_half_width=0.0)
+        if name in values
+        else one
+        for name, one in look.estimates.items()
+    }
+    ratios = {name: _ratio(name, ratio, estimates, values) for name, ratio in look.ratios.items()}
+    return replace(look, estimates=estimates, ratios=ratios)
 
 
-def _with_estimates(
-    look: Look, offsets: np.ndarray, of: Callable[[Mapping[str, Estimate], slice], dict[str, Estimate]]
-) -> Look:
-    """A look with other estimates: `of` makes them from those of the run and of each process, and their units."""
-    domains = [replace(part, estimates=of(part.estimates, slice(*offsets[part.number :][:2]))) for part in look.domains]
-    return replace(look, estimates=of(look.estimates, slice(None)), domains=domains)
-
-
-def with_grids(look: Look, plan: Plan, has_result: np.ndarray, offsets: np.ndarray) -> Look:
+def with_grids(look: Look, plan: Plan, has_result: np.ndarray) -> Look:
     """Add the CTAs and warps of all launches to a look, if traces give them and the simulator does not report them.
 
     Args:
-        has_result: bool [N], which launches were simulated; offsets: int64 [processes + 1], first unit of each process.
+        has_result: bool [N], which launches were simulated.
     """
     counts = {name: plan.count_of_unit(name) for name in GRID if name not in look.estimates}
     grids = {name: values for name, values in counts.items() if values is not None and not np.isnan(values).any()}
     if not grids or "cycles" not in look.estimates:
         return look
     confidence = look.estimates["cycles"].confidence
-
-    def with_counts(estimates: Mapping[str, Estimate], units: slice) -> dict[str, Estimate]:
-        sums = {name: (values[units].sum(), values[units] @ has_result[units]) for name, values in grids.items()}
-        exact = {
-            name: Estimate.exact(total, counter=name, confidence=confidence, simulated=simulated)
-            for name, (total, simulated) in sums.items()
-        }
-        return {**estimates, **exact}
-
-    return _with_estimates(look, offsets, with_counts)
-
-
-def _exact(estimates: Mapping[str, Estimate], values: Mapping[str, np.ndarray], units: slice) -> dict[str, Estimate]:
-    return {
-        name: estimate.moved(float(values[name][units].sum()), 0.0, std_error=0.0, computed_half_width=0.0)
-        if name in values
-        else estimate
-        for name, estimate in estimates.items()
+    exact = {
+        name: Estimate.exact(values.sum(), counter=name, confidence=confidence, simulated=values @ has_result)
+        for name, values in grids.items()
     }
+    return replace(look, estimates={**look.estimates, **exact})
 
 
 def _ratio(name: str, ratio: Estimate, estimates: Mapping[str, Estimate], values: Mapping[str, np.ndarray]) -> Estimate:

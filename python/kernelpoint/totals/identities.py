@@ -57,7 +57,7 @@ def with_active_cycles(look: Look, latency: int, targets: Collection[str]) -> Lo
     >>> def of(name, total, half):
     ...     return Estimate(name, total, half, half / total, 1.0, 9.0, 0.95, 0.0)
     >>> totals = {"cycles": of("cycles", 5100.0, 300.0), "active_cycles": of("active_cycles", 101.0, 5.0)}
-    >>> found = with_active_cycles(Look(1, totals, [], {}, True), 5000, ["active_cycles"]).estimates["cycles"]
+    >>> found = with_active_cycles(Look(1, totals, {}, True), 5000, ["active_cycles"]).estimates["cycles"]
     >>> found.estimate, found.half_width
     (5101.0, 5.0)
     """

@@ -21,7 +21,7 @@ class Basis:
 
     Attributes:
         engine: with the results; plan: of the run.
-        has_result: bool [N], which launches were simulated; offsets: int64 [processes + 1], first unit of each process.
+        has_result: bool [N], which launches were simulated.
         exact: by counter, float64 [N], what traces determine (exact.exact_values).
         targets: counters and ratios of the error budget.
         latency: constant launch latency of all launches together, in cycles.
@@ -30,7 +30,6 @@ class Basis:
     engine: Engine
     plan: Plan
     has_result: np.ndarray
-    offsets: np.ndarray
     exact: Mapping[str, np.ndarray]
     targets: Collection[str]
     latency: int
@@ -53,7 +52,7 @@ RULES = (
     Rule(
         "exact",
         "before all that estimates: what traces determine needs no other source",
-        lambda look, basis: with_exact(look, basis.exact, basis.offsets),
+        lambda look, basis: with_exact(look, basis.exact),
     ),
     Rule(
         "in proportion",
@@ -68,7 +67,7 @@ RULES = (
     Rule(
         "grids",
         "last: CTAs and warps that the host does not report are in no identity",
-        lambda look, basis: with_grids(look, basis.plan, basis.has_result, basis.offsets),
+        lambda look, basis: with_grids(look, basis.plan, basis.has_result),
     ),
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -16,13 +16,11 @@ from kernelpoint.estimation import constants
 from kernelpoint.estimation.budget import Assume, check_assume
 from kernelpoint.estimation.cells.part import Part
 from kernelpoint.estimation.cells.tree import Cells
+from kernelpoint.estimation.inference import Combination
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.nested_totals import RangeTargets
 from kernelpoint.estimation.numbering import rank_in
 from kernelpoint.repeated import Column, Repeated
-
-Combination = Sequence[tuple[float, str]]  # weights of counters: one counter, or a linearised ratio
-
 
 ACTIVE_CYCLES = "active_cycles"  # cycles of a unit without those that are the same for all
 
@@ -155,7 +153,7 @@ class AssistedDesign:
             return self
         pairs = {
             name: (self.predicted_by(counter, instead), targets.units(name))
-            for name, (counter, _) in targets.of.items()
+            for name, (counter, *_) in targets.of.items()
         }
         return replace(self, ranges=pairs, _trees={})
 

@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.errors import JournalError
-from kernelpoint.estimate import Estimate, PartTotals, relative
+from kernelpoint.estimate import Estimate
 from kernelpoint.estimation import constants
 from kernelpoint.estimation.budget import ErrorBudget
-from kernelpoint.estimation.cells.design import AssistedDesign, Combination
-from kernelpoint.estimation.cells.fit import FULL_TRUST, Trust
+from kernelpoint.estimation.cells.design import AssistedDesign
+from kernelpoint.estimation.cells.fit import Trust
 from kernelpoint.estimation.cells.part import Auxiliary
 from kernelpoint.estimation.cells.parts import Parts
 from kernelpoint.estimation.cells.total import Demand, TotalFit
+from kernelpoint.estimation.inference import Combination, TotalErrors, ratio
 from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.nested_totals import NO_RANGES, RangeTargets, Spreads
+from kernelpoint.estimation.quantiles import quantile
 from kernelpoint.estimation.sampling import Frame, Ratios, Sampling
 from kernelpoint.estimation.unseen import OpenUnit, breaking
 from kernelpoint.repeated import Column
-
-Values = Callable[[Ints], Floats]  # of units
 
 
 class CellSampling(Sampling):
@@ -68,6 +67,8 @@ class CellSampling(Sampling):
         self._certain = np.flatnonzero(np.asarray(design.groups) < 0)
         self.u = np.asarray(design.u, dtype=float)
         self._fits: dict[str, TotalFit] = {}
+        self._states = False
+        self._like: dict[str, str] = {}  # counters of two runs that are compared, and the counter that each is
         self._left = budget  # of the last growth
         self._scales: dict[str, float] = {}  # of counters without predictions of their own
         self._parts = Parts(design, self._predicted_targets())
@@ -129,12 +130,15 @@ class CellSampling(Sampling):
 
     def known(self, counter: str) -> Auxiliary:
         """Auxiliary variables for a counter."""
-        scale, name = self._scales.get(counter, 1.0), self.design.predicted_by(counter, self.target)
+        scale, name = (
+            self._scales.get(counter, 1.0),
+            self.design.predicted_by(self._like.get(counter, counter), self.target),
+        )
         return Auxiliary(*self._prediction(counter), self._has, name if scale == 1.0 else "")
 
     def _prediction(self, counter: str) -> tuple[Column, Column]:
         """Prediction and size of a counter, of the free units; of one that has none of its own, in proportion to another's."""
-        x, size = self.design.prediction(counter, self.target)
+        x, size = self.design.prediction(self._like.get(counter, counter), self.target)
         scale = self._scales.get(counter, 1.0)
         return (x, size) if scale == 1.0 else (x * scale, size * (scale or 1.0))  # errors are relative to some size
 
@@ -150,70 +154,98 @@ class CellSampling(Sampling):
         weights = np.where(self._has, self._parts.of_draws(lambda sample: sample.N, self.known(self.target)), 0.0)
         drawn = np.flatnonzero(weights)
         for name in names:
-            predicted = float(weights[drawn] @ self.design.prediction(name, self.target)[0][drawn])
+            x, _ = self.design.prediction(self._like.get(name, name), self.target)
+            predicted = float(weights[drawn] @ x[drawn])
             total = float(weights[drawn] @ self._results_of([(1.0, name)], self._free[drawn]))
             if predicted > 0.0 and total >= 0.0:
                 self._scales[name] = total / predicted
 
-    def fit(self, values: Values, known: Auxiliary, alpha: float, trust: Trust = FULL_TRUST) -> TotalFit:
-        """Estimate the total of a counter from the drawn units. Arguments are those of Parts.fit."""
-        return self._parts.fit(lambda places: values(self._free[places]), known, alpha, trust)
-
-    def _fit(self, combination: Combination, of_budget: bool = True) -> TotalFit:
-        """The fit of a combination of counters."""
-        least, expected = (
-            min(error(name) for _, name in combination)
-            for error in (self.design.least_error, self.design.expected_error)
-        )
-        trust = Trust(least, of_budget, expected if of_budget else 0.0)
-        if len(combination) == 1 and combination[0][0] == 1.0:
-            known = self.known(combination[0][1])
-        else:
-            pairs = [(weight, self._prediction(name)) for weight, name in combination]
-            x = sum((weight * told[:] for weight, (told, _) in pairs), np.zeros(len(self._free)))
-            size = sum((abs(weight) * sizes[:] for weight, (_, sizes) in pairs), np.zeros(len(self._free)))
+    def _fit(self, combination: Combination) -> TotalFit:
+        """The fit of a combination of counters. A change from one run to another is fitted on the mean prediction of both: its
+        own is next to nothing.
+        """
+        (weight, name), *others = combination
+        is_counter = weight == 1.0 and not others
+        if is_counter and name in self._fits:
+            return self._fits[name]
+        names = [self._like.get(name, name) for _, name in combination]
+        of_budget = bool(self._counted & {*names})
+        expected = min(map(self.design.expected_error, names)) if of_budget and not self._like else 0.0
+        trust = Trust(min(map(self.design.least_error, names)), of_budget, expected)
+        known, added = self.known(name), np.zeros(len(self._free))
+        if not is_counter:
+            x, mean, size = np.zeros((3, len(self._free)))
+            for weight, name in combination:
+                told, sizes = self._prediction(name)
+                x += weight * told[:]
+                mean += 0.5 * abs(weight) * told[:]
+                size += (0.5 if self._like else 1.0) * abs(weight) * sizes[:]
+            if self._like:
+                x, added = mean, mean - x
             known = Auxiliary(x, size, self._has)
-        return self.fit(partial(self._values, combination), known, self._alpha(self.looks), trust)
+        fit = self._parts.fit(
+            lambda places: self._values(combination, self._free[places]) + added[places],
+            known,
+            self._alpha(self.looks),
+            trust,
+        )
+        fit = replace(fit, exact=fit.exact - float(added.sum()))
+        if is_counter:
+            self._fits[name] = fit
+        return fit
 
-    def _is_of_budget(self, name: str) -> bool:
-        """True if a target is about the counter, or the counter is a part of the ratio."""
-        counted = {self.counted(target) for target in self.budget.targets}
-        return bool(counted & set(self.ratios.get(name, (name,))))
+    @property
+    def _counted(self) -> set[str]:
+        """Counters that a target is about, of ratios those above."""
+        return {self.counted(target) for target in self.budget.targets}
 
     def _simulated(self, combination: Combination, units: Ints) -> float:
         """Sum of results over simulated units."""
         return float(self._results_of(combination, units[self.results.rows[units] >= 0]).sum())
 
-    def _estimate(self, name: str, combination: Combination, budget: ErrorBudget, states: bool) -> Estimate:
-        """The estimate of a combination of counters, with the half-width that this look states."""
-        simulated = self._simulated(combination, self.results.units)
+    def errors(self, combination: Combination) -> TotalErrors:
+        """The total of a combination of counters and its errors, from the last analysis.
+
+        A combination of several counters has no less to hide than each of them.
+        """
+        units, t = self.results.units, 0.0 if self._states else math.nan
+        simulated = self._simulated(combination, units)
         if self._parts.whole:
-            half = 0.0 if states else math.nan
-            departs = self.design.departure(combination, self.results.units)
-            value = float((self._results_of(combination, self.results.units) + departs).sum())
-            return Estimate(name, value, half, half, 0.0, math.inf, budget.confidence, simulated, half)
-        fit = self._fits[name] = self._fit(combination, self._is_of_budget(name))
+            values = self._results_of(combination, units) + self.design.departure(combination, units)
+            return TotalErrors(float(values.sum()), simulated, t=t)
+        fit, alpha = self._fit(combination), 1.0 - self.budget.confidence
         constant = sum(weight * self.design.constant(counter) for weight, counter in combination) * len(self._free)
         value = fit.estimate + constant + self._simulated(combination, self._certain)
-        computed, guard = math.nan, 0.0
-        if states:
-            computed, guard = fit.half_width(self._alpha(self.looks)), fit.guard(1.0 - budget.confidence)
-        parts = value, computed, guard, fit.error, fit.nu, simulated
-        return Estimate.bounded(name, *parts, budget.allowed(name), budget.confidence)
+        of_look = self._alpha(self.looks)
+        t += quantile(
+            of_look if self._like else fit.spent(of_look), fit.nu
+        )  # doubts are of predictions, not of changes
+        unseen = sum(abs(weight) * self._fit([(1.0, name)]).unseen_counts(alpha) for weight, name in combination)
+        guard = max(fit.guard(alpha), unseen if len(combination) > 1 else 0.0)
+        return TotalErrors(value, simulated, fit.error, fit.nu, t, guard)
+
+    def begin_analysis(self, states: bool) -> None:
+        """Forget the fits of the last analysis. `states`: whether this one states bounds."""
+        self._fits, self._states = {}, states
+        self.set_scales()
+
+    def begin_comparison(self, like: Mapping[str, str]) -> None:
+        """Take the counters as those of two runs; `like`: the counter that each of them is."""
+        self._like = dict(like)
+        self.begin_analysis(True)
 
     def look(self, missing: int, budget: ErrorBudget) -> Look:
         """Make the interim analysis; `missing` drawn units have no result."""
         states = not missing and budget.bound != "none"
-        self._fits = {}
-        self.set_scales()
-        stated = self._stated(budget, states)
+        self.begin_analysis(states)
+        stated = self._stated(budget)
         new = states and any(self._finds_outliers(name, stated, error) for name, error in budget.targets.items())
         if new:  # the beginning has an estimate of its own from now on
             self._parts.apart = True
-            stated = self._stated(budget, states)
+            self._fits = {}
+            stated = self._stated(budget)
         estimates = {name: stated[name] for name in self.counters}
         ratios = {name: stated[name] for name in self.ratios if name in stated}
-        clusters = self._groups() if estimates else []
         assumptions = self._assumptions() if states else []
         warnings = [f"{missing} sampled units have no result: no bound is stated"] if missing else []
         whole = not states or self._parts.whole
@@ -223,7 +255,6 @@ class CellSampling(Sampling):
         return Look(
             index,
             estimates,
-            clusters,
             ratios,
             assumptions=assumptions,
             warnings=warnings,
@@ -232,11 +263,13 @@ class CellSampling(Sampling):
             may_stop=states and not new,
         )
 
-    def _stated(self, budget: ErrorBudget, states: bool) -> dict[str, Estimate]:
+    def _stated(self, budget: ErrorBudget) -> dict[str, Estimate]:
         """Estimates of all counters and ratios."""
-        estimates = {name: self._estimate(name, [(1.0, name)], budget, states) for name in self.counters}
-        parts = {name: pair for name, pair in self.ratios.items() if {*pair} <= {*estimates}}
-        return {name: self._ratio(name, estimates, budget, states) for name in parts} | estimates
+        level, parts = budget.confidence, {n: pair for n, pair in self.ratios.items() if {*pair} <= {*self.counters}}
+        totals = {
+            name: self.errors([(1.0, name)]).estimate(name, budget.allowed(name), level) for name in self.counters
+        }
+        return {name: ratio(name, parts[name], self.errors, budget.allowed(name), level) for name in parts} | totals
 
     def _finds_outliers(self, target: str, stated: Mapping[str, Estimate], error: float) -> bool:
         """True if outliers of the beginning may take more than the bound of a target leaves of ROOM of its error, and more than
@@ -255,47 +288,6 @@ class CellSampling(Sampling):
             Trust(self.design.least_error(counter), expected=self.design.expected_error(counter)),
             room * abs(stated[counter].estimate),
         )
-
-    def _ratio(self, name: str, estimates: Mapping[str, Estimate], budget: ErrorBudget, states: bool) -> Estimate:
-        """A ratio of totals R = A / B by linearisation (Sarndal et al., section 5.6): error of the total of (a - R b) / B."""
-        above, below = (estimates[counter] for counter in self.ratios[name])
-        if below.estimate == 0.0:
-            return Estimate.unknown(name, budget.confidence)
-        R = above.estimate / below.estimate
-        pair = ((1.0 / below.estimate, above.counter), (-R / below.estimate, below.counter))
-        estimate = self._estimate(name, pair, budget, states)
-        self._fits.pop(name, None)
-        eps = budget.allowed(name)
-        half = max(estimate.half_width, eps * abs(R)) if estimate.half_width > 0.0 else estimate.half_width
-        if name not in budget.targets and not self._parts.whole:
-            a, b = (self._fits[e.counter].unseen_counts(1.0 - budget.confidence) for e in (above, below))
-            half = max(half, (a + abs(R) * b) / abs(below.estimate))
-        simulated = above.simulated / below.simulated if below.simulated else math.nan
-        part = relative(half, R, eps)
-        return replace(estimate, estimate=R, half_width=half, relative_half_width=part, simulated=simulated)
-
-    def _groups(self) -> list[PartTotals]:
-        """Units, draws and estimates of each group from `predict`; corrected as a whole, so without bounds of their own."""
-        groups, count = self.design.free_groups, self.design.label_count
-        has, level, nan = self._has, self.budget.confidence, math.nan
-        units, drawn = np.bincount(groups, minlength=count), np.bincount(groups[has], minlength=count)
-        sums, simulated = [], []
-        for name in self.counters:
-            column = self.predict(self._free, [name])[:, 0]
-            sums.append(np.bincount(groups, column, count))
-            simulated.append(np.bincount(groups[has], column[has], count))
-        return [
-            PartTotals(
-                g,
-                int(units[g]),
-                int(drawn[g]),
-                {
-                    name: Estimate(name, float(sums[k][g]), nan, nan, nan, 0.0, level, float(simulated[k][g]))
-                    for k, name in enumerate(self.counters)
-                },
-            )
-            for g in range(count)
-        ]
 
     def _assumptions(self) -> list[str]:
         """Sentences on what the statement rests on, and what a sample of this size cannot see."""
@@ -339,15 +331,15 @@ class CellSampling(Sampling):
         counter, eps = self.counted(target), self._allowed(target)
         fit, total = (
             self._fits[counter],
-            abs(look.budgeted(target if target in self.ranges.of else counter)[0].estimate),
+            abs(look.budgeted(target if target in self.ranges.of else counter).estimate),
         )
         name, scale = self._predicted_by(target), self._scales.get(counter, 1.0) or 1.0
         x, size = self.design.prediction(name, name)
         known, half = Auxiliary(x, size, self._has, name), eps * total / scale
         unseen = fit.unseen_counts(1.0 - self.budget.confidence) / scale
         if target in self.ratios:
-            ratio = look.ratios[target]
-            half *= fit.error * abs(ratio.estimate) / max(total * ratio.std_error, 1e-300)
+            of = look.ratios[target]
+            half *= fit.error * abs(of.estimate) / max(total * of.std_error, 1e-300)
         elif target in self.ranges.of:  # what it states beyond t SE falls with it
             now, _ = fit.error_with({part: part.n for part in fit.parts}, known, self._alpha(self.looks))
             half *= now * scale / max(look.ranges[target].half_width, 1e-300)

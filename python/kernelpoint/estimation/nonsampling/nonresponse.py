@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import add
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,41 +76,25 @@ def with_nonresponse(
     values: Mapping[int, Values],
     budget: ErrorBudget,
     ratios: Mapping[str, tuple[str, str]],
-    of: Any,
     ranges: RangeTargets = NO_RANGES,
 ) -> Look:
-    """A look of the other units with those of `values` in every total, ratio, domain and range; clusters stay those of the
-    others.
-
-    Args:
-        of: int [N], the domain of each unit, or None where there is one.
-    """
+    """A look of the other units with those of `values` in every total, ratio and range."""
     if not values or not look.estimates:
         return look
     estimates = _with(look.estimates, list(values.values()))
-    domains = []
-    for part in look.domains:
-        inside = [value for unit, value in values.items() if of[unit] == part.number]
-        domains.append(
-            replace(part, launches=part.launches + len(inside), estimates=_with(part.estimates, inside))
-            if inside
-            else part
-        )
     wider = replace(
         look,
         estimates=estimates,
         ranges={name: _of_range(one, values, ranges, name) for name, one in look.ranges.items()},
-        domains=domains,
         ratios={name: _ratio(ratio, look.estimates, estimates, ratios[name]) for name, ratio in look.ratios.items()},
     )
     return replace(wider, warnings=[*look.warnings, _sentence(len(values), part_added(look, wider, budget))])
 
 
 def part_added(before: Look, after: Look, budget: ErrorBudget) -> float:
-    """Largest share of an estimate by which its half-width grew; nan if no bound is stated."""
-    pairs = zip(*(look.budgeted(budget.counter) for look in (before, after)), strict=True)
-    added = [(b.half_width - a.half_width) / abs(b.estimate) if b.estimate else math.inf for a, b in pairs]
-    return max(added, default=0.0)
+    """Share of an estimate by which its half-width grew; nan if no bound is stated."""
+    a, b = (look.budgeted(budget.counter) for look in (before, after))
+    return (b.half_width - a.half_width) / abs(b.estimate) if b.estimate else math.inf
 
 
 def _sentence(count: int, added: float) -> str:

@@ -6,7 +6,7 @@ with w of the sampling design; b and v the estimate of a systematic error and it
 that the results have. v is nan where it is not known: then no bound is stated. b does not vanish with more draws and has no
 random sign, so it is added as it is; estimates are not corrected by it.
 
-Model: every part of the population (cluster, domain, range) has the same fraction of its own total.
+Model: every part of the population (process, kernel, range) has the same fraction of its own total.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from kernelpoint.errors import ConfigError
-from kernelpoint.estimate import Estimate, PartTotals
+from kernelpoint.estimate import Estimate
 from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.look import Look
 
@@ -125,11 +125,9 @@ class SystematicErrors:
             estimates=self._wider(look.estimates),
             ratios=self._wider(look.ratios),
             ranges=self._wider(look.ranges),
-            clusters=self._wider_parts(look.clusters),
-            domains=self._wider_parts(look.domains),
         )
         assumption = (
-            f"the systematic error of {_listed(sorted(self.by_counter))} was estimated; processes and clusters have parts "
+            f"the systematic error of {_listed(sorted(self.by_counter))} was estimated; processes and kernels have parts "
             "of it in proportion to their totals"
         )
         return replace(widened, assumptions=[*look.assumptions, assumption])
@@ -138,9 +136,6 @@ class SystematicErrors:
         """|b| and v over the total of a target."""
         errors = [e for name in self._ratios.get(target, (target,)) if (e := self.by_counter.get(name)) is not None]
         return sum(abs(e.estimate) for e in errors), sum(e.half_width for e in errors)
-
-    def _wider_parts(self, parts: Sequence[PartTotals]) -> list[PartTotals]:
-        return [replace(part, estimates=self._wider(part.estimates)) for part in parts]
 
     def _wider(self, estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
         return {name: self._wider_estimate(estimate) for name, estimate in estimates.items()}

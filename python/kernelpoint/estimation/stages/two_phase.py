@@ -9,20 +9,18 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.estimate import Estimate, PartTotals
 from kernelpoint.estimation import constants
 from kernelpoint.estimation.bounds import error_probability
 from kernelpoint.estimation.budget import ErrorBudget
-from kernelpoint.estimation.cells.design import AssistedDesign, Combination
+from kernelpoint.estimation.cells.design import AssistedDesign
 from kernelpoint.estimation.cells.parts import next_number
 from kernelpoint.estimation.cells.sampling import CellSampling
+from kernelpoint.estimation.inference import Combination, TotalErrors
 from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.quantiles import quantile, satterthwaite
 from kernelpoint.estimation.sampling import Ratios
 from kernelpoint.estimation.stages.first_phase import TwoPhaseDesign, donors
-from kernelpoint.estimation.strata.estimators import Sample
-from kernelpoint.estimation.strata.influence import borrowed_totals, outlier_effects
 from kernelpoint.estimation.strata.sampling import StrataSampling
 
 
@@ -60,7 +58,7 @@ class TwoPhaseSampling(CellSampling):
         self._phases = phases
         self._sample = phases.sample
         self._donor = donors(np.asarray(phases.first.design.strata), self._sample)
-        self._first: Look | None = None
+        self._first: StrataSampling | None = None  # at the last analysis
         self._more: StrataSampling | None = None  # the first sample that this one has to grow from
         predictions = {name: values[self._donor] for name, values in phases.predictions.items()}
         super().__init__(AssistedDesign(predictions, phases.groups, phases.u, phases.assume), budget, ratios)
@@ -103,84 +101,58 @@ class TwoPhaseSampling(CellSampling):
 
     # ---- looks ------------------------------------------------------------------------------------------------------
 
-    def look(self, missing: int, budget: ErrorBudget) -> Look:
-        """Make the interim analysis; `missing` drawn units have no result."""
-        self._first = None
-        if self.counters:
-            self.set_scales()
-            self._fits = {} if self._parts.whole else {name: self._fit([(1.0, name)]) for name in self.counters}
-            self._first = self._first_with_results(budget)[1]
-        return super().look(missing, budget)
+    def begin_analysis(self, states: bool) -> None:
+        """Forget the last analysis, and look at the first sample. `states`: whether this one states bounds."""
+        super().begin_analysis(states)
+        self._first = self._first_with_results(self.budget)[0] if self.counters else None
 
     def _first_with_results(self, budget: ErrorBudget) -> tuple[StrataSampling, Look]:
         """The first sample and a look at it, with corrected predictions for results, and results where there are some."""
         share = constants.FIRST_SHARE / math.sqrt(self._weights[1])
-        reported = {name: pair for name, pair in self.ratios.items() if set(pair) <= set(self.counters)}
-        first = self._phases.first.anew(replace(budget, relative_error=share * budget.relative_error), reported)
+        first = self._phases.first.anew(replace(budget, relative_error=share * budget.relative_error), {})
+        if not self._parts.whole:
+            for name in self.counters:
+                self._fit([(1.0, name)])
         units = np.flatnonzero(self._sample)
         first.results.add_many(units, self.counters, np.maximum(self.predict(units), 0.0))
         return first, first.look(len(np.setdiff1d(first.drawn(), units, assume_unique=True)), first.budget)
 
-    def _estimate(self, name: str, combination: Combination, budget: ErrorBudget, states: bool) -> Estimate:
-        estimate = super()._estimate(name, combination, budget, states)
-        first = self._of_first(name)
-        alpha, fit = self._alpha(self.looks), self._fits.get(name)
-        value, second, guard = estimate.estimate, 0.0, 0.0
-        V1 = sum(self._variances_of_first(name, combination))
-        if fit is None:
+    def errors(self, combination: Combination) -> TotalErrors:
+        """The total of a combination of counters and its errors, those of both samples."""
+        second, first = super().errors(combination), self._errors_of_first(combination)
+        value, alpha, V2 = second.value, self._alpha(self.looks), second.error**2
+        if self._parts.whole:
             value = float(self._values(combination, self._free).sum())
         else:
-            second, guard, alpha = fit.error**2, fit.guard(1.0 - budget.confidence), fit.spent(alpha)
-        alpha = min(alpha, self._first_alpha)
-        nu = satterthwaite((V1, second), (first.degrees_of_freedom, math.inf if fit is None else fit.nu))
-        error, computed = math.sqrt(V1 + second), math.nan
-        if states:
-            guard = max(guard, self._first_guard(name))
-            computed = quantile(alpha, nu) * error if error else 0.0
-        parts = value, computed, guard, error, nu, estimate.simulated
-        return Estimate.bounded(name, *parts, budget.allowed(name), budget.confidence)
+            alpha = self._fit(combination).spent(alpha)
+        nu = satterthwaite((first.error**2, V2), (first.degrees, second.degrees))
+        t = (0.0 if self._states else math.nan) + quantile(min(alpha, self._first_alpha), nu)
+        guard = max(second.guard, first.guard)
+        return TotalErrors(value, second.simulated, math.sqrt(first.error**2 + V2), nu, t, guard)
 
     @property
     def _first_alpha(self) -> float:
         """Error probability that the first sample may spend: that of the first look at strata."""
         return error_probability(self.budget.bound, 1.0 - self.budget.confidence, ("first",))
 
-    def _of_first(self, name: str) -> Estimate:
+    def _errors_of_first(self, combination: Combination) -> TotalErrors:
+        """What the first sample alone leaves, as corrected predictions tell it, and what these scatter by beyond."""
         assert self._first is not None
-        return self._first.estimates.get(name) or self._first.ratios[name]
-
-    def _sizes(self, combination: Combination) -> tuple[Ints, Floats]:
-        """Stratum and size of the observed units of the strata."""
-        strata = np.asarray(self._phases.first.design.strata)
-        inside = np.flatnonzero(self._sample[self._free] & (strata[self._free] >= 0))
-        size = sum(abs(weight) * self._prediction(name)[1][inside] for weight, name in combination)
-        return strata[self._free[inside]], np.asarray(size)
+        errors = self._first.errors(combination)
+        told = self._weights[1] * errors.error**2
+        return replace(errors, error=math.sqrt(told + self._scatter(combination)))
 
     def _scatter(self, combination: Combination) -> float:
-        """Variance that the first sample adds for each squared relative error of predictions."""
-        h, size = self._sizes(combination)
-        weights = self._weights[0]
-        m = np.bincount(h, minlength=len(weights))
-        return float((weights * np.bincount(h, weights=size * size, minlength=len(weights)) / np.maximum(m, 1)).sum())
-
-    def _first_guard(self, name: str) -> float:
-        """Change of the total of a counter, 0 of a ratio, by outliers that the first sample does not hold."""
-        if name not in self.counters:
+        """Variance that the first sample adds because predictions scatter; 0 where every unit of it is simulated."""
+        if self._parts.whole:
             return 0.0
-        first = self._phases.first
-        design, units, N = first.design, np.flatnonzero(self._sample), first.design.sizes
-        units = units[np.asarray(design.strata)[units] >= 0]
-        h = np.asarray(design.strata)[units]
-        m = np.bincount(h, minlength=len(N))
-        size = np.abs(self.predict(units, [name])[:, 0])
-        total = N * np.bincount(h, weights=size, minlength=len(N)) / np.maximum(m, 1)
-        if design.covariate_totals is not None and not design.slow_excess:
-            total = borrowed_totals(total, design.covariate_totals, first.clusters)
-        one = np.zeros(len(N), dtype=np.int64)
-        sample = Sample(h, N, one, allowance=design.allowance, slow_excess=design.slow_excess)
-        return float(
-            outlier_effects(sample, total, np.full(len(N), design.allowance), 1.0 - self.budget.confidence, one, 1)[0]
-        )
+        strata, weights = np.asarray(self._phases.first.design.strata), self._weights[0]
+        inside = np.flatnonzero(self._sample[self._free] & (strata[self._free] >= 0))
+        h = strata[self._free[inside]]
+        size = np.asarray(sum(abs(weight) * self._prediction(name)[1][inside] for weight, name in combination))
+        m = np.bincount(h, minlength=len(weights))
+        squares = np.bincount(h, weights=(size / len(combination)) ** 2, minlength=len(weights)) / np.maximum(m, 1)
+        return self._fit(combination).fits[0].spread.K * float((weights * squares).sum())
 
     def _predict(self, units: Ints, counters: Sequence[str]) -> Floats:
         """As of CellSampling; a unit of a part that is drawn whole has the result of its donor."""
@@ -193,26 +165,15 @@ class TwoPhaseSampling(CellSampling):
         ]
         return values
 
-    def _groups(self) -> list[PartTotals]:
-        groups = super()._groups()
-        has_result = self.results.rows[self._free] >= 0
-        counts = np.bincount(self.design.free_groups[has_result], minlength=len(groups))
-        return [replace(group, simulated=int(n)) for group, n in zip(groups, counts, strict=True)]
-
     def _assumptions(self) -> list[str]:
         sentences = super()._assumptions()
-        total = self._of_first(self.target)
-        share = 100.0 * math.sqrt(self._weights[1]) * total.std_error / max(abs(total.estimate), 1e-300)
+        assert self._first is not None
+        total = self._first.errors([(1.0, self.target)])
+        share = 100.0 * math.sqrt(self._weights[1]) * total.error / max(abs(total.value), 1e-300)
         counts = f"{int(self._sample.sum()):,} of {len(self._sample):,} units are observed"
         return [f"{counts}, which leaves a standard error of {share:.2g} % of {self.target}", *sentences]
 
     # ---- growth -----------------------------------------------------------------------------------------------------
-
-    def _variances_of_first(self, name: str, combination: Combination) -> tuple[float, float]:
-        """Variance that the first sample adds as corrected predictions tell it, and what these scatter by beyond."""
-        fit = self._fits.get(name)
-        scatter = fit.fits[0].spread.K * self._scatter(combination) if fit is not None else 0.0
-        return self._weights[1] * self._of_first(name).std_error ** 2, scatter
 
     def _allowed(self, target: str) -> float:
         """Relative error that is left for the second sample; the first one is sized for the first target."""
@@ -221,10 +182,8 @@ class TwoPhaseSampling(CellSampling):
 
     def _error_of_first(self) -> float:
         """Relative half-width that the first sample alone leaves."""
-        first = self._of_first(self.target)
-        V = sum(self._variances_of_first(self.target, [(1.0, self.target)]))
-        half = quantile(self._first_alpha, max(first.degrees_of_freedom, 1.0)) * math.sqrt(V)
-        return half / max(abs(first.estimate), 1e-300)
+        first = self._errors_of_first([(1.0, self.target)])
+        return quantile(self._first_alpha, max(first.degrees, 1.0)) * first.error / max(abs(first.value), 1e-300)
 
     def _first_is_short(self) -> bool:
         """True if no second sample could meet the budget: all of the first is simulated, or predictions tell so that can be
@@ -232,11 +191,12 @@ class TwoPhaseSampling(CellSampling):
         """
         if self._parts.whole:
             return True
-        told, scatter = self._variances_of_first(self.target, [(1.0, self.target)])
-        if self._fits[self.target].fits[0].doubted or scatter > constants.MOST_SCATTER * told:
+        counter = [(1.0, self.target)]
+        first, scatter = self._errors_of_first(counter), self._scatter(counter)
+        if self._fit(counter).fits[0].doubted or scatter > constants.MOST_SCATTER * (first.error**2 - scatter):
             return False
-        eps, total = self.budget.relative_error, abs(self._of_first(self.target).estimate)
-        return self._error_of_first() > eps or self._first_guard(self.target) > eps * total
+        eps = self.budget.relative_error
+        return self._error_of_first() > eps or first.guard > eps * abs(first.value)
 
     def grow(self, left: ErrorBudget, look: Look) -> bool:
         """More cells, or, where the first sample leaves too much, more of that; see `drawn`."""

@@ -35,8 +35,6 @@ class Design:
         allowance: outlier allowance, how far off an undrawn unit may be, relative to its value, without breaking the budget;
             slow_excess: the same of slow units, of which as many may be undrawn as draws of strata with two or more let expect
             (unseen.unseen_rate); 0: there are none.
-        domains: int [N] or None, the part of the population each unit belongs to (0 ... D - 1), each with a total of its own
-            that must meet the budget (several applications in one run). A stratum lies in one domain.
 
     Raises:
         ConfigError: shapes or values do not fit together.
@@ -52,7 +50,6 @@ class Design:
     cost: NDArray[np.float64] | None = None
     clusters: NDArray[np.integer] | None = None
     chosen: NDArray[np.integer] | None = None
-    domains: NDArray[np.integer] | None = None
     balanced: bool = False
     allowance: float = field(default_factory=lambda: constants.OUTLIER_ALLOWANCE)
     slow_excess: float = 0.0
@@ -71,20 +68,20 @@ class Design:
         return cls(strata=strata, first_sizes=ones, u=u, clusters=numbers, chosen=np.sort(chosen))
 
     @classmethod
-    def take_all(cls, u: NDArray[np.float64], domains: NDArray[np.integer] | None = None) -> Design:
+    def take_all(cls, u: NDArray[np.float64]) -> Design:
         """Make a design in which every unit is simulated.
 
         >>> Design.take_all(np.array([0.3, 0.1, 0.9])).strata.tolist()
         [-1, -1, -1]
         """
-        return cls(np.full(len(u), -1, dtype=np.int32), np.empty(0, dtype=np.int64), u, domains=domains)
+        return cls(np.full(len(u), -1, dtype=np.int32), np.empty(0, dtype=np.int64), u)
 
     def __post_init__(self) -> None:
         for name in ("strata", "first_sizes", "u"):
             check(name, getattr(self, name), np.ndarray)
         self._check_whole_numbers()
         units, strata = len(self.strata), len(self.first_sizes)
-        lengths = dict.fromkeys(("u", "x", "domains"), units)
+        lengths = dict.fromkeys(("u", "x"), units)
         for name, length in {**lengths, "cost": strata, "clusters": strata}.items():
             value = getattr(self, name)
             if value is not None and len(value) != length:
@@ -105,11 +102,9 @@ class Design:
             raise ConfigError(f"design.clusters has {self.clusters.min()}; clusters are numbered from 0")
         if self.chosen is not None:
             self._check_chosen()
-        if self.domains is not None:
-            self._check_domains(self.domains)
 
     def _check_whole_numbers(self) -> None:
-        for name in ("strata", "first_sizes", "clusters", "chosen", "domains"):
+        for name in ("strata", "first_sizes", "clusters", "chosen"):
             value = getattr(self, name)
             if value is not None and (kind := np.asarray(value).dtype).kind not in "iu":
                 raise ConfigError(f"design.{name} is an array of {kind}; expected whole numbers")
@@ -144,15 +139,6 @@ class Design:
         strata = np.array(self.strata)
         strata[units] = -1
         return replace(self, strata=strata)
-
-    def _check_domains(self, domains: NDArray[np.integer]) -> None:
-        if len(domains) and domains.min() < 0:
-            raise ConfigError(f"design.domains has {domains.min()}; domains are numbered from 0")
-        zeros = np.zeros(len(self.first_sizes) + 1, np.int64)
-        zeros[self.strata] = domains
-        mixed = np.flatnonzero((np.asarray(self.strata) >= 0) & (zeros[self.strata] != domains))
-        if len(mixed):
-            raise ConfigError(f"design.strata: stratum {self.strata[mixed[0]]} contains units of more than one domain")
 
     def _check_chosen(self) -> None:
         chosen = np.asarray(self.chosen)

@@ -56,14 +56,9 @@ def expected_means(look: Inference) -> Floats:
     return np.asarray(x * np.exp((others + overall) / (others_seen + 1.0)))
 
 
-def expected_degrees(look: Inference, S2: Floats, n: Ints, part: Ints) -> float:
-    """Degrees of freedom that a sample of sizes n should give to the total of the strata `part`.
-
-    Satterthwaite with nu_0 + n_h - 1 each.
-    """
-    N = look.sample.N
-    S2 = np.where(np.isin(np.arange(len(N)), part), S2, 0.0)
-    v = sampling_factors(N, n) * S2
+def expected_degrees(look: Inference, S2: Floats, n: Ints) -> float:
+    """Degrees of freedom that a sample of sizes n should give to the total: Satterthwaite with nu_0 + n_h - 1 each."""
+    v = sampling_factors(look.sample.N, n) * S2
     below = (v * v / (constants.PRIOR_DEGREES + n - 1.0)).sum()
     return float(v.sum() ** 2 / below) if below > 0.0 else np.inf
 
@@ -74,11 +69,7 @@ def next_sizes(look: Inference, prior_cost: Floats | None) -> tuple[Ints, Kind]:
     Each stratum gets the draws of the target that needs most of them there (Cochran 1977, section 5A.4).
     """
     targets = look.each()
-    unmet = [
-        target
-        for target in targets
-        if not all(e.meets(target.targets.budget.relative_error) for e in target.budgeted())
-    ]
+    unmet = [target for target in targets if not target.budgeted().meets(target.targets.budget.relative_error)]
     found = [_sizes_of_target(target, prior_cost) for target in unmet or targets]
     sizes = np.maximum.reduce([sizes for sizes, _ in found])
     return sizes, "learning" if any(kind == "learning" for _, kind in found) else "sized"
@@ -87,8 +78,7 @@ def next_sizes(look: Inference, prior_cost: Floats | None) -> tuple[Ints, Kind]:
 def _sizes_of_target(look: Inference, prior_cost: Floats | None) -> tuple[Ints, Kind]:
     """`next_sizes` for a budget with one target.
 
-    Neyman allocation over all strata of a group jointly, the group being the workload, a range, or each domain of it that
-    has not met the budget. The variance allowed is (margin * eps * that / t)^2, t the
+    Neyman allocation over all strata jointly. The variance allowed is (margin * eps * that / t)^2, t the
     quantile of the next look at the degrees of freedom expected there, and margin 1 / SIZING_MARGIN. In the early passes no
     stratum grows by more than MAX_GROWTH_FACTOR: where one would have to, its spread is still a guess from few draws (or from
     other strata), and a pass that first learns it is cheaper than one sized for the guess. Such a pass is "learning", any
@@ -142,30 +132,21 @@ def minimum_sizes(look: Inference, cost: Floats) -> Ints:
 def _sizes(look: Inference, cost: Floats, low: Ints, margin: float) -> Ints:
     """The allocation that should meet the budget at the next look, however large the step."""
     budget, N = look.targets.budget, look.sample.N
-    wanted = look.budgeted()
-    if any(math.isnan(estimate.estimate) for estimate in wanted):
-        return N.copy()  # a ratio over nothing but zeros: its spread is not known at all
+    estimate = look.budgeted()
+    if math.isnan(estimate.estimate) or (estimate.estimate == 0.0 and not estimate.meets(0.0)):
+        return N.copy()  # a ratio over nothing but zeros, or nothing but zeros: the spread is not known at all
+    if estimate.meets(budget.relative_error):
+        return low.copy()
     spread = look.target_spread(budget.counter)
     S2, mean = spread.S2, expected_means(look)
     shared = (spread.pooled * mean * mean, mean)  # Neyman's shares under one CoV for all strata
     following = replace(look.targets, looks=(*look.targets.looks, "sized"))
-    groups = look.target_groups.of_stratum
-    sizes = low.copy()
-    for group, estimate in enumerate(wanted):
-        if estimate.relative_half_width <= budget.relative_error:
-            continue
-        part = np.flatnonzero(groups == group)
-        if estimate.estimate == 0.0:  # zeros have no spread to size a sample for
-            sizes[part] = N[part]
-            continue
-        allowed = margin * budget.relative_error * abs(estimate.estimate)
-        t = following.quantile(max(estimate.degrees_of_freedom, 1.0))
-        if budget.counter in look.ranges:  # what a range states beyond t SE falls with it
-            error = math.sqrt(float((sampling_factors(N, look.n) * S2).sum()))
-            allowed *= look.targets.quantile(estimate.degrees_of_freedom) * error / estimate.half_width
-        for _ in range(2):  # t depends on the sizes through its degrees of freedom
-            sizes[part] = neyman(
-                N[part], S2[part], cost[part], (allowed / t) ** 2, low[part], (shared[0][part], shared[1][part])
-            )
-            t = following.quantile(max(expected_degrees(look, S2, sizes, part), 1.0))
+    allowed = margin * budget.relative_error * abs(estimate.estimate)
+    t = following.quantile(max(estimate.degrees_of_freedom, 1.0))
+    if budget.counter in look.ranges:  # what a range states beyond t SE falls with it
+        error = math.sqrt(float((sampling_factors(N, look.n) * S2).sum()))
+        allowed *= look.targets.quantile(estimate.degrees_of_freedom) * error / estimate.half_width
+    for _ in range(2):  # t depends on the sizes through its degrees of freedom
+        sizes = neyman(N, S2, cost, (allowed / t) ** 2, low, shared)
+        t = following.quantile(max(expected_degrees(look, S2, sizes), 1.0))
     return sizes

@@ -1,4 +1,4 @@
-"""From a sample to estimates with bounds: totals, totals of clusters, ratios of totals."""
+"""From a sample of strata to the errors of linear combinations of counters."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.estimate import Estimate, PartTotals
-from kernelpoint.estimation import constants
+from kernelpoint.estimate import Estimate
+from kernelpoint.estimation import constants, inference
+from kernelpoint.estimation.budget import ErrorBudget, Method
+from kernelpoint.estimation.inference import Combination, Errors, TotalErrors
 from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.moments import Floats, Ints, Moments
+from kernelpoint.estimation.strata.change import alone, collapsed
 from kernelpoint.estimation.strata.estimators import ESTIMATORS, Fit, Sample
-from kernelpoint.estimation.strata.influence import borrowed_totals, outlier_allowances, outlier_effects
-from kernelpoint.estimation.strata.targets import Groups, Targets
-from kernelpoint.estimation.strata.variance import (
-    SlowDraws,
-    Spread,
-    pooled_spread,
-    scales,
-    variance_and_degrees,
-)
+from kernelpoint.estimation.strata.influence import borrowed_totals, outlier_allowances, outlier_effect
+from kernelpoint.estimation.strata.targets import Targets
+from kernelpoint.estimation.strata.variance import SlowDraws, Spread, pooled_spread, scales, variance_and_degrees
 from kernelpoint.estimation.unseen import OpenUnit, sentences
+
+PAIRED_SCALE_SHARE = (
+    0.2  # Model: spreads below 0.1 % of a launch are read as that (pooling.NO_SPREAD reads 0.5 % of one total's)
+)
 
 
 @dataclass(frozen=True)
@@ -37,27 +38,37 @@ class RangePart:
 
 @dataclass
 class Inference:
-    """Everything one look knows; fits and spreads by counter, in the order of targets.counters; ranges by target."""
+    """Everything that one look knows of a sample of strata.
+
+    Attributes:
+        sample: draws of the strata; values: float64 [n, counters], their results.
+        exact: float64 [e, counters], take-all units.
+        ranges: by target.
+        paired: the counters are those of two runs over the same units, so that a combination of them is a change.
+    """
 
     targets: Targets
     sample: Sample
     values: Floats
     exact: Floats
-    clusters: Groups
-    domains: Groups
-    fits: list[Fit]
-    spreads: list[Spread]
     ranges: Mapping[str, RangePart] = field(default_factory=dict)
+    paired: bool = False
+
+    @cached_property
+    def fits(self) -> list[Fit]:
+        """The estimator of each counter, in the order of targets.counters."""
+        estimator = ESTIMATORS[self.targets.method]
+        return [estimator(np.ascontiguousarray(column), self.sample) for column in self.values.T]
+
+    @cached_property
+    def spreads(self) -> list[Spread]:
+        """Spread of each counter, in the order of targets.counters."""
+        return [self.spread([(1.0, name)]) for name in self.targets.counters]
 
     @cached_property
     def n(self) -> Ints:
         """n_h, int64 [H]: number of units of each stratum with a result."""
         return self.sample.n
-
-    @property
-    def whole(self) -> Groups:
-        """Grouping in which all strata form one group."""
-        return Groups(np.zeros(len(self.sample.N), np.int64), np.zeros(len(self.exact), np.int64), 1)
 
     def plain_variances(self, index: int) -> Floats:
         """S_h^2 of a counter, float64 [H], including slow drift along the run, which matters for parts of the run."""
@@ -69,32 +80,80 @@ class Inference:
         moments = Moments.of(self.sample.strata, self.fits[index].residuals, H)
         return np.maximum(squares, pooled_spread(self.sample.N, moments, scale).S2)
 
-    def totals(self, index: int, groups: Groups) -> list[Estimate]:
-        """Estimates of one counter, one for each group."""
-        cell, count = groups.of_stratum, groups.count
-        value = np.bincount(cell, weights=self.fits[index].totals, minlength=count)
-        simulated = np.bincount(cell[self.sample.strata], weights=self.values[:, index], minlength=count)
-        keep = groups.of_exact >= 0
-        certain = np.bincount(groups.of_exact[keep], weights=self.exact[keep, index], minlength=count)
-        V, degrees = variance_and_degrees(self.sample.N, self.n, self.spreads[index], cell, count)
-        influence = self._outlier_effects(
-            self.sizes(index), outlier_allowances(self.sample, self.values[:, index]), groups
-        )
-        undrawn = np.bincount(cell, weights=self.n < self.sample.N, minlength=count) > 0
-        too_little_support = self._has_too_little_support(index, degrees)
-        return [
-            self._estimate(
-                self.targets.counters[index],
-                value[g] + certain[g],
-                V[g],
-                degrees[g],
-                simulated[g] + certain[g],
-                influence[g],
-                bool(undrawn[g]),
-                bool(too_little_support[g]),
-            )
-            for g in range(count)
+    # ---- linear combinations ----------------------------------------------------------------------------------------
+
+    def _columns(self, combination: Combination) -> list[tuple[float, int]]:
+        return [(weight, self.targets.counters.index(name)) for weight, name in combination]
+
+    def _residuals(self, combination: Combination) -> Floats:
+        return np.asarray(sum(weight * self.fits[k].residuals for weight, k in self._columns(combination)))
+
+    def _scale(self, combination: Combination) -> Floats:
+        """Scale of the residuals of each stratum, float64 [H]: the mean, of several counters half of the sum of both."""
+        means = [
+            abs(weight) * np.abs(Moments.of(self.sample.strata, self.values[:, k], len(self.sample.N)).mean)
+            for weight, k in self._columns(combination)
         ]
+        share = PAIRED_SCALE_SHARE if self.paired and len(means) > 1 else 1.0
+        return share * scales(np.asarray(sum(means)) / len(means), self.n)
+
+    def spread(self, combination: Combination) -> Spread:
+        """Spread of the residuals of a combination within strata, pooled over them."""
+        sample, scale, H = self.sample, self._scale(combination), len(self.sample.N)
+        moments = (Moments.of_neighbours if sample.balanced else Moments.of)(
+            sample.strata, self._residuals(combination), H
+        )
+        least: Floats | float = 0.0
+        if len(combination) == 1:
+            ((_, k),) = self._columns(combination)
+            least = SlowDraws.of(sample.strata, np.ascontiguousarray(self.values[:, k]), H).mean_square(scale)
+        return pooled_spread(sample.N, moments, scale, sample.balanced, least=least)
+
+    def errors(self, combination: Combination) -> TotalErrors:
+        """The total of a combination and its errors.
+
+        A change from one run to another (`paired`) may sit in few strata, so the widest of three intervals counts: see
+        change.py.
+        """
+        sample, columns = self.sample, self._columns(combination)
+        value = sum(weight * self._total(k) for weight, k in columns)
+        simulated = sum(weight * float(self.values[:, k].sum() + self.exact[:, k].sum()) for weight, k in columns)
+        if not bool((self.n < sample.N).any()):
+            return TotalErrors(value, simulated, t=0.0 * self.targets.quantile(math.inf))
+        variances = [
+            variance_and_degrees(
+                sample.N, self.n, self.spreads[columns[0][1]] if len(columns) == 1 else self.spread(combination)
+            )
+        ]
+        if self.paired:
+            residuals = self._residuals(combination)
+            moved = np.asarray(sum(weight * self.values[:, k] for weight, k in columns))
+            variances += [collapsed(sample, residuals, self._scale(combination)), alone(sample, residuals, moved)]
+        t, V, degrees = max(
+            ((self.targets.quantile(degrees), V, degrees) for V, degrees in variances),
+            key=lambda wide: wide[0] * math.sqrt(wide[1]) if wide[1] > 0.0 else 0.0,
+        )
+        if any(self._is_hardly_seen(k) for _, k in columns):
+            t = math.nan  # what the others hold, nothing tells
+        size = np.asarray(sum(abs(weight) * self.sizes(k) for weight, k in columns)) / len(columns)
+        allowance = np.maximum.reduce([outlier_allowances(sample, self.values[:, k]) for _, k in columns])
+        guard = 0.0 if self.paired else outlier_effect(sample, size, allowance, 1.0 - self.targets.budget.confidence)
+        return TotalErrors(value, simulated, math.sqrt(max(V, 0.0)), degrees, t, guard)
+
+    def _total(self, index: int) -> float:
+        return float(self.fits[index].totals.sum() + self.exact[:, index].sum())
+
+    def total(self, name: str) -> Estimate:
+        """Estimate of a counter."""
+        budget = self.targets.budget
+        return self.errors([(1.0, name)]).estimate(name, budget.allowed(name), budget.confidence)
+
+    def ratio(self, name: str) -> Estimate:
+        """Estimate of a ratio of counters."""
+        budget = self.targets.budget
+        return inference.ratio(name, self.targets.ratios[name], self.errors, budget.allowed(name), budget.confidence)
+
+    # ---- what no draw shows -----------------------------------------------------------------------------------------
 
     def sizes(self, index: int) -> Floats:
         """float64 [H]: amount that each stratum adds to a counter's total, as a measure of what one outlier can change.
@@ -118,88 +177,28 @@ class Inference:
         usual = float(seen[seen > 0.0].mean()) if bool(seen.any()) else 0.0
         return (shown == 0.0) & (self.n > 0) & (self.n < self.sample.N), usual
 
-    def _has_too_little_support(self, index: int, degrees: Floats) -> NDArray[np.bool_]:
-        """Groups whose total of a counter is hardly seen, from the degrees of freedom of each: bool like `degrees`. The budget
-        is not about it, and its spread rests on few, or strata showed nothing of it and few draws show any.
+    def _is_hardly_seen(self, index: int) -> bool:
+        """True if no bound on a counter can be stated: it is 0 in all draws, or the budget is not about it, and its spread
+        rests on few, or strata showed nothing of it and few draws show any.
         """
-        wanted = self.targets.budget.targets
-        if any(self.targets.counters[index] in self.targets.counters_of(name) for name in wanted):
-            return np.zeros(len(degrees), dtype=bool)
-        few = bool(self._nothing(index)[0].any()) and np.count_nonzero(self.values[:, index]) < constants.MIN_COUNTS
-        return np.asarray((degrees < constants.MIN_DEGREES) | few)
+        name = self.targets.counters[index]
+        if self._total(index) == 0.0:
+            return True
+        if any(name in self.targets.counters_of(target) for target in self.targets.budget.targets):
+            return False
+        _, degrees = variance_and_degrees(self.sample.N, self.n, self.spreads[index])
+        few = np.count_nonzero(self.values[:, index]) < constants.MIN_COUNTS
+        return degrees < constants.MIN_DEGREES or bool(few and self._nothing(index)[0].any())
 
-    def _outlier_effects(self, size: Floats, allowance: Floats, groups: Groups) -> Floats:
-        """Change of each group's total, float64 [groups], by undrawn outliers; arguments as of `outlier_effects`."""
-        alpha = 1.0 - self.targets.budget.confidence
-        return outlier_effects(self.sample, size, allowance, alpha, groups.of_stratum, groups.count)
-
-    def _estimate(
-        self,
-        name: str,
-        value: float,
-        V: float,
-        degrees: float,
-        simulated: float,
-        influence: float,
-        undrawn: bool,
-        too_little_support: bool = False,
-    ) -> Estimate:
-        """The estimate with the half-width that this look states; nan where it states none.
-
-        Args:
-            undrawn: whether any unit of what is estimated has not been drawn; too_little_support: see _has_too_little_support.
-        """
-        error = math.sqrt(max(float(V), 0.0))
-        quantile = self.targets.quantile(float(degrees))
-        computed = 0.0 if error == 0.0 and not math.isnan(quantile) else quantile * error
-        if undrawn and (
-            value == 0.0 or too_little_support
-        ):  # only zeros were drawn: what the others hold, nothing tells
-            computed = math.nan
-        guard = float(influence) if undrawn else 0.0
-        budget = self.targets.budget
-        parts = float(value), computed, guard, error, float(degrees), float(simulated)
-        return Estimate.bounded(name, *parts, budget.allowed(name), budget.confidence)
-
-    def _ratio_parts(self, name: str) -> tuple[int, int, float, float]:
-        """Columns of the two counters of a ratio, and the estimated totals of both."""
-        above, below = (self.targets.counters.index(c) for c in self.targets.ratios[name])
-        top, bottom = (float(self.fits[i].totals.sum() + self.exact[:, i].sum()) for i in (above, below))
-        return above, below, top, bottom
-
-    def ratio_spread(self, name: str) -> Spread:
-        """Spread of the linearised residuals (a_i - R b_i) / B of a ratio R = A / B (Sarndal et al., section 5.6)."""
-        above, below, top, bottom = self._ratio_parts(name)
-        R = top / bottom
-        residuals = (self.fits[above].residuals - R * self.fits[below].residuals) / bottom
-        H = len(self.sample.N)
-        size = [np.abs(Moments.of(self.sample.strata, self.values[:, i], H).mean) for i in (above, below)]
-        scale = scales((size[0] + abs(R) * size[1]) / (2.0 * abs(bottom)), self.n)
-        moments = Moments.of_neighbours if self.sample.balanced else Moments.of
-        return pooled_spread(self.sample.N, moments(self.sample.strata, residuals, H), scale, self.sample.balanced)
-
-    def ratio(self, name: str) -> Estimate:
-        """Ratio of totals R = A / B with the bound of its linearisation; nan if B is 0."""
-        above, below, top, bottom = self._ratio_parts(name)
-        sums = self.values.sum(axis=0) + self.exact.sum(axis=0)
-        if bottom == 0.0:
-            return Estimate.unknown(name, self.targets.budget.confidence)
-        whole = self.whole
-        spread = self.ratio_spread(name)
-        V, degrees = variance_and_degrees(self.sample.N, self.n, spread, whole.of_stratum, 1)
-        simulated = sums[above] / sums[below] if sums[below] else math.nan
-        size = [self.sizes(i) for i in (above, below)]
-        allowance = np.maximum(*(outlier_allowances(self.sample, self.values[:, i]) for i in (above, below)))
-        influence = self._outlier_effects(
-            (size[0] + abs(top / bottom) * size[1]) / (2.0 * abs(bottom)), allowance, whole
-        )
-        undrawn = bool((self.n < self.sample.N).any())
-        return self._estimate(name, top / bottom, V[0], degrees[0], simulated, influence[0], undrawn)
+    # ---- targets ----------------------------------------------------------------------------------------------------
 
     def target_spread(self, name: str) -> Spread:
         """Spread of the residuals of a target; of a range what its variance sum N_hd (N_h / n_h - 1) S_h^2 takes for S_h^2."""
         if name in self.targets.ratios:
-            return self.ratio_spread(name)
+            (above, top), (below, bottom) = (
+                (counter, self._total(self.targets.counters.index(counter))) for counter in self.targets.ratios[name]
+            )
+            return self.spread([(1.0 / bottom, above), (-top / bottom**2, below)])
         index = self.targets.counters.index(self.targets.counters_of(name)[0])
         spread = self.spreads[index]
         if name not in self.ranges:
@@ -207,52 +206,33 @@ class Inference:
         shares = self.ranges[name].shares
         return replace(spread, S2=self.plain_variances(index) * shares, pooled=spread.pooled * shares)
 
-    @property
-    def target_groups(self) -> Groups:
-        """The groups that have to meet the budget, each by itself: domains (one where there are none)."""
-        name = self.targets.budget.counter
-        return self.whole if name in self.targets.ratios or name in self.targets.ranges else self.domains
-
-    def budgeted(self) -> list[Estimate]:
-        """Estimates to which the budget applies: one for each of `target_groups`."""
+    def budgeted(self) -> Estimate:
+        """Estimate that the budget is about."""
         name = self.targets.budget.counter
         if name in self.targets.ratios:
-            return [self.ratio(name)]
-        if name in self.ranges:
-            return [self.ranges[name].estimate]
-        return self.totals(self.targets.counters.index(name), self.target_groups)
+            return self.ratio(name)
+        return self.ranges[name].estimate if name in self.ranges else self.total(name)
 
     def shares_of_target(self) -> Floats:
-        """The part of the total, range or domain that each stratum makes up, float64 [H], as `sizes` has it."""
-        index, groups = self.targets.counters.index(self.targets.counted), self.target_groups
+        """The part of the total, or range, that each stratum makes up, float64 [H], as `sizes` has it."""
+        index = self.targets.counters.index(self.targets.counted)
         if (part := self.ranges.get(self.targets.budget.counter)) is not None:
             return self.sizes(index) * part.shares / (abs(part.estimate.estimate) or 1.0)
-        whole = np.bincount(groups.of_stratum, weights=np.abs(self.fits[index].totals), minlength=groups.count)
-        keep = groups.of_exact >= 0
-        whole += np.bincount(groups.of_exact[keep], weights=np.abs(self.exact[keep, index]), minlength=groups.count)
-        return np.asarray(self.sizes(index) / np.where(whole > 0.0, whole, 1.0)[groups.of_stratum])
+        whole = float(np.abs(self.fits[index].totals).sum() + np.abs(self.exact[:, index]).sum())
+        return np.asarray(self.sizes(index) / (whole or 1.0))
 
     def each(self) -> list[Inference]:
         """Same analysis for the budget of each target alone."""
         return [replace(self, targets=replace(self.targets, budget=one)) for one in self.targets.budget.each()]
 
-    def _parts(self, groups: Groups) -> list[PartTotals]:
-        """Statement of a look on each group."""
-        by_counter = [self.totals(i, groups) for i in range(len(self.targets.counters))]
-        units, simulated = groups.units(self.sample.N), groups.units(self.n)
-        return [
-            PartTotals(g, units[g], simulated[g], {estimates[g].counter: estimates[g] for estimates in by_counter})
-            for g in range(groups.count)
-        ]
+    # ---- statements -------------------------------------------------------------------------------------------------
 
     def report(self, missing: int, open_unit: OpenUnit | None = None) -> Look:
         """Make the interim analysis record; `missing` drawn units have no result."""
         counters = self.targets.counters
         return Look(
             index=len(self.targets.looks),
-            estimates={name: self.totals(i, self.whole)[0] for i, name in enumerate(counters)},
-            clusters=self._parts(self.clusters),
-            domains=self._parts(self.domains) if self.domains.count > 1 else [],
+            estimates={name: self.total(name) for name in counters},
             ratios={name: self.ratio(name) for name, pair in self.targets.ratios.items() if set(pair) <= set(counters)},
             may_stop=bool(self.targets.looks and counters),
             assumptions=self._assumptions(),
@@ -303,32 +283,26 @@ class Inference:
         return found
 
 
-def infer(
-    targets: Targets,
-    sample: Sample,
-    values: Floats,
-    exact: Floats,
-    clusters: Groups,
-    domains: Groups,
-) -> Inference:
-    """Compute fits and spreads of every counter.
+PAIR = "first", "second"  # names of a counter in two runs
+
+
+def errors_of_change(
+    sample: Sample, values: Floats, exact: Floats, method: Method = "regression", alpha: float = 0.05
+) -> Errors:
+    """Errors of combinations of PAIR, one counter in two runs over the same units, from the common draws.
 
     Args:
-        sample: draws of the strata; values: float64 [n, counters], their results.
-        exact: float64 [e, counters], take-all units.
-        clusters, domains: the parts of the population that are reported, and may have to meet the budget, by themselves.
+        sample: the common draws of the strata, as at a look; they have to be a simple random sample of each stratum.
+        values: float64 [n, 2], in both runs; exact: float64 [k, 2], of the take-all units.
+        alpha: error probability of an interval.
+
+    >>> u = np.arange(100.0)
+    >>> sample = Sample(np.zeros(10, int), np.array([100]), np.zeros(1, int))
+    >>> a = 50.0 + u[:10]
+    >>> errors = errors_of_change(sample, np.column_stack([a, 2.0 * a]), np.zeros((0, 2)), "mean")
+    >>> found = inference.ratio("", PAIR[::-1], errors, 0.0, 0.95)
+    >>> found.estimate, found.half_width < 0.02
+    (2.0, True)
     """
-    fits, spreads = [], []
-    H = len(sample.N)
-    for index in range(len(targets.counters)):
-        y = np.ascontiguousarray(values[:, index])
-        fit = ESTIMATORS[targets.method](y, sample)
-        fits.append(fit)
-        scale = scales(Moments.of(sample.strata, y, H).mean, sample.n)
-        moments = Moments.of_neighbours if sample.balanced else Moments.of
-        spread = pooled_spread(
-            *(sample.N, moments(sample.strata, fit.residuals, H), scale, sample.balanced),
-            least=SlowDraws.of(sample.strata, y, H).mean_square(scale),
-        )
-        spreads.append(spread)
-    return Inference(targets, sample, values, exact, clusters, domains, fits, spreads)
+    budget = ErrorBudget(0.5, 1.0 - alpha, PAIR[0], "none", {PAIR[1]: 0.5})
+    return Inference(Targets(budget, method, {}, PAIR, ("first",)), sample, values, exact, paired=True).errors

@@ -43,24 +43,18 @@ def outlier_allowances(sample: Sample, y: Floats) -> Floats:
     return np.maximum(sample.allowance, SlowDraws.of(sample.strata, y, len(sample.N)).mean(mean))
 
 
-def outlier_effects(
-    sample: Sample, size: Floats, allowance: Floats, alpha: float, groups: NDArray[np.integer], count: int
-) -> Floats:
-    """float64 [count]: largest change of each group's total by outliers: the most influential draw is wrong by `allowance`, or
-    as many undrawn units are slow as the sample can miss with probability alpha (unseen_rate).
+def outlier_effect(sample: Sample, size: Floats, allowance: Floats, alpha: float) -> float:
+    """Largest change of a total by outliers: the most influential draw is wrong by `allowance`, or as many undrawn units are
+    slow as the sample can miss with probability alpha (unseen_rate).
 
     Args:
-        size: float64 [H], what each stratum adds to its group; allowance: float64 [H]; groups: int [H], group of each stratum.
+        size: float64 [H], what each stratum adds to the total; allowance: float64 [H].
 
     >>> sample = Sample(np.zeros(4, int), np.array([8]), np.zeros(1, int))
-    >>> outlier_effects(sample, np.array([80.0]), np.array([0.5]), 0.05, np.zeros(1, int), 1).tolist()
-    [5.0]
+    >>> outlier_effect(sample, np.array([80.0]), np.array([0.5]), 0.05)
+    5.0
     """
     n = sample.n
     rest = np.where(n < sample.N, 1.0 - n / np.maximum(sample.N, 1), 0.0) * size
-    most = np.zeros(count)
-    np.maximum.at(most, groups, allowance * rest / np.maximum(n, 1))
-    if not sample.slow_excess:
-        return most
-    slow = sample.slow_excess * unseen_rate(n, alpha)
-    return np.maximum(most, slow * np.bincount(groups, weights=rest, minlength=count))
+    most = float((allowance * rest / np.maximum(n, 1)).max(initial=0.0))
+    return max(most, sample.slow_excess * unseen_rate(n, alpha) * float(rest.sum())) if sample.slow_excess else most

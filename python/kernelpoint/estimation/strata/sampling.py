@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kernelpoint.errors import ConfigError, JournalError, shown
 from kernelpoint.estimation.bounds import Kind
 from kernelpoint.estimation.budget import ErrorBudget, Method
+from kernelpoint.estimation.inference import Combination, TotalErrors
 from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.nested_totals import NO_RANGES, RangeTargets, Spreads
@@ -20,9 +21,9 @@ from kernelpoint.estimation.sampling import Frame, Ratios, Sampling
 from kernelpoint.estimation.strata.design import Design
 from kernelpoint.estimation.strata.estimators import ESTIMATORS, Sample
 from kernelpoint.estimation.strata.growth import next_sizes
-from kernelpoint.estimation.strata.inference import Inference, RangePart, infer
+from kernelpoint.estimation.strata.inference import Inference, RangePart
 from kernelpoint.estimation.strata.spread_over_run import spread_over_run
-from kernelpoint.estimation.strata.targets import Groups, Targets
+from kernelpoint.estimation.strata.targets import Targets
 from kernelpoint.estimation.unseen import OpenUnit, breaking
 
 
@@ -62,9 +63,8 @@ class StrataSampling(Sampling):
         self.design, self.method = design, method
         self._kinds: tuple[Kind, ...] = ("first",)
         self._population = design.sizes
-        self.clusters = (
-            np.zeros(len(self._population), np.int64) if design.clusters is None else np.asarray(design.clusters)
-        )
+        clusters = design.clusters
+        self.clusters = np.zeros(len(self._population), np.int64) if clusters is None else np.asarray(clusters)
         self._certain = np.flatnonzero(np.asarray(design.strata) == -1)
         self._start = np.concatenate(([0], np.cumsum(self._population)))
         self.u = spread_over_run(design.u, design.strata) if design.balanced else design.u
@@ -152,23 +152,17 @@ class StrataSampling(Sampling):
             states_bound = False
         kinds = self._kinds if states_bound else ()
         targets = Targets(budget, self.method, self.ratios, self.counters, kinds, self.ranges.counters)
-        of_cluster = np.append(self.clusters, -1)[self.design.strata[certain]]  # stratum -1 has no cluster
-        clusters = Groups(self.clusters, of_cluster, int(self.clusters.max(initial=-1)) + 1)
-        exact = self.results.of(certain)
-        return infer(targets, sample, self.results.of(units), exact, clusters, self._domains(certain))
-
-    def _domains(self, certain: Ints) -> Groups:
-        of_unit = self.design.domains
-        if of_unit is None:
-            return Groups(np.zeros(len(self.sizes), np.int64), np.zeros(len(certain), np.int64), 1)
-        of_stratum = np.zeros(len(self.sizes) + 1, np.int64)
-        of_stratum[self.design.strata] = of_unit  # every stratum lies in one domain; take-all units come last
-        return Groups(of_stratum[:-1], of_unit[certain].astype(np.int64), int(of_unit.max(initial=0)) + 1)
+        return Inference(targets, sample, self.results.of(units), self.results.of(certain))
 
     def look(self, missing: int, budget: ErrorBudget) -> Look:
         """Make the interim analysis; `missing` drawn units have no result."""
         self._last = inference = self._infer(not missing, budget)
         return inference.report(missing, None if missing else self._open_unit(inference))
+
+    def errors(self, combination: Combination) -> TotalErrors:
+        """The total of a combination of counters and its errors, from the last analysis."""
+        assert self._last is not None
+        return self._last.errors(combination)
 
     def _open_unit(self, inference: Inference) -> OpenUnit | None:
         """The next unit of the stratum with the largest T_h / N_h that is not drawn whole; see breaking."""
@@ -207,8 +201,8 @@ class StrataSampling(Sampling):
 
     @property
     def frame(self) -> Frame:
-        """Stratum, covariate and domain of each unit."""
-        return Frame(self.design.strata, self.design.x, self.design.domains)
+        """Stratum and covariate of each unit."""
+        return Frame(self.design.strata, self.design.x)
 
     def expansions(self, units: Ints) -> Floats:
         """float64 [units]: N_h / n_h of each unit's stratum; 1 for units that are always simulated."""

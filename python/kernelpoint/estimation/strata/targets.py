@@ -1,4 +1,4 @@
-"""Targets of an inference, and the parts of a population that have totals."""
+"""Targets of an inference."""
 
 from __future__ import annotations
 
@@ -7,12 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
-from numpy.typing import NDArray
-
 from kernelpoint.estimation.bounds import Kind, error_probability
 from kernelpoint.estimation.budget import ErrorBudget, Method
-from kernelpoint.estimation.moments import Ints
 from kernelpoint.estimation.quantiles import two_sided
 
 
@@ -66,27 +62,3 @@ class Targets:
     def _alpha(self) -> float:
         """Error probability of this look."""
         return error_probability(self.budget.bound, 1.0 - self.budget.confidence, self.looks)
-
-
-@dataclass(frozen=True)
-class Groups:
-    """Groups of strata, each with a total of its own.
-
-    Attributes:
-        of_stratum: int [H], group of each stratum.
-        of_exact: int [e], group of each take-all unit, -1 of those of none.
-        count: number of groups.
-
-    >>> Groups(of_stratum=np.array([0, 0, 1]), of_exact=np.array([1]), count=2).units(np.array([10, 5, 8]))
-    [15, 9]
-    """
-
-    of_stratum: NDArray[np.integer]
-    of_exact: NDArray[np.integer]
-    count: int
-
-    def units(self, of_strata: Ints) -> list[int]:
-        """Units of each group: those of its strata (`of_strata` int [H]), and units that are always simulated."""
-        inside = np.bincount(self.of_stratum, weights=of_strata, minlength=self.count)
-        exact = np.bincount(self.of_exact[self.of_exact >= 0], minlength=self.count)
-        return (inside + exact).astype(np.int64).tolist()

@@ -1,0 +1,71 @@
+"""The one inference: from the errors of a sampled total to the estimate that a run states."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from kernelpoint.estimate import Estimate
+
+Combination = Sequence[tuple[float, str]]  # weights of counters
+
+
+@dataclass(frozen=True)
+class TotalErrors:
+    """The total of a linear combination of counters, as a sampling estimates it, and what it may be off by.
+
+    Attributes:
+        value: the estimated total.
+        simulated: sum over the simulated units.
+        error: standard error; 0 where nothing was left to chance.
+        degrees: degrees of freedom of its square.
+        t: quantile that the interim analysis takes; nan where no bound can be stated.
+        guard: change of the total by units that no draw shows.
+    """
+
+    value: float
+    simulated: float
+    error: float = 0.0
+    degrees: float = math.inf
+    t: float = 0.0
+    guard: float = 0.0
+
+    def estimate(self, name: str, allowed: float, confidence: float) -> Estimate:
+        """The total with its half-width: at least t SE, the guard, and the error budget.
+
+        Args:
+            allowed: relative error of the error budget, 0 of a value that the budget is not about; confidence: of it.
+
+        >>> TotalErrors(1000.0, 50.0, 1.5, 9.0, 2.0, 25.0).estimate("cycles", 0.01, 0.95).half_width
+        25.0
+        """
+        computed = self.error and self.t * self.error
+        if math.isnan(self.t):
+            computed = math.nan
+        parts = computed, self.guard, self.error, self.degrees, self.simulated
+        return Estimate.bounded(name, self.value, *parts, allowed, confidence)
+
+
+Errors = Callable[[Combination], TotalErrors]  # of a sampling
+
+
+def ratio(name: str, pair: tuple[str, str], errors: Errors, allowed: float, confidence: float) -> Estimate:
+    """A ratio of totals R = A / B by linearisation (Sarndal, Swensson, Wretman 1992, section 5.6): R - R_true is nearly the
+    error of the total of (a - R b) / B. Two runs over the same units are such a pair; unknown if B is 0.
+
+    >>> totals = {"a": 6.0, "b": 2.0}
+    >>> def errors(combination):
+    ...     value = sum(weight * totals[name] for weight, name in combination)
+    ...     return TotalErrors(value, value, error=0.1 * abs(combination[0][0]), t=2.0)
+    >>> found = ratio("a_per_b", ("a", "b"), errors, 0.01, 0.95)
+    >>> found.estimate, found.half_width
+    (3.0, 0.1)
+    """
+    above, below = (errors([(1.0, counter)]) for counter in pair)
+    if below.value == 0.0:
+        return Estimate.unknown(name, confidence)
+    R = above.value / below.value
+    of = errors([(1.0 / below.value, pair[0]), (-R / below.value, pair[1])])
+    simulated = above.simulated / below.simulated if below.simulated else math.nan
+    return TotalErrors(R, simulated, of.error, of.degrees, of.t, of.guard).estimate(name, allowed, confidence)

@@ -1,0 +1,72 @@
+"""Variances of a change between two runs over the same strata, which may sit in few of them.
+
+The spread of a change in a stratum is exchangeable with that of others (`Inference.spread`). With one or two draws a stratum
+that is easily wrong by much, for what divides two configurations (a working set that fits into one cache and not into the
+other) sits in few strata, and a run is sized for its own values, not for their change. So two more variances are estimated,
+and the widest of the three intervals is taken.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from kernelpoint.estimation.moments import Floats, Moments
+from kernelpoint.estimation.strata.estimators import Sample
+from kernelpoint.estimation.strata.variance import pooled_spread, sampling_factors
+
+PRIOR_DEGREES_OF_CHANGE = (
+    2.0  # Model: degrees of freedom that "a stratum spreads by as much as it moved" counts for, before the draws
+)
+
+
+def collapsed(sample: Sample, residuals: Floats, scale: Floats) -> tuple[float, float]:
+    """Variance of the total of the residuals, and its degrees of freedom, as if the strata of a cluster were one (collapsed
+    strata, Wolter 2007, section 2.5): it counts what differs between the strata, so it errs upwards.
+
+    Formula: V = sum_c S_c^2 sum_{h in c} A_h scale_h^2, A_h = N_h^2 (1 - n_h / N_h) / n_h, S_c^2 from residual / scale; degrees
+    of freedom as in variance.variance_and_degrees, clusters in place of strata.
+    """
+    n, cluster = sample.n, sample.clusters
+    count = int(cluster.max(initial=0)) + 1
+    weight = np.bincount(cluster, weights=sampling_factors(sample.N, n) * scale * scale, minlength=count)
+    if not weight.any():
+        return 0.0, math.inf
+    relative = np.where(scale[sample.strata] > 0.0, residuals / np.maximum(scale[sample.strata], 1e-300), 0.0)
+    moments = Moments.of(cluster[sample.strata], relative, count)
+    spread = pooled_spread(np.ceil(np.sqrt(weight)).astype(np.int64), moments, np.ones(count))
+    terms = weight * spread.S2
+    V = float(terms.sum())
+    if math.isinf(spread.uncertainty):
+        return V, 0.0
+    chi_square = np.where(spread.degrees > 0, 2.0 / np.maximum(spread.degrees, 1), 0.0)
+    own_part, borrowed = (terms * spread.weight) ** 2 * chi_square, float((terms * (1.0 - spread.weight)).sum())
+    noise = float(own_part.sum()) + borrowed**2 * spread.uncertainty
+    return V, 2.0 * V * V / noise if noise > 0.0 else math.inf
+
+
+def alone(sample: Sample, residuals: Floats, moved: Floats) -> tuple[float, float]:
+    """The same from what each stratum shows by itself: V = sum_h A_h (s_h^2 + k d_h^2 / nu_h), nu_h = max(n_h - 1, 1).
+
+    d_h is the mean in the stratum of `moved` (float64 [n]), how far the change of configuration moved each draw: where it moves
+    a stratum, it need not move all of its launches alike, and few draws that agree do not show that. k is how much strata that
+    move spread, k = (p + nu khat) / (p + nu) with p = PRIOR_DEGREES_OF_CHANGE degrees of freedom for k = 1; khat = sum_h w_h
+    min(s_h^2 / d_h^2, 1) / sum_h w_h and nu = (sum_h w_h)^2 / sum_h (w_h^2 / nu_h) over strata with two or more draws, w_h =
+    A_h d_h^2. Degrees of freedom V^2 / sum_h (V_h^2 / (n_h + 2)) - 2 (Welch 1947), at least 1: few where few strata make up V.
+    """
+    n, A = sample.n, sampling_factors(sample.N, sample.n)
+    variances = Moments.of(sample.strata, residuals, len(n)).variance
+    shift2 = Moments.of(sample.strata, moved, len(n)).mean ** 2
+    nu = np.maximum(n - 1, 1)
+    w = np.where(n > 1, A * shift2, 0.0)
+    k = 1.0
+    if (w * w).any():
+        spread = np.minimum(variances / np.where(w > 0.0, shift2, 1.0), 1.0)
+        degrees = float(w.sum() ** 2 / (w * w / nu).sum())
+        k = (PRIOR_DEGREES_OF_CHANGE + degrees * float((w * spread).sum() / w.sum())) / (
+            PRIOR_DEGREES_OF_CHANGE + degrees
+        )
+    terms = A * (variances + k * shift2 / nu)
+    V, noise = float(terms.sum()), float((terms * terms / (n + 2)).sum())
+    return V, max(1.0, V * V / noise - 2.0) if noise > 0.0 else math.inf
