@@ -50,6 +50,9 @@ class Part:
         draws: float64 [N], their permanent random numbers, and the drawn unit of each node of the tree, as far as it is known,
             which engines of one design share; least: draws at least, once one of the run is made.
 
+    Attributes:
+        count: number of units; n: number of cells.
+
     >>> x = np.array([4.0, 4.0, 9.0, 9.0])
     >>> part = Part(np.arange(4), Cells(x, np.zeros(4, int), 1.0), (np.array([0.5, 0.1, 0.3, 0.2]), {}), 1)
     >>> part.n = 2
@@ -59,14 +62,9 @@ class Part:
 
     def __init__(self, units: Ints, cells: Cells, draws: tuple[Floats, dict[int, int]], least: int) -> None:
         self.units, self.cells, self.least = units, cells, least
-        self.n = 0
+        self.count, self.n = len(units), 0
         self._u, self._drawn = draws
         self._sampled = 0, np.empty(0, np.int64)  # n, and the sample of that size
-
-    @property
-    def count(self) -> int:
-        """Number of units in the part."""
-        return len(self.units)
 
     @property
     def whole(self) -> bool:
@@ -79,8 +77,9 @@ class Part:
 
     def stands_for(self, n: int, known: Auxiliary) -> Floats:
         """Size that each of n draws represents, float64 [n]; 0 for a unit that represents itself only."""
-        units = self.cells.leaves(n).units
-        return np.where(units > 1.0, units * self.size_means(n, known)[0], 0.0)
+        leaves = self.cells.leaves(n)
+        mean = leaves.mean if known.name == self.cells.name else self._means(n, known.size, known.name)[0]
+        return np.where(leaves.units > 1.0, leaves.units * mean, 0.0)
 
     def largest(self, n: int, known: Auxiliary) -> float:
         """Largest size that one of n draws represents; 0 if all units are drawn."""

@@ -38,6 +38,9 @@ class Parts:
     The beginning is estimated with the lines and the spread of the rest, until a draw of it, or of the first units, is an
     outlier. From then on it is `apart`: all first units are drawn, and the beginning has an estimate and a spread of its own.
 
+    Attributes:
+        counts: number of units in each part; apart: as above.
+
     >>> u = np.random.default_rng(0).random(100)
     >>> parts = Parts(AssistedDesign({"cycles": np.ones(100)}, np.zeros(100, int), u), {"cycles": 0.01})
     >>> parts.set(parts.cells(20))
@@ -55,6 +58,7 @@ class Parts:
         self._known = {name: Auxiliary(*design.prediction(name, name), none, name) for name in targets}
         self._totals = {name: float(known.size.sum()) for name, known in self._known.items()}
         self.apart = False
+        self.counts = [part.count for part in self._parts]
 
     # ---- cells ------------------------------------------------------------------------------------------------------
 
@@ -66,12 +70,7 @@ class Parts:
     @property
     def whole(self) -> bool:
         """True if every unit is drawn."""
-        return all(part.whole for part in self._parts)
-
-    @property
-    def counts(self) -> list[int]:
-        """Number of units in each part."""
-        return [part.count for part in self._parts]
+        return all(part.n >= part.count for part in self._parts)
 
     def shares(self, cells: Sequence[int], target: str) -> Floats:
         """Share of a target's total that the draw of each cell represents; 0 for a unit that represents itself only."""
