@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from workloads import synthesised
 
+import kernelpoint as kp
 from kernelpoint.errors import ConfigError, ProfileError
 from kernelpoint.evaluation.evaluate import Cell, Inputs, Row, evaluate
 from kernelpoint.evaluation.workload import Workload, load_workload, parse_request
+from kernelpoint.journal import ValidationRecord
 from kernelpoint.pages.numbers import finite
 from kernelpoint.policies.methods.pka import COUNTERS
 from kernelpoint.policies.registry import load_policy
@@ -216,3 +218,25 @@ def test_validation_launches_count_as_simulated(tmp_path):
     assert 2 <= loose.validation < tight.validation < tight.simulated
     assert tight.simulated_total > 1000 * tight.simulated and tight.cycle_speedup < 120 / tight.simulated * 1.12
     assert row_of(with_traces, "gcl").validation == row_of(load(named), "kernelpoint").validation == 0
+
+
+@pytest.mark.parametrize("budget", [0.05, 0.01])
+def test_a_comparison_draws_what_the_simulator_draws(tmp_path, budget):
+    traces = synthesised(tmp_path / "traces", "iterative-solver", 120, rows=1024)
+    keys = {"fast_model": "rtx", "error_budget": {"relative_error": budget}}
+    run = kp.simulate(traces, tmp_path / "run.kpjournal", gpu="v100", **keys)
+    row = row_of(load(f"traces={traces},host=v100,fast_model=rtx"), "kernelpoint", budget)
+    validation = sum(1 for _ in run.of(ValidationRecord))
+    assert (row.simulated - row.validation, row.passes) == (run.ended().simulated, run.ended().passes)
+    assert (row.validation > 0) == (validation > 0)
+
+
+def test_the_latency_that_the_truth_does_not_state_is_taken_out(tmp_path):
+    """Launches of 5,000 constant cycles and some more: fewer are simulated than where all cycles are predicted."""
+    traces = synthesised(tmp_path / "traces", "iterative-solver", 120, rows=1024)
+    host = load(f"traces={traces},host=v100,fast_model=rtx")
+    rows = "".join(f"{i},,{cycles + 5000:.0f}\n" for i, cycles in enumerate(host.results))
+    (tmp_path / "truth.csv").write_text("launch_index,kernel_name,cycles\n" + rows)
+    named = f"truth={tmp_path / 'truth.csv'},traces={traces},fast_model=rtx"
+    row, without = (row_of(load(text), "kernelpoint", 0.01) for text in (f"{named},latency=5000", named))
+    assert row.held and row.simulated < without.simulated

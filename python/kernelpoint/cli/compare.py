@@ -72,7 +72,8 @@ def compare(
     profile=model       the fast model's predictions ...
     fast_model=FILE     ... configured so: gpgpusim.config, params.in, v100, rtx
     device=N            the GPU, in a profile of several
-    latency=CYCLES      of each launch; errors beyond it are shown too
+    latency=CYCLES      of each launch; errors beyond it are shown too. Of a truth
+                        that names no simulator, runs take it out
 
     Example: kernelpoint compare -w traces=traces/kernelslist.g,host=v100 -p gcl,random -o out/compare
     """

@@ -1,6 +1,6 @@
-"""The passes of an engine over units whose results are all known beforehand: forecasts, comparisons, checks of coverage.
+"""The passes of an engine over units whose results are all known beforehand: forecasts and checks of coverage.
 
-A run goes through the same loop with results that come from a simulator (session/loop.py).
+A run goes through the same loop (session/loop.py), and so does a comparison of methods.
 """
 
 from __future__ import annotations

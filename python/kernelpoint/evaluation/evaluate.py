@@ -1,25 +1,34 @@
-"""One cell of the comparison: one policy, one budget, one seed, replayed on results that are already there."""
+"""One cell of the comparison: one policy, one budget, one seed, run on results that are already there."""
 
 from __future__ import annotations
 
 import math
 import time
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from kernelpoint.config import Config, parse_config
 from kernelpoint.errors import KernelPointError
-from kernelpoint.estimation import AssistedDesign, Design, Engine, Look, passes
+from kernelpoint.estimation import AssistedDesign, Design
 from kernelpoint.evaluation.workload import Workload
-from kernelpoint.planning.validation_launches import choose, first_number, shortest_list
+from kernelpoint.planning.frame import SamplingFrame
+from kernelpoint.planning.plan import Plan
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.program import Program
-from kernelpoint.progress import Log
+from kernelpoint.progress import Log, silent
+from kernelpoint.ratios import ACTIVE_CYCLES
+from kernelpoint.session.loop import Loop
+from kernelpoint.session.recorder import Recorder
+from kernelpoint.session.replays import Replays
+from kernelpoint.session.setup import Setup
 from kernelpoint.workload import Available, Need, Population, complete, why_unassisted
+from kernelpoint.workload.host_info import ModelSource
+
+CYCLES = "cycles"  # name of the results in a run, also where they are times
 
 
 @dataclass(frozen=True)
@@ -104,6 +113,7 @@ class Inputs:
             embeddings=made.embeddings if Need.EMBEDDINGS in needs else None,
             profile=profile,
             model=model,
+            model_source=None if model is None else ModelSource("auto", self.workload.host, made.paths, self._log),
             measured=self.workload.counter == "ns",
         )
         return population, needs, sees_truth
@@ -161,44 +171,44 @@ def evaluate(inputs: Inputs, cell: Cell) -> Row:
         population, needs, sees_truth = inputs.population(policy, config)
         design, seconds = inputs.design(policy, config, population)
         planning = seconds + sum(inputs.seconds.get(need, 0.0) for need in needs)
-        replayed = replay(design, config, policy, workload)
+        run = looked_up(population, design, config, policy, workload)
     except KernelPointError as error:
         return replace(row, reason=str(error))
     row = replace(row, from_truth=sees_truth, planning_seconds=planning, strata=design.label_count)
-    return _judged(row, workload, config, policy, replayed)
+    return _judged(row, workload, config, policy, run)
 
 
-class LookedUp(NamedTuple):
-    """A finished run on known results: its engine, its last interim analysis, and its validation launches."""
+class OneLaunchBefore(Replays):
+    """State of which the launch right before leaves every line. Model: how far back it reaches is not looked up."""
 
-    engine: Engine
-    look: Look
-    validation: np.ndarray
-
-
-def replay(design: Design | AssistedDesign, config: Config, policy: type[Policy], workload: Workload) -> LookedUp:
-    """Make all passes of a run with known results instead of simulations."""
-    budget = replace(policy.budget_for(config), counter=workload.counter)
-    engine = Engine(design, budget, policy.estimate_for(config))
-    validation = _validation_launches(design, config, budget.bound, workload, engine)
-    *_, look = passes(engine, (workload.counter,), workload.results)
-    return LookedUp(engine, look, validation)
+    def shares_left(self, launch: int, most: int) -> np.ndarray:
+        """Return one share, of all lines."""
+        return np.ones(1)
 
 
-def _validation_launches(
-    design: Design | AssistedDesign, config: Config, bound: str, workload: Workload, engine: Engine
-) -> np.ndarray:
-    """int64 [n]: the validation launches that a run begins with, and the launches before them; empty where it makes none.
+def looked_up(
+    population: Population,
+    design: Design | AssistedDesign,
+    config: Config,
+    policy: type[Policy],
+    workload: Workload,
+) -> Loop:
+    """Make a whole run (session/loop.py) with known results instead of simulations.
 
-    A run whose validation launches disagree makes more; they are not counted here.
+    Over traces the simulator is one that replays state, and in which replay makes no difference: the run makes validation
+    launches, and allows for what they could have shown.
     """
-    replayed = bool(workload.paths)
-    full_run = len(engine.wanted()) == workload.size
-    if bound == "none" or full_run or not replayed or workload.size < shortest_list(config.replay):
-        return np.zeros(0, np.int64)
-    first = first_number(config.replay, design, engine.budget.targets, config.error_budget.confidence)
-    chains = choose(config.seed, design, engine, first, lambda unit, most: np.ones(1))
-    return np.concatenate([np.zeros(0, np.int64), *(np.asarray(chain.launches) for chain in chains)])
+    host = replace(workload.host, launch_counts=population.counts, state_lines=int(bool(workload.paths)))
+    host = host if workload.counter == "cycles" else replace(host, stated_latency=0)
+    frame = SamplingFrame(population, Plan(design, {}), None, {})
+    budget, full = policy.budget_for(config), config.policy.name == "all"
+    setup = Setup(config, host, policy, budget, policy.estimate_for(config), frame, is_full_run=full)
+    loop = Loop(setup, Recorder(None, silent, stops_at_errors=True), OneLaunchBefore(host, silent, frame=frame))
+    names, results = [CYCLES], [workload.results]
+    if host.launch_latency:
+        names, results = [CYCLES, ACTIVE_CYCLES], [*results, np.maximum(workload.results - host.launch_latency, 0.0)]
+    loop.look_up(names, np.stack(results, axis=1))
+    return loop
 
 
 def _config(cell: Cell) -> Config:
@@ -208,9 +218,11 @@ def _config(cell: Cell) -> Config:
     return parse_config({"version": 1, "policy": cell.policy, "seed": cell.seed, "error_budget": budget})
 
 
-def _judged(row: Row, workload: Workload, config: Config, policy: type[Policy], replayed: LookedUp) -> Row:
-    engine, look, validation = replayed
-    estimate = look.estimates[workload.counter]
+def _judged(row: Row, workload: Workload, config: Config, policy: type[Policy], run: Loop) -> Row:
+    engine, look = run.sample.engine, run.sample.look
+    assert look is not None, "the run has ended"
+    validation = 0 if run.validation is None else run.validation.made
+    estimate = look.estimates[CYCLES]
     error = estimate.estimate / workload.total - 1.0
     bound, half_width = "none", math.nan
     if math.isfinite(estimate.half_width):
@@ -219,12 +231,13 @@ def _judged(row: Row, workload: Workload, config: Config, policy: type[Policy], 
         bound, half_width = "promised", config.error_budget.relative_error
     off = abs(estimate.estimate - workload.total)
     held = None if bound == "none" else off <= half_width * abs(estimate.estimate) + 1e-9 * workload.total
-    simulated = engine.results.totals[workload.counter] + float(workload.results[validation].sum())
+    simulated = engine.results.totals[CYCLES]
+    simulated += 0.0 if run.validation is None else run.validation.outcome().cycles
     latency = workload.latency * workload.size
     return replace(
         row,
-        simulated=engine.results.count + len(validation),
-        validation=len(validation),
+        simulated=engine.results.count + validation,
+        validation=validation,
         passes=engine.looks,
         total=workload.total,
         simulated_total=simulated,

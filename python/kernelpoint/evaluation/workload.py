@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from kernelpoint.admission import admitted_profile, admitted_rows, check_kinds, kinds
 from kernelpoint.errors import ConfigError, JournalError, ProfileError
-from kernelpoint.fast_model import Configuration, configuration_for, predict
+from kernelpoint.fast_model import Configuration, configuration_for, in_terms_of, predict
 from kernelpoint.fast_model.configuration import configuration_of_host
 from kernelpoint.journal import load_run
 from kernelpoint.program import Program
 from kernelpoint.progress import Log
-from kernelpoint.repeated import NO_TEXTS, Texts
+from kernelpoint.repeated import NO_TEXTS, Repeated, Texts
 from kernelpoint.traces import launch_paths, read_trace_list
 from kernelpoint.workload import aligned, fingerprint, named
+from kernelpoint.workload.host_info import HostInfo
 
 ITSELF = 0.5  # share of launches: between two simulated GPUs hardly any launch has equal cycles
+UNKNOWN_HOST = HostInfo("the truth")
 MODEL_IS_TRUTH = (
     "so rows that plan from it say nothing about real runs; give fast_model= another GPU, such as rtx, or off"
 )
@@ -36,6 +38,7 @@ class Workload:
         profile: times, counters and shapes known beforehand.
         from_truth: True if `profile` is the truth itself, so that its times may be given only to methods marked so.
         model: predictions of the fast model, unless it is off or a profile takes its place; rows as in `results`.
+        host: simulator of the truth, as a run there describes it.
         informed: True if the user asked that methods which can do without those times get them too.
         paths: traces, one per launch, where there are any.
         notes: sentences for a reader of the table.
@@ -51,6 +54,7 @@ class Workload:
     notes: tuple[str, ...] = field(default=())
     informed: bool = False
     model: Program | None = None
+    host: HostInfo = UNKNOWN_HOST
 
     @property
     def size(self) -> int:
@@ -65,7 +69,9 @@ class Workload:
     def key(self) -> str:
         """Hash of everything in the workload that results depend on."""
         digest = hashlib.blake2b(self.results.tobytes(), digest_size=12)
-        digest.update(f"{self.profile.hash()}{self.from_truth}{self.informed}{self.counter}{self.latency}".encode())
+        digest.update(
+            f"{self.profile.hash()}{self.from_truth}{self.informed}{self.counter}{self.latency}{self.host}".encode()
+        )
         digest.update(fingerprint((self.size,), self.paths).launches.encode())
         digest.update(b"" if self.model is None else self.model.hash().encode())
         return digest.hexdigest()
@@ -96,8 +102,8 @@ def load_workload(request: Request, communication: bool, log: Log) -> Workload:
         paths, more = _traces_of(truth, request.traces)
         notes += more
     profile, informed = named(truth, paths), request.profile == "truth"
-    from_truth = request.profile in (None, "truth")
-    model = _predicted(request, paths, log) if _takes_predictions(request) else None
+    from_truth, host = request.profile in (None, "truth"), _host(request)
+    model = _predicted(request, host, paths, log) if _takes_predictions(request) else None
     equal = 0 if model is None else int((model.counters["cycles"] == results).sum())
     if equal > ITSELF * len(results):
         sentence = f"the fast model predicts the very cycles of the truth for {equal:,} launches, {MODEL_IS_TRUTH}"
@@ -112,7 +118,9 @@ def load_workload(request: Request, communication: bool, log: Log) -> Workload:
             notes.append(f"{request.profile} holds the very times of the truth: methods that plan from it are marked")
     counter = "ns" if np.isfinite(truth.duration).any() else "cycles"
     latency = request.latency
-    return Workload(request.name, results, counter, profile, from_truth, paths, latency, tuple(notes), informed, model)
+    return Workload(
+        request.name, results, counter, profile, from_truth, paths, latency, tuple(notes), informed, model, host
+    )
 
 
 def _takes_predictions(request: Request) -> bool:
@@ -120,11 +128,14 @@ def _takes_predictions(request: Request) -> bool:
     return request.traces is not None and request.fast_model != "off" and request.profile in (None, MODEL)
 
 
-def _predicted(request: Request, paths: Texts, log: Log) -> Program:
-    """Predictions of the fast model for the launches at `paths`."""
+def _predicted(request: Request, host: HostInfo, paths: Texts, log: Log) -> Program:
+    """Predictions of the fast model for the launches at `paths`, under the names of the simulator, as a run there has them."""
     listed = read_trace_list(str(request.traces)).paths
-    gpu = configuration_for(request.fast_model, *_simulated_gpu(request), listed, log)
-    return _simulated(str(request.traces), gpu, log).take(_rows(listed, paths))
+    gpu = configuration_for(request.fast_model, host.simulator, host.configuration, host.config_hash, listed, log)
+    model, latency = _simulated(str(request.traces), gpu, log), int(gpu.values["launch_latency"])
+    columns = model.counters if isinstance(model.counters, Repeated) else Repeated(None, model.counters)
+    named_there = in_terms_of(host.simulator, columns.of_kind, host.configuration, latency)
+    return replace(model, counters=Repeated(columns.kinds, named_there)).take(_rows(listed, paths))
 
 
 def _simulated(traces: str, gpu: Configuration, log: Log) -> Program:
@@ -142,17 +153,19 @@ def _rows(listed: Sequence[str], paths: Sequence[str]) -> np.ndarray:
     return np.array([row_of[path] for path in paths], dtype=np.int64)
 
 
-def _simulated_gpu(request: Request) -> tuple[str, str, str]:
-    """Simulator of the truth, its configuration and hash, as a run there gives them to the fast model."""
+def _host(request: Request) -> HostInfo:
+    """Simulator of the truth as a run there describes it; its launch latency from its options, else from the request."""
+    lists = (request.traces,)
     if request.host is not None:
-        return "kernelpoint-host", "", configuration_of_host(request.host).hash
+        return HostInfo("kernelpoint-host", config_hash=configuration_of_host(request.host).hash, list_paths=lists)
     try:
         run = load_run(str(request.truth))
     except JournalError:  # another kind of profile
-        return "the truth", "", ""
-    host = run.header.host
-    identity = str(run.hashes.get("simulator_config") or "")
-    return (host.simulator, host.configuration, identity) if host else ("the truth", "", identity)
+        return HostInfo("the truth", list_paths=lists, stated_latency=int(request.latency))
+    stated, identity = run.header.host, str(run.hashes.get("simulator_config") or "")
+    if stated is None:
+        return HostInfo("the truth", config_hash=identity, list_paths=lists, stated_latency=int(request.latency))
+    return HostInfo(stated.simulator, stated.version, identity, list_paths=lists, configuration=stated.configuration)
 
 
 def _traces_of(truth: Program, traces: str) -> tuple[Texts, list[str]]:
@@ -213,7 +226,8 @@ class Request:
         fast_model: the model's configuration, as in kernelpoint.yaml (`auto`: another GPU than the host's, else the
             nearest shipped; `off`).
         device: GPU of the truth file.
-        latency: cycles of each launch that no method can save, taken off for a second error.
+        latency: cycles of each launch that no method can save, taken off for a second error; of a simulator that does not state
+            it, runs take it out.
         accept: kinds of findings that are accepted, between +.
     """
 

@@ -259,6 +259,10 @@ class Orders:
         """Add the outcome of a launch. Returns a message on its failure, or empty text."""
         raise NotImplementedError
 
+    def look_up(self, counters: Sequence[str], results: np.ndarray) -> None:
+        """Add the outcomes of all ordered launches from a table, float64 [N, counters], in place of a simulator."""
+        raise NotImplementedError
+
     def forget_in_flight(self) -> None:
         """Mark all launches in flight as waiting again, because the process that simulated them has ended."""
         self.in_flight.clear()

@@ -21,7 +21,7 @@ class Recorder:
     While records of an earlier process are left, nothing is written and nothing printed.
 
     Args:
-        journal: open for writing.
+        journal: open for writing; None: nothing is kept.
         log: takes one line of text for the user.
         stops_at_errors: the key `on_error: abort`.
 
@@ -30,7 +30,7 @@ class Recorder:
         progress: lines for the user.
     """
 
-    def __init__(self, journal: JournalWriter, log: Log, stops_at_errors: bool) -> None:
+    def __init__(self, journal: JournalWriter | None, log: Log, stops_at_errors: bool) -> None:
         self.degraded: list[str] = []
         self.progress = Progress(log)
         self._journal = journal
@@ -43,7 +43,7 @@ class Recorder:
     @property
     def path(self) -> Path:
         """Path of the journal."""
-        return self._journal.path
+        return self._journal.path if self._journal is not None else Path()
 
     # ---- the journal of an earlier process --------------------------------------------------------------------------
 
@@ -91,7 +91,7 @@ class Recorder:
         Raises:
             SessionError: it cannot be written; the run is closed from now on.
         """
-        if self.is_replaying:
+        if self.is_replaying or self._journal is None:
             return
         try:
             if self._deferred is not None:
@@ -132,7 +132,8 @@ class Recorder:
 
     def _close(self, reason: str) -> SessionError:
         self._closed = reason
-        self._journal.close()
+        if self._journal is not None:
+            self._journal.close()
         return SessionError(reason)
 
 

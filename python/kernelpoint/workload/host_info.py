@@ -51,6 +51,7 @@ class HostInfo:
     executes: bool = False
     restores: bool = False
     not_replayed: str = ""
+    stated_latency: int | None = None
     architectures: frozenset[int] = frozenset()
     descriptions: Descriptions | None = None
 
@@ -66,7 +67,9 @@ class HostInfo:
 
     @cached_property
     def launch_latency(self) -> int:
-        """Constant cycles of each launch, from the simulator's options; 0 if there are none."""
+        """Constant cycles of each launch, as stated, else from the simulator's options; 0 if there are none."""
+        if self.stated_latency is not None:
+            return self.stated_latency
         return simulator(self.simulator).launch_latency(options_of(self.configuration))
 
     @property
