@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import json
 import math
 import typing
@@ -58,8 +59,9 @@ def loads(line: str | bytes) -> Any:
 def reader(kind: Any) -> Read:
     """A function from a value, as JSON gives it, to a value of a type.
 
-    Types: bool, int, float (finite), str, Any, Literal, Optional, list, dict with text as keys, tuple, dataclasses and named
-    tuples of these. Dataclasses refuse fields that are missing or unknown; null stands for nan where that is the default.
+    Types: bool, int, float (finite), str, Any, Literal, enumerations, Optional, list, dict with text as keys, tuple
+    (named too) and dataclasses of these. Dataclasses refuse fields that are missing or unknown; null stands for nan where that
+    is the default.
 
     Raises (the function):
         Mismatch: the value does not have the type.
@@ -94,6 +96,9 @@ def reader(kind: Any) -> Read:
         return _tuple_of(parts, lambda *items: items)
     if is_dataclass(kind):
         return _dataclass(kind)
+    if issubclass(kind, enum.Enum):
+        one_of = _one_of(tuple(member.value for member in kind))
+        return lambda value: kind(one_of(value))
     if issubclass(kind, tuple):  # a named tuple
         return _tuple_of(tuple(typing.get_type_hints(kind, include_extras=True).values()), kind)
     return _number if kind is float else _exactly(kind)

@@ -218,7 +218,7 @@ def test_a_journal_of_format_version_1_is_refused_by_name_and_left_alone(path):
     path.write_text('{"type":"run","version":1,"launches":[9]}\n{"type":"resu')
     before = path.read_bytes()
     for read in (read_records, lambda p: JournalWriter(p, resume=True)):
-        with pytest.raises(JournalError, match="expected a journal of format version 3, got version 1"):
+        with pytest.raises(JournalError, match="expected a journal of format version 4, got version 1"):
             read(path)
     assert path.read_bytes() == before
 

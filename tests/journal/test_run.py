@@ -111,7 +111,7 @@ def summary(launches, simulated):
         **{key: [] for key in ("assumptions", "warnings", "not_covered")},
         **{key: {} for key in ("counters", "ratios")},
         launches=launches, simulated=simulated, skipped=launches - simulated, counter="cycles", bound_scope="total error",
-        confidence=0.95, relative_error=0.01, met=True, kernels=[KernelRecord("gemm", launches, simulated, 1.0)],
+        confidence=0.95, relative_error=0.01, met=True, kernels=[KernelRecord("gemm", launches, simulated, {})],
     )  # fmt: skip
 
 

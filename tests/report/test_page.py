@@ -14,8 +14,8 @@ import pytest
 from views import HOSTILE, a_run, a_view
 
 from kernelpoint.estimation import Estimate
+from kernelpoint.finding import Finding
 from kernelpoint.journal import OpenLaunchRecord
-from kernelpoint.journal.records import FindingRecord
 from kernelpoint.pages import script
 from kernelpoint.pages.numbers import amount
 from kernelpoint.pages.page import Chart, Page
@@ -44,9 +44,8 @@ def page(tmp_path_factory) -> str:
 
 def test_what_the_check_says_of_the_input_stands_on_the_page(tmp_path, no_charts):
     run = a_run(tmp_path / "run.kpjournal")
-    finding = FindingRecord(
-        "no-grid", f"9 of 10 launches have no grid {HOSTILE}", "", 0.9, None, "trace again", "named", True
-    )
+    what = f"9 of 10 launches have no grid {HOSTILE}"
+    finding = Finding("no-grid", what, "", 0.9, None, "trace again", accepted=True)
     end = replace(run.ended(), findings=(finding,))
     page = html_page(replace(run, records=[*run.records[:-1], end]), a_view())
     assert "What is wrong with the input" in page and "no-grid" in page and "accepted" in page and HOSTILE not in page

@@ -30,7 +30,7 @@ LAYERS = [
     {"journal"},
     {"simulators"},
     {"program"},
-    {"config", "estimate", "randomness", "ratios", "registry", "_native"},
+    {"config", "estimate", "finding", "randomness", "ratios", "registry", "_native"},
     {"archive", "typed"},
     {"files", "extras", "arguments"},
     {"errors", "names", "pool", "progress", "repeated"},

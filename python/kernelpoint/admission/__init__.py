@@ -13,8 +13,8 @@ from kernelpoint.admission.checks import kinds as kinds
 from kernelpoint.admission.content import Listed as Listed
 from kernelpoint.admission.content import listed_by as listed_by
 from kernelpoint.admission.content import versions_of as versions_of
-from kernelpoint.admission.findings import Effect as Effect
-from kernelpoint.admission.findings import Finding as Finding
 from kernelpoint.admission.findings import admit as admit
 from kernelpoint.admission.findings import check_kinds as check_kinds
 from kernelpoint.admission.findings import withdrawing as withdrawing
+from kernelpoint.finding import Effect as Effect
+from kernelpoint.finding import Finding as Finding

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kernelpoint.admission.content import Listed
-from kernelpoint.admission.findings import LARGE, Effect, Finding
+from kernelpoint.finding import LARGE, Effect, Finding
 from kernelpoint.profiles import Matching
 from kernelpoint.program import Program
 from kernelpoint.repeated import distinct_rows

@@ -17,7 +17,6 @@ from kernelpoint.journal.reader import read_records as read_records
 from kernelpoint.journal.records import AbortRecord as AbortRecord
 from kernelpoint.journal.records import DecisionRecord as DecisionRecord
 from kernelpoint.journal.records import DegradedRecord as DegradedRecord
-from kernelpoint.journal.records import FindingRecord as FindingRecord
 from kernelpoint.journal.records import FurtherValidationsRecord as FurtherValidationsRecord
 from kernelpoint.journal.records import HostRecord as HostRecord
 from kernelpoint.journal.records import KernelRecord as KernelRecord

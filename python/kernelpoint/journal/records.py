@@ -16,9 +16,10 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from kernelpoint.estimate import Estimate, PartTotals
+from kernelpoint.finding import Finding
 from kernelpoint.typed import Range
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 BLOCK = 65_536  # launches in one record of their estimates
 
 Count = Annotated[int, Range(0, 2**64)]
@@ -60,24 +61,6 @@ Estimates = dict[str, Estimate]  # by counter or ratio; null stands for nan: not
 
 
 @dataclass(slots=True)
-class FindingRecord:
-    """A finding of the input checks (kernelpoint.admission.Finding). `outcome`: its effect unless it is accepted.
-
-    >>> FindingRecord("no-grid", "9 of 10 launches have no grid", "", 0.9, None, "none", "named", False).accepted
-    False
-    """
-
-    kind: str
-    what: str
-    place: str
-    launches: float
-    time: float | None
-    remedy: str
-    outcome: str
-    accepted: bool
-
-
-@dataclass(slots=True)
 class OpenLaunchRecord:
     """The launch not simulated that could break the error budget alone with the smallest factor over its expected cost.
 
@@ -114,19 +97,17 @@ class RangeRecord:
 
 @dataclass(slots=True)
 class KernelRecord:
-    """A kernel: number of launches, of simulated launches, and estimated cycles. estimates: totals of the counters from which
-    its rates are made, each with a half-width.
+    """A kernel: number of launches, of simulated launches, and totals of its cycles and of the counters of its rates.
 
-    >>> gemm = KernelRecord("gemm", launches=100, simulated=4, cycles=2.5e6)
-    >>> gemm.cycles / gemm.launches
+    >>> gemm = KernelRecord("gemm", launches=100, simulated=4, estimates={"cycles": Estimate.of(2.5e6, 1e5)})
+    >>> gemm.estimates["cycles"].estimate / gemm.launches
     25000.0
     """
 
     name: str
     launches: Size
     simulated: Size
-    cycles: float | None
-    estimates: Estimates = field(default_factory=dict)
+    estimates: Estimates
 
 
 # ---- single launches --------------------------------------------------------------------------------------------------
@@ -257,7 +238,7 @@ class RunRecord:
 
     >>> begun = RunRecord("0.1.0", config={}, bound="sequential", estimate="regression", launches=[9], hashes={})
     >>> begun.version, begun.strata is None
-    (3, True)
+    (4, True)
     """
 
     kernelpoint: str
@@ -272,7 +253,7 @@ class RunRecord:
     online: dict[str, float] | None = None
     command: list[str] | None = None
     type: Literal["run"] = "run"
-    version: Literal[3] = 3
+    version: Literal[4] = 4
 
 
 @dataclass(slots=True)
@@ -386,7 +367,7 @@ class SummaryRecord:
     copied: Count | None = None
     further: dict[str, float] = field(default_factory=dict)
     range_targets: Estimates | None = None
-    findings: list[FindingRecord] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
     unmet: dict[str, float] = field(default_factory=dict)
     type: Literal["summary"] = "summary"
 

@@ -125,7 +125,7 @@ def _findings(run: Run) -> Table | None:
                 finding.what,
                 finding.launches,
                 finding.time,
-                "accepted" if finding.accepted else finding.outcome,
+                "accepted" if finding.accepted else finding.outcome.value,
                 finding.remedy,
             )
         )

@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelpoint.errors import PlanError
 from kernelpoint.estimation import Design, Estimate
-from kernelpoint.journal import Run
+from kernelpoint.journal import KernelRecord, Run
 from kernelpoint.planning.plan import Plan
 from kernelpoint.profiles.names import base_key, readable
 from kernelpoint.randomness import permanent_random_numbers
@@ -207,9 +207,13 @@ def _kernels(
 def _variants(run: Run) -> dict[str, tuple[Variant, ...]]:
     """The kernels of the summary by short name, those with the most cycles first."""
     by_name: dict[str, list[Variant]] = {}
-    for kernel in sorted(run.ended().kernels, key=lambda kernel: -(kernel.cycles or 0.0)):
+
+    def cycles(kernel: KernelRecord) -> float:
+        return float(np.nan_to_num(kernel.estimates.get("cycles", Estimate()).estimate))
+
+    for kernel in sorted(run.ended().kernels, key=lambda kernel: -cycles(kernel)):
         totals = {name: total for name, total in kernel.estimates.items() if not math.isnan(total.estimate)}
-        variant = Variant(readable(kernel.name), kernel.launches, kernel.simulated, kernel.cycles or 0.0, totals)
+        variant = Variant(readable(kernel.name), kernel.launches, kernel.simulated, cycles(kernel), totals)
         by_name.setdefault(base_key(kernel.name), []).append(variant)
     return {name: tuple(variants) for name, variants in by_name.items()}
 

@@ -126,8 +126,7 @@ def admitted(frame: SamplingFrame, config: Config, host: HostInfo, log: Log) -> 
         lists, paths, versions=versions, architecture=architecture, is_selection=config.selection is not None
     )
     findings = (*(findings_of(listed) if lists and paths else ()), *frame.plan.findings)
-    admit(findings, config.accept, log)
-    return findings
+    return admit(findings, config.accept, log)
 
 
 def _earlier(setup: Setup, path: str, log: Log) -> EarlierResults:

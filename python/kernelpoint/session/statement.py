@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from kernelpoint.admission import Effect, Finding
+from kernelpoint.admission import Finding
 from kernelpoint.estimation import Estimate, Look, PartTotals, Tree, subtotals
 from kernelpoint.journal import (
-    FindingRecord,
     KernelRecord,
     LaunchesRecord,
     LookRecord,
@@ -87,7 +86,7 @@ def summarise(
         **_books(sample),
         **_sentences(setup, sample, checked, look, bound_scope),
         degraded=list(degraded),
-        findings=[_finding(finding, setup.config.accept) for finding in setup.findings],
+        findings=list(setup.findings),
         unmet=unmet_shares(look, sample.engine, budget.confidence) if look and bounded else {},
     )
     return _withdrawn(summary, setup.withdrawing) if setup.withdrawing else summary
@@ -117,13 +116,6 @@ def without_bounds(record: Any) -> Any:
     return replace(
         record,
         **{name: nothing if name in ("half_width", "relative_half_width") else part for name, part in parts.items()},
-    )
-
-
-def _finding(finding: Finding, accepted: Sequence[str]) -> FindingRecord:
-    parts = finding.kind, finding.what, finding.place, finding.launches, finding.time, finding.remedy
-    return FindingRecord(
-        *parts, finding.outcome.value, finding.kind in accepted and finding.outcome is not Effect.NAMED
     )
 
 
@@ -312,7 +304,7 @@ def kernel_records(plan: Plan, look: Look, sample: Sample) -> list[KernelRecord]
         Tree(np.array([-1, *[0] * len(names)]), of_launch + 1), look, sample, {name: {} for name in sorted(wanted)}
     )
     return [
-        KernelRecord(name, launches, simulated, number(estimates["cycles"].estimate), estimates)
+        KernelRecord(name, launches, simulated, estimates)
         for name, (launches, simulated, estimates) in zip(names, parts[1:], strict=True)
         if "cycles" in estimates
     ]

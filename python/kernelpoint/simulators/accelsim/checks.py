@@ -6,7 +6,7 @@ import re
 
 from kernelpoint.admission.checks import Case, Check, check, of_all, of_traces
 from kernelpoint.admission.content import Listed, names_in, text_of
-from kernelpoint.admission.findings import Effect
+from kernelpoint.finding import Effect
 
 NAMED, REFUSES = Effect.NAMED, Effect.REFUSES
 CHECKS: list[Check] = []

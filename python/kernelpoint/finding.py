@@ -1,0 +1,82 @@
+"""A finding: what is wrong with an input, and what follows; in admission, in plans, and in the journal and report of a run."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any
+
+LARGE = 0.01  # share of launches or of time above which a finding has its effect
+
+
+class Effect(str, enum.Enum):
+    """Effect of a finding with a large share: named, bound withdrawn, or input refused. A small finding is only named.
+
+    >>> [effect.value for effect in Effect]
+    ['named', 'withdraws', 'refuses', 'exceeds']
+    """
+
+    NAMED = "named"
+    WITHDRAWS = "withdraws"  # the word "exact", and the bound
+    REFUSES = "refuses"  # the input
+    EXCEEDS = "exceeds"  # every error budget: refused too
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A defect of an input, or a property of it that the user must know.
+
+    Attributes:
+        kind: its name, as `--accept` takes it.
+        what: a sentence without a subject: "11 of 12 launches have no trace that can be read".
+        place: file, or place in it, of the first case; empty where there is none.
+        launches: share of all launches, 0 to 1.
+        time: share of their time, or of their instructions where no times are known; None where neither is known.
+        remedy: what to do about it, and which known defect of a tool it looks like.
+        effect: what it does where it is large.
+        large: share from which it does so.
+        accepted: whether the user accepts an effect that it would have.
+
+    >>> Finding("no-grid", "9 of 10 launches have no grid", "a.csv", 0.9, None, "none", Effect.NAMED).share
+    0.9
+    """
+
+    kind: str
+    what: str
+    place: str
+    launches: float
+    time: float | None
+    remedy: str
+    effect: Effect = Effect.NAMED
+    large: float = LARGE
+    accepted: bool = False
+
+    @property
+    def share(self) -> float:
+        """Larger one of the shares of launches and of time."""
+        return max(self.launches, self.time or 0.0)
+
+    @property
+    def outcome(self) -> Effect:
+        """Effect of this finding, unless the user accepts it: a small one is only named."""
+        return self.effect if self.share > self.large else Effect.NAMED
+
+    def sentence(self) -> str:
+        """Message about this finding for the user."""
+        place = f" (the first: {self.place})" if self.place else ""
+        return f"{self.kind}: {self.what}{place}; {self.remedy}"
+
+    def record(self) -> dict[str, Any]:
+        """Plain values of this finding for JSON, journals and plans."""
+        return {**self.__dict__, "effect": self.effect.value, "outcome": self.outcome.value}
+
+    @classmethod
+    def of(cls, record: dict[str, Any]) -> Finding:
+        """Read a finding back from its record.
+
+        Raises:
+            KeyError, ValueError, TypeError: it is none.
+        """
+        return cls(
+            **{**{key: value for key, value in record.items() if key != "outcome"}, "effect": Effect(record["effect"])}
+        )
