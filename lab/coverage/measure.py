@@ -63,7 +63,7 @@ from trouble import GROUPS as TROUBLES
 from kernelpoint.estimation import ErrorBudget, Look
 from kernelpoint.planning.forecasting import ranged, rehearse
 from kernelpoint.randomness import generator
-from kernelpoint.report.counters import WEAK
+from kernelpoint.report.tables import WEAK
 from paired import PAIRED
 
 RATES = tuple(1.0 / n for n in (5, 10, 20, 30, 40, 60, 80, 120, 200))

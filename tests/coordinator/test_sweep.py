@@ -4,9 +4,10 @@ import pytest
 from workloads import synthesised
 
 from kernelpoint.cli.host import program
-from kernelpoint.coordinator.sweep import html_page, ranked, run_sweep, sweep_configs, sweep_table
+from kernelpoint.coordinator.sweep import run_sweep, sweep_configs
 from kernelpoint.errors import ConfigError
 from kernelpoint.journal import load_run
+from kernelpoint.report.sweep import html_page, ranked, sweep_table
 
 pytest.importorskip("distributed", reason="kernelpoint[cluster] is not installed")
 

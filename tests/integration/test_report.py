@@ -11,8 +11,7 @@ from trace_events import import_trace
 
 from kernelpoint.journal import load_run
 from kernelpoint.journal.lines import split_lines
-from kernelpoint.report import view
-from kernelpoint.report.view import plan_of
+from kernelpoint.report import result
 from kernelpoint.session.verdict import verdict
 
 
@@ -87,9 +86,9 @@ def test_a_page_can_be_made_when_the_plan_is_gone(bench):
 def test_kernels_whose_short_names_are_equal_are_one_with_all_their_cycles(bench, monkeypatch):
     bench.had("policy: kernelpoint\nerror_budget: {relative_error: 0.05}")
     run = bench.report()
-    monkeypatch.setattr(view, "base_key", lambda name: "same")
-    (kernel,) = view.view_run(run, plan_of(run)[0]).kernels
-    assert kernel.cycles == pytest.approx(run.summary.estimate, rel=1e-9)
+    monkeypatch.setattr(result, "base_key", lambda name: "same")
+    (kernel,) = result.result_of(run).kernels
+    assert kernel.cycles.estimate == pytest.approx(run.summary.estimate, rel=1e-9)
     assert (kernel.launches, kernel.simulated) == (run.launches[0], run.summary.simulated)
     assert kernel.variance in (None, 1.0)
 

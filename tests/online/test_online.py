@@ -16,7 +16,7 @@ from kernelpoint.journal import DecisionRecord, load_run
 from kernelpoint.journal.lines import split_lines
 from kernelpoint.journal.text import plain
 from kernelpoint.paired import compare_runs
-from kernelpoint.report.view import plan_of
+from kernelpoint.report.result import result_of
 
 LAUNCHES = 240  # as many as the list of conftest.py
 LOOSE = "error_budget: {relative_error: 0.05}"
@@ -164,7 +164,7 @@ def test_the_report_reads_an_online_run(host):
     summary = host.walk(host.open(LOOSE))
     run = load_run(host.journal)
     assert run.summary.estimate == summary["estimate"]
-    assert len(plan_of(run)[0].design.strata) == LAUNCHES
+    assert len(result_of(run).values) == LAUNCHES
 
 
 @pytest.mark.parametrize(

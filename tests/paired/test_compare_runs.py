@@ -12,7 +12,7 @@ from kernelpoint.errors import JournalError, KernelPointError
 from kernelpoint.journal import load_run
 from kernelpoint.journal.lines import split_lines
 from kernelpoint.paired import compare_runs, sample_of
-from kernelpoint.report.sentences import sentences
+from kernelpoint.report.text import sentences
 
 
 def compared(first, second):

@@ -10,11 +10,11 @@ from workloads import synthesised
 from kernelpoint.errors import JournalError
 from kernelpoint.estimation import AssistedDesign, CellSampling, ErrorBudget, Estimate
 from kernelpoint.estimation.inference import ratio
-from kernelpoint.evaluation.pair_page import kernel_changes
 from kernelpoint.fast_model.configuration import configuration_of_host
 from kernelpoint.journal import load_run
 from kernelpoint.paired import compare_runs
 from kernelpoint.randomness import generator, permanent_random_numbers
+from kernelpoint.report.pair import kernel_changes
 
 LAUNCHES = 240
 YAML = "policy: kernelpoint\nerror_budget: {relative_error: 0.02}\nfast_model: v100"
@@ -53,9 +53,10 @@ def test_the_ratio_of_two_predicted_runs_is_bounded_by_what_was_drawn_in_both(pa
 def test_changes_of_kernels_have_half_widths_that_together_contain_the_change_of_all(pair):
     start, first, second = pair
     changes = kernel_changes(load_run(start("a", first)), load_run(start("b", second)))
-    change, half_width = (sum(row[place] for row in changes) for place in (4, 5))
-    assert len(changes) > 2 and all(row[5] > 0.0 for row in changes)
-    assert abs(change - (second.sum() - first.sum())) <= half_width < 0.2 * second.sum()
+    of_kernels = [change.cycles.difference for change in changes]
+    whole = sum(of_kernels[1:], of_kernels[0])
+    assert len(changes) > 2 and all(change.half_width > 0.0 for change in of_kernels)
+    assert abs(whole.estimate - (second.sum() - first.sum())) <= whole.half_width < 0.2 * second.sum()
 
 
 def test_without_its_plan_a_predicted_run_is_refused(pair):

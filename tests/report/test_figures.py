@@ -5,33 +5,33 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
-from views import HOSTILE, a_view
+from results import HOSTILE, a_result
 
 pytest.importorskip("vl_convert", reason="kernelpoint[report] is not installed")
 
 from kernelpoint.report.charts import charts
-from kernelpoint.report.figures import WIDTH, draw_figures
+from kernelpoint.report.paper import LETTERS, WIDTH, draw
 
 POINTS_A_PIXEL = 0.75
 
 
 @pytest.fixture
 def drawn(tmp_path):
-    """Draws a view: name of a figure -> text of its SVG."""
+    """Draws a result: name of a figure -> text of its SVG."""
 
-    def draw(view):
-        files = draw_figures(view, tmp_path / "figures")
+    def svgs_of(result):
+        files = draw(charts(result, LETTERS), tmp_path / "figures")
         assert [path for path in files if path.suffix == ".pdf" and path.read_bytes()[:5] != b"%PDF-"] == []
         return {path.stem: path.read_text() for path in files if path.suffix == ".svg"}
 
-    return draw
+    return svgs_of
 
 
 @pytest.fixture(scope="module")
 def once(tmp_path_factory):
-    """Folder with the figures of a view, drawn once."""
+    """Folder with the figures of a result, drawn once."""
     folder = tmp_path_factory.mktemp("once")
-    draw_figures(a_view(), folder)
+    draw(charts(a_result(), LETTERS), folder)
     return folder
 
 
@@ -42,7 +42,7 @@ def svgs(once):
 
 
 def test_every_figure_is_a_column_wide_and_all_vectors(svgs):
-    assert set(svgs) == set(charts(a_view()))
+    assert set(svgs) == set(charts(a_result()))
     for name, text in svgs.items():
         root = ElementTree.fromstring(text)
         assert root.attrib["width"] == f"{WIDTH}", name
@@ -57,14 +57,14 @@ def test_letters_are_text_of_a_size_that_can_be_read(svgs):
 
 def test_kernels_are_named_whatever_letters_they_hold(drawn, svgs):
     names = [f"$kernel_{k}$_{'x' * 60}" for k in range(20)]
-    view = a_view()
-    kernels = [replace(k, name=n) for k, n in zip(view.kernels, names, strict=True)]
-    view = replace(view, kernels=kernels, looks=[], stream_map=None)
-    found = drawn(view)
+    result = a_result()
+    kernels = [replace(k, name=n) for k, n in zip(result.kernels, names, strict=True)]
+    result = replace(result, kernels=kernels, passes=[], stream_map=None)
+    found = drawn(result)
     for name in ("share", "timeline"):
         assert words(found[name]).count("$kernel_3$_xx…xxxxxxxxxxxx") == 1
         assert any(word.startswith("other kernels") for word in words(found[name]))
-    assert HOSTILE in [k.name for k in a_view().kernels]
+    assert HOSTILE in [k.name for k in a_result().kernels]
     assert words(svgs["share"]).count(HOSTILE) == 1
 
 
@@ -77,9 +77,9 @@ def test_the_same_run_gives_the_same_svg(drawn, svgs):
     def without_numbers(texts):  # of clip paths, which a process numbers
         return {name: re.sub(r"clip\d+", "clip", text) for name, text in texts.items()}
 
-    assert without_numbers(drawn(a_view())) == without_numbers(svgs)
+    assert without_numbers(drawn(a_result())) == without_numbers(svgs)
 
 
 def test_a_figure_without_data_is_left_out(drawn):
-    view = replace(a_view(), kernels=[], stream_map=None, looks=[], truth=None)
-    assert drawn(view) == {}
+    result = replace(a_result(), kernels=[], stream_map=None, passes=[], truth=None)
+    assert drawn(result) == {}

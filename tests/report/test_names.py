@@ -11,7 +11,8 @@ import kernelpoint as kp
 from kernelpoint.profiles.names import base_key
 from kernelpoint.report.exports.perfetto import write_trace
 from kernelpoint.report.launches import write_launches
-from kernelpoint.report.page import page_of
+from kernelpoint.report.page import html_page
+from kernelpoint.report.result import result_of
 from kernelpoint.report.system_times import system_times
 from kernelpoint.session.boundary import open_run
 from kernelpoint.traces import launch_paths, read_header
@@ -78,7 +79,7 @@ def test_chakra(run, expected, tmp_path):
 def test_json_and_the_page_count_the_launches_of_each_name(run, expected):
     kernels = {kernel["name"]: kernel["launches"] for kernel in run.content()["kernels"]}
     assert kernels == {name: expected.count(name) for name in set(expected)}
-    page = page_of(run)
+    page = html_page(result_of(run))
     assert all(base_key(name) in page for name in set(expected))
 
 

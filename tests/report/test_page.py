@@ -10,8 +10,9 @@ import subprocess
 from dataclasses import replace
 from types import SimpleNamespace
 
+import altair as alt
 import pytest
-from views import HOSTILE, a_run, a_view
+from views import HOSTILE, a_result, a_run
 
 from kernelpoint.estimation import Estimate
 from kernelpoint.finding import Finding
@@ -22,8 +23,8 @@ from kernelpoint.pages.page import Chart, Page
 from kernelpoint.pages.tables import Column, Row, Table
 from kernelpoint.report.charts import COLOURS, GREY, charts
 from kernelpoint.report.page import html_page
-from kernelpoint.report.sentences import sentences
-from kernelpoint.report.view import rates_from
+from kernelpoint.report.result import rates_from
+from kernelpoint.report.text import sentences
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = [
@@ -39,7 +40,7 @@ FLAGS = [
 @pytest.fixture(scope="module")
 def page(tmp_path_factory) -> str:
     """The page of a small run whose counters are written by hand."""
-    return html_page(a_run(tmp_path_factory.mktemp("run") / "run.kpjournal"), a_view())
+    return html_page(a_result(a_run(tmp_path_factory.mktemp("run") / "run.kpjournal")))
 
 
 def test_what_the_check_says_of_the_input_stands_on_the_page(tmp_path, no_charts):
@@ -47,15 +48,15 @@ def test_what_the_check_says_of_the_input_stands_on_the_page(tmp_path, no_charts
     what = f"9 of 10 launches have no grid {HOSTILE}"
     finding = Finding("no-grid", what, "", 0.9, None, "trace again", accepted=True)
     end = replace(run.ended(), findings=(finding,))
-    page = html_page(replace(run, records=[*run.records[:-1], end]), a_view())
+    page = html_page(a_result(replace(run, records=[*run.records[:-1], end])))
     assert "What is wrong with the input" in page and "no-grid" in page and "accepted" in page and HOSTILE not in page
-    assert "What is wrong with the input" not in html_page(run, a_view())
+    assert "What is wrong with the input" not in html_page(a_result(run))
 
 
 @pytest.fixture
 def no_charts(monkeypatch):
     """Pages without charts, which take most of the time that a page takes."""
-    monkeypatch.setattr("kernelpoint.report.page.charts", lambda view: {})
+    monkeypatch.setattr("kernelpoint.report.page.charts", lambda result: {})
 
 
 def in_browser(page: str, folder, script: str = "", width: int = 1200, dark: bool = False) -> str:
@@ -134,8 +135,8 @@ def test_the_colour_of_the_verdict_tells_whether_the_number_can_be_trusted(
     no_charts, tmp_path, bound_scope, met, inside, colour
 ):
     run = a_run(tmp_path / "run.kpjournal", bound_scope=bound_scope, met=met)
-    truth = None if inside is None else replace(a_view().truth, inside=inside)
-    assert f'<div class="verdict {colour}">' in html_page(run, replace(a_view(), truth=truth))
+    truth = None if inside is None else replace(a_result().truth, inside=inside)
+    assert f'<div class="verdict {colour}">' in html_page(replace(a_result(run), truth=truth))
 
 
 def test_cells_are_sorted_by_their_values_and_those_without_one_are_last():
@@ -151,7 +152,7 @@ def test_rates_of_a_kernel_without_a_bound_are_not_shown():
 
 def test_a_full_run_that_was_resumed_is_not_shown_as_certain(no_charts, tmp_path):
     run = a_run(tmp_path / "run.kpjournal", bound_scope="exact", met=True, restarts=[1])
-    assert '<div class="verdict warn">' in html_page(run, a_view())
+    assert '<div class="verdict warn">' in html_page(a_result(run))
 
 
 def test_what_is_hardly_known_stands_in_grey(no_charts, tmp_path):
@@ -162,7 +163,7 @@ def test_what_is_hardly_known_stands_in_grey(no_charts, tmp_path):
         "l2_misses": Estimate.of(-10.0, 3.0),
         "dram_reads": Estimate.of(10.0),
     }
-    page = html_page(a_run(tmp_path / "run.kpjournal", counters=counters), a_view())
+    page = html_page(a_result(a_run(tmp_path / "run.kpjournal", counters=counters)))
     found = re.findall(r'<tr( class="weak")?>\s*<td>([a-z0-9_<>]+)</td>', page)
     rows = {name.replace("<wbr>", ""): bool(weak) for weak, name in found}
     assert rows == {"cycles": False, "instructions": False, "l1_misses": True, "l2_misses": True, "dram_reads": True}
@@ -179,8 +180,8 @@ def test_a_hostile_kernel_name_stays_text(page):
 
 
 def test_a_long_run_is_drawn_in_bins():
-    timeline = charts(a_view(launches=200_000))["timeline"]
-    cells = timeline["layer"][0]["data"]["values"]
+    timeline = charts(a_result(launches=200_000))["timeline"]
+    cells = timeline.layer[0].data["values"]
     assert 300 <= len(cells) <= 21 * 301
 
 
@@ -215,11 +216,7 @@ def test_the_page_follows_the_readers_colours_can_be_read_in_both_and_fits_a_pho
 
 @pytest.mark.parametrize("dark", [True, False])
 def test_labels_beside_marks_can_be_read_in_both(tmp_path, dark):
-    label = {
-        "data": {"values": [{"x": 1}]},
-        "mark": "text",
-        "encoding": {"x": {"field": "x"}, "text": {"value": "5 %"}},
-    }
+    label = alt.Chart({"values": [{"x": 1}]}).mark_text().encode(x="x:Q", text=alt.value("5 %"))
     script = (
         "const light = (c) => c.match(/[0-9]+/g).slice(0, 3).reduce((a, b) => a + Number(b), 0) / 765;"
         'const colours = [document.body, document.querySelector("#share .mark-text text")].map(getComputedStyle);'
@@ -244,7 +241,7 @@ def test_the_launch_that_breaks_the_budget_unseen_stands_beside_the_verdict(no_c
     run = a_run(tmp_path / "run.kpjournal", open_launch=found)
     line = "one launch of gemm<half> that takes 3.25 times the expected cycles breaks the error budget unseen; "
     assert (f"{line}its probability of being sampled was 10 %" in sentences(run)[1]) is said
-    verdict = html_page(run, a_view()).split('<div class="verdict')[1].split("</dl>")[0]
+    verdict = html_page(a_result(run)).split('<div class="verdict')[1].split("</dl>")[0]
     assert ("One launch of gemm&lt;half&gt; that takes 3.25 times the expected cycles" in verdict) is said
 
 
@@ -300,7 +297,7 @@ def test_every_chart_has_a_label_for_screen_readers(page, read):
 
 def test_a_page_without_the_extra_for_charts_has_no_empty_sections(tmp_path, monkeypatch):
     monkeypatch.setattr("kernelpoint.pages.page.javascript", lambda: None)
-    page = html_page(a_run(tmp_path / "run.kpjournal"), a_view())
+    page = html_page(a_result(a_run(tmp_path / "run.kpjournal")))
     assert "Where the cycles are" not in page and 'class="chart"' not in page and ".[report]" in page
 
 
@@ -323,8 +320,8 @@ def test_marks_of_charts_have_a_contrast_of_3_on_the_white_and_on_the_dark_page(
 
 
 def test_every_counter_stands_beside_the_full_run(tmp_path):
-    truth = replace(a_view().truth, totals={"cycles": 1e4})
-    page = html_page(a_run(tmp_path / "run.kpjournal"), replace(a_view(), truth=truth))
+    truth = replace(a_result().truth, totals={"cycles": 1e4})
+    page = html_page(replace(a_result(a_run(tmp_path / "run.kpjournal")), truth=truth))
     table = page.split("<h2>Every counter")[1].split("</table>")[0]
     assert ">full run</button></th>" in table and re.search(r">10,000</td>\s*<td[^>]*>\+1.00 %</td>", table)
 

@@ -1,6 +1,8 @@
 """Content of a page, made by hand."""
 
+import tempfile
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import numpy as np
 from kernelpoint.estimation import Estimate
 from kernelpoint.journal import (
     JournalWriter,
+    KernelRecord,
     LookRecord,
     PassRecord,
     ResultRecord,
@@ -18,23 +21,32 @@ from kernelpoint.journal import (
     load_run,
 )
 from kernelpoint.report.full_run import FullRun
-from kernelpoint.report.view import Kernel, PassEnd, RunView, Variant
+from kernelpoint.report.result import Kernel, PassEnd, Result
 
-VARIANTS = (Variant("at::native::f<FillFunctor<long>>", 200, 2, 8e5), Variant("at::native::f<mse>", 50, 1, 2e5))
+VARIANTS = (
+    KernelRecord("at::native::f<FillFunctor<long>>", 200, 2, {"cycles": Estimate.of(8e5)}),
+    KernelRecord("at::native::f<mse>", 50, 1, {"cycles": Estimate.of(2e5)}),
+)
 TOTALS = {"cycles": Estimate.of(1e6, 2e4), "instructions": Estimate.exact(3e6), "l2_accesses": Estimate.exact(400.0)}
 TOTALS["l2_misses"] = Estimate.of(100.0, 20.0)
 TRUTH = {"cycles": Estimate.exact(1.01e6), "instructions": Estimate.exact(3e6)}
 HOSTILE = "</script><b>[x]</b>"
 
 
-def a_view(kernels: int = 20, launches: int = 5000) -> RunView:
-    """A view with a hostile kernel name among many."""
+@cache
+def the_run() -> Run:
+    """A run of which nothing differs from `a_run`."""
+    return a_run(Path(tempfile.mkdtemp()) / "run.kpjournal")
+
+
+def a_result(run: Run | None = None, kernels: int = 20, launches: int = 5000) -> Result:
+    """A result with a hostile kernel name among many."""
     names = [HOSTILE, *(f"kernel_{k}<float, {k}>(float*)" for k in range(1, kernels))]
     of_launch = np.arange(launches) % kernels
     simulated = np.arange(launches) % 97 == 0
     share = 1 / kernels
-    return RunView(
-        launches=launches,
+    return Result(
+        run=run or the_run(),
         counter="cycles",
         simulated=simulated,
         values=np.where(simulated, 5000.0, 0.0),
@@ -43,7 +55,6 @@ def a_view(kernels: int = 20, launches: int = 5000) -> RunView:
                 name,
                 launches // kernels,
                 int(simulated.sum()) // kernels,
-                1e6,
                 TOTALS,
                 share,
                 truth=TRUTH,
@@ -52,8 +63,7 @@ def a_view(kernels: int = 20, launches: int = 5000) -> RunView:
             for name in names
         ],
         kernel_of_launch=of_launch,
-        looks=[PassEnd(0, 30, 1e6, 4e4), PassEnd(1, 60, 1.01e6, 9e3)],
-        relative_error=0.01,
+        passes=[PassEnd(0, 30, Estimate.of(1e6, 4e4)), PassEnd(1, 60, Estimate.of(1.01e6, 9e3))],
         truth=FullRun(total=1.005e6, error=0.005, inside=True, non_sampling_error=0.0),
         stream_map=np.random.default_rng(0).normal(size=(kernels, 2)),
         stream_names=names,

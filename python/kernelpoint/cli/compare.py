@@ -15,7 +15,6 @@ from kernelpoint.cli.console import Console
 from kernelpoint.errors import ConfigError
 from kernelpoint.evaluation.evaluate import Row
 from kernelpoint.evaluation.page import scatter_of, write_files
-from kernelpoint.evaluation.pair_page import common, counter_table, pair_page
 from kernelpoint.evaluation.run import ResultsFile, cells
 from kernelpoint.evaluation.run import compare as compare_workload
 from kernelpoint.evaluation.summary import overall, per_workload
@@ -27,6 +26,7 @@ from kernelpoint.journal import load_run
 from kernelpoint.paired import compare_runs
 from kernelpoint.policies.registry import load_policy, policy_names
 from kernelpoint.progress import WorkProgress
+from kernelpoint.report.pair import common, pair_page, pair_table
 
 WORKLOAD_HELP = "FILE with the full run's times or cycles of every launch, or KEY=VALUE,... as above. May be repeated."
 
@@ -99,10 +99,10 @@ def compare(
         for path in write_files(output, workloads, rows):
             console.print(f"wrote {path}", soft_wrap=True)
     if figures is not None:
-        from kernelpoint.report.figures import draw_specs
+        from kernelpoint.report.paper import draw
 
-        spec = scatter_of(per_workload(rows))
-        for path in draw_specs({"comparison": spec} if spec else {}, figures):
+        chart = scatter_of(per_workload(rows))
+        for path in draw({} if chart is None else {"comparison": chart}, figures):
             console.print(f"wrote {path}", soft_wrap=True)
 
 
@@ -172,7 +172,7 @@ def _show_runs(first: Path, second: Path, as_json: bool, page: Path | None) -> N
         typer.echo(json.dumps(result.record()))
         return
     console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
-    console.print(counter_table(result, f"A = {first}, B = {second}"))
+    console.print(pair_table(result, f"A = {first}, B = {second}"))
     for line in (common(result), *(f"note: {note}" for note in result.notes)):
         console.print(line, soft_wrap=True)
     if page is not None:

@@ -21,6 +21,7 @@ from kernelpoint.pages.tables import Column, Row, Table
 from kernelpoint.progress import duration
 from kernelpoint.report.full_run import compare, sentence
 from kernelpoint.report.page import write_page
+from kernelpoint.report.result import result_of
 from kernelpoint.session.verdict import SAMPLING_ERROR, verdict
 
 CONFIGURATION = """\
@@ -71,7 +72,7 @@ def demo(
     console.print(_table(full, sampled, plan_seconds))
     console.print(_judgement(full.run, sampled.run), highlight=False, soft_wrap=True)
     page = output / "report.html"
-    write_page(sampled.run, page, full.run)
+    write_page(result_of(sampled.run, full.run), page)
     console.print(f"Pictures: {page}", soft_wrap=True)
     console.print(NEXT, soft_wrap=True, highlight=False)
     console.print(

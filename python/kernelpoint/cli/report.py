@@ -75,14 +75,16 @@ def report(
     Example: kernelpoint report run.kpjournal --full-run full.kpjournal
     """
     from kernelpoint.cli.console import Console  # not for --help
-    from kernelpoint.cli.reporting import exports, only_journal, parts
+    from kernelpoint.cli.reporting import exports, only_journal
     from kernelpoint.extras import require
     from kernelpoint.journal import load_run
     from kernelpoint.pages.numbers import json_text
     from kernelpoint.progress import telling
     from kernelpoint.report.export import EXPORTS, Options
     from kernelpoint.report.full_run import compare
-    from kernelpoint.report.page import page_of, write_page
+    from kernelpoint.report.page import html_page, write_page
+    from kernelpoint.report.result import result_of
+    from kernelpoint.report.text import sentences, text_of
 
     if figures is not None:
         require("--figures", "vl_convert")
@@ -93,7 +95,7 @@ def report(
         from kernelpoint.cli.watch import follow
 
         with contextlib.suppress(KeyboardInterrupt):
-            follow(journal, output or journal.with_suffix(".html"), page_of, say)
+            follow(journal, output or journal.with_suffix(".html"), lambda ended: html_page(result_of(ended)), say)
         return
     with telling("reading the journal", say):
         loaded = load_run(journal)
@@ -108,15 +110,19 @@ def report(
         truth = {} if full is None else {"full_run": asdict(compare(loaded, full))}
         typer.echo(json_text({**loaded.content(), **truth}))
         return
-    console = Console(highlight=False)
-    brief = any((csv, ranges, figures)) and not verbose  # files were asked for, the verdict goes with them
-    for part in itertools.islice(parts(loaded, full, verbose), 1 if brief else None):
+    console, wants_files = Console(highlight=False), any((csv, ranges, figures))
+    if loaded.summary is None and not (wants_files or output or full):
+        for line in sentences(loaded):
+            console.print(line, soft_wrap=True)
+        return
+    result = result_of(loaded, full)
+    for part in itertools.islice(text_of(result, verbose), 1 if wants_files and not verbose else None):
         console.print(part, soft_wrap=isinstance(part, str))
     with telling("writing", say):
-        made = exports(loaded, full, csv, ranges, figures)
-        if output is not None or (not made and loaded.summary is not None):
+        made = exports(result, csv, ranges, figures)
+        if output is not None or not made:
             page = output or loaded.path.with_suffix(".html")
-            write_page(loaded, page, full)
+            write_page(result, page)
             made.append(f"page: {page}")
     for text in made:
         console.print(text, soft_wrap=True)

@@ -70,7 +70,8 @@ def run(
 def _sweep(
     command: Sequence[str], sweep: Sequence[str], path: str | None, opened: Callable[[int], Engine], output: Path | None
 ) -> None:
-    from kernelpoint.coordinator.sweep import html_page, run_sweep, sweep_table
+    from kernelpoint.coordinator.sweep import run_sweep
+    from kernelpoint.report.sweep import html_page, sweep_table
 
     rows = run_sweep(command, sweep, path, opened, _say)
     Console(highlight=False).print(sweep_table(rows))

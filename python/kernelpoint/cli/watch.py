@@ -8,15 +8,14 @@ from pathlib import Path
 
 from kernelpoint.cli.status import is_locked, status_of
 from kernelpoint.errors import ConfigError, KernelPointError
-from kernelpoint.estimate import relative
 from kernelpoint.files import write_output
 from kernelpoint.journal import Run, load_run
 from kernelpoint.pages.numbers import half_width
 from kernelpoint.pages.page import Chart, Page, Text, Verdict
-from kernelpoint.pages.tables import Column, Row, Table
+from kernelpoint.pages.tables import Column, Table, rows_of
 from kernelpoint.progress import Log
 from kernelpoint.report.charts import passes_chart
-from kernelpoint.report.view import pass_ends
+from kernelpoint.report.result import pass_ends
 
 SECONDS = 3  # between two pages
 
@@ -63,13 +62,14 @@ def page_so_far(journal: Path, finished: Callable[[Run], str]) -> tuple[str, boo
 def _passes(run: Run) -> list[Chart | Table | Text]:
     """The interval after each pass, as a chart and a table."""
     counter, budget = str(run.setting("error_budget.counter")), float(run.setting("error_budget.relative_error"))
-    looks = pass_ends(run, counter)
-    if not looks:
+    if not (passes := pass_ends(run, counter)):
         return [Text(["No pass has ended with an estimate yet."])]
     caption = f"The stated interval of {counter}; the green band is the error budget about the last estimate."
-    columns = (Column("pass"), Column("simulated"), Column(f"estimated {counter}"), Column("half-width", half_width))
-    rows = []
-    for look in looks:
-        rows.append(Row((look.number, look.simulated, look.estimate, relative(look.half_width, look.estimate, 0.0))))
-    spec = passes_chart(looks, counter, budget)
-    return [Chart("passes", "The interval after each pass", caption, spec), Table(columns, rows)]
+    columns = (
+        Column("pass", of="number"),
+        Column("simulated", of="simulated"),
+        Column(f"estimated {counter}", of="estimate.estimate"),
+        Column("half-width", half_width, of="estimate.relative_half_width"),
+    )
+    chart = Chart("passes", "The interval after each pass", caption, passes_chart(passes, counter, budget))
+    return [chart, Table(columns, rows_of(columns, passes))]

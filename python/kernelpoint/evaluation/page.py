@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
@@ -18,6 +18,9 @@ from kernelpoint.pages.numbers import finite, json_text, share
 from kernelpoint.pages.page import Chart, Page, Text
 from kernelpoint.pages.tables import write_table
 from kernelpoint.report.charts import COLOURS
+
+if TYPE_CHECKING:
+    from kernelpoint.pages.page import AnyChart
 
 CAPTION = (
     "Up and to the left is better: few cycles simulated, small error. One dot for each policy and budget, over all workloads; "
@@ -78,7 +81,7 @@ def markdown(workloads: Sequence[Workload], lines: Sequence[Line], total: Sequen
     return "\n".join([*parts, *(f"- {item}" for item in LEGEND)]) + "\n"
 
 
-def scatter_of(lines: Sequence[Line]) -> dict[str, Any] | None:
+def scatter_of(lines: Sequence[Line]) -> AnyChart | None:
     """Chart of mean error against cycle speedup of every policy and budget, on logarithmic axes; None without any speedup.
 
     Marks are outlines, so that two at one place are seen. Lines over several workloads have a panel for each of these, in
@@ -101,14 +104,14 @@ def scatter_of(lines: Sequence[Line]) -> dict[str, Any] | None:
         shape=_by_policy(alt.Shape, dots, SHAPES),
         tooltip=["policy:N", "budget:N", alt.Tooltip("error:Q", format=".3%"), alt.Tooltip("speedup:Q", format=".1f")],
     )
-    data = alt.InlineData(values=dots)
+    data = {"values": dots}
     if several:
         panel = alt.Facet("workload:N", title=None, sort=None)
-        return dict(alt.layer(coloured.mark_line(strokeWidth=1.2), marks).facet(panel, columns=2, data=data).to_dict())
+        return alt.layer(coloured.mark_line(strokeWidth=1.2), marks).facet(panel, columns=2, data=data)
     layers = [marks]
     if len({item.relative_error for item in lines}) > 1:
         layers.append(base.mark_text(align="left", dx=9, dy=-6).encode(text="budget:N"))
-    return dict(alt.layer(*layers).properties(data=data, width="container").to_dict())
+    return alt.layer(*layers).properties(data=data, width="container")
 
 
 def _by_policy(channel: Any, dots: Sequence[dict[str, Any]], values: Sequence[str]) -> Any:

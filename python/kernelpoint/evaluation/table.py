@@ -7,28 +7,29 @@ from collections.abc import Sequence
 from kernelpoint.evaluation.summary import ALL, Line
 from kernelpoint.evaluation.workload import Workload
 from kernelpoint.pages.numbers import error, factor, is_finite, percent, share
-from kernelpoint.pages.tables import Column, Row, Table
+from kernelpoint.pages.tables import Column, Table, rows_of
 from kernelpoint.progress import duration
 
+BOUNDS = {"none": "no promise", "promised": "{} promised"}
 COLUMNS = (
-    Column("policy", str),
-    Column("budget", share),
-    Column("cycle speedup", factor),
-    Column("error mean", percent),
-    Column("error max", percent, brief=False),
-    Column("bias", error, brief=False),
-    Column("spread", percent, brief=False),
-    Column("beyond latency", percent, brief=False),
-    Column("stated bound", str),
-    Column("right", percent),
-    Column("within budget", percent, brief=False),
-    Column("simulated"),
-    Column("planning", duration, brief=False),
+    Column("policy", str, of=lambda line: line.policy + (" *" if line.from_truth else "")),
+    Column("budget", share, of="relative_error"),
+    Column("cycle speedup", factor, of="harmonic"),
+    Column("error mean", percent, of="error_mean"),
+    Column("error max", percent, "error_max", brief=False),
+    Column("bias", error, "bias", brief=False),
+    Column("spread", percent, "spread", brief=False),
+    Column("beyond latency", percent, "beyond_latency", brief=False),
+    Column("stated bound", str, of=lambda line: BOUNDS.get(line.bound, "{} measured").format(percent(line.half_width))),
+    Column("right", percent, of="held"),
+    Column("within budget", percent, "within", brief=False),
+    Column("simulated", of=lambda line: round(line.simulated)),
+    Column("planning", duration, "planning_seconds", brief=False),
 )
 OVER_ALL = (
     *COLUMNS[:3],
-    Column("geometric mean", factor, brief=False),
-    Column("arithmetic mean", factor, brief=False),
+    Column("geometric mean", factor, "speedups.geometric", brief=False),
+    Column("arithmetic mean", factor, "speedups.arithmetic", brief=False),
     *COLUMNS[3:],
 )
 LEGEND = (
@@ -70,27 +71,8 @@ def _table(title: str, caption: str, lines: Sequence[Line]) -> Table:
     """The lines that ran; a note for each policy that did not, with the reason."""
     refused = sorted({f"{line.policy}: {'; '.join(line.reasons)}" for line in lines if not line.runs})
     columns = OVER_ALL if lines and lines[0].workload == ALL else COLUMNS
-    rows = [Row(_cells(line, columns), mark=mark_of(line, lines)) for line in lines if line.runs]
+    rows = rows_of(columns, (line for line in lines if line.runs), mark=lambda line: mark_of(line, lines))
     return Table(columns, rows, title, caption, refused)
-
-
-def _cells(line: Line, columns: Sequence[Column]) -> list[object]:
-    bound = {"none": "no promise", "promised": f"{percent(line.half_width)} promised"}
-    return [
-        line.policy + (" *" if line.from_truth else ""),
-        line.relative_error,
-        *(line.speedups if columns is OVER_ALL else line.speedups[:1]),
-        line.error_mean,
-        line.error_max,
-        line.bias,
-        line.spread,
-        line.beyond_latency,
-        bound.get(line.bound, f"{percent(line.half_width)} measured"),
-        line.held,
-        line.within,
-        round(line.simulated),
-        line.planning_seconds,
-    ]
 
 
 def mark_of(item: Line, lines: Sequence[Line]) -> str:

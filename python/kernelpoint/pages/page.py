@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from kernelpoint.pages.script import javascript
 
 if TYPE_CHECKING:
+    import altair as alt
     from jinja2 import Template
+
+    AnyChart = alt.Chart | alt.LayerChart | alt.FacetChart
 
 WITHOUT_CHARTS = (
     "No charts: they need the package vl-convert-python; pip install '.[report]', then write the page again."
@@ -62,18 +65,18 @@ class Facts(Block):
 
 @dataclass(frozen=True)
 class Chart(Block):
-    """Block with a Vega-Lite chart, a heading and a caption; screen readers read both.
+    """Block with a chart, a heading and a caption; screen readers read both.
 
     Attributes:
         name: identifies it on the page.
-        spec: None leaves it out.
+        chart: made by altair; None leaves the block out.
     """
 
     kind = "chart"
     name: str
     title: str
     caption: str
-    spec: Mapping[str, Any] | None
+    chart: AnyChart | None
 
     @property
     def label(self) -> str:
@@ -113,11 +116,13 @@ class Page:
     def html(self) -> str:
         """Render the page as HTML. Without the extra `report` it has no charts, and says so."""
         blocks, drawing = [block for block in self.blocks if block is not None], javascript()
-        charts = [block for block in blocks if isinstance(block, Chart) and block.spec is not None]
-        specs = {chart.name: {**(chart.spec or {}), "description": chart.label} for chart in charts}
-        blocks = [block for block in blocks if not isinstance(block, Chart) or (drawing and block in charts)]
-        missing = WITHOUT_CHARTS if specs and drawing is None else ""
-        data = json.dumps(specs if drawing else {}, separators=(",", ":")).replace("</", "<\\/")
+        blocks = [block for block in blocks if not isinstance(block, Chart) or block.chart is not None]
+        charts = [block for block in blocks if isinstance(block, Chart)]
+        missing = WITHOUT_CHARTS if charts and drawing is None else ""
+        if drawing is None:
+            blocks, charts = [block for block in blocks if block not in charts], []
+        specs = {it.name: {**it.chart.to_dict(), "description": it.label} for it in charts if it.chart is not None}
+        data = json.dumps(specs, separators=(",", ":")).replace("</", "<\\/")
         scripts = [drawing or "", f"const SPECS = {data};\n{_assets()['js']}"]
         return _template().render(
             page=self, blocks=blocks, missing=missing, scripts=scripts, policy=content_policy(scripts), **_assets()

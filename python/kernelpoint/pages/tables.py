@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 WIDE_TERMINAL = 150  # columns of text from which on a terminal shows every column of a table
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_TEX = {sign: f"\\{sign}" for sign in "_%&#${}"}
+_TEX |= {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
 
 
 @dataclass(frozen=True)
@@ -27,12 +30,18 @@ class Column:
     Attributes:
         name: its heading.
         show: its values as text.
+        of: its value of a record, by a function or a path of attributes.
         brief: True if a narrow terminal shows it.
     """
 
     name: str
     show: Callable[[Any], str] = number
+    of: str | Callable[[Any], Any] = ""
     brief: bool = True
+
+    def value(self, record: Any) -> Any:
+        """Value of a record in this column."""
+        return self.of(record) if callable(self.of) else attrgetter(self.of)(record)
 
 
 @dataclass(frozen=True)
@@ -52,6 +61,23 @@ class Row:
     mark: str = ""
     key: str = ""
     inner: Sequence[Row] = ()
+
+
+def rows_of(columns: Sequence[Column], records: Iterable[Any], **more: Callable[[Any], Any]) -> list[Row]:
+    """Make a row of each record.
+
+    Args:
+        columns: say which value of a record stands in each cell.
+        more: other fields of a row, each as a function of the record.
+
+    >>> rows = rows_of([Column("size", of=len), Column("first", str, of=lambda name: name[0])], ["gemm"], key=str)
+    >>> rows[0].cells, rows[0].key
+    ([4, 'g'], 'gemm')
+    """
+    return [
+        Row([column.value(record) for column in columns], **{name: of(record) for name, of in more.items()})
+        for record in records
+    ]
 
 
 @dataclass(frozen=True)
@@ -97,6 +123,15 @@ class Table(Block):
         """Render the table as Markdown, with top-level rows only."""
         lines = [[column.name for column in self.columns], ["---"] * len(self.columns), *map(self.texts, self.rows)]
         return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+    def latex(self) -> str:
+        """Render the table for LaTeX (package booktabs), with top-level rows only."""
+        head, *body = (
+            " & ".join(map(latex, line)) + " \\\\"
+            for line in ([column.name for column in self.columns], *map(self.texts, self.rows))
+        )
+        begin = f"\\begin{{tabular}}{{l{'r' * (len(self.columns) - 1)}}}"
+        return "\n".join([begin, "\\toprule", head, "\\midrule", *body, "\\bottomrule", "\\end{tabular}", ""])
 
     def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
         """The table for a terminal, with its notes; a narrow one shows the brief columns."""
@@ -175,3 +210,12 @@ def safe_cell(value: object) -> object:
     ("'=HYPERLINK(1)", 'sum<float>', -3.5)
     """
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def latex(text: str) -> str:
+    """Escape a text so that LaTeX prints its special characters.
+
+    >>> latex("gemm_f16<50 %>")
+    'gemm\\\\_f16<50 \\\\%>'
+    """
+    return "".join(_TEX.get(sign, sign) for sign in text)

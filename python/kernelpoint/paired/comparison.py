@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -155,14 +154,6 @@ class Comparison:
     second_drawn: int
     confidence: float
     notes: tuple[str, ...]
-
-    @classmethod
-    def of(
-        cls, first: Run, second: Run, rows: Sequence[CounterRow], common: int, confidence: float, notes: Sequence[str]
-    ) -> Comparison:
-        """Make the comparison of two finished runs of one list."""
-        launches, drawn = first.ended().launches, (len(first.results), len(second.results))
-        return cls(tuple(rows), launches, common, *drawn, confidence, tuple(notes))
 
     def record(self) -> dict[str, Any]:
         """Comparison as a JSON object."""

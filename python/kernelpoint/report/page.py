@@ -9,18 +9,12 @@ from pathlib import Path
 from kernelpoint.errors import ConfigError
 from kernelpoint.files import write_output
 from kernelpoint.journal import Run
-from kernelpoint.pages.numbers import percent
 from kernelpoint.pages.page import Chart, Facts, Page, Text, Verdict
-from kernelpoint.pages.tables import Column, Row, Table
-from kernelpoint.planning.forecast import compared
-from kernelpoint.report.answers import answers
 from kernelpoint.report.charts import charts
-from kernelpoint.report.counters import counter_table
 from kernelpoint.report.full_run import sentence
-from kernelpoint.report.kernels import kernel_table
-from kernelpoint.report.ranges import range_table
-from kernelpoint.report.sentences import caveats, costs
-from kernelpoint.report.view import RunView, plan_of, view_run
+from kernelpoint.report.result import Result
+from kernelpoint.report.tables import counter_table, finding_table, kernel_table, range_table
+from kernelpoint.report.text import answers, caveats, costs
 from kernelpoint.session.verdict import EXACT, NOTHING, TOTAL_ERROR, verdict
 from kernelpoint.simulators import options_of, simulator
 
@@ -48,98 +42,54 @@ SECTIONS = {
 USUAL_FOLDERS = ("traces", "NO_ARGS")  # named so for every workload by tracers and their scripts
 
 
-def write_page(run: Run, path: Path, full_run: Run | None = None) -> None:
+def write_page(result: Result, path: Path) -> None:
     """Write the HTML report of a finished run.
 
-    Args:
-        run: the sampled run.
-        path: the page to write.
-        full_run: a run of the same list with `policy: all`; its total is drawn beside the estimate.
-
     Raises:
-        JournalError: the run has not ended, or the full run is of other traces or another simulated GPU.
         ConfigError: the page cannot be written there.
     """
-    page = page_of(run, full_run)
+    page = html_page(result)
     try:
         write_output(path, page)
     except OSError as error:
         raise ConfigError(f"--output: cannot write {path}: {error.strerror}") from None
 
 
-def page_of(run: Run, full_run: Run | None = None) -> str:
-    """HTML report of a finished run. Arguments and errors as in write_page."""
-    plan, note = plan_of(run)
-    s = run.ended()
-    expected = compared(plan.forecast, s.relative_error, s.simulated, s.cycle_speedup, s.further)
-    return html_page(run, view_run(run, plan, full_run), note or expected or "")
-
-
-def html_page(run: Run, view: RunView, note: str = "") -> str:
-    """HTML page of a finished run; `note`: a sentence on missing parts or on the forecast."""
-    specs = charts(view)
-    cycles, *others = (Chart(name, *texts, specs.get(name)) for name, texts in SECTIONS.items())
+def html_page(result: Result) -> str:
+    """HTML page of a finished run."""
+    run, made = result.run, charts(result)
+    cycles, *others = (Chart(name, *texts, made.get(name)) for name, texts in SECTIONS.items())
+    note = result.note or result.forecast
     blocks = [
-        _verdict(run, view),
+        _verdict(result),
         Text([note]) if note else None,
         _facts(run),
         cycles,
-        kernel_table(view),
-        _findings(run),
+        kernel_table(result),
+        finding_table(run.ended().findings),
         *others,
         range_table(run),
-        counter_table(run, view.truth),
+        counter_table(run, result.truth),
         Text([*costs(run), *caveats(run.ended())], "Assumptions, and what the bound does not cover"),
     ]
     title = f"{_workload(run)} on {_simulator(run)}"
     return Page(title, blocks, f"KernelPoint, {run.path.name}").html()
 
 
-def _verdict(run: Run, view: RunView) -> Verdict:
+def _verdict(result: Result) -> Verdict:
     """The answer to "can I trust this number", first on the page."""
-    s = run.ended()
-    lines = [f"{sentence(view.truth)[0].upper()}{sentence(view.truth)[1:]}."] if view.truth is not None else []
+    s, truth = result.run.ended(), result.truth
+    lines = [f"{sentence(truth)[0].upper()}{sentence(truth)[1:]}."] if truth is not None else []
     lines += [f"Degraded: {reason}" for reason in s.degraded[:3]]
     figure, _, claim = verdict(s).replace("+-", "±").partition("; ")
     has_interval = s.bound_scope not in (EXACT, NOTHING) and s.relative_half_width is not None
     interval = (s.relative_half_width or 0.0, s.relative_error) if has_interval else None
-    return Verdict(figure, claim, lines, answers(run, view), interval, _trust(run, view))
-
-
-def _findings(run: Run) -> Table | None:
-    """Table of the findings of admission about the input of the run; None without findings."""
-    if not (findings := run.ended().findings):
-        return None
-    columns = (
-        Column("finding", str),
-        Column("what", str),
-        Column("launches", percent),
-        Column("time", percent),
-        Column("effect", str),
-        Column("remedy", str),
-    )
-    rows = [
-        Row(
-            (
-                finding.kind,
-                finding.what,
-                finding.launches,
-                finding.time,
-                "accepted" if finding.accepted else finding.outcome.value,
-                finding.remedy,
-            )
-        )
-        for finding in findings
-    ]
-    return Table(columns, rows, "What is wrong with the input", "Shares are of the launches and of their time.")
-
-
-def _trust(run: Run, view: RunView) -> str:
-    """Colour of the verdict: good, warn or bad."""
-    s = run.ended()
-    if s.estimate is None or s.bound_scope == NOTHING or (view.truth is not None and view.truth.inside is False):
-        return "bad"
-    return "good" if (s.bound_scope == EXACT and not s.restarts) or (s.bound_scope == TOTAL_ERROR and s.met) else "warn"
+    colour = "warn"
+    if s.estimate is None or s.bound_scope == NOTHING or (truth is not None and truth.inside is False):
+        colour = "bad"
+    elif (s.bound_scope == EXACT and not s.restarts) or (s.bound_scope == TOTAL_ERROR and s.met):
+        colour = "good"
+    return Verdict(figure, claim, lines, answers(result), interval, colour)
 
 
 def _facts(run: Run) -> Facts:

@@ -1,17 +1,44 @@
-"""Files of a run for a paper, beside its figures: a table of kernels, a sentence that states the estimate, and BibTeX."""
+"""Files of a run for a paper: its charts (PDF, SVG), a table of kernels (LaTeX), a sentence on the estimate, and BibTeX."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from kernelpoint.errors import ConfigError
+from kernelpoint.extras import needs_extra
 from kernelpoint.files import write_output
 from kernelpoint.journal import Run
-from kernelpoint.pages.numbers import factor, half_width, is_finite, number, percent, share
-from kernelpoint.report.view import OTHERS, Kernel, RunView
+from kernelpoint.pages.numbers import factor, half_width, number, percent, share
+from kernelpoint.pages.tables import Column, Table, rows_of
+from kernelpoint.report.charts import charts
+from kernelpoint.report.result import Result
+from kernelpoint.report.tables import largest_kernels
 from kernelpoint.session.verdict import EXACT, NOTHING, SAMPLING_ERROR
 
+if TYPE_CHECKING:
+    from kernelpoint.pages.page import AnyChart
+
 ROWS = 10  # kernels with a row of their own
+WIDTH = 326  # pixels, of which an inch has 96: a column of a page of two
+PANEL = 120  # pixels of one of two panels beside each other, without their axis
+LETTERS = 26  # of a kernel's name
+SIZE = 9.5  # pixels, of letters: 7 points
+STYLE: dict[str, Any] = {
+    "font": "sans-serif",
+    "view": {"stroke": None},
+    "axis": {"grid": False, "labelFontSize": SIZE, "titleFontSize": SIZE, "titleFontWeight": "normal"},
+    "legend": {"labelFontSize": SIZE},
+}
+KERNELS = (
+    Column("Kernel", str, of="name"),
+    Column("Launches", of="launches"),
+    Column("Simulated", of="simulated"),
+    Column("Cycles", of="cycles.estimate"),
+    Column("Half-width", of="cycles.half_width"),
+    Column("Share", percent, of="share"),
+)
 BIBTEX = """\
 @software{{kernelpoint,
   title = {{KernelPoint: sampled {{GPU}} simulation with measured error bounds}},
@@ -20,28 +47,49 @@ BIBTEX = """\
   year = {{2026}},
 }}
 """
-TEX = {sign: f"\\{sign}" for sign in "_%&#${}"}
-TEX |= {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
 
 
-def write_paper(run: Run, view: RunView, folder: Path) -> list[Path]:
-    """Write `kernels.tex` (if the kernels have names), `sentence.txt` and `kernelpoint.bib`; returns the files.
+def write_paper(result: Result, folder: Path) -> list[Path]:
+    """Write the charts, `kernels.tex` (if the kernels have names), `sentence.txt` and `kernelpoint.bib`; returns the files.
 
     Raises:
-        ConfigError: a file cannot be written. JournalError: the run has not ended.
+        ConfigError: a file cannot be written. SetupError: the extra `report` is not installed.
     """
     texts = {
-        "kernels.tex": kernels_table(view),
-        "sentence.txt": f"{sentence_of(run)}\n",
-        "kernelpoint.bib": BIBTEX.format(version=run.header.kernelpoint),
+        "kernels.tex": kernels_table(result).latex() if result.kernels else "",
+        "sentence.txt": f"{sentence_of(result.run)}\n",
+        "kernelpoint.bib": BIBTEX.format(version=result.run.header.kernelpoint),
     }
-    files = [folder / name for name, text in texts.items() if text]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        figures = draw(charts(result, LETTERS), folder)
+        files = [folder / name for name, text in texts.items() if text]
         for path in files:
             write_output(path, texts[path.name])
     except OSError as error:
         raise ConfigError(f"--figures: cannot write into {folder}: {error.strerror}") from None
+    return [*figures, *files]
+
+
+def draw(made: Mapping[str, AnyChart], folder: Path) -> list[Path]:
+    """Draw charts as `NAME.pdf` and `NAME.svg`, as wide as a column of a two-column page; returns the files.
+
+    Raises:
+        OSError: the folder cannot be made or written.
+        SetupError: the extra `report` is not installed.
+    """
+    with needs_extra("--figures"):
+        import vl_convert
+    folder.mkdir(parents=True, exist_ok=True)
+    files = []
+    for name, chart in made.items():
+        paper = {**chart.to_dict(), "padding": 2, "config": STYLE}
+        if "facet" in paper:  # panels have the width, two in a row
+            paper["spec"] |= {"width": PANEL, "height": PANEL}
+        else:
+            paper |= {"width": WIDTH, "autosize": {"type": "fit-x", "contains": "padding"}}
+        for kind, convert in (("pdf", vl_convert.vegalite_to_pdf), ("svg", vl_convert.vegalite_to_svg)):
+            files.append(folder / f"{name}.{kind}")
+            write_output(files[-1], convert(paper))
     return files
 
 
@@ -69,37 +117,6 @@ def sentence_of(run: Run) -> str:
     )
 
 
-def kernels_table(view: RunView) -> str:
-    """LaTeX table (package booktabs) of the kernels with most cycles, all others in one row; empty without names."""
-    if not view.kernels:
-        return ""
-    lines = [
-        "\\begin{tabular}{lrrrrr}",
-        "\\toprule",
-        "Kernel & Launches & Simulated & Cycles & Half-width & Share \\\\",
-        "\\midrule",
-    ]
-    rows = [(k.name, k.launches, k.simulated, k.cycles, _half_width(k), k.share) for k in view.kernels[:ROWS]]
-    if rest := view.kernels[ROWS:]:
-        launches, simulated = (sum(getattr(k, name) for k in rest) for name in ("launches", "simulated"))
-        cycles, of_total = sum(k.cycles for k in rest), sum(k.share for k in rest)
-        rows.append((f"{OTHERS} ({len(rest)})", launches, simulated, cycles, "", of_total))
-    for name, launches, simulated, cycles, width, of_total in rows:
-        cells = (name, f"{launches:,}", f"{simulated:,}", number(cycles), width, percent(of_total))
-        lines.append(" & ".join(map(latex, cells)) + " \\\\")
-    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", ""])
-
-
-def _half_width(kernel: Kernel) -> str:
-    """The half-width of the cycles of a kernel; a dash where none is stated."""
-    width = kernel.totals["cycles"].half_width if "cycles" in kernel.totals else None
-    return number(width) if is_finite(width) else "-"
-
-
-def latex(text: str) -> str:
-    """Escape a text so that LaTeX prints its special characters.
-
-    >>> latex("gemm_f16<50 %>")
-    'gemm\\\\_f16<50 \\\\%>'
-    """
-    return "".join(TEX.get(sign, sign) for sign in text)
+def kernels_table(result: Result) -> Table:
+    """Table of the kernels with most cycles, all others in one row."""
+    return Table(KERNELS, rows_of(KERNELS, largest_kernels(result, ROWS)))

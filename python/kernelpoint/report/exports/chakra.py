@@ -33,8 +33,8 @@ from kernelpoint.profiles.format import beginning_of, open_text, told_of
 from kernelpoint.profiles.formats import kineto
 from kernelpoint.program import Program, ProgramBuilder
 from kernelpoint.report.export import Export, Options
-from kernelpoint.report.sentences import sentences
 from kernelpoint.report.system_times import SystemTimes, system_times
+from kernelpoint.session.verdict import verdict
 
 VERSION = "1.0.0"
 MATCHED_SHARE = 0.5
@@ -98,7 +98,7 @@ def write_chakra(run: Run, times: SystemTimes, path: Path, like: Path | None) ->
     set_value(metadata, "total_nanoseconds", double_val=total)
     if math.isfinite(times.half_width):
         set_value(metadata, "half_width_nanoseconds", double_val=times.half_width)
-    set_value(metadata, "statement", string_val=f"KernelPoint: {sentences(run)[0]}")
+    set_value(metadata, "statement", string_val=f"KernelPoint: {verdict(run.ended())}")
     with open_output_bytes(path) as file:
         write_trace(file, metadata, nodes)
     return Written(len(nodes), len(kernels), int((rows >= 0).sum()))

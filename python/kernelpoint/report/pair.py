@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import NamedTuple
 
 import altair as alt
 
 from kernelpoint.journal import Run
 from kernelpoint.pages.numbers import factor, is_finite, ratio, share, signed
 from kernelpoint.pages.page import Chart, Page, Text, Verdict
-from kernelpoint.pages.tables import Column, Row, Table
-from kernelpoint.paired import Comparison, CounterRow
-from kernelpoint.report.charts import BLUE, GREY, VERMILION
-from kernelpoint.report.view import view_of
+from kernelpoint.pages.tables import Column, Table, rows_of
+from kernelpoint.paired import Comparison, CounterRow, row_apart
+from kernelpoint.report.charts import BLUE, GREY, VERMILION, chart_of
+from kernelpoint.report.result import result_of
 
 SHOWN = 20  # kernels in the chart; the table has all
 CAPTION = (
@@ -21,28 +21,49 @@ CAPTION = (
     "half-width, the sum of the kernel's half-widths in both runs. The bound above is for the difference of the whole runs."
 )
 COUNTERS = (
-    Column("counter", str),
-    Column("A"),
-    Column("B - A"),
-    Column("half-width"),
-    Column("B / A", ratio),
-    Column("half-width", ratio),
-    Column("from both bounds", ratio),
-    Column("tighter", factor),
+    Column("counter", str, of="counter"),
+    Column("A", of="first"),
+    Column("B - A", of="difference.estimate"),
+    Column("half-width", of="difference.half_width"),
+    Column("B / A", ratio, of="ratio.estimate"),
+    Column("half-width", ratio, of="ratio.half_width"),
+    Column("from both bounds", ratio, of="separate"),
+    Column("tighter", factor, of=lambda row: row.tighter if is_finite(row.ratio.half_width) else None),
 )
 NOTE = (
     "From both bounds: half-width of B / A from the bounds of both runs. Tighter: that over the half-width of B / A, which "
     "uses the launches that both runs simulated"
 )
 KERNELS = (
-    Column("kernel", str),
-    Column("launches"),
-    Column("A"),
-    Column("B"),
-    Column("B - A", signed),
-    Column("half-width"),
-    Column("B / A", ratio),
+    Column("kernel", str, of="cycles.counter"),
+    Column("launches", of="launches"),
+    Column("A", of="cycles.first"),
+    Column("B", of="cycles.second"),
+    Column("B - A", signed, of="cycles.difference.estimate"),
+    Column("half-width", of="cycles.difference.half_width"),
+    Column("B / A", ratio, of="cycles.ratio.estimate"),
 )
+
+
+class Change(NamedTuple):
+    """Change of a kernel between two runs: its launches, and its cycles compared."""
+
+    launches: int
+    cycles: CounterRow
+
+
+def kernel_changes(first: Run, second: Run) -> list[Change]:
+    """Change of each kernel between two runs, largest first.
+
+    The half-width is the sum of those of both runs: nothing is assumed of how their errors go together. nan: one has none.
+    """
+    in_second = {kernel.name: kernel for kernel in result_of(second).kernels}
+    changes = [
+        Change(kernel.launches, row_apart(kernel.name, kernel.cycles, in_second[kernel.name].cycles))
+        for kernel in result_of(first).kernels
+        if kernel.name in in_second
+    ]
+    return sorted(changes, key=lambda change: -abs(change.cycles.difference.estimate))
 
 
 def verdict(row: CounterRow, confidence: float) -> tuple[str, str]:
@@ -71,43 +92,9 @@ def _colour(row: CounterRow) -> str:
     return "warn" if value > 1.0 else "cool"
 
 
-def kernel_changes(first: Run, second: Run) -> list[tuple[str, int, float, float, float, float, float]]:
-    """Change of each kernel between two runs: name, launches, cycles in both, difference, its half-width, ratio; largest
-    change first.
-
-    The half-width is the sum of those of both runs: nothing is assumed of how their errors go together. nan: one has none.
-    """
-    b = {kernel.name: kernel for kernel in view_of(second).kernels}
-    rows = []
-    for kernel in view_of(first).kernels:
-        if (other := b.get(kernel.name)) is None:
-            continue
-        bounds = [
-            one.totals["cycles"].half_width if "cycles" in one.totals else float("nan") for one in (kernel, other)
-        ]
-        change, quotient = other.cycles - kernel.cycles, other.cycles / (kernel.cycles or float("nan"))
-        rows.append((kernel.name, kernel.launches, kernel.cycles, other.cycles, change, sum(bounds), quotient))
-    return sorted(rows, key=lambda row: -abs(row[4]))
-
-
-def counter_table(result: Comparison, title: str = "Every counter") -> Table:
+def pair_table(result: Comparison, title: str = "Every counter") -> Table:
     """Table of all counters of two runs: total, difference and ratio, each with its bound."""
-    rows = [
-        Row(
-            (
-                row.counter,
-                row.first,
-                row.difference.estimate,
-                row.difference.half_width,
-                row.ratio.estimate,
-                row.ratio.half_width,
-                row.separate,
-                row.tighter if is_finite(row.ratio.half_width) else None,
-            )
-        )
-        for row in result.rows
-    ]
-    return Table(COUNTERS, rows, title, notes=[NOTE])
+    return Table(COUNTERS, rows_of(COUNTERS, result.rows), title, notes=[NOTE])
 
 
 def common(result: Comparison) -> str:
@@ -123,31 +110,33 @@ def pair_page(first: Run, second: Run, result: Comparison) -> str:
     counter = first.ended().counter
     main = next((row for row in result.rows if row.counter == counter), result.rows[0])
     kernels = kernel_changes(first, second)
+    rows = rows_of(KERNELS, kernels, key=lambda change: change.cycles.counter)
     blocks = [
         Text([f"A: {first.path}", f"B: {second.path}"]),
         Verdict(*verdict(main, result.confidence), [f"{common(result)}."], colour=_colour(main)),
         Chart("changes", "Change by kernel", CAPTION, _chart(kernels[:SHOWN]) if kernels else None),
-        Table(KERNELS, [Row(row, key=row[0]) for row in kernels], name="kernels") if kernels else None,
-        counter_table(result),
+        Table(KERNELS, rows, name="kernels") if kernels else None,
+        pair_table(result),
         Text(result.notes, "Assumptions") if result.notes else None,
     ]
     return Page("B against A", blocks, "KernelPoint: two runs").html()
 
 
-def _chart(kernels: Sequence[tuple[str, int, float, float, float, float, float]]) -> dict[str, Any]:
+def _chart(changes: Sequence[Change]) -> alt.Chart:
     """A bar for each kernel, the largest change on top."""
-    kinds = {True: "more", False: "fewer"}
-    rows = [
-        {"kernel": row[0], "change": row[4], "kind": kinds[row[4] > 0.0] if abs(row[4]) > row[5] else "tie"}
-        for row in kernels
-    ]
-    chart = alt.Chart(alt.InlineData(values=rows), width="container", height=alt.Step(18))
-    bars = chart.mark_bar().encode(
-        y=alt.Y("kernel:N", sort=None, title=None, axis=alt.Axis(labelLimit=260)),
-        x=alt.X("change:Q", title="cycles of B less those of A"),
-        color=alt.Color(
-            "kind:N", scale=alt.Scale(domain=["more", "fewer", "tie"], range=[VERMILION, BLUE, GREY]), legend=None
-        ),
-        tooltip=["kernel:N", alt.Tooltip("change:Q", format="+,.0f")],
+    rows = []
+    for _, cycles in changes:
+        change = cycles.difference
+        kind = "tie" if not abs(change.estimate) > change.half_width else "more" if change.estimate > 0.0 else "fewer"
+        rows.append({"kernel": cycles.counter, "change": change.estimate, "kind": kind})
+    kinds = alt.Scale(domain=["more", "fewer", "tie"], range=[VERMILION, BLUE, GREY])
+    return (
+        chart_of(rows, height=alt.Step(18))
+        .mark_bar()
+        .encode(
+            y=alt.Y("kernel:N", sort=None, title=None, axis=alt.Axis(labelLimit=260)),
+            x=alt.X("change:Q", title="cycles of B less those of A"),
+            color=alt.Color("kind:N", scale=kinds, legend=None),
+            tooltip=["kernel:N", alt.Tooltip("change:Q", format="+,.0f")],
+        )
     )
-    return dict(bars.to_dict())

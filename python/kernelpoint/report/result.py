@@ -1,0 +1,271 @@
+"""The result of a finished run, collected once from its journal and plan: what its text, page, figures and comparisons show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from kernelpoint.errors import PlanError
+from kernelpoint.estimate import Estimate
+from kernelpoint.journal import KernelRecord, Run
+from kernelpoint.planning.forecast import compared
+from kernelpoint.planning.plan import Plan
+from kernelpoint.profiles.names import base_key, readable
+from kernelpoint.ratios import RATIOS, rates_of
+from kernelpoint.repeated import first_of_each
+from kernelpoint.report.full_run import FullRun, compare
+from kernelpoint.workload import Population
+
+OTHERS = "other kernels"
+UNNAMED = "(name not known)"
+SHARES = ("l1_miss_rate", "l2_miss_rate")
+NO_CYCLES = Estimate.of(0.0)  # of a kernel without an estimate
+
+
+@dataclass(slots=True)
+class Kernel(KernelRecord):
+    """One kernel of the workload, all of its variants together.
+
+    Attributes:
+        share: of the estimated total of all kernels.
+        cov: standard deviation over mean of the simulated launches' cycles; None of fewer than two.
+        variance: its part in the variance of the estimate, see `_variance_shares`; None where launches have no estimates.
+        truth: its totals in a full run; None where there is none.
+        variants: its instances with other template arguments or namespaces, by falling cycles.
+    """
+
+    share: float = 0.0
+    cov: float | None = None
+    variance: float | None = None
+    truth: Mapping[str, Estimate] | None = None
+    variants: Sequence[KernelRecord] = ()
+
+    @property
+    def cycles(self) -> Estimate:
+        """Estimated cycles of all launches."""
+        return self.estimates.get("cycles", NO_CYCLES)
+
+    @property
+    def error(self) -> float | None:
+        """Relative error of `cycles` against a full run; None without one."""
+        true = self.truth["cycles"].estimate if self.truth else 0.0
+        return self.cycles.estimate / true - 1.0 if true else None
+
+
+def rates_from(totals: Mapping[str, Estimate]) -> dict[str, Estimate]:
+    """IPC, miss rates (at most 1) and stalls from totals. Rates that divide by zero, or lie below their half-width, are left
+    out.
+
+    >>> ipc = rates_from({"instructions": Estimate.exact(90.0), "cycles": Estimate.of(45.0, 0.9)})["ipc"]
+    >>> ipc.estimate, ipc.half_width
+    (2.0, 0.04)
+    """
+    pairs = rates_of(totals).items()
+    rates = {name: totals[top] / totals[bottom] for name, (top, bottom) in pairs if totals[bottom].estimate}
+    return {
+        name: replace(rate, estimate=min(rate.estimate, 1.0)) if name in SHARES else rate
+        for name, rate in rates.items()
+        if rate.half_width <= rate.estimate
+    }
+
+
+class PassEnd(NamedTuple):
+    """End of a pass: its number, launches simulated so far, and the estimate."""
+
+    number: int
+    simulated: int
+    estimate: Estimate
+
+
+@dataclass(frozen=True)
+class Result:
+    """Everything that a report of a finished run shows.
+
+    Attributes:
+        counter: the counter of `values`: that of the error budget, or cycles where the budget is on a ratio.
+        simulated: bool [launches]; values: float64 [launches], 0 where not simulated.
+        kernels: by falling share; kernel_of_launch: int64 [launches], an index into it.
+        passes: those with an estimate; truth: the full run, where there is one.
+        stream_map: float [S, 2] or None; stream_names, stream_launches: of each stream.
+        note: a sentence on parts that are missing; forecast: one that compares the run with its forecast; or empty.
+    """
+
+    run: Run
+    counter: str
+    simulated: np.ndarray
+    values: np.ndarray
+    kernels: list[Kernel]
+    kernel_of_launch: np.ndarray
+    passes: list[PassEnd]
+    truth: FullRun | None
+    stream_map: np.ndarray | None = None
+    stream_names: Sequence[str] = ()
+    stream_launches: Sequence[int] | np.ndarray = ()
+    note: str = ""
+    forecast: str = ""
+
+
+def result_of(run: Run, full_run: Run | None = None) -> Result:
+    """Collect the result of a finished run.
+
+    Args:
+        run: the journal; the plan that it names may be gone.
+        full_run: a run of the same list with `policy: all`, to compare with.
+
+    Raises:
+        JournalError: the run has not ended, or the full run is of other traces or another simulated GPU.
+
+    >>> import kernelpoint as kp
+    >>> result = result_of(kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="gcl"))
+    >>> [(kernel.name, kernel.launches, kernel.simulated) for kernel in result.kernels]
+    [('axpy_f32', 6, 1)]
+    """
+    s, (plan, note) = run.ended(), _plan_of(run)
+    counter = "cycles" if s.counter in RATIOS else s.counter  # launches have no share of a ratio
+    units, values = list(run.results), np.zeros(sum(run.launches))
+    values[units] = [record.counters[counter] for record in run.results.values()]
+    simulated = np.zeros(len(values), dtype=bool)
+    simulated[units] = True
+    kernels, of_launch = _kernels(run, simulated, full_run)
+    result = Result(
+        run=run,
+        counter=counter,
+        simulated=simulated,
+        values=values,
+        kernels=kernels,
+        kernel_of_launch=of_launch,
+        passes=pass_ends(run, s.counter),
+        truth=compare(run, full_run) if full_run else None,
+        note=note,
+    )
+    if plan is None:
+        return result
+    forecast = compared(plan.forecast, s.relative_error, s.simulated, s.cycle_speedup, s.further) or ""
+    if (streams := plan.stream_ids) is None:
+        return replace(result, forecast=forecast)
+    names = [*(base_key(kernel.name) for kernel in s.kernels), UNNAMED]  # -1: the last
+    estimates = run.launch_estimates
+    ids = [] if estimates is None else estimates.kernels[first_of_each(streams)].tolist()
+    return replace(
+        result,
+        forecast=forecast,
+        stream_map=plan.stream_map,
+        stream_names=[names[kernel] for kernel in ids],
+        stream_launches=np.bincount(streams[streams >= 0]),
+    )
+
+
+def _kernels(run: Run, simulated: np.ndarray, full_run: Run | None) -> tuple[list[Kernel], np.ndarray]:
+    """The kernels by falling share, and the place of each launch's kernel among them."""
+    estimates, variants = run.launch_estimates, _variants(run)
+    if estimates is None or not variants:
+        return [], np.zeros(len(simulated), dtype=np.int64)
+    names = [*(base_key(kernel.name) for kernel in run.ended().kernels), UNNAMED]
+    distinct, of_name = np.unique(names, return_inverse=True)  # several instances of a template have one short name
+    kernel, count = of_name[estimates.kernels], len(distinct)
+    launches, drawn = (np.bincount(kernel, weights, count).astype(int) for weights in (None, simulated))
+    cycles_of: list[list[float]] = [[] for _ in range(count)]
+    for unit, result in run.results.items():
+        cycles_of[kernel[unit]].append(result.counters["cycles"])
+    in_stratum = estimates.strata >= 0
+    drawn_by_chance, cycles = simulated[in_stratum], estimates.cycles[in_stratum]
+    variances = _variance_shares(estimates.strata[in_stratum], drawn_by_chance, cycles, kernel[in_stratum], count)
+    truths = _truths(full_run, kernel, count)
+    kernels = []
+    for k, name in enumerate(distinct.tolist()):
+        results, of_kernel = cycles_of[k], variants.get(name, [])
+        made = Kernel(name, int(launches[k]), int(drawn[k]), _together(of_kernel), variants=of_kernel)
+        if len(results) > 1 and any(results):
+            made.cov = float(np.std(results, ddof=1) / np.mean(results))
+        made.variance = None if variances is None else float(variances[k])
+        made.truth = None if truths is None else truths[k]
+        kernels.append(made)
+    estimated = np.array([each.cycles.estimate for each in kernels])
+    for each in kernels:
+        each.share = each.cycles.estimate / max(float(estimated.sum()), 1e-300)
+    order = np.argsort(-estimated, kind="stable")
+    order = order[launches[order] > 0]
+    rank = np.zeros(count, dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return [kernels[k] for k in order.tolist()], rank[kernel]
+
+
+def _variants(run: Run) -> dict[str, list[KernelRecord]]:
+    """The kernels of the summary by short name, those with the most cycles first, with the totals that are known."""
+    by_name: dict[str, list[KernelRecord]] = {}
+    for kernel in run.ended().kernels:
+        totals = {name: total for name, total in kernel.estimates.items() if not math.isnan(total.estimate)}
+        variant = replace(kernel, name=readable(kernel.name), estimates=totals)
+        by_name.setdefault(base_key(kernel.name), []).append(variant)
+    for variants in by_name.values():
+        variants.sort(key=lambda variant: -variant.estimates.get("cycles", NO_CYCLES).estimate)
+    return by_name
+
+
+def _together(variants: Sequence[KernelRecord]) -> dict[str, Estimate]:
+    """Totals of all variants of a kernel, of the counters that each of them has."""
+    if not variants:
+        return {}
+    first, *others = (variant.estimates for variant in variants)
+    return {
+        name: sum((other[name] for other in others), total)
+        for name, total in first.items()
+        if all(name in other for other in others)
+    }
+
+
+def _truths(full_run: Run | None, kernel: np.ndarray, count: int) -> list[dict[str, Estimate]] | None:
+    """Totals of each kernel in a full run; None where there is none."""
+    if full_run is None:
+        return None
+    place, results = kernel[list(full_run.results)], full_run.results.values()
+    sums = {
+        name: np.bincount(place, [r.counters.get(name, np.nan) for r in results], count) for name in full_run.counters
+    }
+    return [{name: Estimate.exact(float(of[k])) for name, of in sums.items()} for k in range(count)]
+
+
+def _variance_shares(
+    strata: np.ndarray, simulated: np.ndarray, values: np.ndarray, groups: np.ndarray, count: int
+) -> np.ndarray | None:
+    """Share of each group in the variance of the estimated total, float64 [count], of sum 1; None where there is no variance.
+
+    A unit of stratum h counts (N_h - n_h) / n_h times the squared mean of the stratum. Model: relative errors of
+    predictions are equally large in every stratum, as the pooled variance of the estimate takes them to be.
+
+    Args:
+        strata: int [n], 0 ... H - 1; simulated: bool [n]; values: float64 [n], estimated amount of each unit, nan where there
+            is none; groups: int [n], 0 ... count - 1. Units of no stratum are left out.
+    """
+    sizes = np.bincount(strata)
+    drawn = np.bincount(strata, weights=simulated, minlength=len(sizes))
+    means = np.bincount(strata, weights=np.nan_to_num(values)) / np.maximum(sizes, 1)
+    each = (sizes - drawn) / np.maximum(drawn, 1.0) * means**2
+    parts = np.bincount(groups, weights=each[strata], minlength=count)
+    return parts / parts.sum() if parts.sum() > 0.0 else None
+
+
+def pass_ends(run: Run, counter: str) -> list[PassEnd]:
+    """Ends of the passes that have an estimate of the counter; of a run that goes on, so far."""
+    passes = np.sort([record.pass_index for record in run.results.values()])
+    ends = []
+    for look in run.looks:
+        estimate = {**look.ratios, **look.estimates}.get(counter)
+        if estimate is not None and not math.isnan(estimate.estimate):
+            simulated = int(np.searchsorted(passes, look.pass_index, side="right"))
+            ends.append(PassEnd(look.pass_index, simulated, estimate))
+    return ends
+
+
+def _plan_of(run: Run) -> tuple[Plan | None, str]:
+    """Plan of a run, and a sentence if it had one that cannot be read any more."""
+    if not (path := run.frozen.plan):
+        return None, ""
+    try:
+        return Plan.load(path, Population(tuple(run.launches), int(run.setting("seed"))).u), ""
+    except PlanError as error:
+        return None, f"The clusters are not shown, for the run's plan cannot be read any more: {error}"

@@ -1,0 +1,248 @@
+"""The tables of a run: counters, kernels, ranges, findings of admission."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kernelpoint.errors import ConfigError
+from kernelpoint.estimate import Estimate, relative
+from kernelpoint.finding import Finding
+from kernelpoint.journal import KernelRecord, RangeRecord, Run
+from kernelpoint.journal.text import number as or_none
+from kernelpoint.pages.numbers import amount, error, half_width, is_finite, number, percent, rate
+from kernelpoint.pages.tables import Column, Row, Table, rows_of, write_table
+from kernelpoint.ratios import RATIOS
+from kernelpoint.report.full_run import FullRun
+from kernelpoint.report.result import NO_CYCLES, OTHERS, SHARES, Kernel, Result, rates_from
+
+WEAK = 0.25  # relative half-width; an estimate with a larger one is marked
+
+
+def is_weak(estimate: Estimate) -> bool:
+    """True if an estimate has a half-width above 25 %, or none."""
+    return is_finite(estimate.estimate) and estimate.half_width != 0.0 and not estimate.relative_half_width <= WEAK
+
+
+def known_total(estimate: Estimate) -> float:
+    """An estimate, or nan where it says nothing: below zero, or zero without a half-width, since no simulated launch has any.
+
+    >>> known_total(Estimate.of(0.0, simulated=0.0)), known_total(Estimate.exact(0.0))
+    (nan, 0.0)
+    """
+    is_unmet = estimate.estimate == 0.0 and not estimate.is_bounded
+    return math.nan if is_unmet or estimate.estimate < 0.0 else estimate.estimate
+
+
+def _total(value: float | None) -> str:
+    return number(value) if is_finite(value) else "not known"
+
+
+# ---- counters --------------------------------------------------------------------------------------------------------
+
+COUNTERS_NOTE = (
+    "Half-width: as stated, never below the error budget. Computed: as the results show it. Simulated: sum over the simulated "
+    "launches. Price: launches to simulate, about, for the error budget in this counter"
+)
+WEAK_NOTE = "Grey: the half-width is over 25 % of the estimate, or none is stated"
+
+
+def computed(estimate: Estimate) -> float:
+    """The half-width that results show, as a share of the estimate; the stated one is no smaller than the error budget.
+
+    >>> computed(Estimate.of(200.0, 2.0, computed_half_width=0.5))
+    0.0025
+    """
+    return relative(estimate.computed_half_width, estimate.estimate, 0.0)
+
+
+def price(run: Run, estimate: Estimate) -> float:
+    """Launches to simulate until the half-width of a counter is that of the error budget; nan where no bound is stated.
+
+    Model: n (w / b)^2, at most all launches, for n simulated launches, half-width w and budget b: half-widths fall with the
+    root of the sample.
+    """
+    width = computed(estimate)
+    if (s := run.summary) is None or not math.isfinite(width):
+        return math.nan
+    return min(float(s.launches), math.ceil(s.simulated * (width / s.relative_error) ** 2))
+
+
+def counter_table(run: Run, truth: FullRun | None = None) -> Table:
+    """Table of the estimates of all counters, beside the full run if there is one; uncertain ones are grey."""
+    columns = [
+        Column("counter", str, of="counter"),
+        Column("estimated total", _total, of=known_total),
+        Column("half-width", half_width, of="relative_half_width"),
+        Column("computed", half_width, of=computed),
+        Column("simulated", of="simulated"),
+        Column("price", of=lambda estimate: price(run, estimate)),
+    ]
+    if truth is not None:
+        true = truth.totals
+        columns += [
+            Column("full run", of=lambda estimate: true.get(estimate.counter)),
+            Column("error", error, of=lambda e: e.estimate / true[e.counter] - 1.0 if true.get(e.counter) else None),
+        ]
+    named = [replace(estimate, counter=name) for name, estimate in run.estimates().items()]
+    rows = rows_of(columns, named, weak=is_weak)
+    return Table(columns, rows, "Every counter", notes=[COUNTERS_NOTE, *[WEAK_NOTE] * any(row.weak for row in rows)])
+
+
+# ---- kernels ---------------------------------------------------------------------------------------------------------
+
+RATES = {"ipc": "IPC", "l1_miss_rate": "L1 miss rate", "l2_miss_rate": "L2 miss rate"}
+KERNELS_NOTE = (
+    "±: half-width of the estimate, which can be too small where few of its launches were simulated. ?: none is stated. "
+    "-: not known, or smaller than its half-width. Mean: cycles of a launch. CoV: standard deviation over mean of the "
+    "simulated launches. Share of variance: the kernel's part in the uncertainty of the total. A heading sorts the table."
+)
+STALLS_NOTE = "Stalls: cycles of waiting warps per warp instruction"
+INNER_NOTE = "A triangle opens the kernel's variants and the full run"
+
+
+def kernel_table(result: Result) -> Table | None:
+    """Table of kernels, which the reader can filter; None if the run's kernels have no names. A kernel opens to its instances
+    by template arguments, and to the kernel in the full run.
+    """
+    if not result.kernels:
+        return None
+    rates = list(dict.fromkeys(name for kernel in result.kernels for name in rates_from(kernel.estimates)))
+    columns = [
+        Column("kernel", str, of="name"),
+        Column("share of cycles", percent, of=_of_kernel("share")),
+        Column("launches", of="launches"),
+        Column("simulated", of="simulated"),
+        Column("cycles", amount, of=_cycles),
+        Column("mean", amount, of=lambda part: _cycles(part) / Estimate.exact(float(max(part.launches, 1)))),
+        *(
+            Column(RATES.get(name, name.replace("_", " ")), rate if name in SHARES else amount, _rate(name))
+            for name in rates
+        ),
+        Column("CoV", percent, of=_of_kernel("cov")),
+        Column("share of variance", percent, of=_of_kernel("variance")),
+        Column("error", error, of=_of_kernel("error")),
+    ]
+    columns = columns if result.truth is not None else columns[:-1]
+
+    def inner(kernel: Kernel) -> list[Row]:
+        rows = [] if [it.name for it in kernel.variants] == [kernel.name] else list(kernel.variants)
+        if kernel.truth is not None:
+            rows.append(KernelRecord("full run", kernel.launches, kernel.launches, dict(kernel.truth)))
+        return rows_of(columns, rows)
+
+    rows = rows_of(columns, result.kernels, key=lambda kernel: kernel.name, inner=inner)
+    stalls, opens = any("stalls" in name for name in rates), any(row.inner for row in rows)
+    return Table(columns, rows, notes=[KERNELS_NOTE, *[STALLS_NOTE] * stalls, *[INNER_NOTE] * opens], name="kernels")
+
+
+def _of_kernel(field: str) -> Callable[[KernelRecord], Any]:
+    """A value of a kernel that its instances do not have."""
+    return lambda part: getattr(part, field) if isinstance(part, Kernel) else ""
+
+
+def _cycles(part: KernelRecord) -> Estimate:
+    return part.estimates.get("cycles", NO_CYCLES)
+
+
+def _rate(name: str) -> Callable[[KernelRecord], Estimate | None]:
+    return lambda part: rates_from(part.estimates).get(name)
+
+
+def largest_kernels(result: Result, rows: int) -> list[Kernel]:
+    """The kernels with most cycles, and one that stands for all others, whose cycles have no bound."""
+    largest, rest = result.kernels[:rows], result.kernels[rows:]
+    if not rest:
+        return largest
+    launches, simulated, share = (
+        sum(getattr(kernel, name) for kernel in rest) for name in ("launches", "simulated", "share")
+    )
+    cycles = Estimate.of(sum(kernel.cycles.estimate for kernel in rest))
+    return [*largest, Kernel(f"{OTHERS} ({len(rest)})", launches, simulated, {"cycles": cycles}, share)]
+
+
+# ---- ranges ----------------------------------------------------------------------------------------------------------
+
+WHOLE = "(whole run)"
+RANGES_CAPTION = (
+    "Totals of the ranges that `ranges:` names, each with its own half-width, at the confidence of the run. Ranges inside a "
+    "range, and its other launches, add up to it. A triangle opens a range."
+)
+
+
+def range_table(run: Run) -> Table | None:
+    """Table of the ranges of a finished run, each followed by its inner ranges; None without ranges. Its counter is that of
+    the error budget, or cycles.
+    """
+    if not run.ranges:
+        return None
+    counter = "cycles" if run.ended().counter in RATIOS else run.ended().counter
+
+    def total(part: RangeRecord) -> Estimate:
+        return part.estimates.get(counter, Estimate())
+
+    whole = total(run.ranges[""]).estimate
+    columns = (
+        Column("range", str, of=lambda part: part.path.rpartition("/")[2] or WHOLE),
+        Column("launches", of="launches"),
+        Column("simulated", of="simulated"),
+        Column(counter, _total, of=lambda part: known_total(total(part))),
+        Column("half-width", half_width, of=lambda part: total(part).relative_half_width),
+        Column("share", percent, of=lambda part: total(part).estimate / whole if whole else None),
+    )
+    inside: dict[str, list[RangeRecord]] = {}
+    for path, part in run.ranges.items():
+        if path:
+            inside.setdefault(path.rpartition("/")[0], []).append(part)
+
+    def rows(parts: list[RangeRecord]) -> list[Row]:
+        return rows_of(
+            columns,
+            parts,
+            weak=lambda part: is_weak(total(part)),
+            inner=lambda part: rows(inside.get(part.path, []) if part.path else []),
+        )
+
+    outer = rows([run.ranges[""], *inside.get("", [])])
+    return Table(columns, outer, "Phases, layers, modules", RANGES_CAPTION, name="ranges")
+
+
+def write_ranges(run: Run, path: Path) -> int:
+    """Write one row for each range and counter; returns the number of ranges.
+
+    Columns: path (parts separated by "/", empty of the whole run), launches, simulated, counter, estimate, half_width.
+
+    Raises:
+        ConfigError: the run has no ranges. OSError: the file cannot be written.
+    """
+    run.ended()
+    if not run.ranges:
+        raise ConfigError(f"--ranges: {run.path} has no ranges; run with `ranges:` in the configuration")
+    rows = (
+        (part.path, part.launches, part.simulated, counter, or_none(total.estimate), or_none(total.half_width))
+        for part in run.ranges.values()
+        for counter, total in part.estimates.items()
+    )
+    write_table(path, ("path", "launches", "simulated", "counter", "estimate", "half_width"), rows)
+    return len(run.ranges)
+
+
+# ---- findings --------------------------------------------------------------------------------------------------------
+
+FINDINGS = (
+    Column("finding", str, of="kind"),
+    Column("what", str, of="what"),
+    Column("launches", percent, of="launches"),
+    Column("time", percent, of="time"),
+    Column("effect", str, of=lambda finding: "accepted" if finding.accepted else finding.outcome.value),
+    Column("remedy", str, of="remedy"),
+)
+
+
+def finding_table(findings: list[Finding]) -> Table | None:
+    """Table of the findings of admission about the input of a run; None without findings."""
+    caption = "Shares are of the launches and of their time."
+    return Table(FINDINGS, rows_of(FINDINGS, findings), "What is wrong with the input", caption) if findings else None

@@ -1,0 +1,175 @@
+"""The text of a report: the verdict, five answers, the assumptions of the bound, and what the run cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kernelpoint.estimate import PartTotals
+from kernelpoint.journal import Run, SummaryRecord, ValidationRecord
+from kernelpoint.pages.numbers import factor, half_width, is_finite, number, percent, share
+from kernelpoint.pages.tables import Table
+from kernelpoint.report.full_run import sentence
+from kernelpoint.report.result import Result
+from kernelpoint.report.tables import counter_table, range_table
+from kernelpoint.session.verdict import EXACT, NOTHING, SAMPLING_ERROR, open_launch, unmet_counters, verdict
+
+MOST_RANGES = 40  # outermost ones of the text; the page has all
+
+
+def text_of(result: Result, verbose: bool) -> Iterator[str | Table]:
+    """Parts of the text of a report: verdict and five answers; with `verbose` also tables, assumptions and forecast."""
+    run = result.run
+    first, *more = sentences(run)
+    yield first
+    if result.truth is not None:
+        yield sentence(result.truth)
+    yield from (f"{question}: {answer}" for question, answer in answers(result).items())
+    if not verbose:
+        return
+    yield replace(counter_table(run), title=f"{run.path} ({run.policy})")
+    if table := range_table(run):
+        outer = [replace(row, inner=[replace(inner, inner=()) for inner in row.inner]) for row in table.rows]
+        yield replace(table, rows=outer[:MOST_RANGES], caption="")
+    yield from (*more, *filter(None, [result.forecast]))
+
+
+# ---- sentences -------------------------------------------------------------------------------------------------------
+
+
+def sentences(run: Run) -> list[str]:
+    """Sentences on a run, verdict first; of an unfinished run, those on the part so far."""
+    if (s := run.summary) is None:
+        so_far = run.content()
+        return [
+            f"{so_far['simulated']:,} of {so_far['launches']:,} launches simulated so far",
+            "the run has not ended: start it again to resume it",
+        ]
+    counts = f"{_simulated(s)}, {s.launches - s.simulated:,} skipped, in {_passes(s)}"
+    processes = [part for part in s.processes if len(s.processes) > 1 and "cycles" in part.estimates]
+    return [verdict(s), *open_launch(s), counts, *costs(run), *map(_of_process, processes), *caveats(s)]
+
+
+def caveats(s: SummaryRecord) -> list[str]:
+    """Sentences on the assumptions of a finished run's bound, and on errors outside it."""
+    lines = []
+    if s.bound_scope != EXACT:
+        budgets = [share(s.relative_error), *(f"{name} {share(error)}" for name, error in s.further.items())]
+        lines.append(
+            f"sampling error {'within' if s.met else 'beyond'} the error budget of {', '.join(budgets)} at "
+            f"{share(s.confidence)}; bound: {s.bound}"
+        )
+    lines += [f"degraded: {reason}" for reason in s.degraded]
+    lines += [f"note: {text}" for text in (*unmet_counters(s), *s.warnings)]
+    lines += [f"the bound assumes: {text}" for text in s.assumptions]
+    return lines + [f"not covered by the bound: {text}" for text in s.not_covered]
+
+
+def costs(run: Run) -> list[str]:
+    """Sentences on the cost of a finished run: launches simulated beside the sample, and speedups."""
+    s, lines = run.ended(), []
+    if validations := _validations(run):
+        lines.append(
+            f"{validations:,} launches were simulated for validation, to measure the replay error; "
+            "the cycle speedup includes them"
+        )
+    if s.cycle_speedup:
+        lines.append(f"cycle speedup {factor(s.cycle_speedup)}")
+    if s.one_per_stream_speedup:
+        lines.append(
+            f"one launch per instruction sequence would be {factor(s.one_per_stream_speedup)}, without a bound"
+        )
+    return lines
+
+
+def _simulated(part: SummaryRecord | PartTotals) -> str:
+    return f"{part.simulated:,} of {part.launches:,} launches simulated"
+
+
+def _passes(s: SummaryRecord) -> str:
+    return "one pass" if s.passes == 1 else f"{s.passes} passes"
+
+
+def _validations(run: Run) -> int:
+    return sum(1 for _ in run.of(ValidationRecord))
+
+
+def _of_process(process: PartTotals) -> str:
+    cycles = process.estimates["cycles"]
+    bound = "no bound stated" if not cycles.is_bounded else f"+- {half_width(cycles.relative_half_width)}"
+    total = "no estimate" if not is_finite(cycles.estimate) else f"{number(cycles.estimate)} cycles"
+    return f"process {process.number}: {total} {bound}; {_simulated(process)}"
+
+
+# ---- answers ---------------------------------------------------------------------------------------------------------
+
+
+def answers(result: Result) -> dict[str, str]:
+    """Five answers about a finished run, on a terminal and on the first screen of its page: interval, cost, dominating
+    kernels, possible misses, next step.
+    """
+    run = result.run
+    s = run.ended()
+    return {
+        "Interval": _interval(s),
+        "Cost": _cost(run, s),
+        "What dominates": _dominating(result),
+        "What it could miss": _missed(s),
+        "What next": _next(run, s),
+    }
+
+
+def _interval(s: SummaryRecord) -> str:
+    budget = f"the error budget is ±{share(s.relative_error)} at {share(s.confidence)}"
+    if s.estimate is None or s.half_width is None or s.bound_scope == NOTHING:
+        return f"None is stated; {budget}."
+    if s.bound_scope == EXACT:
+        return f"{number(s.estimate)} {s.counter}, without sampling."
+    ends = f"{number(s.estimate - s.half_width)} to {number(s.estimate + s.half_width)} {s.counter}"
+    return f"{ends}, ±{half_width(s.relative_half_width)}; {budget}."
+
+
+def _cost(run: Run, s: SummaryRecord) -> str:
+    text = f"{_simulated(s)} in {_passes(s)}"
+    if validations := _validations(run):
+        text += f", {validations:,} once more to measure the replay error"
+    faster = f"; {factor(s.cycle_speedup)} fewer cycles than the full run." if s.cycle_speedup and s.skipped else "."
+    return text + faster
+
+
+def _dominating(result: Result) -> str:
+    """The kernels with the largest share of the cycles and of the variance."""
+    if not (kernels := result.kernels):
+        return "Not known: the launches have no names."
+    largest = max(kernels, key=lambda kernel: kernel.share)
+    text = f"{largest.name} has {percent(largest.share)} of the cycles"
+    if all(kernel.variance is None for kernel in kernels):
+        return text + "."
+    doubtful = max(kernels, key=lambda kernel: kernel.variance or 0.0)
+    also = " and" if doubtful is largest else f", {doubtful.name}"
+    return f"{text}{also} {percent(doubtful.variance)} of the uncertainty."
+
+
+def _missed(s: SummaryRecord) -> str:
+    if s.bound_scope == EXACT:
+        return "Nothing: every launch or an equal one was simulated."
+    (text,) = open_launch(s) or ["no launch is known that alone would break the error budget unseen"]
+    return f"{text[0].upper()}{text[1:]}. Not covered: {', '.join(s.not_covered)}."
+
+
+def _next(run: Run, s: SummaryRecord) -> str:
+    if s.degraded:
+        return f"Mend the cause, set resume: never, and run again: {s.degraded[0]}"
+    if s.bound_scope == EXACT:
+        return f"Judge a sampled run by this one: kernelpoint report SAMPLED.kpjournal --full-run {run.path}"
+    if s.bound_scope == NOTHING:
+        return f"For a bound: {s.bound_scope_reason or 'choose a policy that states one, such as kernelpoint'}."
+    if not s.met:
+        width = half_width(s.relative_half_width or 0.0)
+        return f"The run reaches ±{width}: set error_budget to that, or look at the assumptions (--verbose)."
+    if s.bound_scope == SAMPLING_ERROR:
+        return f"For a bound on the whole error: {s.bound_scope_reason or 'set replay.validation: auto'}."
+    return (
+        f"For a narrower bound, set a smaller error_budget, another journal, and results_from: {run.path}, which uses the "
+        "results of this run again."
+    )
