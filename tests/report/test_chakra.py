@@ -15,9 +15,8 @@ from kernelpoint.profiles import read_profile
 from kernelpoint.profiles.chakra import COMM_COLL, COMP, read_trace, schema, set_value, value_of, write_trace
 from kernelpoint.program import Program
 from kernelpoint.ranges import read_ranges
-from kernelpoint.report.exports.chakra import write_chakra
+from kernelpoint.report.exports.chakra import system_times, write_chakra
 from kernelpoint.report.exports.simai import write_simai
-from kernelpoint.report.system_times import system_times
 
 MEGAHERTZ = 1132.0
 PATHS = ["prefill/attention", "prefill/mlp", "decode/attention", "decode/mlp"]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
-from results import HOSTILE, a_result
+from views import HOSTILE, a_result
 
 pytest.importorskip("vl_convert", reason="kernelpoint[report] is not installed")
 

@@ -9,11 +9,11 @@ from workloads import synthesised
 
 import kernelpoint as kp
 from kernelpoint.profiles.names import base_key
+from kernelpoint.report.exports.chakra import system_times
 from kernelpoint.report.exports.perfetto import write_trace
 from kernelpoint.report.launches import write_launches
 from kernelpoint.report.page import html_page
 from kernelpoint.report.result import result_of
-from kernelpoint.report.system_times import system_times
 from kernelpoint.session.boundary import open_run
 from kernelpoint.traces import launch_paths, read_header
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import yaml
-from results import HOSTILE, a_result
+from views import HOSTILE, a_result
 
 import kernelpoint as kp
 from kernelpoint.report.paper import BIBTEX, ROWS, kernels_table, sentence_of, write_paper

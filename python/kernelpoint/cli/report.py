@@ -75,22 +75,24 @@ def report(
     Example: kernelpoint report run.kpjournal --full-run full.kpjournal
     """
     from kernelpoint.cli.console import Console  # not for --help
-    from kernelpoint.cli.reporting import exports, only_journal
     from kernelpoint.extras import require
     from kernelpoint.journal import load_run
     from kernelpoint.pages.numbers import json_text
     from kernelpoint.progress import telling
     from kernelpoint.report.export import EXPORTS, Options
     from kernelpoint.report.full_run import compare
+    from kernelpoint.report.launches import write_launches
     from kernelpoint.report.page import html_page, write_page
+    from kernelpoint.report.paper import write_paper
     from kernelpoint.report.result import result_of
+    from kernelpoint.report.tables import write_ranges
     from kernelpoint.report.text import sentences, text_of
 
     if figures is not None:
         require("--figures", "vl_convert")
         if figures.exists() and not figures.is_dir():
             raise ConfigError(f"--figures: got {figures}, a file; allowed: a folder, which is made if it is missing")
-    journal, say = run or only_journal(), Console(stderr=True).print
+    journal, say = run or _only_journal(), Console(stderr=True).print
     if watch:
         from kernelpoint.cli.watch import follow
 
@@ -119,10 +121,31 @@ def report(
     for part in itertools.islice(text_of(result, verbose), 1 if wants_files and not verbose else None):
         console.print(part, soft_wrap=isinstance(part, str))
     with telling("writing", say):
-        made = exports(result, csv, ranges, figures)
-        if output is not None or not made:
+        lines = []
+        if csv is not None:
+            lines.append(f"{csv}: {write_launches(loaded, csv):,} launches")
+        if ranges is not None:
+            lines.append(f"{ranges}: {write_ranges(loaded, ranges):,} ranges")
+        if figures is not None:
+            lines.append(f"{figures}: {', '.join(path.name for path in write_paper(result, figures))}")
+        if output is not None or not wants_files:
             page = output or loaded.path.with_suffix(".html")
             write_page(result, page)
-            made.append(f"page: {page}")
-    for text in made:
+            lines.append(f"page: {page}")
+    for text in lines:
         console.print(text, soft_wrap=True)
+
+
+def _only_journal() -> Path:
+    """Path of the only journal in the working directory.
+
+    Raises:
+        ConfigError: there is none, or several.
+    """
+    journals = sorted(Path().glob("*.kpjournal"))
+    if len(journals) != 1:
+        have = ", ".join(map(str, journals[:5])) or "none"
+        raise ConfigError(
+            f"RUN: expected one journal (.kpjournal) in this folder, found {have}; name the one to report"
+        )
+    return journals[0]

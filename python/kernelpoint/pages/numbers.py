@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
+
+from kernelpoint.estimate import Estimate
 
 
 def is_finite(value: float | None) -> bool:
@@ -89,26 +91,13 @@ def ratio(value: float | None) -> str:
     return f"{value:.4f}" if is_finite(value) else "-"
 
 
-class Bounded(Protocol):
-    """A value with its half-width: 0 if exact, nan if no bound is stated."""
-
-    @property
-    def estimate(self) -> float:
-        """The value."""
-
-    @property
-    def half_width(self) -> float:
-        """Half-width of the value."""
-
-
-def amount(value: Bounded | None, unit: float = 1.0) -> str:
+def amount(value: Estimate | None, unit: float = 1.0) -> str:
     """Format a total or a rate with its half-width: at least three digits, at most four decimals.
 
     Args:
         unit: that it is counted in.
 
-    >>> from types import SimpleNamespace as Value
-    >>> [amount(Value(estimate=e, half_width=h)) for e, h in ((14628.2, 310.0), (0.81234, 0.0123), (7.25, math.nan))]
+    >>> [amount(Estimate.of(e, h)) for e, h in ((14628.2, 310.0), (0.81234, 0.0123), (7.25, math.nan))]
     ['14,628 ± 310', '0.812 ± 0.012', '7.25 ± ?']
     """
     if value is None or not is_finite(value.estimate):
@@ -120,11 +109,10 @@ def amount(value: Bounded | None, unit: float = 1.0) -> str:
     return f"{size:,.{digits}f} ± " + ("?" if math.isnan(half) else f"{half:,.{digits}f}")
 
 
-def rate(value: Bounded | None) -> str:
+def rate(value: Estimate | None) -> str:
     """Format a share with its half-width, in percent.
 
-    >>> from types import SimpleNamespace as Value
-    >>> rate(Value(estimate=0.25, half_width=0.05))
+    >>> rate(Estimate.of(0.25, 0.05))
     '25.0 ± 5.0 %'
     """
     return "-" if value is None else f"{amount(value, 0.01)} %"

@@ -39,14 +39,24 @@ def compare(run: Run, full: Run) -> FullRun:
     Raises:
         JournalError: one of them has not ended, or the full run is of other traces or another simulated GPU, or not full.
     """
-    s, total = run.ended(), _total(run, full)
-    off = inside = None
+    s, counter = run.ended(), run.ended().counter
+    for key in ("traces", "simulator_config"):
+        if run.hashes.get(key) != full.hashes.get(key):
+            raise JournalError(f"{full.path}: not a run of the same launches on the same simulated GPU ({key} differs)")
+    totals = {name: row.simulated for name, row in full.estimates().items() if is_finite(row.simulated)}
+    if full.ended().skipped or counter not in totals:
+        raise JournalError(
+            f"{full.path}: {full.ended().simulated:,} of {full.ended().launches:,} launches were simulated, so it is no full "
+            f"run of {counter}; make one with `policy: all` and another `journal:`"
+        )
+    total, off, inside = totals[counter], None, None
     if s.estimate is not None and total > 0.0:
         off = s.estimate / total - 1.0
     if s.estimate is not None and s.half_width is not None:
         inside = abs(s.estimate - total) <= s.half_width
-    totals = {name: row.simulated for name, row in full.estimates().items() if is_finite(row.simulated)}
-    return FullRun(total, off, inside, _non_sampling_error(run, full), totals)
+    before = sum(full.results[unit].counters["cycles"] for unit in run.results)
+    after = sum(result.counters["cycles"] for result in run.results.values())
+    return FullRun(total, off, inside, after / before - 1.0 if before else None, totals)
 
 
 def sentence(full: FullRun) -> str:
@@ -62,23 +72,3 @@ def sentence(full: FullRun) -> str:
     if full.non_sampling_error is not None:
         parts.append(f"non-sampling error {error(full.non_sampling_error)}")
     return "; ".join(parts)
-
-
-def _total(run: Run, full: Run) -> float:
-    for key in ("traces", "simulator_config"):
-        if run.hashes.get(key) != full.hashes.get(key):
-            raise JournalError(f"{full.path}: not a run of the same launches on the same simulated GPU ({key} differs)")
-    counter = run.ended().counter
-    total = full.estimates().get(counter)
-    if full.ended().skipped or total is None or not is_finite(total.simulated):
-        raise JournalError(
-            f"{full.path}: {full.ended().simulated:,} of {full.ended().launches:,} launches were simulated, so it is no full "
-            f"run of {counter}; make one with `policy: all` and another `journal:`"
-        )
-    return total.simulated
-
-
-def _non_sampling_error(run: Run, full: Run) -> float | None:
-    pairs = [(result.counters["cycles"], full.results[unit].counters["cycles"]) for unit, result in run.results.items()]
-    truth = sum(before for _, before in pairs)
-    return sum(after for after, _ in pairs) / truth - 1.0 if truth else None

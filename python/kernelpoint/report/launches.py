@@ -1,14 +1,17 @@
-"""Launches of a finished run, one after the other in program order, as exports need them."""
+"""Launches of a finished run, one after the other in program order, and the clock that makes times of their cycles."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernelpoint.errors import ConfigError
 from kernelpoint.journal import Run
 from kernelpoint.pages.tables import write_table
 from kernelpoint.profiles.names import base_key
+from kernelpoint.simulators import options_of, simulator
 
 SIMULATED, ESTIMATED, PROJECTED = "simulated", "estimated", "projected"
 
@@ -76,3 +79,15 @@ def write_launches(run: Run, path: Path) -> int:
         for it in launches(run)
     )
     return write_table(path, [*COLUMNS, *others], rows)
+
+
+def clock_of(run: Run, megahertz: float | None) -> float:
+    """Clock of the SMs in MHz: the given one, else that of the simulator."""
+    if megahertz is None:
+        host = run.header.host
+        megahertz = None if host is None else simulator(host.simulator).clock(options_of(host.configuration))
+        if megahertz is None:
+            raise ConfigError("--clock: the run does not state the clock of its SMs; give it in MHz: --clock 1132")
+    if not (math.isfinite(megahertz) and megahertz > 0.0):
+        raise ConfigError(f"--clock: got {megahertz}; allowed: MHz, above 0")
+    return megahertz

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelpoint.errors import ProfileError
+from kernelpoint.errors import ConfigError, ProfileError
 from kernelpoint.files import open_output_bytes
 from kernelpoint.journal import Run
 from kernelpoint.profiles import match
@@ -32,8 +32,9 @@ from kernelpoint.profiles.chakra import (
 from kernelpoint.profiles.format import beginning_of, open_text, told_of
 from kernelpoint.profiles.formats import kineto
 from kernelpoint.program import Program, ProgramBuilder
+from kernelpoint.report import End
 from kernelpoint.report.export import Export, Options
-from kernelpoint.report.system_times import SystemTimes, system_times
+from kernelpoint.report.launches import SIMULATED, clock_of, launches
 from kernelpoint.session.verdict import verdict
 
 VERSION = "1.0.0"
@@ -60,6 +61,45 @@ class Written:
     nodes: int
     kernels: int
     filled: int
+
+
+@dataclass(frozen=True)
+class SystemTimes:
+    """Times of the launches of a run in nanoseconds, for simulators of whole systems."""
+
+    names: list[str]
+    nanoseconds: np.ndarray
+    simulated: np.ndarray
+    half_width: float
+
+
+def system_times(run: Run, megahertz: float | None, end: End = "estimate") -> SystemTimes:
+    """Convert the cycles of a finished run's launches to times, over all processes.
+
+    Args:
+        megahertz: clock of the SMs; None: as the simulated GPU states it.
+        end: `low` and `high` scale all times so that their sum is an end of the stated interval.
+
+    Raises:
+        ConfigError: no clock is known, it is no positive number, or the run states no half-width for an end.
+        JournalError: the run has not ended.
+    """
+    period = 1000.0 / clock_of(run, megahertz)
+    rows = list(launches(run))
+    cycles = np.array([np.nan if row.cycles is None else row.cycles for row in rows])
+    if not np.isfinite(cycles).all():
+        raise ConfigError(
+            f"{run.path}: the run states no cycles of launch {int(np.flatnonzero(~np.isfinite(cycles))[0])}"
+        )
+    simulated = np.array([row.how == SIMULATED for row in rows])
+    total = run.ended().counters["cycles"]
+    if end != "estimate":
+        if not total.is_bounded:
+            raise ConfigError(f"--end: {run.path} states no half-width of its cycles; allowed: estimate")
+        shift = total.half_width * (1.0 if end == "high" else -1.0)
+        cycles *= max(1.0 + shift / cycles.sum(), 0.0)
+    names = [run.name_of(unit) for unit in range(len(rows))]
+    return SystemTimes(names, cycles * period, simulated, total.half_width * period)
 
 
 class Chakra(Export):

@@ -9,7 +9,7 @@ from kernelpoint.errors import ConfigError
 from kernelpoint.files import write_output
 from kernelpoint.journal import Run
 from kernelpoint.report.export import Export, Options
-from kernelpoint.report.system_times import clock_of
+from kernelpoint.report.launches import clock_of
 
 
 class Simai(Export):

@@ -16,8 +16,7 @@ from kernelpoint.progress import silent
 from kernelpoint.ranges import read_ranges
 from kernelpoint.repeated import NO_TEXTS, Texts
 from kernelpoint.report.export import Export, Options
-from kernelpoint.report.launches import launches
-from kernelpoint.report.system_times import clock_of
+from kernelpoint.report.launches import clock_of, launches
 from kernelpoint.traces import launch_paths
 from kernelpoint.workload import launches_of_traces
 
