@@ -68,3 +68,10 @@ def test_a_launch_simulated_elsewhere_counts_with_the_time_that_it_took_there():
 
 def test_a_full_run_states_no_saved_time(host):
     assert math.isnan(summary_of(host, yaml="policy: all")[1].saved_seconds)
+
+
+def test_where_launch_latency_is_skipped_the_saved_time_is_a_lower_limit(host, monkeypatch):
+    monkeypatch.setattr("kernelpoint.workload.host_info.HostInfo.launch_latency", 5000)
+    session, summary = summary_of(host)
+    assert summary.saved_seconds > 0.0 and session.saved.sentence().startswith("at least ")
+    assert session.saved.known[0] == pytest.approx(summary.saved_seconds + session.saved.known[1])

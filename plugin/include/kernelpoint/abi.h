@@ -183,7 +183,7 @@ typedef struct kp_summary {
     uint64_t passes;
     double confidence;    /* of every half-width */
     double cycle_speedup; /* estimated over simulated cycles, validation included; NaN where not known */
-    double saved_seconds; /* processor time of a full run less that of this run; NaN where not known */
+    double saved_seconds; /* processor time against a full run; the least where latency is skipped; NaN: not known */
 } kp_summary;
 
 typedef struct kp_estimate {

@@ -207,12 +207,11 @@ class Session:
         yield from filter(None, [self.saved.sentence()])
 
     def _measure_saved_time(self, summary: SummaryRecord) -> None:
-        """Nothing is measured where every launch was simulated, where launches overlap and have no time of their own, or where
-        the latency of launches, which a full run simulates, was counted without being simulated.
-        """
+        """Nothing is measured where every launch was simulated, or where launches overlap and have no time of their own."""
         cycles, sample, host = summary.counters.get("cycles"), self.loop.sample, self.setup.host
-        if host.concurrent or host.launch_latency or cycles is None or not summary.skipped or np.isnan(cycles.estimate):
+        if host.concurrent or cycles is None or not summary.skipped or np.isnan(cycles.estimate):
             return
+        self.saved.is_least = bool(host.launch_latency and self._latency)
 
         def weights(places: list[tuple[int, int]]) -> np.ndarray:
             processes, launches = np.array(places, dtype=np.int64).T

@@ -24,6 +24,8 @@ class TimeSaved:
     Attributes:
         begun: time of the clock when the run was opened; 0 in a simulator, whose process is the run's.
         known: seconds of a full run, and those that were spent, of a run that others simulated; None otherwise.
+        is_least: True if the launch latency, which a full run simulates, was counted without being simulated: seconds of a full
+            run are then a lower limit.
 
     >>> clock = iter([0.0, 1.0, 3.0, 4.0]).__next__
     >>> time_saved = TimeSaved(clock)
@@ -38,6 +40,7 @@ class TimeSaved:
         self._clock = clock
         self.begun = clock()
         self.known: tuple[float, float] | None = None
+        self.is_least = False
         self._since: float | None = None
         self._told: float | None = None
         self._elsewhere = 0.0
@@ -93,4 +96,7 @@ class TimeSaved:
         if self.known is None or saved is None:
             return None
         full, spent = (duration(value) for value in self.known)
+        if self.is_least:
+            text = "a full run, which simulates launch latency too, would take more than"
+            return f"at least {duration(saved)} of processor time saved: {text} {full}, this one took {spent}"
         return f"about {duration(saved)} of processor time saved: a full run would take about {full}, this one took {spent}"
