@@ -102,7 +102,7 @@ private:
         m_launches = setup.list().launches;
         Host host;
         host.simulator = "macsim";
-        host.version = "hook 4";
+        host.version = "hook 5";
         host.configuration = setup.configuration();
         std::string options = host.configuration;
         options.erase(std::remove(options.begin(), options.end(), '\n'), options.end());

@@ -60,6 +60,7 @@ public:
             m_names.push_back(kCounters[i].name);
             m_sources.push_back(source);
         }
+        m_names.push_back("mispredictions");
     }
 
     const std::vector<const char*>& names() const { return m_names; }
@@ -68,13 +69,16 @@ public:
     // count restarts with its first kernel. Inside a tick, only the core that retires is known to have counted it.
     Amounts read() const {
         Amounts now = {0, (*m_base->m_ProcessorStats)[CYC_COUNT_TOT].getCount(), 0, std::vector<double>()};
+        double mispredictions = 0;
         for (int i = 0; i < int(*m_base->m_knobs->KNOB_NUM_SIM_CORES); ++i) {
-            now.instructions += m_base->m_ProcessorStats->core(i)[INST_COUNT - PER_CORE_STATS_ENUM_FIRST].getCount();
+            now.instructions += of_core(i, INST_COUNT);
+            mispredictions += static_cast<double>(of_core(i, BP_ON_PATH_MISPREDICT));
             if (is_gpu(m_base->m_core_pointers[i]))
                 now.cycles = std::max<uint64_t>(now.cycles, m_base->m_core_cycle[i]);
         }
         for (size_t i = 0; i < m_sources.size(); ++i)
             now.counters.push_back(count(m_sources[i].misses) + count(m_sources[i].hits));
+        now.counters.push_back(mispredictions);
         return now;
     }
 
@@ -83,6 +87,10 @@ private:
         AbstractStat* misses;
         AbstractStat* hits;
     };
+
+    uint64_t of_core(int core, int statistic) const {
+        return m_base->m_ProcessorStats->core(core)[statistic - PER_CORE_STATS_ENUM_FIRST].getCount();
+    }
 
     static double count(AbstractStat* stat) { return stat == NULL ? 0 : static_cast<double>(stat->getCount()); }
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelpoint.estimation import Compared, Estimate, dependence, enough_validations, replay_error
+from kernelpoint.estimation import Compared, Estimate, dependence, enough_validations, replay_error, state_error
 from kernelpoint.estimation.nonsampling.replay_error import EXPECTED_CYCLES, EXPECTED_SPREAD, READING, _successive_sums
 
 
@@ -130,3 +130,22 @@ def test_errors_of_some_cycles_in_short_launches_are_covered_as_well_as_those_in
 
     for length in (800, 6000):
         assert np.mean([held(length) for _ in range(300)]) >= 0.88
+
+
+def test_launches_with_other_events_than_their_state_lets_expect_show_an_error_of_that_state():
+    """Half begin in another state. They take a fifth less, with three times the events: of 20 more, 5.5 are chance."""
+    predicted = np.random.default_rng(5).uniform(1000.0, 9000.0, 400)
+    wrong = np.arange(400) % 2 == 1
+    cycles, events = predicted * np.where(wrong, 0.8, 1.0), np.where(wrong, 30.0, 10.0)
+
+    def error(units, population=400):
+        n = len(units)
+        weights = np.full(n, population / n)
+        return state_error(cycles[units], predicted[units], events[units], np.full(n, 10.0), weights, population, 0.95)
+
+    whole = error(np.arange(400))
+    assert whole.estimate == pytest.approx((20 - 30**0.5) / 30 * (cycles - predicted).sum() / cycles.sum())
+    assert whole.half_width == 0.0
+    found = [error(np.random.default_rng(seed).choice(400, 40, replace=False)) for seed in range(300)]
+    assert 0.9 <= np.mean([abs(each.estimate - whole.estimate) <= each.half_width for each in found]) <= 0.99
+    assert error(np.flatnonzero(~wrong)) == Estimate.of(0.0, 0.0)

@@ -61,7 +61,7 @@ def test_counters_beyond_32_bits_are_right(simulator, workload, warps):
 
 def test_counters_that_a_tree_lacks_are_left_out(simulator, workload):
     words = simulator.run(workload, "pass 0:0").calls("complete")[0]
-    assert words[8::2] == ["l1_accesses", "l1_misses", "dram_requests"], "the miniature has no L2"
+    assert words[8::2] == ["l1_accesses", "l1_misses", "dram_requests", "mispredictions"], "the miniature has no L2"
 
 
 def test_half_widths_are_rounded_up_and_left_out_where_none_is_stated(simulator, workload):

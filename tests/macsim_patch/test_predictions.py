@@ -157,7 +157,7 @@ def scatter(setup):
         replays = Replays(run.host, print, frame=run.frame)
         validation = Validation(run, Sample(run, run.frame), replays)
         agreeing = ReplayCheck({"cycles": Estimate.of(0.0, 0.0)}, validations=6)
-        return validation._with_trajectories(agreeing)
+        return validation._with_trajectories(agreeing, Estimate.of(0.0, 0.0))
 
     return of
 
@@ -172,6 +172,25 @@ def test_the_mean_of_all_full_runs_has_a_narrower_bound_than_one_of_them(scatter
     one, mean = (scatter(replay={"total": total}) for total in ("run", "mean"))
     assert mean.assumption == OF_MEAN != one.assumption
     assert 0.0 < mean.errors["cycles"].half_width < 0.4 * one.errors["cycles"].half_width
+
+
+def test_launches_with_other_mispredictions_than_the_model_began_with_other_predictors(setup):
+    """All take a tenth less than predicted. That is an error of replay in the share of mispredictions that differ."""
+    run = setup()
+    cycles, events = (run.frame.design.known[name] for name in ("cycles", "mispredictions"))
+
+    def error(mispredictions):
+        sample = Sample(run, run.frame)
+        validation = Validation(run, sample, Replays(run.host, print, frame=run.frame))
+        for unit in sample.engine.wanted().tolist():
+            at = np.array([unit])
+            values = 0.9 * cycles.of_draw(at)[0], 1.0, mispredictions(events.of_draw(at)[0])
+            sample.engine.record(unit, ("cycles", "instructions", "mispredictions"), values)
+        return validation._state_error()
+
+    assert error(lambda predicted: predicted) == Estimate.of(0.0, 0.0)
+    assert error(lambda predicted: predicted + 1e9).estimate == pytest.approx(-1 / 9, rel=1e-3)
+    assert -1 / 9 < error(lambda predicted: 20.0 * predicted).estimate < 0.0
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from kernelpoint.estimation.nonsampling.replay_error import dependence as depend
 from kernelpoint.estimation.nonsampling.replay_error import enough_validations as enough_validations
 from kernelpoint.estimation.nonsampling.replay_error import first_validations as first_validations
 from kernelpoint.estimation.nonsampling.replay_error import replay_error as replay_error
+from kernelpoint.estimation.nonsampling.replay_error import state_error as state_error
 from kernelpoint.estimation.nonsampling.replay_error import trajectory_error as trajectory_error
 from kernelpoint.estimation.passes import passes as passes
 from kernelpoint.estimation.sampling import Sampling as Sampling

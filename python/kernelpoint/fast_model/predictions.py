@@ -17,6 +17,8 @@ from kernelpoint.simulators import simulator as load_simulator
 # part in the standard deviation of the total (squares add up to the variance); its cycles in the one of these runs whose state
 # replay begins it with.
 SPREAD, OF_TOTAL, REPLAYED = "cycles_spread", "cycles_of_total", "cycles_replayed"
+# Mispredicted branches of a launch: the mean of these runs, and those in the one whose state replay begins it with.
+MISPREDICTIONS, REPLAYED_MISPREDICTIONS = "mispredictions", "mispredictions_replayed"
 
 
 def in_terms_of(

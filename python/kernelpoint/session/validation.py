@@ -18,15 +18,17 @@ import numpy as np
 from kernelpoint.errors import HostError
 from kernelpoint.estimation import (
     EXPECTED_CYCLES,
+    AssistedDesign,
     Compared,
     Engine,
     ErrorBudget,
     Estimate,
     enough_validations,
     replay_error,
+    state_error,
     trajectory_error,
 )
-from kernelpoint.fast_model.predictions import OF_TOTAL
+from kernelpoint.fast_model.predictions import MISPREDICTIONS, OF_TOTAL
 from kernelpoint.journal import AbortRecord, FurtherValidationsRecord, ValidationRecord
 from kernelpoint.planning.validation_launches import (
     DEEPEST_UNKNOWN,
@@ -284,11 +286,25 @@ class Validation(Orders):
         chances = {chain.launches[-1]: chain.chance for chain in self.chains}
         check = check_of(self._sample, kept, chances, cycles, self._setup.budget.confidence)
         if check.errors and has_trajectories(self._setup):
-            return self._with_trajectories(check)
+            return self._with_trajectories(check, self._state_error())
         return replace(check, assumption=OF_DEEPEST) if check.errors and self._setup.host.restores else check
 
-    def _with_trajectories(self, check: ReplayCheck) -> ReplayCheck:
-        """The check with the distance of one full run from the mean of all, which pairs do not show."""
+    def _state_error(self) -> Estimate:
+        """Error of the state of predictors, which lasts longer than a chain, by mispredictions of the drawn launches."""
+        engine, design = self._sample.engine, self._frame.design
+        if MISPREDICTIONS not in engine.counters or not isinstance(design, AssistedDesign):
+            return Estimate.of(0.0, 0.0)
+        units = engine.drawn()
+        units = units[(engine.results.rows[units] >= 0) & (design.groups[units] >= 0)]
+        cycles, events = engine.predict(units, ["cycles", MISPREDICTIONS]).T
+        predicted, predicted_events = (design.known[name].of_draw(units) for name in ("cycles", MISPREDICTIONS))
+        weights, size = engine.expansions(units), self._frame.population.size
+        return state_error(cycles, predicted, events, predicted_events, weights, size, self._setup.budget.confidence)
+
+    def _with_trajectories(self, check: ReplayCheck, state: Estimate) -> ReplayCheck:
+        """The check with what pairs do not show: the error of lasting state, and the distance of one full run from the mean of
+        all.
+        """
         predictions, model = self._frame.design.computed, simulator_of(self._frame.population.paths).cores
         assert model is not None, "a model of the cores made these predictions"
         budget, of_mean = self._setup.budget, self._setup.config.replay.total == "mean"
@@ -296,7 +312,10 @@ class Validation(Orders):
             predictions["cycles"], predictions[OF_TOTAL], model.replications, budget.confidence, of_mean
         )
         of_pairs = check.errors["cycles"]
-        cycles = Estimate.of(of_pairs.estimate, math.hypot(of_pairs.half_width, scatter.half_width))
+        cycles = Estimate.of(
+            abs(of_pairs.estimate) + abs(state.estimate),
+            math.hypot(of_pairs.half_width, state.half_width, scatter.half_width),
+        )
         return replace(
             check, errors={**check.errors, "cycles": cycles}, assumption=OF_MEAN if of_mean else OF_TRAJECTORIES
         )

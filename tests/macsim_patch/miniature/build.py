@@ -33,7 +33,8 @@ def generate(checkout: Path) -> None:
     ]
     per_core, overall = [s for s in stats if "PER_CORE" in s], [s for s in stats if "PER_CORE" not in s]
     text = f"#pragma once\nenum {{ {', '.join(s[1] for s in overall)} }};\n"
-    text += f"enum {{ PER_CORE_STATS_ENUM_FIRST = 5001, {per_core[0][1]} = 5001 }};\n"
+    numbers = ", ".join(f"{s[1]} = {5001 + i}" for i, s in enumerate(per_core))
+    text += f"enum {{ PER_CORE_STATS_ENUM_FIRST = 5001, {numbers} }};\n"
     text += "struct StatName { const char *file, *name; };\n"
     for kind, group in (("Global", overall), ("Core", per_core)):
         rows = ", ".join(f'{{"{s[0]}", "{s[1]}"}}' for s in group)

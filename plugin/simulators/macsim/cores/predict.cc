@@ -79,7 +79,10 @@ Predicted predict_launches(const std::vector<std::string>& paths, const SmInfo& 
             training.pass(traces.of_launch[launch], code_of);
             if (trajectory == 0) recorder.add(training.sms(), training.last_level());
             const Outcome outcome = training.last_outcome(traces.of_launch[launch]);
-            if (trajectory == 0) predictions[launch].replayed = static_cast<double>(outcome.cycles);
+            if (trajectory == 0) {
+                predictions[launch].replayed = static_cast<double>(outcome.cycles);
+                predictions[launch].replayed_mispredictions = static_cast<double>(outcome.mispredictions);
+            }
             totals[trajectory] += static_cast<double>(outcome.cycles);
             add(outcome, static_cast<double>(trajectory + 1), predictions[launch], squares[launch]);
         }

@@ -12,14 +12,15 @@
 namespace kernelpoint::replay::macsim {
 
 // Raised whenever equal lists would give other numbers than before.
-constexpr uint32_t kCoreModelVersion = 14;
+constexpr uint32_t kCoreModelVersion = 15;
 
 // Prediction of one launch: means over the trajectories, and the standard deviation of its cycles; `replayed`: the
-// cycles in the trajectory that replay takes launches' states from; `of_total`: its part in the standard deviation of
-// the list's cycles: squares add up to the variance.
+// cycles and mispredictions in the trajectory that replay takes launches' states from; `of_total`: its part in the
+// standard deviation of the list's cycles: squares add up to the variance.
 struct Prediction {
     double cycles = 0, spread = 0, mispredictions = 0, replayed = 0, of_total = 0;
     double fetch_misses = 0, l1_accesses = 0, l1_misses = 0, merged = 0, last_level_misses = 0, constant_accesses = 0;
+    double replayed_mispredictions = 0;
 };
 
 constexpr uint64_t kReplications = 12;

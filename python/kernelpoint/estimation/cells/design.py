@@ -87,6 +87,11 @@ class Prediction:
         """Expected value of each unit, float64 [N]."""
         return self.values if self.kinds is None else self.values[self.kinds]
 
+    def of_draw(self, units: NDArray[np.integer]) -> Floats:
+        """Expected values of draws of some units, float64 [units]."""
+        values = self.values if self.of_draws is None else self.of_draws
+        return values[units if self.kinds is None else self.kinds[units]]
+
     def of(self, units: NDArray[np.integer]) -> Prediction:
         """Predictions of some units."""
         return replace(self, kinds=units if self.kinds is None else self.kinds[units])

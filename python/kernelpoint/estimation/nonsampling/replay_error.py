@@ -195,6 +195,52 @@ def enough_validations(error: Estimate, n: int, relative_error: float, confidenc
     return next((k for k in range(n + 1, most) if half * of(k) / of(n) <= allowed), max(most, n))
 
 
+def state_error(
+    cycles: NDArray[np.float64],
+    predicted: NDArray[np.float64],
+    events: NDArray[np.float64],
+    predicted_events: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    units: int,
+    confidence: float,
+) -> Estimate:
+    """Relative error of a total whose launches begin in another lasting state than replay takes them from.
+
+    State such as that of branch predictors lasts for a whole run. A chain of validation launches begins with it as replay
+    restores it, so both launches of a pair have the same error. A model that predicts each launch from the state to be
+    restored also predicts events that this state decides. Where a launch has other events, it began in another state, and its
+    difference from the prediction counts as replay error in the share of events that differ.
+
+    Formula: r_i = max(|m_i - p_i| - sqrt(M_i), 0) / M_i, M_i = max(m_i, p_i), m_i the events of a launch, p_i those predicted;
+    b = sum(z_i) / sum(w_i y_i), z_i = w_i r_i (y_i - x_i), y_i its cycles, x_i those predicted, w_i its weight;
+    v = t sqrt(n / (n - 1) (1 - n / N) sum((z_i - mean z)^2)) / sum(w_i y_i), t of n - 1 degrees of freedom.
+
+    Model: from the right state, events scatter as Poisson counts at most, and predictions have no error that goes with r_i.
+
+    Args:
+        units: N, in the population; the others: float64 [n], of the drawn launches.
+
+    Returns:
+        The error as a fraction of the total, with its half-width.
+
+    >>> ones = np.ones(4)
+    >>> error = state_error(900.0 * ones, 1000.0 * ones, 0.0 * ones, 30.0 * ones, ones, 100, 0.95)  # no event, but 30 predicted
+    >>> round(error.estimate, 3), error.half_width
+    (-0.091, 0.0)
+    >>> state_error(900.0 * ones, 1000.0 * ones, 30.0 * ones, 30.0 * ones, ones, 100, 0.95).estimate
+    0.0
+    """
+    n, total = len(cycles), float(weights @ cycles)
+    if n < 2 or not total > 0.0:
+        return Estimate.of(0.0, 0.0)
+    most = np.maximum(events, predicted_events)
+    beyond = np.maximum(np.abs(events - predicted_events) - np.sqrt(most), 0.0)
+    shares = np.divide(beyond, most, out=np.zeros(n), where=most > 0.0)
+    z = weights * shares * (cycles - predicted) / total
+    variance = n / (n - 1) * (1.0 - n / units) * float(((z - z.mean()) ** 2).sum())
+    return Estimate.of(float(z.sum()), quantile(1.0 - confidence, n - 1) * math.sqrt(variance))
+
+
 def trajectory_error(
     predicted: NDArray[np.float64],
     spread: NDArray[np.float64],

@@ -148,7 +148,8 @@ class KernelPoint(Policy):
 
 def _by_model(population: Population) -> tuple[dict[str, Prediction], NDArray[np.bool_]]:
     """The fast model's predictions, or those of the simulator, by counter; which launches they know."""
-    from kernelpoint.fast_model.predictions import REPLAYED, SPREAD  # here, because it needs the native reader
+    # here, because it needs the native reader
+    from kernelpoint.fast_model.predictions import MISPREDICTIONS, REPLAYED, REPLAYED_MISPREDICTIONS, SPREAD
 
     model = population.model
     assert model is not None
@@ -157,10 +158,13 @@ def _by_model(population: Population) -> tuple[dict[str, Prediction], NDArray[np
     predictions = {
         name: Prediction(values, kinds=means.kinds)
         for name, values in means.of_kind.items()
-        if name not in (REPLAYED, SPREAD)
+        if name not in (REPLAYED, REPLAYED_MISPREDICTIONS, SPREAD)
     }
     of_draws, deviations = (means.of_kind.get(name) for name in (REPLAYED, SPREAD))
     predictions["cycles"] = replace(predictions["cycles"], of_draws=of_draws, deviations=deviations)
+    if REPLAYED_MISPREDICTIONS in means.of_kind:
+        replayed = means.of_kind[REPLAYED_MISPREDICTIONS]
+        predictions[MISPREDICTIONS] = replace(predictions[MISPREDICTIONS], of_draws=replayed)
     return predictions, is_predicted
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kernelpoint import _native
-from kernelpoint.fast_model.predictions import OF_TOTAL, REPLAYED, SPREAD
+from kernelpoint.fast_model.predictions import MISPREDICTIONS, OF_TOTAL, REPLAYED, REPLAYED_MISPREDICTIONS, SPREAD
 from kernelpoint.progress import Log, WorkProgress
 
 CODE_BYTES = 256 << 20  # of instructions that the model keeps
@@ -21,8 +21,8 @@ CODE_BYTES = 256 << 20  # of instructions that the model keeps
 PHASE_SCATTER, PHASE_ERROR = 0.03, 0.005
 # Columns of the model's table; warps that wait for an instruction line miss it each.
 COLUMNS = (
-    *("cycles", SPREAD, "mispredictions", REPLAYED, OF_TOTAL, "fetch_misses", "l1_lookups", "l1_lookup_misses"),
-    *("merged_misses", "last_level_misses", "constant_accesses"),
+    *("cycles", SPREAD, MISPREDICTIONS, REPLAYED, OF_TOTAL, "fetch_misses", "l1_lookups", "l1_lookup_misses"),
+    *("merged_misses", "last_level_misses", "constant_accesses", REPLAYED_MISPREDICTIONS),
 )
 
 
@@ -52,9 +52,9 @@ def _widen_by_phases(columns: dict[str, np.ndarray]) -> None:
     launches, a PHASE_SCATTER: they differ independently. Where all launches of the list are such, all may be off alike by
     b sum(c_i), b PHASE_ERROR, which is the least sd of the trajectories then.
     """
-    blind = np.where(columns["mispredictions"] == 0.0, columns["cycles"], 0.0)
+    blind = np.where(columns[MISPREDICTIONS] == 0.0, columns["cycles"], 0.0)
     columns[SPREAD] = np.maximum(columns[SPREAD], PHASE_SCATTER * blind)
     squares, total = columns[OF_TOTAL] ** 2, np.nansum(blind)
-    if not np.nansum(columns["mispredictions"]) and total:
+    if not np.nansum(columns[MISPREDICTIONS]) and total:
         squares += max((PHASE_ERROR * total) ** 2 - np.nansum(squares), 0.0) * blind / total
     columns[OF_TOTAL] = np.sqrt(squares + (PHASE_SCATTER * blind) ** 2)

@@ -67,7 +67,10 @@ int process_manager_c::stalls(process_s* owner, const string& trace, unsigned wa
         const uns64 pc = here.address_of(it.m_inst_addr, space);
         if (jumped && !here.fetch(pc)) cycles += m_simBase->m_memory->below(pc, false) ? 1 : 2;
         jumped = it.m_cf_type != PIN_NOT_CF && here.branch(m_simBase, it.m_inst_addr, it.m_br_taken_mask != 0, true);
-        if (it.m_cf_type != PIN_NOT_CF && !jumped) cycles += 7;
+        if (it.m_cf_type != PIN_NOT_CF && !jumped) {
+            cycles += 7;
+            m_simBase->m_ProcessorStats->core(core->first)[BP_ON_PATH_MISPREDICT - PER_CORE_STATS_ENUM_FIRST]++;
+        }
         const bool parent = !it.m_is_fp && records[i + 1].m_is_fp && records[i + 1].m_opcode == it.m_opcode;
         if (it.m_mem_addr == 0 || parent) continue;
         const bool around = it.m_opcode == NVBIT_ST || it.m_opcode == NVBIT_STL;
