@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from kernelpoint.admission import Finding
 from kernelpoint.estimation import Estimate, Look, PartTotals, Tree, subtotals
 from kernelpoint.journal import (
     KernelRecord,
@@ -57,45 +56,80 @@ def summarise(
         look: the statement of the sample; None where no estimate may be stated.
         degraded: failures, one sentence each.
     """
-    plan, budget = sample.frame.plan, setup.budget
-    counters = as_stated(look.estimates) if look else _simulated_only(sample.engine.results.totals)
-    ratios = as_stated(look.ratios) if look else {}
-    main = {**ratios, **counters}.get(budget.counter, Estimate()) if look else Estimate()
-    cycles = counters.get("cycles", Estimate())
-    bounded = main.is_bounded
-    estimated = len(sample.has_result) - sample.results
-    bound_scope = _bound_scope(setup, checked, bounded, estimated)
+    config, host, plan, budget = setup.config, setup.host, sample.frame.plan, setup.budget
+    launches, simulated = len(sample.has_result), sample.results - sample.copies
+    if look is None:
+        totals = sample.engine.results.totals
+        counters = as_stated({name: Estimate(simulated=value) for name, value in totals.items()})
+        ratios, main, range_targets, assumptions = {}, Estimate(), {}, []
+        warnings = ["the run ended before its pass was complete: no estimate is stated"]
+    else:
+        counters, ratios = as_stated(look.estimates), as_stated(look.ratios)
+        main = {**ratios, **counters}.get(budget.counter, Estimate())
+        range_targets = as_stated({name: total for name, total in look.ranges.items() if " of " in name})
+        assumptions = [*look.assumptions, *filter(None, [checked.assumption])]
+        warnings = [*look.warnings, *sample.projections.warnings(), *sample.warnings()]
+        how = "replayed state" if host.restores_state else "whatever state the simulator starts with"
+        warnings += [
+            f"the run was resumed at launch unit {unit}, with {how}: launches from there on may differ from those of a run "
+            "that was never interrupted"
+            for unit in sample.restarts
+        ]
+    cycles, simulated_cycles = counters.get("cycles", Estimate()), None
+    if cycles.simulated > 0.0:  # those of results and validation launches, less what projections and copies left out
+        left_out = sample.projections.saved_cycles + sample.copied_cycles
+        simulated_cycles = cycles.simulated + checked.cycles - left_out
+    scope = _bound_scope(setup, checked, main.is_bounded, launches - sample.results)
+    sampling_only = scope == SAMPLING_ERROR
+    state = [f"{NOT_COVERED[0]}, and by how much is not known: {checked.reason}"] if sampling_only else []
+    slow = look.open_unit if look is not None and main.is_bounded else None
     summary = SummaryRecord(
+        launches=launches,
+        simulated=simulated,
+        skipped=launches - simulated,
+        copied=sample.copies or None,
+        passes=sample.pass_index + 1,
+        projected=sample.projections.count,
+        lost=sorted({*sample.failed(), *sample.left_out}),
+        never_completed=sorted(sample.in_flight),
+        restarts=list(sample.restarts),
+        policy=config.policy.name,
+        seed=config.seed,
+        counter=budget.counter,
+        confidence=budget.confidence,
+        relative_error=budget.relative_error,
+        further={**budget.further, **targets_of_ranges(config)},
         estimate=number(main.estimate),
         half_width=number(main.half_width),
         relative_half_width=number(main.relative_half_width),
         met=bool(look.met) if look else False,
-        bound=budget.bound if bounded else "none",
-        cycle_speedup=_over(cycles.estimate, _simulated_cycles(cycles, sample, checked)),
+        bound=budget.bound if main.is_bounded else "none",
+        bound_scope=scope,
+        bound_scope_reason=checked.reason if sampling_only else None,
+        assumptions=assumptions,
+        warnings=[*warnings, *(finding.sentence() for finding in setup.findings)],
+        not_covered=[*state, MODEL_ERROR],
+        cycle_speedup=_over(cycles.estimate, simulated_cycles),
         one_per_stream_speedup=_over(cycles.estimate, sample.one_per_stream_cycles() if look else None),
         counters=counters,
         ratios=ratios,
+        range_targets=range_targets or None,
         processes=_processes(sample, look),
         kernels=kernel_records(plan, look, sample) if look else [],
         replay_errors=as_stated(checked.errors),
-        open_launch=_open_launch(plan, sample, look) if bounded else None,
-        range_targets=as_stated({name: one for name, one in look.ranges.items() if " of " in name}) or None
-        if look
-        else None,
-        **_settings(setup),
-        **_books(sample),
-        **_sentences(setup, sample, checked, look, bound_scope),
+        open_launch=None
+        if slow is None
+        else OpenLaunchRecord(
+            *sample.launch_of(slow.unit).place, plan.name_of_unit(slow.unit), slow.times, slow.probability
+        ),
+        unmet=unmet_shares(look, sample.engine, budget.confidence) if look and main.is_bounded else {},
         degraded=list(degraded),
         findings=list(setup.findings),
-        unmet=unmet_shares(look, sample.engine, budget.confidence) if look and bounded else {},
     )
-    return _withdrawn(summary, setup.withdrawing) if setup.withdrawing else summary
-
-
-def _withdrawn(summary: SummaryRecord, reasons: Sequence[Finding]) -> SummaryRecord:
-    """The summary without a bound."""
+    if not setup.withdrawing:
+        return summary
     summary.met, summary.bound, summary.bound_scope, summary.unmet = False, "none", NOTHING, {}
-    summary.bound_scope_reason = "; ".join(f"{finding.kind}: {finding.what}" for finding in reasons)
+    summary.bound_scope_reason = "; ".join(f"{finding.kind}: {finding.what}" for finding in setup.withdrawing)
     return without_bounds(summary)
 
 
@@ -119,35 +153,6 @@ def without_bounds(record: Any) -> Any:
     )
 
 
-def _settings(setup: Setup) -> dict[str, Any]:
-    """The part of the configuration that a reader needs beside the estimate, as fields of the summary."""
-    config, budget = setup.config, setup.budget
-    return {
-        "policy": config.policy.name,
-        "seed": config.seed,
-        "counter": budget.counter,
-        "confidence": budget.confidence,
-        "relative_error": budget.relative_error,
-        "further": {**budget.further, **targets_of_ranges(config)},
-    }
-
-
-def _books(sample: Sample) -> dict[str, Any]:
-    """Counts of launches, as fields of the summary."""
-    launches, simulated = len(sample.has_result), sample.results - sample.copies
-    return {
-        "launches": launches,
-        "simulated": simulated,
-        "skipped": launches - simulated,
-        "copied": sample.copies or None,
-        "passes": sample.pass_index + 1,
-        "projected": sample.projections.count,
-        "lost": sorted({*sample.failed(), *sample.left_out}),
-        "never_completed": sorted(sample.in_flight),
-        "restarts": list(sample.restarts),
-    }
-
-
 def _bound_scope(setup: Setup, checked: ReplayCheck, bounded: bool, estimated: int) -> str:
     """Name of the error that the half-width bounds.
 
@@ -166,46 +171,6 @@ def _bound_scope(setup: Setup, checked: ReplayCheck, bounded: bool, estimated: i
     return SAMPLING_ERROR if estimated or replays else EXACT
 
 
-def _sentences(
-    setup: Setup, sample: Sample, checked: ReplayCheck, look: Look | None, bound_scope: str
-) -> dict[str, Any]:
-    """Statements on the bound and on the run, as fields of its summary."""
-    sampling_only = bound_scope == SAMPLING_ERROR
-    assumptions, warnings = [], ["the run ended before its pass was complete: no estimate is stated"]
-    if look is not None:
-        assumptions = [*look.assumptions, *filter(None, [checked.assumption])]
-        warnings = [*look.warnings, *sample.projections.warnings(), *sample.warnings()]
-        warnings += _of_restarts(setup, sample.restarts)
-    warnings += [finding.sentence() for finding in setup.findings]
-    state = [f"{NOT_COVERED[0]}, and by how much is not known: {checked.reason}"] if sampling_only else []
-    return {
-        "bound_scope": bound_scope,
-        "assumptions": assumptions,
-        "warnings": warnings,
-        "not_covered": [*state, MODEL_ERROR],
-        "bound_scope_reason": checked.reason if sampling_only else None,
-    }
-
-
-def _of_restarts(setup: Setup, restarts: Sequence[int]) -> list[str]:
-    """Sentences of a full run on having been resumed."""
-    how = "replayed state" if setup.host.restores_state else "whatever state the simulator starts with"
-    return [
-        f"the run was resumed at launch unit {unit}, with {how}: launches from there on may differ from those of a run "
-        "that was never interrupted"
-        for unit in restarts
-    ]
-
-
-def _open_launch(plan: Plan, sample: Sample, look: Look | None) -> OpenLaunchRecord | None:
-    """The launch that breaks the error budget first, with its kernel's name."""
-    if look is None or (unit := look.open_unit) is None:
-        return None
-    return OpenLaunchRecord(
-        *sample.launch_of(unit.unit).place, plan.name_of_unit(unit.unit), unit.times, unit.probability
-    )
-
-
 def _processes(sample: Sample, look: Look | None) -> list[PartTotals]:
     """Record of each application, without estimates where none may be stated."""
     counts = sample.processes()
@@ -219,18 +184,6 @@ def _processes(sample: Sample, look: Look | None) -> list[PartTotals]:
     }
     parts = _parts(process_tree([launches for launches, _ in counts]), look, sample, targets)
     return [PartTotals(process, *part) for process, part in enumerate(parts[1:])]
-
-
-def _simulated_only(totals: Mapping[str, float]) -> dict[str, Estimate]:
-    """Totals of the simulated launches, where no estimate may be stated."""
-    return as_stated({name: Estimate(simulated=value) for name, value in totals.items()})
-
-
-def _simulated_cycles(cycles: Estimate, sample: Sample, checked: ReplayCheck) -> float | None:
-    """Simulated cycles: those of the results and validation launches, less what projections and copies left out."""
-    if not cycles.simulated > 0.0:
-        return None
-    return cycles.simulated + checked.cycles - sample.projections.saved_cycles - sample.copied_cycles
 
 
 def _over(above: float, below: float | None) -> float | None:
