@@ -1,4 +1,4 @@
-"""Wall time of a pass on workers whose simulators only sleep: what coordinator and engine cost, and stragglers.
+"""Wall time of a pass on workers whose simulators only sleep: what coordinator and pool cost, and stragglers.
 
     python lab/benchmarks/sleeping_workers.py --workers 8 --seconds 240 --launches 200 --slow 10
     python lab/benchmarks/sleeping_workers.py --workers 32 --seconds 137 --launches 400
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from kernelpoint import __version__
 from kernelpoint.coordinator import simulations
-from kernelpoint.coordinator.engine import open_engine
+from kernelpoint.coordinator.dask_pool import open_pool
 from kernelpoint.coordinator.task import Work
 from kernelpoint.randomness import generator
 from kernelpoint.session.orders import Order, Planned
@@ -63,15 +63,15 @@ def main() -> None:
         (Path(folder) / "outcomes").mkdir()
         command = (sys.executable, f"{folder}/sleeper.py", folder, str(options.slow), __version__, json.dumps(HOST))
         work = Work(f"run-{os.getpid()}", command, folder, f"{folder}/outcomes", HOST, __version__)
-        engine = open_engine(options.workers, None, 0, print)
-        made = simulations.Simulations(engine, work, {}, print)
+        pool = open_pool(options.workers, None, 0, print)
+        made = simulations.Simulations(pool, work, {}, print)
         begun, processor = time.monotonic(), time.process_time()
         steps = [Order(0, launch, 1) for launch in range(options.launches)]
         made.expect([Planned((step,), float(cost)) for step, cost in zip(steps, seconds, strict=True)])
         for step in steps:
             made.outcome(step)
         wall, processor = time.monotonic() - begun, time.process_time() - processor
-        engine.close()
+        pool.close()
     print(
         f"{options.seconds:g} s of sleep, the longest launch {seconds.max():.1f} s: {wall:.1f} s of wall time, with an equal "
         f"share for each worker {options.seconds / options.workers:.1f} s; {processor:.1f} s of processor time here"

@@ -61,7 +61,7 @@ from runs import (
 from trouble import GROUPS as TROUBLES
 
 from kernelpoint.estimation import ErrorBudget, Look
-from kernelpoint.planning.forecasting import ranged, rehearse
+from kernelpoint.planning.rehearsal import ranged, rehearse
 from kernelpoint.randomness import generator
 from kernelpoint.report.tables import WEAK
 from paired import PAIRED

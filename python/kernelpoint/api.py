@@ -26,8 +26,8 @@ from kernelpoint.errors import ConfigError, shown
 from kernelpoint.estimation import AssistedDesign, ErrorBudget
 from kernelpoint.fast_model.configuration import architecture_of
 from kernelpoint.planning import plan as plans
-from kernelpoint.planning.forecasting import forecasts
 from kernelpoint.planning.planning import Planning
+from kernelpoint.planning.rehearsal import forecasts
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.pool import Pool
 from kernelpoint.progress import Log, silent

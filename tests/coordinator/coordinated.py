@@ -46,12 +46,12 @@ class Bench:
         return content
 
     def spread(self, yaml: str = BUDGET, workers: int = 2, cluster: str | None = None, **more) -> int:
-        from kernelpoint.coordinator.engine import open_engine
+        from kernelpoint.coordinator.dask_pool import open_pool
         from kernelpoint.coordinator.run import run
 
         return run(
             self.command(yaml, **more),
             str(self.config),
-            lambda memory: open_engine(workers, cluster, memory, self.said.append),
+            lambda memory: open_pool(workers, cluster, memory, self.said.append),
             self.said.append,
         )

@@ -1,4 +1,4 @@
-"""A simulated GPU in a few lines, and an engine that gives its results in a random order and lets workers die."""
+"""A simulated GPU in a few lines, and a pool that gives its results in a random order and lets workers die."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ class Gpu:
             session.on_outcome(0, after, self.simulate(Order(0, after, answer.state, answer.interval)))
         return self.end(session)
 
-    def spread(self, yaml: str, engine: FakeEngine, known=None) -> bytes:
+    def spread(self, yaml: str, pool: FakePool, known=None) -> bytes:
         """The journal of a run with many workers."""
         session = self.open(yaml)
-        engine.simulations = Simulations(engine, WORK, known or {}, engine.said.append)
-        coordinate(session, engine.simulations)
+        pool.simulations = Simulations(pool, WORK, known or {}, pool.said.append)
+        coordinate(session, pool.simulations)
         return self.end(session)
 
     @staticmethod
@@ -76,7 +76,7 @@ class Gpu:
 
 
 @dataclass
-class FakeEngine:
+class FakePool:
     """Batches end in a random order; `killed` of a thousand chains end their simulator the first times they are begun."""
 
     gpu: Gpu

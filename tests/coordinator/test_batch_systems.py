@@ -11,7 +11,7 @@ from kernelpoint.errors import ConfigError
 pytest.importorskip("dask_jobqueue", reason="kernelpoint[cluster] is not installed")
 pytest.importorskip("cryptography", reason="kernelpoint[cluster] is not installed")
 
-from kernelpoint.coordinator import engine as engines
+from kernelpoint.coordinator import dask_pool
 from kernelpoint.extras import missing_package
 
 COMMON = "cores: 2, memory: 3GB, processes: 2, interface: lo, job-script-prologue: [source env.sh]"
@@ -85,11 +85,11 @@ def test_jobs_some_of_which_cannot_be_submitted_are_said_and_the_others_used(slu
 
 def test_how_many_jobs_has_to_be_said(slurm):
     with pytest.raises(ConfigError, match=r"how many workers to start there\? give --workers N"):
-        engines.open_engine(None, slurm("true"), 0, print)
+        dask_pool.open_pool(None, slurm("true"), 0, print)
 
 
 def test_jobs_that_do_not_begin_are_said(slurm, monkeypatch):
-    monkeypatch.setattr(engines, "SECONDS_BETWEEN_LOOKS", 0.05)
+    monkeypatch.setattr(dask_pool, "SECONDS_BETWEEN_LOOKS", 0.05)
     said, heard = [], threading.Event()
 
     def say(line):
@@ -97,8 +97,8 @@ def test_jobs_that_do_not_begin_are_said(slurm, monkeypatch):
         if "no worker" in line:
             heard.set()
 
-    engine = engines.open_engine(2, slurm("echo 'Submitted batch job 7'"), 0, say)
-    with contextlib.closing(engine):
+    pool = dask_pool.open_pool(2, slurm("echo 'Submitted batch job 7'"), 0, say)
+    with contextlib.closing(pool):
         assert heard.wait(60)
     assert said[-1].endswith("2 were asked for; squeue shows their jobs")
 
@@ -107,10 +107,10 @@ def test_no_worker_is_said_after_a_few_seconds_and_then_each_minute_and_when_som
     counts = iter([0, 0, 0, -1, 0, 2, 2, 0])
     clock = iter(range(0, 1000, 35))
     said: list[str] = []
-    monkeypatch.setattr(engines.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(dask_pool.time, "monotonic", lambda: next(clock))
     over, looks = threading.Event(), iter([False] * 8 + [True])
     over.wait = lambda seconds: next(looks)  # type: ignore[method-assign]
-    engines.report_lack_of_workers(lambda: next(counts), "start some", said.append, over)
+    dask_pool.report_lack_of_workers(lambda: next(counts), "start some", said.append, over)
     assert said == [
         "no worker is there since 35 s: start some",
         "no worker is there since 70 s: start some",

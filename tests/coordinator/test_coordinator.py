@@ -5,7 +5,7 @@ import time
 from dataclasses import replace
 
 import pytest
-from gpu import WORK, FakeEngine
+from gpu import WORK, FakePool
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -31,17 +31,17 @@ def test_the_journal_is_that_of_one_process_to_the_byte(gpu, yaml, workers):
     alone = gpu.alone(yaml)
     assert b'"validation"' in alone or "validation: 0" in yaml
     assert b'"further_validations"' in alone or yaml is not FURTHER
-    assert gpu.spread(yaml, FakeEngine(gpu, workers)) == alone
+    assert gpu.spread(yaml, FakePool(gpu, workers)) == alone
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32), workers=st.integers(1, 40), killed=st.integers(0, 100))
 def test_neither_the_order_in_which_launches_end_nor_killed_simulators_change_anything(gpu, seed, workers, killed):
-    assert gpu.spread(RANDOM, FakeEngine(gpu, workers, seed, killed)) == gpu.alone(RANDOM)
+    assert gpu.spread(RANDOM, FakePool(gpu, workers, seed, killed)) == gpu.alone(RANDOM)
 
 
 def test_every_launch_is_simulated_once_where_nobody_dies(gpu):
-    gpu.spread(RANDOM + "\nreplay: {validation: 0}", FakeEngine(gpu))
+    gpu.spread(RANDOM + "\nreplay: {validation: 0}", FakePool(gpu))
     assert len(set(gpu.simulated)) == len(gpu.simulated) > 9
 
 
@@ -49,36 +49,36 @@ def test_the_first_draws_do_not_wait_for_validations(gpu):
     session = gpu.open(RANDOM)
     handed_out = {step for plan in session.planned() for step in plan.chain}
     gpu.end(session)
-    journal = gpu.spread(RANDOM, FakeEngine(gpu)).decode().splitlines()
+    journal = gpu.spread(RANDOM, FakePool(gpu)).decode().splitlines()
     first = [json.loads(line) for line in journal if '"result"' in line and '"pass_index":0' in line]
     assert len(first) > 9
     assert {result["launch"] for result in first} <= {step.launch for step in handed_out if step.state == STARTED}
 
 
 def test_chains_that_go_on_from_each_other_stay_in_one_simulator(gpu):
-    gpu.spread(RANDOM, FakeEngine(gpu, 4))
+    gpu.spread(RANDOM, FakePool(gpu, 4))
     for before, step in zip(gpu.simulated, gpu.simulated[1:], strict=False):
         assert step.state == STARTED or before.launch == step.launch - 1
 
 
 def test_a_launch_that_ends_its_simulator_twice_is_named_with_the_last_lines_and_handled_by_the_failure_rule(gpu):
     yaml = "policy: random\nerror_budget: {relative_error: 0.0001}\nreplay: {validation: 0}"
-    engine = FakeEngine(gpu, crashing=[17])
-    journal = gpu.spread(yaml, engine).decode()
+    pool = FakePool(gpu, crashing=[17])
+    journal = gpu.spread(yaml, pool).decode()
     assert journal.count('"launch":17,') == 2  # decided and aborted, in one pass
     assert ': it was ended by SIGSEGV again"' in journal and '"lost":[17]' in journal
-    told = [line for line in engine.said if "the last\n  lines" in line]
+    told = [line for line in pool.said if "the last\n  lines" in line]
     assert len(told) == 1 and "launch 17: the simulator on here was ended by SIGSEGV, 2 times" in told[0]
     assert journal.count('{"type":"result"') == gpu.launches - 1
 
 
 def test_a_launch_whose_simulator_others_end_is_tried_more_often_and_not_for_ever(gpu):
-    engine = FakeEngine(gpu, crashing=[17], by_others=True)
-    gpu.spread("policy: random\nerror_budget: {relative_error: 0.0001}\nreplay: {validation: 0}", engine)
-    assert any(", 5 times" in line for line in engine.said)
+    pool = FakePool(gpu, crashing=[17], by_others=True)
+    gpu.spread("policy: random\nerror_budget: {relative_error: 0.0001}\nreplay: {validation: 0}", pool)
+    assert any(", 5 times" in line for line in pool.said)
 
 
-class Hanging(FakeEngine):
+class Hanging(FakePool):
     """The batches that are begun first never end; copies of them do, and the others."""
 
     def __post_init__(self):
@@ -108,23 +108,23 @@ def test_a_batch_that_takes_three_times_its_forecast_is_begun_on_a_free_worker_t
     gpu, monkeypatch
 ):
     monkeypatch.setattr("kernelpoint.coordinator.simulations.LEAST_SECONDS", 0.01)
-    engine = Hanging(gpu, workers=2)
-    assert gpu.spread(RANDOM, engine) == gpu.alone(RANDOM)
-    assert engine.waited and engine.hanging
+    pool = Hanging(gpu, workers=2)
+    assert gpu.spread(RANDOM, pool) == gpu.alone(RANDOM)
+    assert pool.waited and pool.hanging
 
 
 def test_a_machine_that_is_not_fit_ends_the_run_with_its_name_and_the_reason(gpu):
-    engine = FakeEngine(gpu)
-    engine.next_report = lambda seconds: (1, Report({}, refusal="another build of the simulator", node="n7"))
+    pool = FakePool(gpu)
+    pool.next_report = lambda seconds: (1, Report({}, refusal="another build of the simulator", node="n7"))
     with pytest.raises(SessionError, match="n7: another build of the simulator; put that right and start the same"):
-        gpu.spread(RANDOM, engine)
+        gpu.spread(RANDOM, pool)
 
 
 def test_outcomes_of_a_coordinator_that_died_are_not_simulated_again(gpu):
-    first = gpu.spread(RANDOM, FakeEngine(gpu))
+    first = gpu.spread(RANDOM, FakePool(gpu))
     known = {(step,): (gpu.simulate(step),) for step in list(gpu.simulated)}
     gpu.simulated.clear()
-    assert gpu.spread(RANDOM, FakeEngine(gpu), known) == first
+    assert gpu.spread(RANDOM, FakePool(gpu), known) == first
     assert len(gpu.simulated) == 10  # five validation launches of two launches: chains that `known` does not have
 
 
@@ -225,7 +225,7 @@ def test_a_simulator_whose_launches_depend_on_each_other_is_refused(more, reason
 
 def test_a_batch_that_takes_three_times_its_forecast_is_told_once_although_every_worker_is_busy(monkeypatch, gpu):
 
-    class Slow(FakeEngine):
+    class Slow(FakePool):
         """The batch of launch 7 ends only after it was told to be overdue."""
 
         def next_report(self, seconds):
@@ -238,14 +238,14 @@ def test_a_batch_that_takes_three_times_its_forecast_is_told_once_although_every
             return handle, Report({chain: (gpu.simulate(chain[0]),) for chain in self._waiting.pop(handle).chains})
 
     monkeypatch.setattr("kernelpoint.coordinator.simulations.LEAST_OVERDUE", 0.05)
-    engine = Slow(gpu, workers=1)
-    simulations = Simulations(engine, WORK, {}, engine.said.append)
+    pool = Slow(gpu, workers=1)
+    simulations = Simulations(pool, WORK, {}, pool.said.append)
     steps = [Order(0, launch, 1) for launch in (3, 7)]
     simulations.seconds, simulations._done_cost = 0.001, 1.0
     simulations.expect([Planned((step,), 1.0) for step in steps])
     for step in steps:
         simulations.outcome(step)
-    told = [line for line in engine.said if "no result after" in line]
+    told = [line for line in pool.said if "no result after" in line]
     assert len(told) == 1 and told[0].startswith(
         "launch 7: no result after 0.1 s; the forecast is 0 s. Its simulator is slow"
     )

@@ -154,9 +154,9 @@ def test_a_run_on_this_machine_listens_on_loopback_only(bench, machines):
 
 ENGINE = """
 import contextlib, sys
-from kernelpoint.coordinator.engine import open_engine
-with contextlib.closing(open_engine(1, sys.argv[1], 0, print)) as engine:
-    next(engine.map(abs, [-1]))
+from kernelpoint.coordinator.dask_pool import open_pool
+with contextlib.closing(open_pool(1, sys.argv[1], 0, print)) as pool:
+    next(pool.map(abs, [-1]))
     print("works", flush=True)
     input()
 """

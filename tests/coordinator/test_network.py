@@ -17,7 +17,7 @@ import distributed
 import psutil
 from distributed.security import Security
 
-from kernelpoint.coordinator import engine as engines
+from kernelpoint.coordinator import dask_pool
 from kernelpoint.coordinator.batch_systems import close, made_cluster
 
 
@@ -38,19 +38,19 @@ def listening_here() -> set[tuple[str, int]]:
 def test_workers_of_this_machine_listen_nowhere():
     said: list[str] = []
     before = listening_here()
-    with contextlib.closing(engines.open_engine(3, None, 0, said.append)) as engine:
-        assert listening_here() == before and engine.dashboard == "" and said == ["3 workers"]
+    with contextlib.closing(dask_pool.open_pool(3, None, 0, said.append)) as pool:
+        assert listening_here() == before and pool.dashboard == "" and said == ["3 workers"]
 
 
 def test_a_dashboard_that_is_asked_for_answers_and_the_run_says_who_can_read_it(monkeypatch):
     monkeypatch.setenv("KERNELPOINT_DASHBOARD", "127.0.0.1:0")
     said: list[str] = []
     before = listening_here()
-    with contextlib.closing(engines.open_engine(3, None, 0, said.append)) as engine:
+    with contextlib.closing(dask_pool.open_pool(3, None, 0, said.append)) as pool:
         assert {address.ip for address in listening_here() - before} == {"127.0.0.1"}
-        assert said[0] == f"3 workers; Dask's dashboard: {engine.dashboard}"
+        assert said[0] == f"3 workers; Dask's dashboard: {pool.dashboard}"
         assert said[1].startswith("warning: Dask's dashboard asks for no password and checks no Host header")
-        with urllib.request.urlopen(engine.dashboard, timeout=10) as page:
+        with urllib.request.urlopen(pool.dashboard, timeout=10) as page:
             assert b"Dask" in page.read()
 
 
@@ -58,16 +58,16 @@ def test_a_dashboard_that_does_not_answer_is_not_said(monkeypatch):
     monkeypatch.setenv("KERNELPOINT_DASHBOARD", "127.0.0.1:0")
     said: list[str] = []
     without_health = dask.config.set({"distributed.scheduler.http.routes": ["distributed.http.statics"]})
-    with without_health, contextlib.closing(engines.open_engine(1, None, 0, said.append)) as engine:
-        assert engine.dashboard == "" and said[-1] == "1 worker"
+    with without_health, contextlib.closing(dask_pool.open_pool(1, None, 0, said.append)) as pool:
+        assert pool.dashboard == "" and said[-1] == "1 worker"
 
 
 def test_jobs_of_a_batch_system_work_over_connections_with_certificates_that_only_this_user_can_read(
     slurm_here, tmp_path
 ):
-    with contextlib.closing(engines.open_engine(1, slurm_here(), 0, print)) as engine:
-        (pid, address) = next(engine.map(who_works, [0]))
-        assert engine._where.startswith("tls://127.0.0.1:") and address.startswith("tls://127.0.0.1:")
+    with contextlib.closing(dask_pool.open_pool(1, slurm_here(), 0, print)) as pool:
+        (pid, address) = next(pool.map(who_works, [0]))
+        assert pool._where.startswith("tls://127.0.0.1:") and address.startswith("tls://127.0.0.1:")
         assert listening(psutil.Process(pid).parent()) == {"127.0.0.1"}
         (folder,) = tmp_path.glob(".kernelpoint-*")
         modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in [folder, *folder.glob("*.pem")]}
@@ -88,12 +88,12 @@ def test_whoever_has_not_the_certificates_of_the_run_runs_nothing(slurm_here, sc
 
 
 def test_a_batch_system_has_no_dashboard_unless_it_is_asked_for(slurm_here, tmp_path, monkeypatch):
-    with contextlib.closing(engines.open_engine(1, slurm_here("queue: all"), 0, print)) as engine:
-        assert engine.dashboard == ""
+    with contextlib.closing(dask_pool.open_pool(1, slurm_here("queue: all"), 0, print)) as pool:
+        assert pool.dashboard == ""
         assert "--no-dashboard --dashboard-address 127.0.0.1:0" in (tmp_path / "job.sh").read_text()
     monkeypatch.setenv("KERNELPOINT_DASHBOARD", "127.0.0.1:0")
-    with contextlib.closing(engines.open_engine(1, slurm_here("queue: all"), 0, print)) as engine:
-        assert engine.dashboard.startswith("http://127.0.0.1:")
+    with contextlib.closing(dask_pool.open_pool(1, slurm_here("queue: all"), 0, print)) as pool:
+        assert pool.dashboard.startswith("http://127.0.0.1:")
 
 
 def test_a_file_cannot_take_the_encryption_away(slurm_here):
@@ -112,10 +112,10 @@ def test_a_scheduler_without_certificates_is_warned_of():
     with distributed.LocalCluster(
         n_workers=1, processes=False, protocol="tcp://", dashboard_address=None, worker_dashboard_address="127.0.0.1:0"
     ) as cluster:
-        engines.open_engine(1, cluster.scheduler_address, 0, said.append).close()
+        dask_pool.open_pool(1, cluster.scheduler_address, 0, said.append).close()
     assert said[0].startswith(f"warning: {cluster.scheduler_address} has no encryption and no password")
 
 
 def test_a_scheduler_with_certificates_that_nobody_named_is_one_message():
     with pytest.raises(ConfigError, match=r"--cluster tls://127.0.0.1:1: .*distributed\.comm\.tls"):
-        engines.open_engine(1, "tls://127.0.0.1:1", 0, print)
+        dask_pool.open_pool(1, "tls://127.0.0.1:1", 0, print)

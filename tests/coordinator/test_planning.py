@@ -20,13 +20,13 @@ pytest.importorskip("distributed", reason="kernelpoint[cluster] is not installed
 
 import kernelpoint as kp
 from kernelpoint.cli.plan import plan as plan_command
-from kernelpoint.coordinator import engine as engines
-from kernelpoint.coordinator.engine import open_engine
+from kernelpoint.coordinator import dask_pool
+from kernelpoint.coordinator.dask_pool import open_pool
 
 
 @pytest.fixture(scope="module")
-def engine():
-    opened = open_engine(2, None, 0, lambda line: None)
+def pool():
+    opened = open_pool(2, None, 0, lambda line: None)
     yield opened
     opened.close()
 
@@ -63,9 +63,9 @@ def test_a_plan_of_workers_is_that_of_one_process(planned):
 def test_a_run_has_its_plan_made_by_its_workers(bench, monkeypatch):
     yaml = "policy: gcl\nerror_budget: {relative_error: 0.02}\nfast_model: off"
     done = []
-    mapped = engines.Engine.map
+    mapped = dask_pool.DaskPool.map
     monkeypatch.setattr(
-        engines.Engine, "map", lambda self, function, pieces: done.extend(pieces) or mapped(self, function, pieces)
+        dask_pool.DaskPool, "map", lambda self, function, pieces: done.extend(pieces) or mapped(self, function, pieces)
     )
     bench.spread(yaml)
     spread = bench.take()
@@ -81,21 +81,21 @@ def without_checksums(journal):
     return re.sub(rb',"chain":"[0-9a-f]+"', b"", journal.replace(b"/cache/", b"/other/")).split(b"\n")
 
 
-def test_traces_are_read_alike_by_workers_refused_ones_and_repeated_ones_too(bench, engine, tmp_path):
+def test_traces_are_read_alike_by_workers_refused_ones_and_repeated_ones_too(bench, pool, tmp_path):
     known = sorted(str(path) for path in bench.traces.glob("*.traceg*"))
     (tmp_path / "damaged.traceg").write_text("no trace")
     paths = [*known, "damaged.traceg", known[0], "missing.traceg"]
     told: list = [[], []]
     tables = [
         scan_launches(paths, ArtefactCache(tmp_path / str(number)), log=told[number].append, pool=pool)
-        for number, pool in enumerate([None, engine])
+        for number, pool in enumerate([None, pool])
     ]
     refused = {len(known), len(known) + 2}
     one, other = ({key: repr(value) for key, value in vars(table).items()} for table in tables)
     assert one == other and set(tables[0].errors) == refused and told[0] == told[1]
 
 
-def test_predictions_of_traces_that_workers_read_are_those_of_one_process(bench, engine, tmp_path):
+def test_predictions_of_traces_that_workers_read_are_those_of_one_process(bench, pool, tmp_path):
     paths = ["", *sorted(str(path) for path in bench.traces.glob("*.traceg")) * 2]
     expected, found = (
         predict(
@@ -107,7 +107,7 @@ def test_predictions_of_traces_that_workers_read_are_those_of_one_process(bench,
             ArtefactCache(tmp_path / str(number)),
             pool=pool,
         )
-        for number, pool in enumerate([None, engine])
+        for number, pool in enumerate([None, pool])
     )
     assert found.counters.keys() == expected.counters.keys()
     assert all(np.array_equal(found.counters[key], expected.counters[key], equal_nan=True) for key in found.counters)
@@ -115,16 +115,16 @@ def test_predictions_of_traces_that_workers_read_are_those_of_one_process(bench,
 
 def test_a_worker_with_another_kernelpoint_is_named():
     with pytest.raises(SessionError, match=rf"{socket.gethostname()}: KernelPoint .* is installed here, 9.9 where"):
-        engines._checked("9.9", len, "a")
+        dask_pool._checked("9.9", len, "a")
 
 
-def test_what_a_piece_raises_ends_the_plan_with_its_own_message(engine, bench):
+def test_what_a_piece_raises_ends_the_plan_with_its_own_message(pool, bench):
     (bench.folder / "empty.traceg").write_text("no trace")
     piece = partial(embed_piece, Task("builtin", kp_digest(), 20000))
     with pytest.raises(TraceError, match=r"empty.traceg"):
-        list(engine.map(piece, [["empty.traceg"]]))
+        list(pool.map(piece, [["empty.traceg"]]))
     with pytest.raises(PlanError, match="where the plan is made other"):
-        list(engine.map(partial(embed_piece, Task("builtin", "other", 20000)), [["empty.traceg"]]))
+        list(pool.map(partial(embed_piece, Task("builtin", "other", 20000)), [["empty.traceg"]]))
 
 
 def kp_digest() -> str:

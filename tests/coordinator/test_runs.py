@@ -25,7 +25,7 @@ if not program().exists():
     pytest.skip("the embedded host is not built; run `make build`", allow_module_level=True)
 
 from kernelpoint.coordinator.batch_systems import read_cluster_file
-from kernelpoint.coordinator.engine import SETTINGS, open_engine
+from kernelpoint.coordinator.dask_pool import SETTINGS, open_pool
 from kernelpoint.coordinator.run import run
 
 
@@ -123,8 +123,8 @@ def test_a_coordinator_that_was_killed_or_interrupted_is_resumed_by_the_same_com
     whole = read_records(bench.journal)
     bench.clear()
     code = (
-        "import sys; from kernelpoint.coordinator.engine import open_engine; from kernelpoint.coordinator.run import run\n"
-        "run(sys.argv[2:], sys.argv[1], lambda memory: open_engine(2, None, memory, print), print)"
+        "import sys; from kernelpoint.coordinator.dask_pool import open_pool; from kernelpoint.coordinator.run import run\n"
+        "run(sys.argv[2:], sys.argv[1], lambda memory: open_pool(2, None, memory, print), print)"
     )
     command = [sys.executable, "-c", code, str(bench.config), *bench.command()]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -312,9 +312,9 @@ def test_a_scheduler_that_is_lost_is_one_message_and_the_run_can_go_on(bench, mo
     alone = bench.alone()
 
     def failing(memory):
-        engine = open_engine(2, None, memory, bench.said.append)
-        threading.Timer(0.3, engine._cluster.close).start()
-        return engine
+        pool = open_pool(2, None, memory, bench.said.append)
+        threading.Timer(0.3, pool._cluster.close).start()
+        return pool
 
     try:
         run(bench.command(), str(bench.config), failing, bench.said.append)
@@ -380,7 +380,7 @@ def test_a_launch_that_ends_its_simulator_each_time_is_named_with_its_last_lines
     simulator.write_text(CRASHING.format(python=sys.executable, program=str(program()), launch=17))
     simulator.chmod(0o755)
     command = [str(simulator), *bench.command(yaml)[1:]]
-    run(command, str(bench.config), lambda memory: open_engine(2, None, memory, bench.said.append), bench.said.append)
+    run(command, str(bench.config), lambda memory: open_pool(2, None, memory, bench.said.append), bench.said.append)
     again = [line for line in bench.said if "; it is simulated again" in line]
     given_up = [line for line in bench.said if ", 2 times; its output ended:" in line]
     assert len(again) == len(given_up) == 1  # and not in the next pass

@@ -3,7 +3,7 @@
 import os
 import time
 
-from gpu import FakeEngine
+from gpu import FakePool
 
 from kernelpoint.cli import status as cli_status
 from kernelpoint.cli.status import is_locked, status, status_of
@@ -75,7 +75,7 @@ def test_the_estimate_so_far_stands_between_passes_and_the_last_one_at_the_end(g
     assert f"{looks[-1].estimates['cycles'].estimate:,.0f} cycles +- " in found.estimate
     session.journal.close()
     session.journal.path.unlink()
-    session.journal.path.write_bytes(gpu.spread(YAML, FakeEngine(gpu)))
+    session.journal.path.write_bytes(gpu.spread(YAML, FakePool(gpu)))
     assert status_of(load_run(session.journal.path), False, 0.0).state == "ended"
     status(gpu.folder)
     assert "ended" in capsys.readouterr().out

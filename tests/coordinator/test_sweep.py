@@ -54,7 +54,7 @@ def test_a_command_without_a_place_for_the_configuration_is_refused():
 
 
 def test_a_sweep_ranks_simulated_gpus_by_paired_ratios_that_hold_the_true_ones(tmp_path, monkeypatch):
-    from kernelpoint.coordinator.engine import open_engine
+    from kernelpoint.coordinator.dask_pool import open_pool
 
     monkeypatch.chdir(tmp_path)
     synthesised(tmp_path / "traces", "iterative-solver", 60, rows=1024)
@@ -69,7 +69,7 @@ def test_a_sweep_ranks_simulated_gpus_by_paired_ratios_that_hold_the_true_ones(t
         command,
         ["a.yaml", "b.yaml", "c.yaml"],
         "kp.yaml",
-        lambda memory: open_engine(1, None, memory, lambda line: None),
+        lambda memory: open_pool(1, None, memory, lambda line: None),
         lambda line: None,
     )
     assert [(row.name, row.rank, row.tied) for row in rows] == [("b", 1, False), ("a", 2, False), ("c", 2, True)]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from gpu import WORK, FakeEngine, Gpu
+from gpu import WORK, FakePool, Gpu
 from samples import CENSUS
 from simulated_host import ReplayingHost, SimulatedHost
 from trace_writer import small_trace
@@ -104,9 +104,9 @@ def workers(folder: Path, journal: Path) -> dict[str, object]:
     gpu = Gpu(folder, 80)
     session = gpu.open(f"policy: random\nerror_budget: {{relative_error: 0.002}}\njournal: {journal}")
     try:
-        engine = FakeEngine(gpu, seed=3)
-        engine.simulations = Simulations(engine, WORK, {}, engine.said.append)  # type: ignore[attr-defined]
-        coordinate(session, engine.simulations)  # type: ignore[attr-defined]
+        pool = FakePool(gpu, seed=3)
+        pool.simulations = Simulations(pool, WORK, {}, pool.said.append)  # type: ignore[attr-defined]
+        coordinate(session, pool.simulations)  # type: ignore[attr-defined]
         session.finish()
         return plain(session.summary)
     finally:
@@ -116,7 +116,7 @@ def workers(folder: Path, journal: Path) -> dict[str, object]:
 def simulators(folder: Path, journal: Path) -> dict[str, object]:
     """A run with validation launches on Dask's workers, each with an embedded host; outcomes lie beside the journal."""
     from kernelpoint.cli.host import program
-    from kernelpoint.coordinator.engine import open_engine
+    from kernelpoint.coordinator.dask_pool import open_pool
     from kernelpoint.coordinator.handshake import ask, with_option
     from kernelpoint.coordinator.run import Workers, run_one
 
@@ -128,7 +128,7 @@ def simulators(folder: Path, journal: Path) -> dict[str, object]:
     )
     command, _ = with_option([str(program()), "-trace", str(traces / "kernelslist.g"), "-config", "v100"], str(config))
     hello, memory = ask(command, print_nothing)
-    workers = Workers(lambda: open_engine(2, None, memory, print_nothing))
+    workers = Workers(lambda: open_pool(2, None, memory, print_nothing))
     try:
         return plain(run_one(command, load_config(config), hello, workers, print_nothing).summary)
     finally:

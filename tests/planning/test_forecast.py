@@ -12,8 +12,8 @@ from kernelpoint.cli.plan import plan as plan_list
 from kernelpoint.config import parse_config
 from kernelpoint.journal import load_run
 from kernelpoint.planning.forecast import Forecast, compared, sentences
-from kernelpoint.planning.forecasting import MOST_LAUNCHES, forecasts
 from kernelpoint.planning.plan import Plan as Stored
+from kernelpoint.planning.rehearsal import MOST_LAUNCHES, forecasts
 from kernelpoint.policies.processes import design_of
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.randomness import permanent_random_numbers

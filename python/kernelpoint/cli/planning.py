@@ -51,13 +51,13 @@ def _pool(workers: int | None, cluster: str | None, say: Log) -> Iterator[Pool |
     if workers is None and cluster is None:
         yield None
         return
-    from kernelpoint.coordinator.engine import open_engine  # needs the extra `cluster`
+    from kernelpoint.coordinator.dask_pool import open_pool  # needs the extra `cluster`
 
-    engine = open_engine(workers, cluster, 0, lambda line: say(f"kernelpoint: {line}"))
+    pool = open_pool(workers, cluster, 0, lambda line: say(f"kernelpoint: {line}"))
     try:
-        yield engine
+        yield pool
     finally:
-        engine.close()
+        pool.close()
 
 
 def save(made: Plan, output: Path | None, settings: Config, named_gpu: bool) -> None:

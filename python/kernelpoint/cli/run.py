@@ -15,7 +15,7 @@ from kernelpoint.extras import require
 from kernelpoint.files import write_output
 
 if TYPE_CHECKING:
-    from kernelpoint.coordinator.simulations import Engine
+    from kernelpoint.coordinator.simulations import DaskPool
 
 Simulator = Annotated[
     list[str], typer.Argument(help="The simulator's command, after --.", metavar="-- SIMULATOR OPTIONS...")
@@ -61,14 +61,18 @@ def run(
         raise ConfigError(f"got {more[0]!r} before --; allowed: options; the simulator's command follows --")
     if output is not None and not sweep:
         raise ConfigError("--output: goes with --sweep; `kernelpoint report` writes the page of one run")
-    opened, path = _engine(workers, cluster), str(config) if config else None
+    opened, path = _pool(workers, cluster), str(config) if config else None
     if not sweep:
         raise typer.Exit(run_all(command, path, opened, _say))
     _sweep(command, [*sweep, *more], path, opened, output)
 
 
 def _sweep(
-    command: Sequence[str], sweep: Sequence[str], path: str | None, opened: Callable[[int], Engine], output: Path | None
+    command: Sequence[str],
+    sweep: Sequence[str],
+    path: str | None,
+    opened: Callable[[int], DaskPool],
+    output: Path | None,
 ) -> None:
     from kernelpoint.coordinator.sweep import run_sweep
     from kernelpoint.report.sweep import html_page, sweep_table
@@ -91,11 +95,11 @@ def _split(words: list[str], line: Sequence[str]) -> tuple[list[str], list[str]]
     return words[: len(words) - behind], words[len(words) - behind :]
 
 
-def _engine(workers: int | None, cluster: str | None) -> Callable[[int], Engine]:
-    def opened(memory: int) -> Engine:
-        from kernelpoint.coordinator.engine import open_engine
+def _pool(workers: int | None, cluster: str | None) -> Callable[[int], DaskPool]:
+    def opened(memory: int) -> DaskPool:
+        from kernelpoint.coordinator.dask_pool import open_pool
 
-        return open_engine(workers, cluster, memory, lambda line: _say(f"kernelpoint: {line}"))
+        return open_pool(workers, cluster, memory, lambda line: _say(f"kernelpoint: {line}"))
 
     return opened
 

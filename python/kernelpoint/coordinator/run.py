@@ -25,18 +25,18 @@ from kernelpoint.session.time_saved import TimeSaved
 from kernelpoint.session.worker import Hello
 
 if TYPE_CHECKING:
-    from kernelpoint.coordinator.engine import Engine
+    from kernelpoint.coordinator.dask_pool import DaskPool
 
-OpenEngine = Callable[[int], "Engine"]  # given the bytes of memory that a simulator takes before its first launch
+OpenPool = Callable[[int], "DaskPool"]  # given the bytes of memory that a simulator takes before its first launch
 
 
-def run(command: Sequence[str], config_path: str | None, open_engine: OpenEngine, say: Log) -> int:
+def run(command: Sequence[str], config_path: str | None, open_pool: OpenPool, say: Log) -> int:
     """Run to the end on many simulators; then one simulator prints the totals of the run.
 
     Args:
         command: of the simulator.
         config_path: see with_option.
-        open_engine: starts the workers, once it is known that the run can begin.
+        open_pool: starts the workers, once it is known that the run can begin.
         say: takes one line of text for the user.
 
     Returns:
@@ -49,7 +49,7 @@ def run(command: Sequence[str], config_path: str | None, open_engine: OpenEngine
     config = load_config(config_path)
     hello, memory = ask(command, say)
     check(config, hello)
-    workers = Workers(lambda: open_engine(memory))
+    workers = Workers(lambda: open_pool(memory))
     try:
         session = run_one(command, config, hello, workers, say)
     finally:
@@ -60,27 +60,27 @@ def run(command: Sequence[str], config_path: str | None, open_engine: OpenEngine
 class Workers:
     """Workers that are started when they are first needed: for the plan, or else for the first pass."""
 
-    def __init__(self, open_engine: Callable[[], Engine]) -> None:
-        self._open = open_engine
+    def __init__(self, open_pool: Callable[[], DaskPool]) -> None:
+        self._open = open_pool
 
     @cached_property
-    def engine(self) -> Engine:
+    def pool(self) -> DaskPool:
         """Start the workers unless they run already."""
         return self._open()
 
     @property
     def workers(self) -> int:
         """Number of pieces of work that run at the same time."""
-        return self.engine.workers
+        return self.pool.workers
 
     def map(self, function: Callable[[Any], Any], pieces: Sequence[Any]) -> Iterator[Any]:
         """Apply a function to each piece of work; results in the order of the pieces (pool.Pool)."""
-        return self.engine.map(function, pieces)
+        return self.pool.map(function, pieces)
 
     def close(self) -> None:
         """Stop the workers, if any were started."""
-        if "engine" in self.__dict__:
-            self.engine.close()
+        if "pool" in self.__dict__:
+            self.pool.close()
 
 
 def run_one(command: Sequence[str], config: Config, hello: Hello, workers: Workers, say: Log) -> Session:
@@ -91,14 +91,14 @@ def run_one(command: Sequence[str], config: Config, hello: Hello, workers: Worke
     """
     session = open_run(config, host_of(hello), say, workers, command)
     try:
-        work_through(session, workers.engine, command, hello, say)
+        work_through(session, workers.pool, command, hello, say)
     finally:
         session.journal.close()
     remove_folder(session.journal.path)
     return session
 
 
-def work_through(session: Session, engine: Engine, command: Sequence[str], hello: Hello, say: Log) -> None:
+def work_through(session: Session, pool: DaskPool, command: Sequence[str], hello: Hello, say: Log) -> None:
     """Drive a session to its end on the workers."""
     journal = session.journal.path
     outcomes = prepare_folder(journal)
@@ -111,11 +111,11 @@ def work_through(session: Session, engine: Engine, command: Sequence[str], hello
         kernelpoint=__version__,
     )
     session.recorder.progress.tells_results = False
-    simulations = Simulations(engine, work, read_all(outcomes), say)
+    simulations = Simulations(pool, work, read_all(outcomes), say)
     begun = time.monotonic()
     coordinate(session, simulations)
     session.finish()
-    say(f"kernelpoint: {_account(simulations, engine.workers, time.monotonic() - begun)}")
+    say(f"kernelpoint: {_account(simulations, pool.workers, time.monotonic() - begun)}")
 
 
 def _account(simulations: Simulations, workers: int, wall: float) -> str:

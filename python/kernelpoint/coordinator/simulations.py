@@ -1,4 +1,4 @@
-"""Launches of a run, simulated beforehand on an engine's workers."""
+"""Launches of a run, simulated beforehand on a pool's workers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kernelpoint.progress import Log, WorkProgress, duration
 from kernelpoint.session.orders import ENDED_SIMULATOR, KEPT, Chain, Order, Outcome, Planned
 
 if TYPE_CHECKING:
-    from kernelpoint.coordinator.engine import Engine
+    from kernelpoint.coordinator.dask_pool import DaskPool
 
 ATTEMPTS = 2  # a launch that ends its simulator so often is given up in this pass
 ATTEMPTS_KILLED = 5  # where something else ends it, which may be the batch system, or memory running out
@@ -30,7 +30,7 @@ class Simulations:
     taken so far. Both write the same file of outcomes, so the second begins where the first has come to.
 
     Args:
-        engine: simulates batches.
+        pool: simulates batches.
         work: common settings of the batches.
         known: outcomes from before, of a coordinator that died.
         say: takes one line of text for the user.
@@ -39,8 +39,8 @@ class Simulations:
         starts, start_seconds, seconds: simulators started, how long that took, and how long they simulated.
     """
 
-    def __init__(self, engine: Engine, work: Work, outcomes: ChainOutcomes, say: Log) -> None:
-        self._engine, self._work, self._say = engine, work, say
+    def __init__(self, pool: DaskPool, work: Work, outcomes: ChainOutcomes, say: Log) -> None:
+        self._pool, self._work, self._say = pool, work, say
         self._known = dict(outcomes)
         self._outcomes: dict[Chain, tuple[Outcome, ...]] = {}
         self._chain_of: dict[Order, Chain] = {}
@@ -74,7 +74,7 @@ class Simulations:
         self._costs.update((plan.chain, plan.cost) for plan in new)
         self._pass_cost += sum(plan.cost for plan in new)
         self._expected += len(new)
-        for batch in batches(new, self._engine.workers):
+        for batch in batches(new, self._pool.workers):
             self._begin(batch)
 
     def knows(self, launch: int) -> bool:
@@ -97,7 +97,7 @@ class Simulations:
             self.expect([Planned((step,), 1.0)])
         chain = self._chain_of.pop(step)
         while chain not in self._outcomes:
-            if (found := self._engine.next_report(self._patience())) is None:
+            if (found := self._pool.next_report(self._patience())) is None:
                 self._copy_stragglers()
                 self._tell_of_overdue()
                 continue
@@ -116,20 +116,20 @@ class Simulations:
     # ---- small parts ------------------------------------------------------------------------------------------------
 
     def _begin(self, batch: Batch) -> None:
-        self._batches[self._engine.begin(self._work, batch, self._urgency)] = batch
+        self._batches[self._pool.begin(self._work, batch, self._urgency)] = batch
         self._urgency -= 1
         self._note_running()
 
     def _note_running(self) -> None:
         """Workers take batches in the order in which they were begun."""
         for handle in self._batches:
-            if len(self._running) >= self._engine.workers:
+            if len(self._running) >= self._pool.workers:
                 return
             self._running.setdefault(handle, time.monotonic())
 
     def _patience(self) -> float | None:
         """Seconds until a batch straggles while a worker is free for it, or is overdue; None where no forecast can be made."""
-        is_full = len(self._batches) >= self._engine.workers
+        is_full = len(self._batches) >= self._pool.workers
         waits = [*({} if is_full else self._until_straggling()).values(), *self._until_overdue().values()]
         return max(0.0, min(waits)) if waits else None
 
@@ -175,7 +175,7 @@ class Simulations:
     def _copy_stragglers(self) -> None:
         """Begin batches that straggle once more, as long as workers are free."""
         for handle, seconds in self._until_straggling().items():
-            if seconds <= 0.0 and len(self._batches) < self._engine.workers:
+            if seconds <= 0.0 and len(self._batches) < self._pool.workers:
                 self._copied.add(self._batches[handle].name)
                 self._begin(self._batches[handle])
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kernelpoint.config import Config, load_config, read_yaml
 from kernelpoint.coordinator.handshake import ask, check, with_option
-from kernelpoint.coordinator.run import OpenEngine, Workers, run_one
+from kernelpoint.coordinator.run import OpenPool, Workers, run_one
 from kernelpoint.errors import ConfigError
 from kernelpoint.journal import load_run
 from kernelpoint.progress import Log
@@ -23,7 +23,7 @@ PLACE = "{}"  # in the simulator's command: where the file of each configuration
 
 
 def run_sweep(
-    command: Sequence[str], sweep: Sequence[str], config_path: str | None, open_engine: OpenEngine, say: Log
+    command: Sequence[str], sweep: Sequence[str], config_path: str | None, open_pool: OpenPool, say: Log
 ) -> list[SweepRow]:
     """Run every configuration on the same workers; returns the ranked table.
 
@@ -40,7 +40,7 @@ def run_sweep(
         hello, memory = ask(whole, say)
         check(config, hello)
         asked.append((point, whole, config, hello, memory))
-    workers = Workers(lambda: open_engine(max(memory for *_, memory in asked)))
+    workers = Workers(lambda: open_pool(max(memory for *_, memory in asked)))
     journals, plan = [], None
     try:
         for point, whole, config, hello, _ in asked:

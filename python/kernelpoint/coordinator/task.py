@@ -1,4 +1,4 @@
-"""A task of the engine: one batch of launches, simulated on whichever machine it lands on.
+"""A task of the pool: one batch of launches, simulated on whichever machine it lands on.
 
 Simulators stay warm: each thread of a worker keeps the one it started last, and gives it every batch of the same run.
 

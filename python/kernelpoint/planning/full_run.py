@@ -16,10 +16,10 @@ from kernelpoint.config import Config
 from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, Method
 from kernelpoint.fast_model.predictions import OF_TOTAL
 from kernelpoint.planning.forecast import CHEAP_SHARE
-from kernelpoint.planning.forecasting import ranged, rehearse
 from kernelpoint.planning.frame import SamplingFrame, hash_design
 from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.planning import Planning
+from kernelpoint.planning.rehearsal import ranged, rehearse
 from kernelpoint.policies.contract import Policy
 from kernelpoint.progress import Log
 from kernelpoint.simulators import simulator
@@ -81,7 +81,7 @@ def frame_in_full(
 
 
 def _costs_as_much(frame: SamplingFrame, budget: ErrorBudget, estimate: Method, log: Log) -> bool:
-    """True if the sample is expected to cost CHEAP_SHARE of a full run, by two rehearsals of it (forecasting.py)."""
+    """True if the sample is expected to cost CHEAP_SHARE of a full run, by two rehearsals of it (rehearsal.py)."""
     design = frame.design
     if frame.plan.broken or not isinstance(design, AssistedDesign) or OF_TOTAL not in design.computed:
         return False

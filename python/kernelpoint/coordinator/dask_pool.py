@@ -1,4 +1,4 @@
-"""The engine that starts workers and hands out tasks: Dask, on this machine, on a batch system, or where its scheduler is."""
+"""Workers of Dask, on this machine, on a batch system, or where its scheduler is, that tasks are handed to."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ HEALTH = "/health"  # of Dask: answers at once, where the dashboard itself is dr
 SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_LINES = 5.0, 60.0  # at the number of workers, and about a lack of them
 
 
-class Engine:
+class DaskPool:
     """Dask workers, and the batches that they simulate.
 
     Args:
@@ -200,7 +200,7 @@ def _checked(kernelpoint: str, function: Callable[[Any], Any], piece: Any) -> An
     return function(piece)
 
 
-def open_engine(workers: int | None, cluster: str | None, memory: int, say: Log) -> Engine:
+def open_pool(workers: int | None, cluster: str | None, memory: int, say: Log) -> DaskPool:
     """Start workers on this machine or on a batch system, or connect to those of a running scheduler.
 
     Args:
@@ -215,25 +215,25 @@ def open_engine(workers: int | None, cluster: str | None, memory: int, say: Log)
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     dask.config.set(SETTINGS)
     if cluster is None:
-        engine = Engine(_local(workers or fitting_workers(memory)), 1, say=say)
+        pool = DaskPool(_local(workers or fitting_workers(memory)), 1, say=say)
     elif cluster.startswith(SCHEMES):
         if warning := insecure_scheduler(cluster):
             say(warning)
-        engine = Engine(cluster, workers or 1, f"start some, e.g. dask worker {cluster}", say)
+        pool = DaskPool(cluster, workers or 1, f"start some, e.g. dask worker {cluster}", say)
     else:
         program = BATCH_SYSTEMS[read_cluster_file(cluster)[0]][1]
         if workers is None:
             raise ConfigError(f"--cluster {cluster}: how many workers to start there? give --workers N")
         jobs = f"{workers} were asked for; {program} shows their jobs"
-        engine = Engine(batch_cluster(cluster, workers, say), workers, jobs, say)
-    dashboard = f"; Dask's dashboard: {engine.dashboard}" if engine.dashboard else ""
-    say(f"{engine.workers} worker{'' if engine.workers == 1 else 's'}{dashboard}")
+        pool = DaskPool(batch_cluster(cluster, workers, say), workers, jobs, say)
+    dashboard = f"; Dask's dashboard: {pool.dashboard}" if pool.dashboard else ""
+    say(f"{pool.workers} worker{'' if pool.workers == 1 else 's'}{dashboard}")
     if dashboard:
         say(
             "warning: Dask's dashboard asks for no password and checks no Host header: whoever reaches its port, or makes a "
             "browser of this machine reach it, reads names of tasks, times and logs"
         )
-    return engine
+    return pool
 
 
 def fitting_workers(memory: int) -> int:
