@@ -125,13 +125,14 @@ private:
     const kp_replay& m_before;
 };
 
-// State of clusters, cores and clocks before a launch, which replay sets. Model: CTAs go to the clusters in turn, so
-// the cluster that comes next follows from the CTAs of all launches before, and so do the warps that each core has
-// fetched and issued last (WarpArbiters). A core cycles while it holds a CTA, and with each cycle the turns of its
-// schedulers and collectors go on. How many cycles that were hangs on all launches before, which were not all
-// simulated: it is drawn for each launch and core, evenly, as is how far the clocks are out of step. Any fixed value
-// would favour some kernels, always to the same side. A core that has run no CTA is as at the start of a run. DRAM's
-// turns begin as there, L1 caches of instructions and constants empty.
+// Sets the state of clusters, cores and clocks before a launch. Model:
+//   clusters, warps   CTAs go to the clusters in turn. So the next cluster, and the warps that each core has fetched
+//                     and issued last (WarpArbiters), follow from the number of CTAs of all earlier launches.
+//   turns of a core   the turns of schedulers and collectors depend on the number of cycles in which the core held a
+//                     CTA. Not all earlier launches are simulated, so this number is drawn for each launch and core. A
+//                     fixed value would favour some kernels. A core that has run no CTA is as at the start of a run.
+//   clocks            how far they are out of step is drawn too.
+//   others            DRAM's turns begin as at the start of a run; L1 caches of instructions and constants are empty.
 class KeptState {
 public:
     explicit KeptState(gpgpu_sim* sim) : m_sim(sim) {}

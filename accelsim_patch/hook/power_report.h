@@ -208,12 +208,11 @@ inline void mark_power_report(const char* path, const kp_summary& summary, const
     fclose(report);
 }
 
-// Power samples of AccelWattch that are not in any launch's report: those taken since, or due next.
+// Sums of power samples in watts, of the GPU and of each part in AccelWattch's order, and their number.
 //
-// AccelWattch samples at the multiples of -gpgpu_runtime_stat of the run's cycles. What a launch does behind its last
-// sample is in the first one of the launch simulated next, which in a sampled run is another one than in a full run.
-//
-// Sums of samples, in watts: of the GPU, and of each part in AccelWattch's order.
+// AccelWattch samples power every -gpgpu_runtime_stat cycles of the run. So the power of a launch after its last sample
+// is in the first sample of the launch simulated next, which in a sampled run is another one than in a full run. These
+// are the samples that no launch's report contains.
 struct PowerSums {
     double samples;
     std::vector<double> watts;

@@ -25,6 +25,11 @@ def test_both_images_are_made_by_the_same_commands():
     ]
 
 
+def test_each_release_in_the_changelog_takes_two_kilobytes_at_most():
+    releases = re.split(r"^(?=## )", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    assert len(releases) >= 3 and all(len(text.encode()) <= 2048 for text in releases)
+
+
 def test_the_workflow_calls_targets_that_the_makefile_has():
     jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text())["jobs"]
     called = {

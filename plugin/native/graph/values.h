@@ -36,10 +36,10 @@ using Statistics = std::array<float, kStatisticCount>;  // in the order of Varia
 // Computes statistics of an operand over the lanes that executed; false, and nothing written, if no lane did or no
 // value is known.
 //
-// Model: they are taken of scaled logarithms, from -2 to 2, so that they are of order one for every size of value:
+// Model: statistics of values v on a scaled logarithmic scale from -2 to 2, so that large and small values count alike:
 //   integer   sign(v) log2(1 + |v|) / 32, v signed, of 32 bits, or of 64 where one of the lanes needs more
 //   floating  sign(v) log2(1 + 2^16 |v|) / 32, v in single precision; not-a-number counts as 0
-//   address   as integer, of what v exceeds the smallest v of the lanes by: nothing depends on where buffers lie
+//   address   as integer, of v less the smallest v of the lanes, so that the place of a buffer does not matter
 // Standard deviation and skewness are those of a population, percentiles are interpolated linearly between order
 // statistics, skewness is divided by 4.
 bool value_statistics(const Operand& operand, ValueKind kind, Statistics& statistics);

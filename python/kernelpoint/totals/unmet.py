@@ -11,13 +11,13 @@ from kernelpoint.estimation.unseen import unseen_share
 
 
 def unmet_shares(look: Look, engine: Engine, confidence: float) -> dict[str, float]:
-    """For each counter that is 0 in all simulated launches and has no other bound: the largest share of launches that may have
-    a positive value.
+    """Largest share of launches that may have a positive value of a counter that is 0 in all simulated launches; by counter, for
+    those without another bound.
 
     Formula: unseen_share (estimation/unseen.py) of the launches that each draw stands for. Of n draws that stand for equally
     many it is 1 - (1 - confidence)^(1 / n), nearly 3 / n at 95 % (Hanley and Lippman-Hand, JAMA 249, 1983).
 
-    Model: draws are a probability sample. Nothing is known of how much a launch has that has some.
+    Model: draws are a probability sample. It says nothing of how large a positive value would be.
 
     Args:
         engine: with the results of the look.
