@@ -1,12 +1,16 @@
 """Pages and tables that are made from the code; a test holds them against the documents.
 
-python docs/generated.py        writes docs/commands.md and the tables of keys
+python docs/generated.py        writes docs/commands.md, the tables of keys, and the tables of runs in Accel-Sim
+
+The runs in Accel-Sim are those of `docs/evidence/accelsim.json`, which `lab/benchmarks/accelsim.py` writes.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from statistics import fmean, harmonic_mean
 from typing import Any
 
 from pydantic.fields import FieldInfo
@@ -17,6 +21,8 @@ from kernelpoint.policies.registry import POLICIES
 
 DOCS = Path(__file__).parent
 COMMANDS_PAGE, CONFIGURATION_PAGE = (DOCS / name for name in ("commands.md", "configuration.md"))
+README, ACCELSIM_PAGE = DOCS.parent / "README.md", DOCS / "evidence" / "accelsim.md"
+ACCELSIM_RUNS: list[dict[str, Any]] = json.loads((DOCS / "evidence" / "accelsim.json").read_text(encoding="utf-8"))
 HEAD = """\
 # Commands
 
@@ -84,6 +90,85 @@ def parameters_table() -> str:
     return "\n".join(["| Policy | Parameter | Default | Meaning |", "|---|---|---|---|", *rows]) + "\n"
 
 
+def _seconds(seconds: float | None) -> str:
+    return "not timed" if seconds is None else f"{seconds:.0f} s"
+
+
+def _errors(row: dict[str, Any], run: dict[str, Any]) -> tuple[float, float]:
+    """The error of a run's total in per cent, of all cycles and of those beyond launch latency."""
+    full, latency = row["full_cycles"], row["latency"] * row["launches"]
+    return 100 * (run["cycles"] / full - 1), 100 * (run["active_cycles"] / (full - latency) - 1)
+
+
+def _is_right(row: dict[str, Any], run: dict[str, Any]) -> bool:
+    """True if both intervals contain the full run, whose total is a whole number of cycles."""
+    full, active = row["full_cycles"], row["full_cycles"] - row["latency"] * row["launches"]
+    both = (run["cycles"] - full, run["half_width"]), (run["active_cycles"] - active, run["active_half_width"])
+    return all(abs(error) <= half_width + 0.5 for error, half_width in both)
+
+
+def readme_table() -> str:
+    """The table of runs at 1 % in the README, a row for each list."""
+    head = (
+        "| Workload | Launches | Full run, CPU time | Sampled run, CPU time | Simulated | Speedup in cycles | Error | "
+        "Error beyond latency |\n|---|---|---|---|---|---|---|---|\n"
+    )
+    lines = []
+    for row in ACCELSIM_RUNS:
+        runs = [run for run in row["runs"] if run["budget"] == 0.01]
+        simulated = [run["simulated"] + run["validation"] for run in runs]
+        speedups = [round(run["cycle_speedup"], 1) for run in runs]
+        seconds = [run["seconds"] for run in runs]
+        errors = [max(abs(error) for error in each) for each in zip(*(_errors(row, run) for run in runs), strict=True)]
+        lines.append(
+            f"| `{row['list']}` | {row['launches']:,} | {_seconds(row['full_seconds'])} | {fmean(seconds):.1f} s "
+            f"({max(seconds):.1f} s) | {fmean(simulated):.0f} ({max(simulated)}) | {harmonic_mean(speedups):.1f}x "
+            f"({min(speedups):.1f}x) | {errors[0]:.3f} % | {errors[1]:.2f} % |\n"
+        )
+    return head + "".join(lines)
+
+
+def runs_table() -> str:
+    """The table of all sampled runs in Accel-Sim."""
+    head = (
+        "| List | Budget | Seed | Sampled | For validation | Passes | Error | Beyond latency | Stated beyond latency | "
+        "Bound right | Cycle speedup | CPU time |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n"
+    )
+    lines = []
+    for row in ACCELSIM_RUNS:
+        for run in row["runs"]:
+            error, beyond = _errors(row, run)
+            stated = 100 * run["active_half_width"] / run["active_cycles"]
+            lines.append(
+                f"| `{row['list']}` | {100 * run['budget']:g} % | {run['seed']} | {run['simulated']} | "
+                f"{run['validation']} | {run['passes']} | {error:+.3f} % | {beyond:+.2f} % | {stated:.3g} % | "
+                f"{'yes' if _is_right(row, run) else 'no'} | {run['cycle_speedup']:.1f} | {run['seconds']:.1f} s |\n"
+            )
+    return head + "".join(lines)
+
+
+def full_runs_table() -> str:
+    """The table of the full runs in Accel-Sim, and of the load while a list was measured."""
+    head = "| List | Launches | Full run, cycles | Full run, CPU time | Load | Date |\n|---|---|---|---|---|---|\n"
+    lines = [
+        f"| `{row['list']}` | {row['launches']:,} | {row['full_cycles']:,} | {_seconds(row['full_seconds'])} | "
+        f"{row['load'][0]:g} to {row['load'][1]:g} | {row['date']} |\n"
+        for row in ACCELSIM_RUNS
+    ]
+    return head + "".join(lines)
+
+
+def readme() -> str:
+    """The README with the table of runs in Accel-Sim."""
+    return with_table(README.read_text(encoding="utf-8"), readme_table())
+
+
+def accelsim_page() -> str:
+    """The page of evidence on Accel-Sim with the tables of its runs."""
+    text = ACCELSIM_PAGE.read_text(encoding="utf-8")
+    return with_table(with_table(text, runs_table()), full_runs_table())
+
+
 def with_table(text: str, table: str) -> str:
     """A page with a table in place of the one that has the same head."""
     head = table.splitlines()[0]
@@ -102,3 +187,5 @@ def configuration_page() -> str:
 if __name__ == "__main__":
     COMMANDS_PAGE.write_text(commands_page(), encoding="utf-8")
     CONFIGURATION_PAGE.write_text(configuration_page(), encoding="utf-8")
+    README.write_text(readme(), encoding="utf-8")
+    ACCELSIM_PAGE.write_text(accelsim_page(), encoding="utf-8")
