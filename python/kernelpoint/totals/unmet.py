@@ -11,8 +11,8 @@ from kernelpoint.estimation.unseen import unseen_share
 
 
 def unmet_shares(look: Look, engine: Engine, confidence: float) -> dict[str, float]:
-    """Largest share of launches that may have a positive value of a counter that is 0 in all simulated launches; by counter, for
-    those without another bound.
+    """Largest share of launches that may have a positive value of a counter that is 0 in all simulated launches; by counter,
+    for those without another bound.
 
     Formula: unseen_share (estimation/unseen.py) of the launches that each draw stands for. Of n draws that stand for equally
     many it is 1 - (1 - confidence)^(1 / n), nearly 3 / n at 95 % (Hanley and Lippman-Hand, JAMA 249, 1983).
