@@ -55,6 +55,17 @@ def test_a_run_finds_the_plan_in_the_cache_and_says_what_was_expected_and_what_i
     assert compared([one], 0.01, summary.simulated, summary.cycle_speedup) in done.stdout + done.stderr
 
 
+def test_a_plan_says_what_each_counter_costs_and_what_it_assumes_of_launches_that_nobody_sees(traces, tmp_path):
+    plan_list(traces, tmp_path / "run.kpplan", gpu=["v100"])
+    made = Stored.load(tmp_path / "run.kpplan", permanent_random_numbers(0, 0, LAUNCHES))
+    own = next(f for f in made.forecast if f.relative_error == 0.01)
+    assert own.prices["cycles"] < LAUNCHES and all(0 <= count <= LAUNCHES for count in own.prices.values())
+    times = {f.relative_error: f.unseen_times for f in made.forecast}
+    assert times[0.05] > times[0.01] > times[0.005] > 1.0
+    said = "\n".join(sentences([own], LAUNCHES))
+    assert f"takes {own.unseen_times:.2g} times its expected cycles breaks it unseen" in said and "dram_reads" in said
+
+
 def test_each_further_target_has_a_forecast_and_so_have_all_together(traces, tmp_path):
     config = tmp_path / "kp.yaml"
     config.write_text(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from kernelpoint.profiles.names import readable
 
 LEAST_SPEEDUP = 2.0  # below that sampling hardly pays
 CHEAP_SHARE = 0.9  # of the time of a full run; a sampled run that takes more, planning included, saves nothing
@@ -25,6 +27,9 @@ class Forecast:
         full_minutes: of a full run, nan where the instructions are not known.
         simulator: of the minutes.
         further: the further targets that the same sample meets, as text; empty: none.
+        unseen_times: so many times its expected cycles an undrawn launch has to take to break the budget unseen; 0: there is
+            none. unseen_kernel: the kernel of the launch of which most is expected.
+        prices: by counter that the model predicts, launches to simulate for this error in that counter.
 
     >>> one = Forecast(0.01, 14, 30.0, 2.0, "instructions", most_launches=36, least_speedup=12.0, most_minutes=5.0)
     >>> sentences([one], launches=1000)[1]
@@ -43,6 +48,9 @@ class Forecast:
     full_minutes: float = math.nan
     simulator: str = "a simulator"
     further: str = ""
+    unseen_times: float = 0.0
+    unseen_kernel: str = ""
+    prices: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def budget(self) -> str:
@@ -62,8 +70,14 @@ def sentences(forecasts: Sequence[Forecast], launches: int, planning_seconds: fl
         time = "" if math.isnan(forecast.minutes) else f", about {ends} {unit}"
         lines.append(
             f"  +- {forecast.budget}: {_range(forecast.launches, forecast.most_launches)} of {launches:,} launches, "
-            f"{_range(forecast.least_speedup, forecast.speedup)} times fewer cycles{time}"
+            f"{_range(forecast.least_speedup, forecast.speedup)} times fewer cycles{time}{_unseen(forecast)}"
         )
+    for forecast in forecasts:
+        if forecast.prices:
+            parts = (f"{name} {_range(count, 0)}" for name, count in forecast.prices.items())
+            lines.append(
+                f"launches for +- {forecast.budget} in one counter, about, unless its traces determine it: {', '.join(parts)}"
+            )
     validations = [forecast.validations for forecast in forecasts]
     if any(validations):
         lines.append(
@@ -86,6 +100,14 @@ def sentences(forecasts: Sequence[Forecast], launches: int, planning_seconds: fl
             f"{_range(forecasts[0].full_minutes, 0.0)} min, and this plan took {_range(planning, 0.0)} min"
         )
     return lines
+
+
+def _unseen(forecast: Forecast) -> str:
+    """What the budget assumes of launches that nobody saw."""
+    if not forecast.unseen_times:
+        return ""
+    which = f"one launch of {readable(forecast.unseen_kernel)}" if forecast.unseen_kernel else "one launch"
+    return f"; {which} that takes {forecast.unseen_times:.2g} times its expected cycles breaks it unseen"
 
 
 def _range(low: float, high: float) -> str:

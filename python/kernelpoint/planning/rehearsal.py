@@ -11,6 +11,7 @@ import numpy as np
 
 from kernelpoint.config import Config
 from kernelpoint.errors import PolicyError
+from kernelpoint.estimate import launches_for
 from kernelpoint.estimation import (
     NO_RANGES,
     AssistedDesign,
@@ -36,6 +37,7 @@ from kernelpoint.workload import Population
 
 BUDGETS = (0.05, 0.01, 0.005)
 MOST_LAUNCHES = 1_000_000  # beyond that, planning for three budgets takes longer than anybody waits
+MOST_PRICED = 100_000  # beyond that, a rehearsal with every counter takes as long
 LAUNCHES_OF_VALIDATION = 2  # the least; one more where it has to begin farther in front of the drawn launch
 # Relative standard deviations of results about the known amounts. LINE_ERROR is shared by launches with one correction line, or
 # without predictions by those of a stratum; PREDICTION_ERROR by launches of equal amounts; LAUNCH_ERROR is each launch's own.
@@ -77,6 +79,11 @@ def forecasts(config: Config, policy: type[Policy], population: Population, plan
         ]
     except PolicyError:
         return []
+    prices = planned.prices()
+    of_budgets = [
+        replace(one, prices=prices) if one.relative_error == config.error_budget.relative_error else one
+        for one in of_budgets
+    ]
     return [*of_budgets, *planned.with_further_targets(), *planned.with_ranges()]
 
 
@@ -159,6 +166,8 @@ class _PlannedRun:
         fewest, most = ranged(len(drawn[0]), max(map(len, drawn)))
         least_cost, most_cost = ranged(costs[0], max(costs))
         minutes, most_minutes = ranged(times[0], max(times))
+        undrawn = np.delete(np.arange(size), drawn[0])
+        unseen = int(undrawn[np.argmax(work[undrawn])]) if len(undrawn) else -1
         return Forecast(
             relative_error,
             math.floor(fewest),
@@ -171,7 +180,28 @@ class _PlannedRun:
             validations=validations,
             full_minutes=self._minutes(np.arange(size), is_full_run=True),
             simulator=simulator_of(self.population.paths).title,
+            unseen_times=1.0 + relative_error * float(work.sum() / work[unseen]) if len(undrawn) else 0.0,
+            unseen_kernel=self.plan.name_of_unit(unseen) or "" if len(undrawn) else "",
         )
+
+    def prices(self) -> dict[str, int]:
+        """Launches to simulate for the budget in each counter that a model predicts, by a rehearsal as predicted; {} for lists
+        of more than MOST_PRICED launches.
+        """
+        design, size = self.plan.design, self.population.size
+        if not isinstance(design, AssistedDesign) or len(design.computed) < 2 or size > MOST_PRICED:
+            return {}
+        budget, labels = self._budget(), np.asarray(design.labels)
+        known = {"cycles": self.work, **{name: design.computed[name] for name in design.computed if name != "cycles"}}
+        values = [next(_made_up(amounts, labels, self.config.seed, name)) for name, amounts in known.items()]
+        engine = Engine(design, budget)
+        *_, look = passes(engine, tuple(known), np.column_stack(values))
+        simulated = len(engine.drawn())
+        return {
+            name: launches_for(estimate, simulated, budget.relative_error, size)
+            for name, estimate in look.estimates.items()
+            if design.computed[name].any()
+        }
 
     def _minutes(self, drawn: np.ndarray, is_full_run: bool = False) -> float:
         """Time that the drawn launches will take in the simulator of their traces, by instructions of its kind."""

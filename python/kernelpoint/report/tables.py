@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from kernelpoint.errors import ConfigError
-from kernelpoint.estimate import Estimate, relative
+from kernelpoint.estimate import Estimate, launches_for, relative
 from kernelpoint.finding import Finding
 from kernelpoint.journal import KernelRecord, RangeRecord, Run
 from kernelpoint.journal.text import number as or_none
@@ -27,14 +27,19 @@ def is_weak(estimate: Estimate) -> bool:
     return is_finite(estimate.estimate) and estimate.half_width != 0.0 and not estimate.relative_half_width <= WEAK
 
 
-def known_total(estimate: Estimate) -> float:
-    """An estimate, or nan where it says nothing: below zero, or zero without a half-width, since no simulated launch has any.
+def known_total(estimate: Estimate, unmet: Collection[str] = ()) -> float:
+    """An estimate, or nan where it says nothing: below zero, or zero without a half-width. Zero of counters that no simulated
+    launch has any of, where it is known in how many launches there may be some (`unmet`).
 
     >>> known_total(Estimate.of(0.0, simulated=0.0)), known_total(Estimate.exact(0.0))
     (nan, 0.0)
+    >>> known_total(Estimate.of(0.0, simulated=0.0, counter="reads"), ["reads"])
+    0.0
     """
-    is_unmet = estimate.estimate == 0.0 and not estimate.is_bounded
-    return math.nan if is_unmet or estimate.estimate < 0.0 else estimate.estimate
+    if estimate.counter in unmet and estimate.estimate == 0.0:
+        return 0.0
+    says_nothing = estimate.estimate == 0.0 and not estimate.is_bounded
+    return math.nan if says_nothing or estimate.estimate < 0.0 else estimate.estimate
 
 
 def _total(value: float | None) -> str:
@@ -60,22 +65,18 @@ def computed(estimate: Estimate) -> float:
 
 
 def price(run: Run, estimate: Estimate) -> float:
-    """Launches to simulate until the half-width of a counter is that of the error budget; nan where no bound is stated.
-
-    Model: n (w / b)^2, at most all launches, for n simulated launches, half-width w and budget b: half-widths fall with the
-    root of the sample.
-    """
-    width = computed(estimate)
-    if (s := run.summary) is None or not math.isfinite(width):
+    """Launches to simulate until the half-width of a counter is that of the error budget; nan where no bound is stated."""
+    if (s := run.summary) is None or not math.isfinite(computed(estimate)):
         return math.nan
-    return min(float(s.launches), math.ceil(s.simulated * (width / s.relative_error) ** 2))
+    return launches_for(estimate, s.simulated, s.relative_error, s.launches)
 
 
 def counter_table(run: Run, truth: FullRun | None = None) -> Table:
     """Table of the estimates of all counters, beside the full run if there is one; uncertain ones are grey."""
+    unmet = run.summary.unmet if run.summary else {}
     columns = [
         Column("counter", str, of="counter"),
-        Column("estimated total", _total, of=known_total),
+        Column("estimated total", _total, of=lambda estimate: known_total(estimate, unmet)),
         Column("half-width", half_width, of="relative_half_width"),
         Column("computed", half_width, of=computed),
         Column("simulated", of="simulated"),
@@ -89,7 +90,11 @@ def counter_table(run: Run, truth: FullRun | None = None) -> Table:
         ]
     named = [replace(estimate, counter=name) for name, estimate in run.estimates().items()]
     rows = rows_of(columns, named, weak=is_weak)
-    return Table(columns, rows, "Every counter", notes=[COUNTERS_NOTE, *[WEAK_NOTE] * any(row.weak for row in rows)])
+    notes = [COUNTERS_NOTE, *[WEAK_NOTE] * any(row.weak for row in rows)]
+    if unmet:
+        most = percent(max(unmet.values()))
+        notes.append(f"0 of {', '.join(unmet)}: no simulated launch has any, at most {most} of all launches have some")
+    return Table(columns, rows, "Every counter", notes=notes)
 
 
 # ---- kernels ---------------------------------------------------------------------------------------------------------
