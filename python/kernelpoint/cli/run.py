@@ -53,7 +53,7 @@ def run(
 
     Example: kernelpoint run -c kernelpoint.yaml --workers 16 -- accel-sim.out -trace kernelslist.g -config gpgpusim.config
     """
-    require("kernelpoint run", "distributed")
+    require("Dask", "distributed")
     from kernelpoint.coordinator.run import run as run_all
 
     more, command = _split(command, sys.argv)

@@ -33,7 +33,7 @@ from kernelpoint.errors import ConfigError, KernelPointError, SessionError
 from kernelpoint.extras import needs_extra
 from kernelpoint.progress import Log, silent
 
-with needs_extra("kernelpoint run"):
+with needs_extra("Dask"):
     import dask
     import distributed
 
