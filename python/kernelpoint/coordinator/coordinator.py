@@ -43,7 +43,7 @@ def coordinate(session: Session, simulations: Simulations | InProcess) -> None:
             simulations.expect(session.planned())
         answer = session.on_launch(0, launch, simulations.path(launch))
         if answer.action == SIMULATE:
-            hand_over(session, launch, simulations.outcome(Order(0, launch, answer.state, answer.interval)))
+            session.on_outcome(0, launch, simulations.outcome(Order(0, launch, answer.state, answer.interval)))
         after = launch
 
 
@@ -54,14 +54,6 @@ def _next(session: Session, after: int) -> int | None:
         if status != PENDING:
             return None if status == DONE else launch
     raise HostError("the session waits for a launch in flight, but there is none")
-
-
-def hand_over(session: Session, launch: int, outcome: Outcome) -> None:
-    """Report the result, or the failure, of an ordered launch to the session."""
-    for point in outcome.points:
-        session.on_progress(0, launch, *point)
-    session.saved.took(outcome.processor_seconds)
-    session.on_outcome(0, launch, outcome)
 
 
 class InProcess:

@@ -103,7 +103,7 @@ class Simulations:
                 continue
             handle, report = found
             self._running.pop(handle, None)
-            self._take(self._batches.pop(handle), report)
+            self._add_report(self._batches.pop(handle), report)
             self._note_running()
             share_left = sum(self._costs.values()) / self._pass_cost if self._pass_cost else 0.0
             self._progress(self._expected - len(self._costs), self._expected, 1.0 - share_left)
@@ -179,7 +179,7 @@ class Simulations:
                 self._copied.add(self._batches[handle].name)
                 self._begin(self._batches[handle])
 
-    def _take(self, batch: Batch, report: Report) -> None:
+    def _add_report(self, batch: Batch, report: Report) -> None:
         new = {chain: outcomes for chain, outcomes in report.outcomes.items() if chain in self._costs}
         self._outcomes |= new
         self._done_cost += sum(self._costs.pop(chain) for chain in new)

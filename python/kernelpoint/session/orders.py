@@ -72,7 +72,7 @@ class Outcome:
         counters: by name, cycles and instructions first; empty of a launch that could not be simulated.
         reason: why it could not be simulated, where that is known.
         stopped: the launch was stopped inside; points: its progress calls then.
-        seconds: wall time; processor_seconds: of the simulator, state restored before not included.
+        seconds: wall time; processor_seconds: of the simulator in another process, state restored before not included.
     """
 
     counters: dict[str, float] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class Outcome:
     stopped: bool = False
     points: tuple[tuple[int, ...], ...] = ()
     seconds: float = 0.0
-    processor_seconds: float = 0.0
+    processor_seconds: float | None = None
 
 
 def counters_of(

@@ -211,7 +211,7 @@ class Sample(Orders):
     def record(self, launch: Launch, outcome: Outcome) -> OutcomeRecord:
         """Journal record of a result. A failed launch is ordered once more in the next pass, then never."""
         self._require_in_flight(launch)
-        place = *launch.place, self.pass_index
+        place = launch.process, launch.index, self.pass_index
         if not outcome.counters:
             return AbortRecord(*place, outcome.reason)
         check_counters(launch.index, outcome.counters, self._counters, self._setup.budget.counter)

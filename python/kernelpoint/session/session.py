@@ -172,9 +172,11 @@ class Session:
 
     def on_outcome(self, process: int, index: int, outcome: Outcome) -> None:
         """Write the outcome of a launch in flight to the journal and add it to the sample."""
+        for point in outcome.points:  # of a launch that another process stopped inside
+            self.on_progress(process, index, *point)
         orders, launch = self._asked(process, index)
         if counters := outcome.counters:
-            self.saved.end(launch.place, counters["cycles"])
+            self.saved.end((process, launch.index), counters["cycles"], outcome.processor_seconds)
             if latency := self.setup.host.launch_latency:
                 active = max(counters["cycles"] - latency, 0.0)
                 outcome = replace(outcome, counters={**counters, ACTIVE_CYCLES: active})

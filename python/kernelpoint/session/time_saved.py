@@ -19,7 +19,7 @@ class TimeSaved:
     """Measurement of processor time: of the simulated launches, and of everything else that the run did.
 
     The time of a launch is the processor time from its decision to its result. Where the session is not in the simulator's
-    process, `took` gets the time that the launch took there. Launches must not overlap.
+    process, `end` gets the time that the launch took there. Launches must not overlap.
 
     Attributes:
         begun: time of the clock when the run was opened; 0 in a simulator, whose process is the run's.
@@ -42,7 +42,6 @@ class TimeSaved:
         self.known: tuple[float, float] | None = None
         self.is_least = False
         self._since: float | None = None
-        self._told: float | None = None
         self._elsewhere = 0.0
         self._took: dict[Place, tuple[float, float]] = {}  # seconds and cycles
 
@@ -50,18 +49,14 @@ class TimeSaved:
         """Start the clock for the next launch; a later call starts it again."""
         self._since = self._clock()
 
-    def took(self, seconds: float) -> None:
-        """Set the processor time of the launch that ends next, measured in another process."""
-        self._told = seconds
-
-    def end(self, place: Place, cycles: float) -> None:
-        """Note that a launch ended after this number of cycles."""
-        if self._told is not None:
-            self._took[place] = (self._told, cycles)
-            self._elsewhere += self._told
+    def end(self, place: Place, cycles: float, seconds: float | None = None) -> None:
+        """Note that a launch ended after this number of cycles; `seconds`: of processor time in another process."""
+        if seconds is not None:
+            self._took[place] = (seconds, cycles)
+            self._elsewhere += seconds
         elif self._since is not None:
             self._took[place] = (self._clock() - self._since, cycles)
-        self._since = self._told = None
+        self._since = None
 
     def measure(self, weights: Callable[[list[Place]], np.ndarray | list[float]], total_cycles: float) -> None:
         """Forecast the processor time of a full run from the times of the simulated launches.
