@@ -34,7 +34,7 @@ def main() -> None:
     whole, ranges = Path(sys.argv[1]).resolve(), os.environ.get("DYNAMIC_KERNEL_RANGE", "")
     folder = Path(os.environ["TRACES_FOLDER"]) / "traces"
     folder.mkdir(parents=True, exist_ok=True)
-    paths = read_trace_list(whole / "kernelslist.g").paths
+    paths = read_trace_list(whole / "kernelslist.g").traces
     rows, commands, number = [HEADER], [], 0
     for line in (whole / "kernelslist.g").read_text().splitlines():
         if line.startswith("MemcpyHtoD"):

@@ -38,9 +38,9 @@ from kernelpoint.fast_model.configuration import configuration_of_host
 from kernelpoint.graphs import DEFAULT_MAX_NODES, SCHEMA, build_graph
 from kernelpoint.policies.methods.gcl import Gcl
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
+from kernelpoint.program import Program as Launches
 from kernelpoint.randomness import generator
-from kernelpoint.traces import ScanTable, launch_paths, scan_launches
-from kernelpoint.workload import Population, fingerprint
+from kernelpoint.traces import launch_paths, scan_launches
 from kernelpoint_lab.training.model import TraceEncoder
 from kernelpoint_lab.training.writing import write_checkpoint
 
@@ -59,7 +59,7 @@ MOST_ERROR = (
 class Program:
     """A list, its features by name, float64 [contents, width], and the cycles of its launches beyond latency, by GPU."""
 
-    scan: ScanTable
+    scan: Launches
     features: Mapping[str, np.ndarray]
     beyond: Mapping[str, np.ndarray]
     latency: Mapping[str, float]
@@ -68,12 +68,15 @@ class Program:
     @cached_property
     def kernel(self) -> np.ndarray:
         """int64 [contents]: kernel of each."""
-        return self.scan.kernel_ids[self.scan.first_launches()]
+        return self.scan.names.numbers[self.scan.first_launches]
 
     def joined(self, feature: str) -> np.ndarray:
         """float64 [contents, WORK + width]: log of the work, then the feature."""
-        scan, first = self.scan, self.scan.first_launches()
-        work = np.stack([scan.instructions, scan.ctas, scan.warps / np.maximum(scan.ctas, 1), scan.bytes], axis=1)
+        count, first = self.scan.count, self.scan.first_launches
+        work = np.stack(
+            [count("instructions"), count("ctas"), count("warps") / np.maximum(count("ctas"), 1), count("bytes")],
+            axis=1,
+        )
         return np.concatenate([np.log1p(work[first]), self.features[feature]], axis=1)
 
     def cycles(self, gpu: str) -> np.ndarray:
@@ -82,7 +85,7 @@ class Program:
 
     def per_sm(self, gpu: str) -> np.ndarray:
         """float64 [N]: instructions of one SM."""
-        return np.maximum(self.scan.instructions / np.clip(self.scan.ctas, 1, self.sms[gpu]), 1.0)
+        return np.maximum(self.scan.count("instructions") / np.clip(self.scan.count("ctas"), 1, self.sms[gpu]), 1.0)
 
     def log_cost(self, gpu: str) -> np.ndarray:
         """float64 [contents]: mean log of the cycles beyond latency over the instructions of an SM."""
@@ -101,11 +104,11 @@ def untrained(folder: Path) -> Path:
     return folder / "untrained.safetensors"
 
 
-def opcode_shares(scan: ScanTable) -> np.ndarray:
+def opcode_shares(scan: Launches) -> np.ndarray:
     """float64 [contents, opcodes]: share of each opcode among executed instructions."""
-    result = np.zeros((len(scan.streams), len(SCHEMA.opcodes) + 1))
-    for row, launch in enumerate(scan.first_launches()):
-        graph = build_graph(scan.paths[launch], DEFAULT_MAX_NODES)
+    result = np.zeros((len(scan.first_launches), len(SCHEMA.opcodes) + 1))
+    for row, launch in enumerate(scan.first_launches):
+        graph = build_graph(scan.traces[launch], DEFAULT_MAX_NODES)
         weights = np.repeat(graph.warp_weights, np.diff(graph.warp_starts))
         instruction = graph.kinds == SCHEMA.node_kinds.index("instruction")
         np.add.at(result[row], graph.tokens[instruction, 0], weights[instruction])
@@ -116,19 +119,18 @@ def program(traces: str, gpus: list[str], checkpoints: Mapping[str, Path | str])
     """A list with all that is compared."""
     paths = launch_paths(traces)
     scan, configurations = scan_launches(paths), {gpu: configuration_of_host(gpu) for gpu in gpus}
-    units = scan.by_unit[scan.first_launches()].astype(float)
+    units = scan.read.records["by_unit"][scan.read.of_streams].astype(float)
     features = {
         "work alone": np.zeros((len(units), 0)),
         "by chance": generator(0, "features by chance").normal(size=(len(units), 256)),
-        "kernel names": np.eye(len(scan.kernel_names))[scan.kernel_ids[scan.first_launches()]],
+        "kernel names": np.eye(len(scan.names.distinct))[scan.names.numbers[scan.first_launches]],
         "units": units / np.maximum(units.sum(1, keepdims=True), 1),
         "opcodes": opcode_shares(scan),
-        **{name: embed_streams(scan, checkpoint=path).astype(float) for name, path in checkpoints.items()},
+        **{name: embed_streams(scan.read, checkpoint=path).astype(float) for name, path in checkpoints.items()},
     }
-    identity = fingerprint((len(paths),), paths).files
     beyond, latency = {}, {gpu: float(one.values["launch_latency"]) for gpu, one in configurations.items()}
     for gpu, configuration in configurations.items():
-        cycles = predict(paths, np.zeros((0, 3), np.uint64), configuration, identity, print).counters["cycles"]
+        cycles = predict(scan, configuration, print).predictions["cycles"]
         beyond[gpu] = np.maximum(cycles - latency[gpu], 1.0)
     return Program(scan, features, beyond, latency, {gpu: float(c.values["sms"]) for gpu, c in configurations.items()})
 
@@ -208,7 +210,7 @@ def outcome(one: Program, gpu: str, design: Design | AssistedDesign, budget: flo
 def assisted(one: Program, gpu: str, log_cost: np.ndarray, u: np.ndarray, exact: np.ndarray) -> AssistedDesign:
     """The design with predictions of log cycles of each content; kernels are the groups, `exact` launches are certain."""
     x = one.per_sm(gpu) * np.exp(log_cost)[one.scan.stream_ids] + one.latency[gpu]
-    kernel = np.array(one.scan.kernel_ids)
+    kernel = np.array(one.scan.names.numbers)
     kernel[exact] = -1
     groups = np.unique(kernel, return_inverse=True)[1].ravel() - int((kernel < 0).any())
     return AssistedDesign({"cycles": x}, groups.astype(np.int32), u, latency=one.latency[gpu])
@@ -227,7 +229,7 @@ def cells(one: Program, feature: str, gpu: str, budget: float, seed: int) -> Out
     """A run of the policy `kernelpoint` without predictions."""
     keys = {"fast_model": "off", "seed": seed, "error_budget": {"relative_error": budget}}
     policy = KernelPoint(parse_config({"version": 1, "policy": "kernelpoint", **keys}))
-    people = Population((len(one.scan),), seed, scan=one.scan, embeddings=clustered(one, feature))
+    people = replace(one.scan, seed=seed, embeddings=clustered(one, feature))
     return outcome(one, gpu, policy.design(people), budget)
 
 
@@ -239,7 +241,7 @@ def learned(one: Program, feature: str, gpu: str, budget: float, seed: int) -> O
     of the contents that have none and of whose cycles the regression knows least, those first. The sample of the others has
     random numbers of its own, so that it is independent of all that was learned.
     """
-    random, content, size = generator(seed, "learned"), one.scan.stream_ids, len(one.scan)
+    random, content, size = generator(seed, "learned"), one.scan.stream_ids, one.scan.size
     u, later, per_sm, latency = random.random(size), random.random(size), one.per_sm(gpu), one.latency[gpu]
     rows, launches = one.joined(feature), np.bincount(content)
     rows, work = scaled(rows, rows), launches * one.mean_by_content(per_sm)
@@ -286,7 +288,7 @@ def from_other_lists(one: Program, others: list[Program], feature: str, gpu: str
 def gcl(one: Program, feature: str, gpu: str, budget: float, seed: int) -> Outcome:
     """A run of the policy `gcl`; its error in place of `right`."""
     policy = Gcl(parse_config({"version": 1, "policy": "gcl", "seed": seed}))
-    people = Population((len(one.scan),), seed, scan=one.scan, embeddings=clustered(one, feature))
+    people = replace(one.scan, seed=seed, embeddings=clustered(one, feature))
     cycles, engine = one.cycles(gpu), Engine(policy.design(people), ErrorBudget(budget, bound="none"), "mean")
     *_, look = passes(engine, ("cycles",), cycles[:, None])
     return Outcome(len(engine.drawn()), abs(look.estimates["cycles"].estimate / cycles.sum() - 1.0))
@@ -326,8 +328,8 @@ def tables(programs: Mapping[str, Program], gpus: list[str], seeds: int, budgets
         def run(one: Program, feature: str, budget: float, seed: int) -> Outcome:
             if (key := (id(one), feature)) not in designs:
                 log_cost = predictions(one, feature)
-                designs[key] = assisted(one, gpu, log_cost, np.zeros(len(one.scan)), np.empty(0, int))
-            u = generator(seed, "u").random(len(one.scan))
+                designs[key] = assisted(one, gpu, log_cost, np.zeros(one.scan.size), np.empty(0, int))
+            u = generator(seed, "u").random(one.scan.size)
             return outcome(one, gpu, replace(designs[key], u=u), budget)
 
         return run

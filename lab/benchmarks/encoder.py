@@ -85,12 +85,12 @@ def main() -> None:
         paths = launch_paths(options.list)[: options.launches]
         scanning = timed(lambda: scan_launches(paths, cache))
         scan = scan_launches(paths, cache)
-        fresh, cached = timed(lambda: embed_streams(scan, cache)), timed(lambda: embed_streams(scan, cache))
-    graphs = [build_graph(scan.paths[launch]) for launch in scan.first_launches()]
+        fresh, cached = timed(lambda: embed_streams(scan.read, cache)), timed(lambda: embed_streams(scan.read, cache))
+    graphs = [build_graph(path) for path in (scan.traces[launch] for launch in scan.first_launches.tolist())]
     nodes = sum(graph.num_nodes for graph in graphs)
-    print(f"{len(scan):,} launches, {len(graphs):,} streams, {nodes:,} nodes, {options.threads} thread(s)")
+    print(f"{scan.size:,} launches, {len(graphs):,} streams, {nodes:,} nodes, {options.threads} thread(s)")
     for name, (cpu, wall) in {"reading traces": scanning, "embedding": fresh, "embedding, cached": cached}.items():
-        rates = f"{len(scan) / cpu:12,.0f} launches/s {len(graphs) / cpu:9,.0f} streams/s {nodes / cpu:11,.0f} nodes/s"
+        rates = f"{scan.size / cpu:12,.0f} launches/s {len(graphs) / cpu:9,.0f} streams/s {nodes / cpu:11,.0f} nodes/s"
         print(f"{name:18} {cpu:8.2f} s CPU {wall:8.2f} s wall {rates}")
     native, encoder = NativeEncoder(checkpoint, 1), load_encoder(checkpoint)
     large = joined(graphs, options.nodes)

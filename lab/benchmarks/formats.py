@@ -31,15 +31,15 @@ def compare(lists: list[str]) -> None:
             assert not tables[0].errors and not tables[1].errors
             merged = len(set(zip(*(t.stream_ids.tolist() for t in tables), strict=True)))
             print(
-                f"{path}: {len(tables[0])} launches, streams {[len(t.streams) for t in tables]}, pairs of them {merged}"
+                f"{path}: {tables[0].size} launches, streams {[len(t.read.of_streams) for t in tables]}, pairs of them {merged}"
             )
             # Streams pair up by their launches; a MacSim stream may stand for several of Accel-Sim's.
-            first = tables[0].first_launches()
+            first = tables[0].first_launches
             partner = tables[1].stream_ids[first]
             for side, table in enumerate(tables):
-                embeddings = embed_streams(table, cache)
+                embeddings = embed_streams(table.read, cache)
                 both[side].append(embeddings if side == 0 else embeddings[partner])
-            names += tables[0].stream_names()
+            names += [tables[0].names[launch] for launch in first.tolist()]
             owners += [number] * len(first)
     accelsim, macsim = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in map(np.concatenate, both))
     report(lists, np.array(names), np.array(owners), accelsim @ macsim.T, accelsim @ accelsim.T)

@@ -67,8 +67,8 @@ def errors_of_gcl(workload: Workload) -> str:
     and error where the first of its equals stands for each launch.
     """
     config = parse_config({"version": 1, "policy": "gcl", "seed": 0})
-    population, _, _ = Inputs(workload, print).population(Gcl, config)
-    design, content = Gcl(config).design(population), population.scan_for("gcl").stream_ids
+    program, _, _ = Inputs(workload, print).program(Gcl, config)
+    design, content = Gcl(config).design(program), program.stream_ids
     cycles, strata, chosen = workload.results, np.asarray(design.strata), np.asarray(design.chosen)
     means = np.bincount(content, cycles) / np.bincount(content)
     inside = [cycles[strata == h] for h in range(len(chosen))]

@@ -40,13 +40,14 @@ from kernelpoint.planning.planning import Planning
 from kernelpoint.policies.labels import context
 from kernelpoint.policies.methods.kernelpoint import MADE_FOR_PROFILES
 from kernelpoint.policies.registry import load_policy
+from kernelpoint.program import Program
 from kernelpoint.randomness import generator
 from kernelpoint.session.orders import OK, Orders
 from kernelpoint.session.session import Session
 from kernelpoint.session.setup import Setup, budget_of
 from kernelpoint.traces import launch_paths, read_trace_list
 from kernelpoint.traces.replay import Replay, StateInfo
-from kernelpoint.workload import Need, Population, complete, population_for
+from kernelpoint.workload import Need, complete, program_for
 from kernelpoint.workload.host_info import HostInfo
 
 BODY = 5000  # launches of a loop body
@@ -145,13 +146,11 @@ def plan(options: argparse.Namespace, folder: Path) -> None:
     def say(line: str) -> None:
         pass
 
-    population = steps("list", lambda: population_for(config, host, say))
-    planning = steps("fingerprint", lambda: Planning.of(config, policy, population))
+    program = steps("list", lambda: program_for(config, host, say))
+    planning = steps("fingerprint", lambda: Planning.of(config, policy, program))
     for need in (Need.TRACES, Need.EMBEDDINGS, Need.MODEL):
-        population = steps(
-            need.value, lambda n=need, p=population: complete(p, planning.needs & {n}, config.encoder, say)
-        )
-    made = steps("design", lambda: replace(planning, population=population).make(say))
+        program = steps(need.value, lambda n=need, p=program: complete(p, planning.needs & {n}, config.encoder, say))
+    made = steps("design", lambda: replace(planning, program=program).make(say))
     steps("hash of the design", lambda: hash_design(made.design))
     steps("plan, written", lambda: made.save(output))
     budget = budget_of(config, policy, HostInfo(simulator="benchmark"))
@@ -159,7 +158,7 @@ def plan(options: argparse.Namespace, folder: Path) -> None:
     steps.end()
     size = output.stat().st_size / len(made.design.labels)
     print(f"{len(engine.drawn()):,} launches drawn first; the plan's file: {size:.1f} bytes a launch")
-    steps("plan, read", lambda: Plan.load(output, population.u))
+    steps("plan, read", lambda: Plan.load(output, program.u))
 
 
 def program(options: argparse.Namespace, folder: Path) -> None:
@@ -172,7 +171,7 @@ def program(options: argparse.Namespace, folder: Path) -> None:
 
 def repeated(trace_list: Path, launches: int, folder: Path) -> Path:
     """A list of that many launches, and links to its traces."""
-    paths = read_trace_list(trace_list).paths
+    paths = launch_paths(trace_list)
     for path in dict.fromkeys(paths):
         (folder / Path(path).name).symlink_to(Path(path).resolve())
     names = [Path(path).name for path in paths]
@@ -189,16 +188,16 @@ def walk(options: argparse.Namespace, folder: Path) -> None:
     body = (options.signatures * random.random((4, BODY)) ** 2).astype(np.int32)
     signature = body[random.integers(0, 4, N // BODY + 1)].ravel()[:N]
     x = random.lognormal(8.0, 1.0, options.signatures)[signature]
-    population, steps, random = Population((N,), 0), Steps(N), generator(0, "benchmark results")
-    u = steps("permanent random numbers", lambda: population.u)
+    program, steps, random = Program((N,)), Steps(N), generator(0, "benchmark results")
+    u = steps("permanent random numbers", lambda: program.u)
     if options.predictions:
         engine = steps("engine", lambda: Engine(AssistedDesign({"cycles": x}, signature, u), budget))
     else:
-        labels = steps("context", lambda: [signature, context(signature, population.offsets)])
+        labels = steps("context", lambda: [signature, context(signature, program.offsets)])
         settings: dict[str, Any] = {"spreads": (1.5, 0.05), "x": x, "design_error": MADE_FOR_PROFILES}
         design = steps("strata, sizes", lambda: stratify(labels, budget, **settings).design(u))
         engine = steps("engine", lambda: Engine(design, budget))
-    orders, look = Orders(population.offsets), None
+    orders, look = Orders(program.offsets), None
     while look is None or (not look.met and steps("  growth", engine.grow)):
         wanted = steps(f"pass {engine.looks}: wanted", engine.wanted)
         steps(f"  walk {len(wanted)} launches", lambda wanted=wanted: walked(orders, wanted))
@@ -241,14 +240,14 @@ def decisions(options: argparse.Namespace, folder: Path) -> None:
 
 def session_of(launches: int, clusters: int, folder: Path) -> Session:
     """A session over launches in many clusters, half of which are wanted."""
-    population = Population(counts=(launches,), seed=0)
+    program = Program((launches,))
     strata = np.arange(launches, dtype=np.int32) % clusters
     sizes = np.full(clusters, launches // clusters // 2)
-    design = Design(strata=strata, first_sizes=sizes, u=population.u, clusters=np.arange(clusters))
+    design = Design(strata=strata, first_sizes=sizes, u=program.u, clusters=np.arange(clusters))
     hashes = [f"{i:032x}" for i in range(clusters)]
     names = {"kernel_ids": strata, "kernel_names": ["k"] * clusters}
     made = Plan(design=design, origin={}, stream_ids=strata, stream_hashes=hashes, **names)
-    config, frame = parse_config({"version": 1, "policy": "random"}), SamplingFrame(population, made, None, {})
+    config, frame = parse_config({"version": 1, "policy": "random"}), SamplingFrame(program, made, None, {})
     setup = Setup(config, HostInfo("benchmark"), load_policy("random"), ErrorBudget(0.01), "mean", frame)
     session = Session(setup, JournalWriter(folder / "run.kpjournal", resume=False), lambda line: None)
     session.begin()
@@ -280,7 +279,7 @@ def select(options: argparse.Namespace, folder: Path) -> None:
     """A program of 40 kernels in 300 shapes, in iterations of 2,000 launches that vary a little; 1,000 trace files."""
     census = write_program(folder, options.launches)
     listed, chosen = str(folder / "kernelslist.g"), f"{folder}/0.01/selection.kpselect"
-    code = f"from kernelpoint.traces import read_trace_list\nprint(len(read_trace_list({listed!r}).paths))"
+    code = f"from kernelpoint.traces import launch_paths\nprint(len(launch_paths({listed!r})))"
     apart("read the list", code)
     apart("read the census", f"{CENSUS}print(read_census(Path({str(census)!r}), None, print).size)")
     for eps in ("0.05", "0.01"):

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import tarfile
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -17,8 +19,8 @@ import zstandard
 import kernelpoint as kp
 from kernelpoint.encoder import embed_streams
 from kernelpoint.profiles import read_profile
+from kernelpoint.program import Program
 from kernelpoint.traces import cache_folder, launch_paths, scan_launches
-from kernelpoint.workload import Population
 from kernelpoint_lab.commands.synth import synth
 
 SHARED_DATA = Path(os.environ.get("KERNELPOINT_SHARED_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
@@ -62,10 +64,10 @@ def _unpack(archive: str, folder: Path) -> None:
             left_out.unlink()
 
 
-def known_from_traces(paths: list[str]) -> Population:
+def known_from_traces(paths: Sequence[str]) -> Program:
     """Launches as the shipped path knows them: traces scanned, every distinct stream embedded."""
     scan = scan_launches(paths)
-    return Population((len(paths),), 0, scan=scan, paths=tuple(paths), embeddings=embed_streams(scan))
+    return replace(scan, embeddings=embed_streams(scan.read))
 
 
 def list_of(workload: str) -> str:
@@ -76,12 +78,12 @@ def list_of(workload: str) -> str:
 
 
 @lru_cache(maxsize=32)
-def _known(workload: str) -> Population:
+def _known(workload: str) -> Program:
     return known_from_traces(launch_paths(list_of(workload)))
 
 
 @lru_cache(maxsize=32)
-def full_run(name: str) -> tuple[Population, dict[str, np.ndarray]]:
+def full_run(name: str) -> tuple[Program, dict[str, np.ndarray]]:
     """Inputs of the launches, and the counters of each (float64 [N] by name)."""
     workload, gpu = name.split()
     folder = FOLDER / f"{workload}-{gpu}"

@@ -22,7 +22,7 @@ from runs import Numbers, arguments, print_table, share, speedup, text_of
 from trouble import Launches
 
 from kernelpoint.estimation import ErrorBudget
-from kernelpoint.program import Program
+from kernelpoint.program import Labels, Program
 from kernelpoint.randomness import generator
 from kernelpoint.repeated import Texts
 
@@ -64,10 +64,10 @@ def _told(profile: Program, heavy: np.ndarray, by: str) -> Program:
     marked = {"name": heavy, "behind": np.roll(heavy, -1), "before": np.roll(heavy, 1)}.get(by)
     if marked is None:
         return profile
-    names = (*profile.names.distinct, "rare kernel")
-    return replace(
-        profile, names=Texts(names, np.where(marked, len(names) - 1, profile.names.numbers).astype(np.int32))
-    )
+    distinct = (*profile.names.distinct, "rare kernel")
+    names = Texts(distinct, np.where(marked, len(distinct) - 1, profile.names.numbers).astype(np.int32))
+    labels, label = Labels.of(names, profile.labels.shapes[profile.label])
+    return replace(profile, labels=labels, label=label)
 
 
 def heavy(name: str) -> Iterator[tuple[Population, np.ndarray, np.ndarray]]:

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 from trouble import Launches
 
-from kernelpoint.program import Program
+from kernelpoint.program import Labels, Program
 from kernelpoint.randomness import generator
 from kernelpoint.repeated import Texts
 
@@ -33,15 +33,15 @@ def metadata(
         signature: written into the number of registers.
     """
     one = np.ones(len(signature), dtype=np.int64)
+    names = Texts(tuple(f"kernel{k}" for k in range(kernels)), kernel.astype(np.int32))
+    shape = (grid.astype(np.int64), one, one, block * one, one, one, signature.astype(np.int64), 0 * one)
+    labels, label = Labels.of(names, np.stack(shape, axis=1))
     return Program(
         (len(signature),),
-        names=Texts(tuple(f"kernel{k}" for k in range(kernels)), kernel.astype(np.int32)),
-        source="synthetic",
-        grid=np.stack([grid.astype(np.int64), one, one], axis=1),
-        block=np.stack([block * one, one, one], axis=1),
-        registers=signature.astype(np.int64),
-        shared_memory=0 * one,
+        labels=labels,
+        label=label,
         stream=0 * one,
+        source="synthetic",
     )
 
 

@@ -30,8 +30,8 @@ from kernelpoint.estimation import Design, Engine, ErrorBudget, Prediction
 from kernelpoint.policies.methods.allegro import split
 from kernelpoint.policies.methods.stem import clusters_of, joint_sizes, sample_size
 from kernelpoint.policies.time_clusters import Leaf, clustered_design
+from kernelpoint.program import Program
 from kernelpoint.randomness import generator, permanent_random_numbers
-from kernelpoint.workload import Population as Known
 
 NOISES = (0.0, 0.05, 0.15)  # standard deviation of the logarithm of a known time over the true one
 TIMED = ("kernelpoint", "stem joint (eq. 6 over all)", "allegro", "random")
@@ -77,7 +77,7 @@ def planned(form: str, people: Population, eps: float) -> Design:
         leaves = [leaf for k in np.unique(kernel) for leaf in split(y, np.flatnonzero(kernel == k), z)]
     else:
         leaves = clusters_of(y, kernel, z)
-    return clustered_design(Known((len(y),), 0), leaves, FORMS[form](leaves, z), y)
+    return clustered_design(Program((len(y),)), leaves, FORMS[form](leaves, z), y)
 
 
 def random_sample(people: Population, speed: float) -> Design:

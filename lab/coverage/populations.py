@@ -31,7 +31,6 @@ from kernelpoint.policies.methods import kernelpoint as shipped
 from kernelpoint.profiles import read_profile
 from kernelpoint.program import Program
 from kernelpoint.randomness import permanent_random_numbers
-from kernelpoint.workload import Population as Known
 
 PROFILES = (
     "h100_owlv2",
@@ -83,7 +82,7 @@ class Population(Launches):
     """
 
     name: str = ""
-    known: Known | None = None
+    known: Program | None = None
     counters: Mapping[str, np.ndarray] = field(default_factory=dict)
     predictions: Mapping[str, Any] | None = None
     latency: float = 0.0
@@ -152,13 +151,14 @@ def _strata(people: Population, eps: float, confidence: float, counter: str) -> 
 
 def with_metadata(name: str, y: np.ndarray, light: Program) -> Population:
     """A population of which names and shapes are known."""
-    return Population(y, light.names.numbers, light.signature, name, Known((len(y),), 0, profile=light, measured=True))
+    return Population(y, light.names.numbers, light.signature, name, replace(light, measured=True))
 
 
-def with_traces(name: str, y: np.ndarray, known: Known, counters: Mapping[str, np.ndarray] | None = None) -> Population:
+def with_traces(
+    name: str, y: np.ndarray, known: Program, counters: Mapping[str, np.ndarray] | None = None
+) -> Population:
     """A population whose traces are known."""
-    assert known.scan is not None
-    return Population(y, known.scan.kernel_ids, known.scan.stream_ids, name, known, counters or {})
+    return Population(y, known.names.numbers, known.stream_ids, name, known, counters or {})
 
 
 def _profile(name: str) -> Population:
@@ -175,7 +175,7 @@ def _profile(name: str) -> Population:
     return with_metadata(name, full.duration, full.without_results())
 
 
-def _simpletorch() -> tuple[np.ndarray, Known]:
+def _simpletorch() -> tuple[np.ndarray, Program]:
     """A full Accel-Sim run of real traces (SM7_QV100): y is simulated cycles."""
     with gzip.open(SHARED_DATA / "ground_truth" / "simpletorch_accelsim_qv100.csv.gz", "rt") as file:
         rows = list(csv.DictReader(file))

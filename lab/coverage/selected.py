@@ -29,12 +29,12 @@ from kernelpoint.planning.selecting import NEXT, draw, first_phase
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import read_profile
 from kernelpoint.program import Program, ProgramBuilder
-from kernelpoint.selection import Census, Selection
+from kernelpoint.repeated import Repeated
+from kernelpoint.selection import Selection
 from kernelpoint.selection.output import NAME, write_output
 from kernelpoint.session.session import Session
 from kernelpoint.session.setup import Setup
 from kernelpoint.traces import launch_paths, read_header
-from kernelpoint.workload import Population
 from kernelpoint.workload.host_info import HostInfo
 
 ROUNDS = 4  # tracing rounds at most
@@ -46,7 +46,8 @@ def census_of(paths: list[str]) -> Program:
     for number, path in enumerate(paths):
         shape = read_header(path).shape
         builder.add(shape.kernel_name, shape.grid, shape.block, order=number)
-    return builder.finish()
+    program = builder.finish()
+    return replace(program, numbers=np.arange(program.size) + 1, tracer="accelsim")
 
 
 def spoiled(model: Program, names: np.ndarray, how: str | None) -> Program:
@@ -75,13 +76,10 @@ def run(
         }
     )
     policy, listed = load_policy(config.policy), np.flatnonzero(selection.traced)
-    population = replace(
-        Population((len(cycles),), seed, profile=selection.census.launches),
-        paths=("",) * len(cycles),
-        listed=listed,
-    )
-    phase = None if model is None else first_phase(selection.design, config, population, model.take(listed))
-    frame = SamplingFrame.of(population, Plan(selection.design, selection.origin, first_phase=phase), None)
+    program = replace(selection.program, seed=seed, traces=("",) * len(cycles), listed=listed)
+    predictions = None if model is None else Repeated(None, model.counters).take(listed)
+    phase = None if predictions is None else first_phase(selection.design, config, program, predictions)
+    frame = SamplingFrame.of(program, Plan(selection.design, selection.origin, first_phase=phase), None)
     setup = Setup(config, HostInfo("coverage"), policy, ErrorBudget(eps), policy.estimate_for(config), frame)
     session = Session(setup, JournalWriter(path.with_suffix(".kpjournal"), resume=False), lambda line: None)
     session.begin()
@@ -98,7 +96,7 @@ def run(
 
 
 def one(
-    census: Census, cycles: np.ndarray, sizes: np.ndarray, model: Program | None, spare: float, eps: float, seed: int
+    census: Program, cycles: np.ndarray, sizes: np.ndarray, model: Program | None, spare: float, eps: float, seed: int
 ) -> Sequence[float]:
     """The numbers of a selection and its run, in the order of COLUMNS."""
     config = parse_config(
@@ -149,10 +147,8 @@ def main() -> None:
     paths = launch_paths(options.traces)
     cycles = read_profile(options.results).counters["cycles"]
     sizes = np.array([Path(path).stat().st_size for path in paths], dtype=float)
-    census = Census(census_of(paths), "accelsim")
-    model = (
-        spoiled(read_profile(options.model), census.launches.names.numbers, options.spoil) if options.model else None
-    )
+    census = census_of(paths)
+    model = spoiled(read_profile(options.model), census.names.numbers, options.spoil) if options.model else None
     print(f"{len(paths):,} launches, {sizes.sum() / 1e6:,.0f} MB, {cycles.sum():,.0f} cycles; spare {options.spare}")
     of_budget = partial(one, census, cycles, sizes, model, options.spare)
     rows = (((text_of(eps),), map(partial(of_budget, eps), range(options.seeds))) for eps in options.budgets)

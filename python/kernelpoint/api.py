@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernelpoint import journal
-from kernelpoint.admission import Listed, admit, check_kinds, findings_of, kinds
+from kernelpoint.admission import ListFiles, admit, check_kinds, findings_of, kinds
 from kernelpoint.arguments import checked
 from kernelpoint.config import Config, parse_config
 from kernelpoint.errors import ConfigError, shown
@@ -31,7 +31,7 @@ from kernelpoint.planning.rehearsal import forecasts
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.pool import Pool
 from kernelpoint.progress import Log, silent
-from kernelpoint.workload import Need, complete, population_for
+from kernelpoint.workload import Need, complete, program_for
 from kernelpoint.workload.host_info import HostInfo
 
 if TYPE_CHECKING:
@@ -151,19 +151,20 @@ class Plan(plans.Plan):
             )
         chosen = load_policy(config.policy)
         host = _stand_in(traces, gpu)
-        population = population_for(config, host, log, pool)
+        program = program_for(config, host, log, pool)
         check_kinds(config.accept, kinds(), "accept")
         of_gpu = architecture_of(host.simulator, host.configuration, host.config_hash) if gpu else 0
-        planning = Planning.of(config, chosen, population, option)
-        files, made = population.fingerprint.files, planning.kept(log)
+        planning = Planning.of(config, chosen, program, option, pool)
+        files, made = program.fingerprint.files, planning.kept(log)
         if made is None or made.stream_ids is None:
-            population = complete(population, planning.needs | {Need.TRACES}, config.encoder, log)  # names, for reports
-            made = replace(planning, population=population).make(log)
+            needs = planning.needs | {Need.TRACES}  # names, for reports
+            program = complete(program, needs, config.encoder, log, pool=pool)
+            made = replace(planning, program=program).make(log)
         elif not isinstance(made.design, AssistedDesign):
-            population = complete(population, planning.needs, config.encoder, log)
-        listed = Listed((str(traces),), population.paths, versions=made.versions, architecture=of_gpu)
+            program = complete(program, planning.needs, config.encoder, log, pool=pool)
+        listed = ListFiles((str(traces),), replace(program, contents=None), versions=made.versions, architecture=of_gpu)
         admit((*findings_of(listed), *made.findings), config.accept, state or log, "")
-        made = replace(made, files=files, forecast=forecasts(config, chosen, population, made))
+        made = replace(made, files=files, forecast=forecasts(config, chosen, program, made))
         return cls(**{name: getattr(made, name) for name in made.__dataclass_fields__})
 
 

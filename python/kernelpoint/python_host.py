@@ -20,11 +20,11 @@ from kernelpoint.arguments import checked
 from kernelpoint.config import load_config, parse_config
 from kernelpoint.errors import HostError, shown
 from kernelpoint.journal import SummaryRecord
+from kernelpoint.program import descriptions
 from kernelpoint.progress import Log
 from kernelpoint.session.boundary import open_run, own_command
 from kernelpoint.session.orders import BEFORE_FIRST, EXECUTE, OK, REPLAYED, SIMULATE
 from kernelpoint.session.session import Session
-from kernelpoint.workload import Descriptions
 from kernelpoint.workload.host_info import HostInfo
 
 
@@ -168,6 +168,6 @@ def host(
         is_deterministic=deterministic,
         executes=execute is not None,
         restores=restore is not None,
-        descriptions=None if isinstance(launches, int) else Descriptions.of(list(launches)),
+        descriptions=None if isinstance(launches, int) else descriptions(list(launches)),
     )
     return HostedRun(open_run(parsed, info, log, command=own_command()), execute, restore)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from trace_writer import cta, small_trace
 
-from kernelpoint.admission import Effect, findings_of, listed_by
+from kernelpoint.admission import Effect, files_of, findings_of
 from kernelpoint.errors import TraceError
 from kernelpoint.traces import ArtefactCache, launch_paths, read_trace_list, scan_launches, scan_trace
 
@@ -37,10 +37,9 @@ def folder_of(tmp_path, traces, list_text=None, names=None):
 
 
 def found(folder, architecture=0):
-    listed = listed_by(str(folder))
-    with_scan = replace(
-        listed, scan=scan_launches(listed.paths, ArtefactCache(folder / "cache")), architecture=architecture
-    )
+    listed = files_of(str(folder))
+    scan = scan_launches(listed.traces, ArtefactCache(folder / "cache"))
+    with_scan = replace(listed, program=listed.program.with_contents_of(scan), architecture=architecture)
     return {one.kind: one for one in findings_of(with_scan)}
 
 
@@ -134,20 +133,20 @@ def test_a_folder_of_two_contexts_is_refused_with_both_lists(tmp_path):
 
 def test_a_list_of_one_context_beside_traces_of_another_is_refused_unless_it_is_called_so(tmp_path):
     folder = folder_of(tmp_path, [sound()] * 6, "\n".join(TWO[:3]) + "\n", TWO)
-    listed = listed_by(str(folder / "kernelslist.g"))
+    listed = files_of(str(folder / "kernelslist.g"))
     one = {one.kind: one for one in findings_of(listed)}["several-contexts"]
     assert one.outcome is Effect.REFUSES and one.launches == 0.5 and "kernelslist_ctx_0x7a10.g" in one.what
     (folder / "kernelslist_ctx_0x55d0.g").write_text("\n".join(TWO[:3]) + "\n")
-    assert findings_of(listed_by(str(folder / "kernelslist_ctx_0x55d0.g"))) == []
+    assert findings_of(files_of(str(folder / "kernelslist_ctx_0x55d0.g"))) == []
     both = folder / "both.g"
     both.write_text("\n".join(TWO) + "\n")
-    assert {one.kind for one in findings_of(listed_by(str(both)))} >= {"several-contexts"}
+    assert {one.kind for one in findings_of(files_of(str(both)))} >= {"several-contexts"}
 
 
 def test_the_only_list_of_a_context_stands_for_its_folder(tmp_path):
     folder = folder_of(tmp_path, [sound()] * 3, names=TWO[:3])
     (folder / "kernelslist_ctx_0x55d0.g").write_text(f"MemcpyHtoD,0x20,8\n{TWO[0]}\n{TWO[0]}\n")
-    assert len(read_trace_list(folder).paths) == 2 and len(read_trace_list(folder).copies) == 1
+    assert read_trace_list(folder).size == 2 and len(read_trace_list(folder).copies[0]) == 1
 
 
 def test_a_folder_of_ranks_is_refused_with_the_folders_that_have_lists_and_a_command(tmp_path):
@@ -170,20 +169,20 @@ def test_a_folder_of_many_ranks_is_refused_in_one_short_message(tmp_path):
 
 def test_traces_beside_the_list_and_gaps_in_its_numbers_are_named(tmp_path):
     folder = folder_of(tmp_path, [sound()] * 6, "kernel-1.traceg\nkernel-2.traceg\nkernel-5.traceg\n")
-    findings = {one.kind: one for one in findings_of(listed_by(str(folder)))}
+    findings = {one.kind: one for one in findings_of(files_of(str(folder)))}
     assert findings["not-in-list"].launches == 0.5 and findings["gaps"].launches == pytest.approx(0.4)
 
 
 def test_launches_that_share_a_trace_leave_no_gap_in_the_numbers(tmp_path):
     folder = folder_of(tmp_path, [sound()] * 3, "kernel-1.traceg\nkernel-1.traceg\nkernel-3.traceg\n")
-    assert "gaps" not in {one.kind for one in findings_of(listed_by(str(folder)))}
+    assert "gaps" not in {one.kind for one in findings_of(files_of(str(folder)))}
 
 
 def test_absolute_and_dotted_names_are_read_and_named_also_after_a_move(tmp_path):
     names = ["kernel-1.traceg", "./kernel-2.traceg", f"{tmp_path}/kernel-3.traceg", "/elsewhere/traces/kernel-4.traceg"]
     folder = folder_of(tmp_path, [sound()] * 4, "\n".join(names) + "\n")
     listed = read_trace_list(folder)
-    assert [path.rpartition("/")[2] for path in listed.paths] == [f"kernel-{n}.traceg" for n in (1, 2, 3, 4)]
+    assert [path.rpartition("/")[2] for path in listed.traces] == [f"kernel-{n}.traceg" for n in (1, 2, 3, 4)]
     assert listed.numbers.tolist() == [1, 2, 3, 4]
     assert found(folder)["names-not-read"].what.startswith("3 lines")
 

@@ -201,7 +201,7 @@ def test_a_list_is_read_as_macsim_reads_it(tmp_path):
     config.write_text("nvbit\n14\n-1\n./Kernel3/trace.txt\n/elsewhere/Kernel12/trace.txt\n./Kernel3/trace.txt\n")
     found = read_trace_list(config)
     expected = [str(tmp_path / name / "trace.txt") for name in ("Kernel3", "Kernel12", "Kernel3")]
-    assert list(found.paths) == expected == launch_paths(tmp_path)
+    assert list(found.traces) == expected == launch_paths(tmp_path)
     assert found.numbers.tolist() == [3, 12, 3] and len(found.copies) == 0
 
 

@@ -14,6 +14,7 @@ from kernelpoint.errors import PlanError, SessionError, TraceError
 from kernelpoint.fast_model import predict, shipped
 from kernelpoint.planning.plan import Plan
 from kernelpoint.pool import pieces_of
+from kernelpoint.program import Program
 from kernelpoint.traces import ArtefactCache, scan_launches
 
 pytest.importorskip("distributed", reason="kernelpoint[cluster] is not installed")
@@ -99,18 +100,16 @@ def test_predictions_of_traces_that_workers_read_are_those_of_one_process(bench,
     paths = ["", *sorted(str(path) for path in bench.traces.glob("*.traceg")) * 2]
     expected, found = (
         predict(
-            paths,
-            np.zeros((0, 3), np.uint64),
+            Program((len(paths),), traces=paths),
             shipped("v100"),
-            "list",
             print,
             ArtefactCache(tmp_path / str(number)),
             pool=pool,
-        )
+        ).predictions
         for number, pool in enumerate([None, pool])
     )
-    assert found.counters.keys() == expected.counters.keys()
-    assert all(np.array_equal(found.counters[key], expected.counters[key], equal_nan=True) for key in found.counters)
+    assert found.keys() == expected.keys()
+    assert all(np.array_equal(found[key], expected[key], equal_nan=True) for key in found)
 
 
 def test_a_worker_with_another_kernelpoint_is_named():

@@ -18,7 +18,6 @@ from kernelpoint.journal import load_run
 from kernelpoint.randomness import generator
 from kernelpoint.session import boundary
 from kernelpoint.traces import read_trace_list
-from kernelpoint.workload import fingerprint
 
 SEEDS = 60
 
@@ -62,7 +61,7 @@ def solver(tmp_path_factory):
 
     traces = synthesised(tmp_path_factory.mktemp("solver") / "traces", "iterative-solver", 300)
     known = known_from_traces(launch_paths(traces))
-    work = known.scan.instructions.astype(float)
+    work = known.count("instructions").astype(float)
     y = np.round((3000.0 + work / 40.0) * generator(0, "recorded results").lognormal(0.0, 0.05, len(work)))
     return traces, with_traces("solver", y, known)
 
@@ -94,10 +93,8 @@ def engine(people: Population, list_path: Path, budget: ErrorBudget, seed: int, 
     """The engine on the shipped policy's design."""
     if fast_model == "off":
         return Engine(people.design(budget, seed), budget)
-    listed = read_trace_list(str(list_path))
-    identity = fingerprint((len(listed.paths),), listed.paths).launches
-    found = predict(listed.paths, listed.copies, shipped("v100"), identity, lambda line: None)
-    told = replace(people.known, seed=seed, model=found.profile())
+    found = predict(read_trace_list(str(list_path)), shipped("v100"), lambda line: None)
+    told = replace(people.known, seed=seed, predictions=found.predictions)
     return Engine(policy(budget, seed).design(told), budget)
 
 

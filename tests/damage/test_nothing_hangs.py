@@ -149,15 +149,16 @@ import sys
 from kernelpoint.traces import ArtefactCache, launch_paths, read_header, scan_launches, scan_trace
 from kernelpoint.graphs import build_graph
 from kernelpoint.fast_model import predict, shipped
-import numpy as np, tempfile
-path, none = sys.argv[2], np.zeros((0, 3), np.uint64)
+from kernelpoint.program import Program
+import tempfile
+path, program = sys.argv[2], Program((1,), traces=[sys.argv[2]])
 sys.stdout.write("ready\\n"); sys.stdout.flush()
 {
     "scan": lambda: scan_trace(path),
     "scan_launches": lambda: scan_launches([path], ArtefactCache(tempfile.mkdtemp())),
     "graph": lambda: build_graph(path, 1000),
     "list": lambda: launch_paths(path),
-    "fast model": lambda: predict([path], none, shipped("v100"), "f", print, ArtefactCache(tempfile.mkdtemp())),
+    "fast model": lambda: predict(program, shipped("v100"), print, ArtefactCache(tempfile.mkdtemp())),
 }[sys.argv[1]]()
 """
 

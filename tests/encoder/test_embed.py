@@ -31,10 +31,10 @@ def cache(tmp_path):
 def test_streams_are_embedded_once_and_then_come_from_the_cache(traces, cache, monkeypatch):
     scan = scan_launches(launch_paths(traces), cache)
     calls = []
-    first = embed_streams(scan, cache, progress=lambda done, total: calls.append((done, total)))
+    first = embed_streams(scan.contents, cache, progress=lambda done, total: calls.append((done, total)))
     assert first.shape == (3, 256) and first.dtype == np.float32 and calls == [(1, 3), (2, 3), (3, 3)]
     monkeypatch.setattr("kernelpoint.encoder.embed.NativeEncoder", lambda *_: pytest.fail("embedded again"))
-    assert np.array_equal(embed_streams(scan, cache), first)
+    assert np.array_equal(embed_streams(scan.contents, cache), first)
     assert np.array_equal(first, round_embeddings(first))
 
 
@@ -50,15 +50,15 @@ def test_embeddings_are_those_of_the_reference_for_any_number_of_threads(traces,
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     scan = scan_launches(launch_paths(traces), ArtefactCache(tmp_path))
-    native = embed_streams(scan, ArtefactCache(tmp_path / "native"))
-    reference = by_torch([build_graph(scan.paths[row]) for row in scan.first_launches()])
+    native = embed_streams(scan.contents, ArtefactCache(tmp_path / "native"))
+    reference = by_torch([build_graph(path) for path in (scan.traces[row] for row in scan.first_launches)])
     torch.set_num_threads(before)
     assert np.array_equal(native, reference)
 
 
 def test_another_bound_on_nodes_is_another_embedding(traces, cache):
     scan = scan_launches(launch_paths(traces), cache)
-    assert not np.array_equal(embed_streams(scan, cache), embed_streams(scan, cache, max_nodes=16))
+    assert not np.array_equal(embed_streams(scan.contents, cache), embed_streams(scan.contents, cache, max_nodes=16))
 
 
 def test_an_interrupted_call_goes_on_where_it_stopped(traces, cache, monkeypatch):
@@ -70,20 +70,20 @@ def test_an_interrupted_call_goes_on_where_it_stopped(traces, cache, monkeypatch
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        embed_streams(scan, cache, progress=interrupt)
+        embed_streams(scan.contents, cache, progress=interrupt)
     calls = []
-    embed_streams(scan, cache, progress=lambda done, total: calls.append((done, total)))
+    embed_streams(scan.contents, cache, progress=lambda done, total: calls.append((done, total)))
     assert calls == [(1, 2), (2, 2)]
 
 
 def test_a_checkpoint_that_does_not_exist_is_refused(traces, cache):
     with pytest.raises(PlanError, match="no such checkpoint"):
-        embed_streams(scan_launches(launch_paths(traces), cache), cache, checkpoint="missing.safetensors")
+        embed_streams(scan_launches(launch_paths(traces), cache).contents, cache, checkpoint="missing.safetensors")
 
 
 def test_a_bound_on_nodes_that_cannot_be_is_refused(traces, cache):
     with pytest.raises(ConfigError, match="max_nodes"):
-        embed_streams(scan_launches(launch_paths(traces), cache), cache, max_nodes=3)
+        embed_streams(scan_launches(launch_paths(traces), cache).contents, cache, max_nodes=3)
 
 
 def test_train_and_cluster_work_from_the_command_line(traces, tmp_path):
@@ -124,8 +124,8 @@ def test_training_leaves_out_streams_and_names_kept_for_testing(traces, tmp_path
 
 def test_one_launch_is_embedded_as_in_a_run(traces, cache):
     scan = scan_launches(launch_paths(traces), cache)
-    first = embed_streams(scan, cache)[0]
-    path = scan.paths[scan.first_launches()[0]]
+    first = embed_streams(scan.contents, cache)[0]
+    path = scan.traces[scan.first_launches[0]]
     assert np.array_equal(kernelpoint.embed(path), first)
     assert np.array_equal(kernelpoint.embed(build_graph(path)), first)
     assert np.array_equal(by_torch([build_graph(path)])[0], first)
@@ -156,9 +156,9 @@ def test_launches_of_one_stream_are_embedded_by_the_values_of_their_list(tmp_pat
         folder.mkdir()
         write_list([launch], folder, 1, {"name": "test", "seed": 0}, 6, values=seed)
         scan = scan_launches(launch_paths(str(folder / "kernelslist.g")), cache)
-        embedding = embed_streams(scan, cache)[0]
-        assert np.array_equal(embedding, kernelpoint.embed(scan.paths[0])), "the cache holds another list's embedding"
-        assert np.array_equal(embedding, by_torch([build_graph(scan.paths[0])])[0])
-        found[seed] = scan.stream_hashes(), embedding
+        embedding = embed_streams(scan.contents, cache)[0]
+        assert np.array_equal(embedding, kernelpoint.embed(scan.traces[0])), "the cache holds another list's embedding"
+        assert np.array_equal(embedding, by_torch([build_graph(scan.traces[0])])[0])
+        found[seed] = scan.contents.stream_hashes(), embedding
     assert found[None][0] == found[1][0] == found[2][0], "values are no part of a stream"
     assert len({embedding.tobytes() for _, embedding in found.values()}) == 3

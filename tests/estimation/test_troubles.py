@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -19,7 +20,6 @@ from kernelpoint.estimation.constants import PASSES
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
 from kernelpoint.profiles import read_profile
 from kernelpoint.randomness import generator, permanent_random_numbers
-from kernelpoint.workload import Population
 
 BUDGETS = (0.05, 0.02, 0.01, 0.005)
 
@@ -133,9 +133,7 @@ def test_on_a_real_profile_looser_budgets_are_cheaper_on_average():
             config = parse_config(
                 {"version": 1, "policy": "kernelpoint", "error_budget": {"relative_error": eps}, "seed": seed}
             )
-            design = KernelPoint(config).design(
-                Population((len(y),), seed, profile=full.without_results(), measured=True)
-            )
+            design = KernelPoint(config).design(replace(full.without_results(), seed=seed, measured=True))
             engine = Engine(design, ErrorBudget(eps))
             assert list(passes(engine, ("cycles",), y))
             spent[k] += y[engine.drawn()].sum()

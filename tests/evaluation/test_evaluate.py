@@ -78,7 +78,7 @@ def test_a_detailed_profile_of_some_launches_is_joined_with_names_and_shapes_of_
     prefix.write_text("".join(profile_text(seed=1).splitlines(keepends=True)[:41]))
     said = []
     request = parse_request(f"truth={truth_file},profile={prefix}")
-    known = load_workload(request, False, said.append).profile
+    known = load_workload(request, False, said.append).program
     assert np.isfinite(known.duration).sum() == 40 and all(known.names)
     assert any("40 of 300 launches" in line for line in said)
 
@@ -203,8 +203,8 @@ def test_runs_that_know_no_names_get_those_of_the_traces(tmp_path):
         rows = "".join(f"{i},,{(2 if name == 'here' else 3) * (100 + i)}\n" for i in range(12))
         (tmp_path / f"{name}.csv").write_text("launch_index,kernel_name,cycles\n" + rows)
     workload = load(f"truth={tmp_path / 'here.csv'},profile={tmp_path / 'elsewhere.csv'},traces={traces}")
-    assert all(workload.profile.names) and len(workload.profile.names.distinct) > 1
-    assert workload.profile.time.tolist() == [3 * (100 + i) for i in range(12)]
+    assert all(workload.program.names) and len(workload.program.names.distinct) > 1
+    assert workload.program.time.tolist() == [3 * (100 + i) for i in range(12)]
 
 
 def test_validation_launches_count_as_simulated(tmp_path):

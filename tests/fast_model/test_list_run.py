@@ -27,7 +27,7 @@ def traces(tmp_path_factory):
     paths = []
     for name, sizes in (("graph-traversal", {"vertices": 1024}), ("iterative-solver", {"rows": 2048})):
         made = synthesised(tmp_path_factory.mktemp("lists"), name, 12, **sizes)
-        paths += dict.fromkeys(read_trace_list(made).paths)
+        paths += dict.fromkeys(read_trace_list(made).traces)
     return paths
 
 
@@ -167,10 +167,10 @@ class TestSettledStreams:
     def both(self, trace_list):
         """Counters and simulated launches, launch by launch and with settled streams."""
         scan = scan_launches(launch_paths(trace_list))
-        copies = read_trace_list(trace_list).copies
-        streams = scan.stream_ids[first_of_each(scan.record_ids)]
-        exact, _, all_ = run(scan.paths, copies, shipped("v100"), contents=scan.record_ids)
-        found, _, fewer = run(scan.paths, copies, shipped("v100"), contents=scan.record_ids, streams=streams)
+        (copies,) = read_trace_list(trace_list).copies
+        exact, _, all_ = run(scan.traces, copies, shipped("v100"), contents=scan.content)
+        streams = scan.contents.stream_ids
+        found, _, fewer = run(scan.traces, copies, shipped("v100"), contents=scan.content, streams=streams)
         return exact, found, all_, fewer
 
     def test_fewer_launches_are_simulated_and_cycles_stay_within_a_hundredth(self, decode):

@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,8 +14,7 @@ from embedded_host import run_host
 from workloads import synthesised
 
 from kernelpoint.fast_model import in_terms_of, predict, shipped
-from kernelpoint.fast_model.predictions import Predictions
-from kernelpoint.repeated import Repeated
+from kernelpoint.program import Program
 from kernelpoint.traces import ArtefactCache, read_trace_list
 
 LAUNCHES = 12
@@ -34,16 +34,15 @@ class Model:
         self.said: list[str] = []
         self.runs = 0
 
-    def __call__(self, paths=None, name="v100", fingerprint="list") -> Predictions:
+    def __call__(self, paths=None, name="v100", fingerprint="list") -> Program:
         shown = []
         found = predict(
-            self.list.paths if paths is None else paths,
-            self.list.copies,
+            self.list if paths is None else replace(self.list, traces=paths),
             shipped(name),
-            fingerprint,
             self.said.append,
             ArtefactCache(self.folder, self.said.append),
             progress=lambda done, total, share: shown.append((done, total, share)),
+            identity=fingerprint,
         )
         self.runs += bool(shown)
         return found
@@ -54,8 +53,14 @@ def model(tmp_path, workload):
     return Model(tmp_path / "predictions", workload)
 
 
-def same(a: Predictions, b: Predictions) -> bool:
-    return all(np.array_equal(a.counters[k], b.counters[k], equal_nan=True) for k in a.counters.keys() | b.counters)
+def same(a: Program, b: Program) -> bool:
+    one, other = a.predictions, b.predictions
+    return all(np.array_equal(one[k], other[k], equal_nan=True) for k in one.keys() | other)
+
+
+def lacking(found: Program) -> list[int]:
+    """Launches without a prediction."""
+    return np.flatnonzero(np.isnan(found.predictions["cycles"])).tolist()
 
 
 @pytest.mark.parametrize("name", ["v100", "rtx"])
@@ -64,10 +69,9 @@ def test_predictions_are_what_the_embedded_host_simulates(model, workload, tmp_p
     rows = list(csv.DictReader((tmp_path / "results.csv").open()))
     found = model(name=name)
     assert found.size == len(rows) == LAUNCHES
-    for counter, values in found.counters.items():
+    for counter, values in found.predictions.items():
         assert values.tolist() == [float(row[counter]) for row in rows], counter
-    assert found.predicted.all()
-    assert found.configuration == name
+    assert not lacking(found)
 
 
 def test_a_list_is_run_once_for_each_configuration(model):
@@ -93,36 +97,37 @@ def test_damaged_predictions_are_made_anew(model):
 
 def test_a_folder_that_cannot_be_written_is_said_and_nothing_is_lost(model):
     model.folder.write_text("a file where a folder is to be")
-    assert model().predicted.all()
+    assert not lacking(model())
     assert any("nothing read from now on is remembered" in line for line in model.said)
 
 
 def test_launches_without_a_trace_are_left_out_and_said(model):
-    paths = ["" if launch in (2, 5) else path for launch, path in enumerate(model.list.paths)]
+    paths = ["" if launch in (2, 5) else path for launch, path in enumerate(model.list.traces)]
     found = model(paths)
-    assert np.flatnonzero(~found.predicted).tolist() == [2, 5]
+    assert lacking(found) == [2, 5]
     assert any("nothing for 2 of 12 launches" in line for line in model.said)
-    assert found.counters["cycles"][:2].tolist() == model(fingerprint="whole").counters["cycles"][:2].tolist()
+    assert found.predictions["cycles"][:2].tolist() == model(fingerprint="whole").predictions["cycles"][:2].tolist()
 
 
 def test_a_trace_that_cannot_be_read_costs_its_launch_only(model, tmp_path):
     broken = tmp_path / "kernel-1.traceg"
     broken.write_text("-kernel name = cut off\n")
-    paths = [str(broken) if launch == 3 else path for launch, path in enumerate(model.list.paths)]
+    paths = [str(broken) if launch == 3 else path for launch, path in enumerate(model.list.traces)]
     found = model(paths)
-    assert np.flatnonzero(~found.predicted).tolist() == [3]
-    assert str(broken) in found.failures[3]
+    assert lacking(found) == [3]
+    assert str(broken) in found.errors[3]
     assert any("could not simulate 1 launches" in line for line in model.said)
-    assert model(paths).failures == found.failures  # kept on disk
+    assert model(paths).errors == found.errors  # kept on disk
     assert model.runs == 1
 
 
 def test_copies_from_the_host_come_where_the_list_has_them(model):
     with_copies = model()
-    base = np.uint64(min(model.list.copies[:, 1])) if len(model.list.copies) else np.uint64(0)
+    (copies,) = model.list.copies
+    base = np.uint64(min(copies[:, 1])) if len(copies) else np.uint64(0)
     everything = np.array([[0, base, 1 << 22]], dtype=np.uint64)
-    model.list = type(model.list)(model.list.paths, model.list.numbers, everything)
-    assert model().counters["dram_reads"].sum() != with_copies.counters["dram_reads"].sum()
+    model.list = replace(model.list, copies=(everything,))
+    assert model().predictions["dram_reads"].sum() != with_copies.predictions["dram_reads"].sum()
     assert model.runs == 2
 
 
@@ -134,15 +139,8 @@ def test_an_error_in_progress_ends_the_run(model, workload):
         raise Enough
 
     with pytest.raises(Enough):
-        predict(
-            list(model.list.paths) * 200,
-            model.list.copies,
-            shipped("v100"),
-            "l",
-            print,
-            ArtefactCache(model.folder),
-            progress,
-        )
+        long = Program((200 * LAUNCHES,), traces=list(model.list.traces) * 200)
+        predict(long, shipped("v100"), print, ArtefactCache(model.folder), progress)
 
 
 FOREVER = """
@@ -152,7 +150,7 @@ from kernelpoint.traces import ArtefactCache, read_trace_list
 found = read_trace_list(sys.argv[1])
 print("begins", flush=True)
 for name in itertools.count():
-    predict(found.paths, found.copies, shipped("v100"), str(name), print, ArtefactCache(sys.argv[2]))
+    predict(found, shipped("v100"), print, ArtefactCache(sys.argv[2]), identity=str(name))
 """
 
 
@@ -174,15 +172,8 @@ class TestPredictions:
     def table(self, model):
         return model()
 
-    def test_joined_tables_keep_their_counters_and_number_their_failures_on(self):
-        columns = Repeated(None, {"cycles": np.array([1.0, np.nan, 3.0])})
-        table = Predictions(columns, "c", "0", "1", {1: "broken"})
-        joined = Predictions.joined([table, table])
-        assert joined.counters["cycles"].tolist()[3:] == pytest.approx([1.0, np.nan, 3.0], nan_ok=True)
-        assert joined.failures == {1: "broken", 4: "broken"} and Predictions.joined([table]) is table
-
     def test_accelsim_counts_stores_in_l1_and_calls_no_sector_on_its_way_a_hit(self, table):
-        own = dict(table.counters)
+        own = dict(table.predictions)
         told = in_terms_of("accelsim", own, "-gpgpu_cache:dl1     S:4:128:64,L:T:m:L:L,A:512:8,16:0,32 # L1")
         assert np.array_equal(told["l1_accesses"], own["l1_accesses"] + own["l1_global_writes"], equal_nan=True)
         hits = told["l1_global_read_hits"] + told["l1_global_reads_merged"]
@@ -200,4 +191,4 @@ class TestPredictions:
         assert "sm_cycles" not in in_terms_of("accelsim", own)
 
     def test_a_simulator_without_terms_has_the_models_own_counters(self, table):
-        assert set(in_terms_of("another", dict(table.counters))) == set(table.counters)
+        assert set(in_terms_of("another", dict(table.predictions))) == set(table.predictions)

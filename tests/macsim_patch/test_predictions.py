@@ -43,7 +43,7 @@ def paths(launches_in, instruction):
     branching = {0: [instruction("other", 64 * i, 0, "not") for i in range(20)]}
     computing = {0: [instruction("other", 16 * i) for i in range(20)]}
     config = launches_in("list", [computing, *[branching] * 10, computing])
-    return read_trace_list(config).paths
+    return read_trace_list(config).traces
 
 
 def test_a_launch_is_predicted_to_take_less_once_its_branches_are_learned(predicted, paths):
@@ -69,7 +69,7 @@ def test_a_request_for_a_line_on_its_way_is_a_miss(launches_in, instruction, tmp
     load = [instruction("load", 0, 1 << 20), instruction("other", 16)]
     two_warps_and_another_core = {0: load, 1: load, 1 << 16: load}
     config = launches_in("list", [two_warps_and_another_core] * 2)
-    listed = read_trace_list(config).paths
+    listed = read_trace_list(config).traces
     gpu = configuration_for("auto", "macsim", KNOBS, "", listed, lambda line: None)
     none = np.zeros((0, 3), dtype=np.uint64)
     counters = predict(listed, none, gpu, "list", lambda line: None, ArtefactCache(tmp_path / "kept")).counters
@@ -82,7 +82,7 @@ def test_a_request_for_a_line_on_its_way_is_a_miss(launches_in, instruction, tmp
 def test_the_model_of_the_cores_has_the_caches_of_the_configuration(launches_in, instruction, tmp_path):
     """Two lines take turns in a core's L1: with one way in one set each access misses, and finds its line in the last level."""
     loads = [instruction("load", 16 * i, (1 + i % 2) << 20) for i in range(8)]
-    listed = read_trace_list(launches_in("list", [{0: loads}] * 2)).paths
+    listed = read_trace_list(launches_in("list", [{0: loads}] * 2)).traces
     sizes = "l1_small_num_set 1\nl1_small_assoc {}\nllc_latency {}\n"
 
     def second(ways, latency):

@@ -16,8 +16,8 @@ from kernelpoint.planning.plan import Plan as Stored
 from kernelpoint.planning.rehearsal import MOST_LAUNCHES, forecasts
 from kernelpoint.policies.processes import design_of
 from kernelpoint.policies.registry import load_policy
+from kernelpoint.program import Program
 from kernelpoint.randomness import permanent_random_numbers
-from kernelpoint.workload import Population
 
 LAUNCHES = 200
 
@@ -40,7 +40,7 @@ def times(cycles, config=None):
     builder = ProgramBuilder("times")
     for row, value in enumerate(cycles):
         builder.add(f"kernel{row % 3}", (1, 1, 1), (32, 1, 1), order=row, duration=value)
-    population = Population((len(cycles),), 0, profile=builder.finish())
+    population = builder.finish()
     return expected({"policy": "random", "profile": "times.csv", **(config or {})}, population)
 
 
@@ -137,7 +137,7 @@ def test_repeated_launches_pay_and_nothing_is_warned_of():
 
 
 def test_nothing_is_said_where_nothing_can_be(traces):
-    plain = Population((10,), 0)
+    plain = Program((10,))
     assert expected({"policy": "random"}, plain) == []
     assert times([1.0, 2.0, 3.0], {"error_budget": {"counter": "l2_misses"}}) == []
     assert expected({"policy": "random"}, replace(plain, counts=(MOST_LAUNCHES + 1,))) == []

@@ -13,7 +13,7 @@ from kernelpoint.policies.registry import load_policy, policy_names
 from kernelpoint.profiles import read_profile
 from kernelpoint.profiles.names import demangle
 from kernelpoint.session import boundary
-from kernelpoint.traces import launch_paths, read_header
+from kernelpoint.traces import launch_paths, read_header, read_trace_list
 from kernelpoint.workload import Available, Need
 
 LAUNCHES = 60
@@ -110,7 +110,8 @@ def test_a_plan_for_another_profile_is_another_plan(tmp_path, traces, profile):
 def read_profile_hash(profile, traces):
     from kernelpoint.workload import aligned
 
-    return aligned(read_profile(profile), tuple(launch_paths(traces)), lambda text: None).hash()
+    program = read_trace_list(traces)
+    return program.with_times_of(aligned(read_profile(profile), program, lambda text: None)).hash()
 
 
 def test_a_profile_without_names_gets_those_of_the_traces(traces):
@@ -120,9 +121,9 @@ def test_a_profile_without_names_gets_those_of_the_traces(traces):
     builder = ProgramBuilder("full.kpjournal")
     for launch in range(LAUNCHES):
         builder.add("", order=launch, counters={"cycles": 1000.0 + launch})
-    paths = tuple(launch_paths(traces))
-    profile = aligned(builder.finish(), paths, lambda text: None)
-    assert [profile.names[row] for row in range(LAUNCHES)] == [read_header(path).shape.kernel_name for path in paths]
+    program = read_trace_list(traces)
+    profile = aligned(builder.finish(), program, lambda text: None)
+    assert list(profile.names) == [read_header(path).shape.kernel_name for path in program.traces]
     assert (profile.grid > 0).all() and np.array_equal(profile.time, 1000.0 + np.arange(LAUNCHES))
 
 

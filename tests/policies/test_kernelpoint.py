@@ -1,7 +1,6 @@
 """KernelPoint's own policy: what becomes a stratum, what is drawn first, and what predictions are for."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,11 +13,12 @@ from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, 
 from kernelpoint.planning.plan import Plan
 from kernelpoint.policies.labels import context, first_of_each_process, varying_context
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
-from kernelpoint.program import ProgramBuilder
+from kernelpoint.program import RECORD, Contents, Program, ProgramBuilder
 from kernelpoint.randomness import generator
+from kernelpoint.repeated import Repeated
 from kernelpoint.session.setup import prepare
 from kernelpoint.traces import launch_paths
-from kernelpoint.workload import Available, Need, Population, complete
+from kernelpoint.workload import Available, Need, complete
 from kernelpoint.workload.host_info import HostInfo
 
 ANY = {"version": 1, "policy": "kernelpoint"}
@@ -72,7 +72,7 @@ def test_a_budget_on_dram_traffic_that_only_first_launches_cause_is_met():
     traffic = np.where(np.arange(800) % 8 == 0, 50.0, 0.0)
     budget = {"relative_error": 0.05, "counter": "dram_reads"}
     policy = KernelPoint(parse_config({"version": 1, "policy": "kernelpoint", "error_budget": budget}))
-    engine = Engine(policy.design(Population((800,), 0, profile=profile)), ErrorBudget(0.05, counter="dram_reads"))
+    engine = Engine(policy.design(profile), ErrorBudget(0.05, counter="dram_reads"))
     *_, look = passes(engine, ("cycles", "dram_reads"), np.column_stack([np.full(800, 9.0), traffic]))
     assert abs(look.estimates["dram_reads"].estimate / traffic.sum() - 1.0) <= 0.05
     assert len(engine.drawn()) < 800
@@ -89,7 +89,7 @@ def profile_of_unequal_kernels(times):
 @pytest.mark.parametrize("seed", range(5))
 def test_times_known_beforehand_tell_launches_of_one_kernel_apart(seed):
     times = np.random.default_rng(1).lognormal(mean=8.0, sigma=1.5, size=800)
-    population = Population(counts=(800,), seed=seed, profile=profile_of_unequal_kernels(times))
+    population = replace(profile_of_unequal_kernels(times), seed=seed)
     budget = {"relative_error": 0.05}
     design = KernelPoint(parse_config({"version": 1, "policy": "kernelpoint", "seed": seed, "error_budget": budget}))
     engine = Engine(design.design(population), ErrorBudget(0.05), "regression")
@@ -97,7 +97,7 @@ def test_times_known_beforehand_tell_launches_of_one_kernel_apart(seed):
     assert abs(look.estimates["cycles"].estimate / times.sum() - 1.0) <= 0.05
 
 
-def population(unpredicted: int = 0) -> tuple[Population, np.ndarray]:
+def population(unpredicted: int = 0) -> tuple[Program, np.ndarray]:
     """Four kernels of 300 launches with a model that is right up to 2 %, but for the first launches; the truth."""
     random = generator(0, "policy with a model")
     kernel = np.arange(300) % 4
@@ -105,11 +105,10 @@ def population(unpredicted: int = 0) -> tuple[Population, np.ndarray]:
     cycles = y * np.exp(0.02 * random.standard_normal(300))
     reads = np.where(kernel == 1, 0.5 * cycles, 0.0)
     cycles[:unpredicted] = np.nan
-    model = SimpleNamespace(counters={"cycles": cycles, "dram_reads": reads, "l2_accesses": 2.0 * cycles})
-    scan = SimpleNamespace(
-        stream_ids=kernel, kernel_ids=kernel, kernel_names=[f"kernel{number}" for number in range(kernel.max() + 1)]
-    )
-    return Population((300,), 0, scan=scan, model=model), y
+    predictions = Repeated(None, {"cycles": cycles, "dram_reads": reads, "l2_accesses": 2.0 * cycles})
+    contents = Contents(np.zeros(4, RECORD), np.zeros((4, 3), np.uint64), tuple("0123"), np.arange(4, dtype=np.int32))
+    names = [f"kernel{number}" for number in kernel.tolist()]
+    return Program.of(names, contents=contents, content=kernel, predictions=predictions), y
 
 
 def policy(**keys) -> KernelPoint:
@@ -136,9 +135,9 @@ def test_nothing_is_embedded_where_the_model_predicts():
 
 def test_without_embeddings_kernels_are_the_coarsest_cells_of_a_list_that_the_model_hardly_predicts(tmp_path):
     paths = tuple(launch_paths(synthesised(tmp_path, "iterative-solver", 40, rows=1024)))
-    people = complete(Population((40,), 0, paths=paths), frozenset({Need.TRACES}), parse_config(ANY).encoder, [].append)
-    model = SimpleNamespace(counters={"cycles": np.where(np.arange(40) < 5, 1.0, np.nan)})
-    design = policy().design(replace(people, model=model))
+    people = complete(Program((40,), traces=paths), frozenset({Need.TRACES}), parse_config(ANY).encoder, [].append)
+    predictions = Repeated(None, {"cycles": np.where(np.arange(40) < 5, 1.0, np.nan)})
+    design = policy().design(replace(people, predictions=predictions))
     assert isinstance(design, Design)
     assert {len(set(people.kernels[design.strata == label])) for label in set(design.strata.tolist())} == {1}
 

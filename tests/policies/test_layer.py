@@ -6,7 +6,6 @@ import pytest
 from kernelpoint.config import parse_config
 from kernelpoint.policies.methods.layer import Layer, equal_layers
 from kernelpoint.program import ProgramBuilder
-from kernelpoint.workload import Population
 
 LAYER = ("norm", "gemm", "gelu", "gemm2")
 NAMES = ("embed", *LAYER * 8, "head")
@@ -17,7 +16,7 @@ def design(place=0.5, names=NAMES):
     for launch, name in enumerate(names):
         builder.add(name, (1, 1, 1), (32, 1, 1), order=launch, duration=1.0)
     config = parse_config({"version": 1, "policy": {"name": "layer", "place": place}})
-    return Layer(config).design(Population((len(names),), seed=0, profile=builder.finish()))
+    return Layer(config).design(builder.finish())
 
 
 @pytest.mark.parametrize(("place", "first"), [(0.0, 1), (0.5, 17), (1.0, 29)])

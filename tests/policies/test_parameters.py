@@ -11,7 +11,8 @@ from kernelpoint.planning.planning import origin_of
 from kernelpoint.policies.conformance import CHECKS
 from kernelpoint.policies.registry import load_policy, policy_names
 from kernelpoint.policies.synthetic_population import make, synthetic_profile, synthetic_scan
-from kernelpoint.workload import Available, Need, Population
+from kernelpoint.program import Program
+from kernelpoint.workload import Available, Need
 
 
 def config(choice, **more):
@@ -38,11 +39,11 @@ def test_stem_and_allegro_size_their_samples_for_epsilon():
 
 
 def test_random_draws_its_first_sample():
-    assert design({"name": "random", "first_sample": 7}, Population((50,), 0)).first_sizes.tolist() == [7]
+    assert design({"name": "random", "first_sample": 7}, Program((50,))).first_sizes.tolist() == [7]
 
 
 def test_sieve_splits_from_theta_on():
-    population = Population((120,), 0, scan=synthetic_scan(120))
+    population = synthetic_scan(120)
     split, whole = (len(design({"name": "sieve", "theta": t}, population).first_sizes) for t in (0.01, 100.0))
     assert split > whole == 3
 
@@ -74,7 +75,7 @@ def test_what_a_policy_does_not_allow_is_refused(choice, message):
 
 
 def test_a_plan_with_other_parameters_is_another_plan():
-    population = Population((120,), 0, profile=synthetic_profile(120))
+    population = synthetic_profile(120)
     choices = ("stem", {"name": "stem", "epsilon": 0.05}, {"name": "stem", "epsilon": 0.1})
     origins = [origin_of(config(choice), load_policy("stem"), population, frozenset())["policy"] for choice in choices]
     assert origins == list(choices)

@@ -7,7 +7,7 @@ from kernelpoint.config import parse_config
 from kernelpoint.policies.methods.pka import COUNTERS, Pka
 from kernelpoint.policies.synthetic_population import synthetic_scan as scan
 from kernelpoint.program import ProgramBuilder
-from kernelpoint.workload import Available, Need, Population
+from kernelpoint.workload import Available, Need
 
 KINDS = {"small": 1.0, "middle": 40.0, "large": 900.0}
 
@@ -26,7 +26,7 @@ def profile(kinds, counted=None, times=None):
 
 def design(made, relative_error=0.05):
     config = parse_config({"version": 1, "policy": "pka", "error_budget": {"relative_error": relative_error}})
-    return Pka(config).design(Population(counts=(made.size,), seed=0, profile=made))
+    return Pka(config).design(made)
 
 
 KINDS_IN_ORDER = ["small", "large", "middle", "small", "middle", "large", "small"] * 5
@@ -75,7 +75,7 @@ def test_counters_of_the_first_launches_are_enough_where_traces_know_the_others(
         builder.add("any", (1, 1, 1), (32, 1, 1), duration=100.0 * (1 + stream) ** 2, counters=counters)
     detailed = builder.finish().take(np.where(np.arange(120) < 30, np.arange(120), -1))
     config = parse_config({"version": 1, "policy": "pka", "error_budget": {"relative_error": 0.001}})
-    made = Pka(config).design(Population(counts=(120,), seed=0, scan=table, profile=detailed))
+    made = Pka(config).design(detailed.with_contents_of(table))
     assert (made.strata >= 0).all() and (made.chosen < 30).all()
     for stream in np.unique(table.stream_ids):
         assert len(set(made.strata[table.stream_ids == stream])) == 1
@@ -90,7 +90,7 @@ def test_where_no_number_of_clusters_meets_the_target_the_one_closest_beforehand
 def test_counters_are_computed_from_traces_and_the_total_known_beforehand_is_instructions():
     table = scan(120)
     config = parse_config({"version": 1, "policy": "pka", "error_budget": {"relative_error": 0.01}})
-    made = Pka(config).design(Population(counts=(120,), seed=0, scan=table))
+    made = Pka(config).design(table)
     first, size = made.chosen, made.sizes
-    projected = (size[made.strata[first]] * table.instructions[first]).sum()
-    assert projected == pytest.approx(table.instructions.sum(), rel=0.01)
+    projected = (size[made.strata[first]] * table.count("instructions")[first]).sum()
+    assert projected == pytest.approx(table.count("instructions").sum(), rel=0.01)

@@ -7,7 +7,6 @@ from kernelpoint.config import parse_config
 from kernelpoint.estimation import Engine, ErrorBudget
 from kernelpoint.policies.methods.sieve import Sieve, density_cuts
 from kernelpoint.program import ProgramBuilder
-from kernelpoint.workload import Population
 
 
 def population(launches):
@@ -15,7 +14,7 @@ def population(launches):
     builder = ProgramBuilder("synthetic")
     for name, instructions, threads in launches:
         builder.add(name, (1, 1, 1), (threads, 1, 1), counters={"warp_instructions": float(instructions)})
-    return Population(counts=(len(launches),), seed=0, profile=builder.finish())
+    return builder.finish()
 
 
 def design(launches):

@@ -10,10 +10,8 @@ from kernelpoint.errors import PolicyError
 from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, passes
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
 from kernelpoint.policies.processes import design_of
-from kernelpoint.program import ProgramBuilder
-from kernelpoint.traces import ScanTable
-from kernelpoint.traces.scan import RECORD
-from kernelpoint.workload import Available, Need, Population
+from kernelpoint.program import RECORD, Contents, Program, ProgramBuilder
+from kernelpoint.workload import Available, Need
 
 LAUNCHES = 3000
 CONFIG = {"version": 1, "policy": "kernelpoint", "error_budget": {"relative_error": 0.02}}
@@ -31,12 +29,11 @@ def population(seed=0, known=None):
     zeros = np.zeros(LAUNCHES, np.int32)
     records = np.zeros(1, RECORD)
     records["counts"] = [1000, 32000, 80, 320, 10, 0, 100, 3200, 0]
-    scan = ScanTable(
-        zeros, zeros, zeros, records, zeros, np.zeros((1, 3), np.uint64), np.zeros(1, "V16"), (), ("k",), {}, ()
-    )
-    paths = tuple(map(str, range(LAUNCHES)))
-    vectors = np.zeros((1, 256), np.float32)
-    return Population((LAUNCHES,), seed, scan, paths, embeddings=vectors, profile=known)
+    contents = Contents(records, np.zeros((1, 3), np.uint64), ("0",), np.zeros(1, np.int32))
+    scan = replace(Program.of(["k"] * LAUNCHES), contents=contents, content=zeros)
+    program = Program((LAUNCHES,), seed, traces=tuple(map(str, range(LAUNCHES))))
+    program = program if known is None else program.with_times_of(known)
+    return replace(program.with_contents_of(scan), embeddings=np.zeros((1, 256), np.float32))
 
 
 def truth():
@@ -102,7 +99,11 @@ def test_times_of_few_launches_are_not_used():
 
 def test_of_several_processes_times_make_strata():
     people = replace(
-        population(known=profile(truth())), counts=(LAUNCHES // 2, LAUNCHES // 2), scan=None, embeddings=None
+        population(known=profile(truth())),
+        counts=(LAUNCHES // 2, LAUNCHES // 2),
+        contents=None,
+        content=None,
+        embeddings=None,
     )
     design = design_of(KernelPoint(parse_config(CONFIG)), people)
     assert isinstance(design, Design)

@@ -8,12 +8,12 @@ import pytest
 from profiler_files import START, Kernel, write_kineto_json, write_nsys_sqlite
 
 from kernelpoint.errors import ConfigError, KernelPointError, ProfileError
-from kernelpoint.program import Program
+from kernelpoint.profiles.enclosing import MOST_OPEN, enclosing
+from kernelpoint.program import Program, descriptions
 from kernelpoint.ranges import Ranges, read_ranges
-from kernelpoint.ranges.enclosing import MOST_OPEN, enclosing
 from kernelpoint.ranges.read import SOURCES
 from kernelpoint.ranges.sources.detected import repeats
-from kernelpoint.workload import Descriptions, Population, with_descriptions
+from kernelpoint.workload import with_descriptions
 
 ONE = (1, 1, 1)
 KERNELS = [Kernel(name, ONE, (32, 1, 1), 900) for name in ("embed", "gemm", "gelu", "gemm", "gelu", "head")]
@@ -228,8 +228,8 @@ def test_names_are_the_folders_of_traces_and_the_kernel():
 
 
 def test_names_of_launches_that_describe_themselves_may_hold_a_path():
-    described = Descriptions.of([{"name": "decode/layer.0/gemm"}, {"name": "head"}])
-    known = with_descriptions(Population((2,), seed=0), described).launches
+    described = descriptions([{"name": "decode/layer.0/gemm"}, {"name": "head"}])
+    known = with_descriptions(Program((2,)), described)
     assert of_file("names", known) == ["decode/layer.0/gemm", "head"]
 
 
@@ -263,7 +263,7 @@ def test_kernels_that_never_repeat_are_refused():
 
 def test_every_source_says_what_it_is():
     sources = SOURCES.load_all()
-    assert len(sources) == 6
+    assert len(sources) == 3
     assert all(source.description for source in sources)
     assert isinstance(launches(), Program)
 

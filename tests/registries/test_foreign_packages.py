@@ -22,7 +22,7 @@ from kernelpoint.policies.synthetic_population import make
 from kernelpoint.profiles import read_profile
 from kernelpoint.profiles.format import STRUCTURE, WORDS
 from kernelpoint.profiles.read import FORMATS
-from kernelpoint.workload import Population
+from kernelpoint.program import Program
 
 HALVES = '''
 import numpy as np
@@ -112,9 +112,9 @@ class ByName(Policy):
     def inputs(cls, available):
         return frozenset({Need.TRACES})
 
-    def design(self, population):
-        _, strata = np.unique(population.scan_for("by-name").kernel_ids, return_inverse=True)
-        return Design(strata=strata, first_sizes=np.minimum(np.bincount(strata), 3), u=population.u)
+    def design(self, program):
+        _, strata = np.unique(program.names.numbers, return_inverse=True)
+        return Design(strata=strata, first_sizes=np.minimum(np.bincount(strata), 3), u=program.u)
 """
 
 
@@ -133,7 +133,7 @@ def test_the_engine_assumes_slow_launches_where_a_policy_says_nothing_of_them(in
 def test_a_plan_of_the_cache_is_not_that_of_a_policy_that_was_edited(install, tmp_path, monkeypatch):
     monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
     budget = HALVES.replace("    def design", "    uses_budget = True\n\n    def design")  # its plans are kept
-    config, population = parse_config({"version": 1, "policy": "halves"}), Population(counts=(60,), seed=0)
+    config, population = parse_config({"version": 1, "policy": "halves"}), Program((60,))
     drawn = []
     for first in (5, 5, 7):
         site = install("halves", budget.replace("sizes, 5", f"sizes, {first}"), "kernelpoint.policies", halves="Halves")

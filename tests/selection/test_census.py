@@ -5,6 +5,7 @@ import pytest
 from kernelpoint.errors import ConfigError, ProfileError
 from kernelpoint.profiles import read_profile
 from kernelpoint.selection import read_census
+from kernelpoint.selection.census import with_profile
 
 QUIET = [].append
 NAMES = """Kernel0 name: _Z1aPf
@@ -22,9 +23,9 @@ TIMES = """idx,name,grid,block,regs,smem,stream,ts_us,dur_us
 
 def test_a_census_of_accel_sims_tracer_gives_names_and_shapes_of_every_launch(census):
     counted = read_census(census, None, QUIET)
-    assert (counted.simulator, counted.first, counted.size) == ("accelsim", 1, 400)
-    assert counted.launches.names[0] == "_Z4gemmPf" and counted.launches.grid[0].tolist() == [64, 1, 1]
-    assert counted.launches.block[3].tolist() == [64, 1, 1] and not counted.launches.has_times
+    assert (counted.tracer, counted.numbers[0], counted.size) == ("accelsim", 1, 400)
+    assert counted.names[0] == "_Z4gemmPf" and counted.grid[0].tolist() == [64, 1, 1]
+    assert counted.block[3].tolist() == [64, 1, 1] and not counted.has_times
 
 
 def test_instructions_that_the_tracer_counted_are_kept(census):
@@ -37,10 +38,10 @@ def test_a_census_of_macsims_tracer_counts_from_0(tmp_path):
     path = tmp_path / "kernel_names.txt"
     path.write_text(NAMES)
     counted = read_census(path, None, QUIET)
-    assert (counted.simulator, counted.first, counted.size) == ("macsim", 0, 2)
-    assert counted.launches.names[1] == "void b<int>(int*, float)"
-    assert counted.launches.grid.tolist() == [[4, 2, 1], [1, 1, 1]]
-    assert counted.launches.shared_memory.tolist() == [72, 0] and counted.launches.registers.tolist() == [20, 8]
+    assert (counted.tracer, counted.numbers[0], counted.size) == ("macsim", 0, 2)
+    assert counted.names[1] == "void b<int>(int*, float)"
+    assert counted.grid.tolist() == [[4, 2, 1], [1, 1, 1]]
+    assert counted.shared_memory.tolist() == [72, 0] and counted.registers.tolist() == [20, 8]
 
 
 @pytest.mark.parametrize(
@@ -83,8 +84,8 @@ def test_times_of_a_profile_go_to_the_launches_of_the_same_name_and_shape(census
         rows += f"{launch},{names[launch % 4]},{grid}x1x1,{block}x1x1,16,0,7,{launch},{launch + 1}\n"
     profile.write_text(TIMES.split("\n")[0] + "\n" + rows)
     said = []
-    known = read_census(census, None, QUIET).with_times_of(read_profile(profile), said.append)
-    assert known.launches.duration[8] == 9000.0 and known.launches.duration[7] != known.launches.duration[7]
+    known = with_profile(read_census(census, None, QUIET), read_profile(profile), said.append)
+    assert known.duration[8] == 9000.0 and known.duration[7] != known.duration[7]
     assert "399 of 400 launches are in the profile, matched by order" in said[0]
 
 
@@ -92,7 +93,7 @@ def test_a_profile_of_another_program_is_refused(census, tmp_path):
     profile = tmp_path / "profile.csv"
     profile.write_text(TIMES.replace("gemm", "conv").replace("bias", "relu"))
     with pytest.raises(ProfileError, match="only 0 of the 400 launches"):
-        read_census(census, None, QUIET).with_times_of(read_profile(profile), QUIET)
+        with_profile(read_census(census, None, QUIET), read_profile(profile), QUIET)
 
 
 def test_a_profile_stands_for_a_census_where_the_tracer_is_named(tmp_path):
@@ -102,7 +103,7 @@ def test_a_profile_stands_for_a_census_where_the_tracer_is_named(tmp_path):
         read_census(profile, None, QUIET)
     said = []
     counted = read_census(profile, "macsim", said.append)
-    assert (counted.first, counted.size) == (0, 3) and "a profile stands for the census" in said[0]
+    assert (counted.numbers[0], counted.size) == (0, 3) and "a profile stands for the census" in said[0]
 
 
 def test_a_census_of_another_tracer_than_was_named_is_refused(census):

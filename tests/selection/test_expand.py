@@ -115,7 +115,7 @@ def test_the_list_repeats_each_node_as_often_as_its_graph_ran(decode, tmp_path, 
     run(decode, "--profile", profile, "-o", tmp_path / "program")
     listed = read_trace_list(tmp_path / "program" / "kernelslist.g")
     assert [number - 1 for number in listed.numbers.tolist()] == EXPECTED
-    assert listed.copies.tolist() == [[0, 0x7F3000000000, 4096]]
+    assert listed.copies[0].tolist() == [[0, 0x7F3000000000, 4096]]
     assert len(launch_paths(tmp_path / "program")) == EAGER + REPLAYS * len(NODES)
 
 
@@ -216,8 +216,8 @@ def test_a_selection_of_a_program_with_graphs_traces_nodes_and_estimates_all_lau
     words = ["stats_ctx_0x1", "--profile", "p.sqlite", "-o", "drawn", "--relative-error", "0.05"]
     command("select")(args=words, standalone_mode=False)
     selection = Selection.load(tmp_path / "drawn" / "selection.kpselect")
-    assert selection.census.size == len(EXPECTED) and selection.numbers.max() <= EAGER + len(NODES)
-    assert (selection.census.numbers - 1).tolist() == EXPECTED
+    assert selection.program.size == len(EXPECTED) and selection.numbers.max() <= EAGER + len(NODES)
+    assert (selection.program.numbers - 1).tolist() == EXPECTED
     assert "kernelpoint file expand" in (tmp_path / "drawn" / "trace.sh").read_text()
     traced = tmp_path / "traced"
     traced.mkdir()

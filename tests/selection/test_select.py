@@ -68,7 +68,7 @@ def test_contexts_are_selected_apart(census, tmp_path):
     other.write_text("".join(census.read_text().splitlines(keepends=True)[:41]))
     output_of("select", census, other, "-o", tmp_path / "drawn")
     sizes = [
-        Selection.load(tmp_path / "drawn" / name / "selection.kpselect").census.size
+        Selection.load(tmp_path / "drawn" / name / "selection.kpselect").program.size
         for name in (census.name, other.name)
     ]
     assert sizes == [400, 40]
@@ -90,8 +90,9 @@ def test_a_damaged_selection_is_refused(census, tmp_path):
         ("design_strata", lambda a: a + 10_000),
         ("design_strata", lambda a: a[:-1]),
         ("design_first_sizes", lambda a: a[:1]),
-        ("launch_name_ids", lambda a: a + 99),
-        ("launch_grid", lambda a: a[:5]),
+        ("labels_names", lambda a: a + 99),
+        ("labels_shapes", lambda a: a[:, :5]),
+        ("launch_label", lambda a: a[:5]),
         ("traced", lambda a: a[:5]),
         ("traced", lambda a: a.astype(float)),
     ],

@@ -76,7 +76,7 @@ def test_each_launch_of_the_program_has_its_name_also_where_it_was_not_traced(se
     folder, selection = select()
     listed = Listed(host, selection.numbers - 1)
     listed.run(listed.open(folder / "selection.kpselect", trace(selection.numbers)))
-    run, launches = load_run(tmp_path / "run.kpjournal"), selection.census.launches
+    run, launches = load_run(tmp_path / "run.kpjournal"), selection.program
     assert [run.name_of(unit) for unit in range(400)] == list(launches.names)
 
 

@@ -7,9 +7,9 @@ import pytest
 from workloads import one_trace
 
 from kernelpoint.journal.text import plain
+from kernelpoint.program import Program
 from kernelpoint.session import boundary
 from kernelpoint.session.orders import DONE, EXECUTE, OK, SIMULATE
-from kernelpoint.workload import Population
 
 COUNTS = (300, 120)
 
@@ -59,7 +59,7 @@ def test_the_budget_may_be_put_on_a_ratio_which_the_summary_states_with_its_boun
 
 
 def test_a_process_alone_has_the_permanent_random_numbers_that_it_has_among_others():
-    population = Population(counts=COUNTS, seed=3)
+    population = Program(COUNTS, seed=3)
     np.testing.assert_array_equal(population.process(1).u, population.u[COUNTS[0] :])
 
 

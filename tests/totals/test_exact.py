@@ -5,8 +5,8 @@ import pytest
 
 from kernelpoint.estimation import Design, Engine, ErrorBudget, Estimate, Look
 from kernelpoint.planning.plan import Plan
+from kernelpoint.program import COUNTS
 from kernelpoint.totals.exact import exact_values, with_exact, with_grids
-from kernelpoint.traces.scan import COUNTS
 
 N = 6
 STREAMS = np.array([0, 0, 1, 1, 2, 2], dtype=np.int32)

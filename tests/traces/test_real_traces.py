@@ -25,18 +25,18 @@ def test_scans_agree_with_the_index(workload):
     rows, table = workload
     assert table.errors == {}
     for column, wanted in (("warp_insts", "instructions"), ("tbs", "ctas"), ("warps", "warps")):
-        assert getattr(table, wanted).tolist() == [int(row[column]) for row in rows]
-    shapes = [table.shapes[i] for i in table.shape_ids]
-    assert [shape.kernel_name for shape in shapes] == [row["name"] for row in rows]
-    assert [str(shape.grid).replace(" ", "") for shape in shapes] == [row["grid"] for row in rows]
-    assert [shape.shared_memory for shape in shapes] == [int(row["shmem"]) for row in rows]
+        assert table.count(wanted).tolist() == [int(row[column]) for row in rows]
+    assert list(table.names) == [row["name"] for row in rows]
+    assert [str(tuple(grid)).replace(" ", "") for grid in table.grid.tolist()] == [row["grid"] for row in rows]
+    assert table.shared_memory.tolist() == [int(row["shmem"]) for row in rows]
 
 
 def test_repeated_kernels_share_streams(workload):
     rows, table = workload
-    assert len(table.streams) < len(rows) / 4
-    for stream in range(len(table.streams)):
-        assert len({int(n) for n in table.instructions[table.stream_ids == stream]}) == 1
+    streams = len(table.first_launches)
+    assert streams < len(rows) / 4
+    for stream in range(streams):
+        assert len({int(n) for n in table.count("instructions")[table.stream_ids == stream]}) == 1
 
 
 def test_every_opcode_of_real_traces_is_known(real_traces):

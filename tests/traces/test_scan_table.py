@@ -1,5 +1,6 @@
 """Scanning whole workloads, the cache that makes the second scan cheap, and what it must notice."""
 
+import dataclasses
 import os
 import signal
 import sqlite3
@@ -16,10 +17,10 @@ from kernelpoint import _native
 from kernelpoint.admission.simulable import TraceIntegrity
 from kernelpoint.encoder.embed import round_embeddings
 from kernelpoint.errors import PlanError
-from kernelpoint.traces import ArtefactCache, scan_launches, scan_trace
+from kernelpoint.program import fingerprint
+from kernelpoint.traces import ArtefactCache, LaunchShape, scan_launches, scan_trace
 from kernelpoint.traces.footprints import Footprints
 from kernelpoint.traces.scan_launches import CONTENT, SCAN
-from kernelpoint.workload import fingerprint
 
 EXIT = "0020 ffffffff 0 EXIT 0 0"
 
@@ -55,31 +56,42 @@ def never_read(*arguments):
 
 
 def as_lists(table):
-    columns = (table.stream_ids, table.shape_ids, table.kernel_ids, table.counts, table.by_unit)
-    return [c.tolist() for c in columns], table.stream_hashes(), table.shapes, table.kernel_names, table.errors
+    contents = table.contents
+    columns = [table.stream_ids, table.label, table.names.numbers]
+    columns += [contents.records[name][table.content] for name in ("counts", "by_unit")]
+    labels = table.labels.shapes.tolist(), table.labels.names.distinct
+    return [c.tolist() for c in columns], contents.stream_hashes(), *labels, table.errors
+
+
+def stream_hash(table, launch):
+    stream = int(table.stream_ids[launch])
+    return table.contents.stream_hashes()[stream] if stream >= 0 else None
+
+
+def shape(table, launch):
+    sizes = tuple(table.grid[launch].tolist()), tuple(table.block[launch].tolist())
+    return LaunchShape(table.names[launch], *sizes, int(table.shared_memory[launch]), int(table.registers[launch]))
 
 
 def test_rows_are_what_single_scans_give(paths, cache):
     table = scan_launches(paths, cache)
     for i, path in enumerate(paths):
         scan = scan_trace(path)
-        assert table.stream_hash(i) == scan.stream
-        assert table.shapes[table.shape_ids[i]] == scan.header.shape
-        assert table.kernel_names[table.kernel_ids[i]] == scan.header.shape.kernel_name
+        assert stream_hash(table, i) == scan.stream
+        assert shape(table, i) == scan.header.shape
         for name in ("instructions", "thread_instructions", "ctas", "warps", "sectors", "bytes", "shared_accesses"):
-            assert getattr(table, name)[i] == getattr(scan.work, name)
-        assert table.by_unit[i].tolist() == list(scan.work.by_unit)
+            assert table.count(name)[i] == getattr(scan.work, name)
+        assert table.contents.records["by_unit"][table.content[i]].tolist() == list(scan.work.by_unit)
     assert table.stream_ids.tolist() == [0, 1, 2, 0, 1, 2]
-    assert table.kernel_ids.tolist() == [0, 1, 0, 1, 0, 1]
-    assert table.first_launches().tolist() == [0, 1, 2]
-    assert table.stream_names() == ["k0", "k1", "k0"]
+    assert table.names.numbers.tolist() == [0, 1, 0, 1, 0, 1]
+    assert table.first_launches.tolist() == [0, 1, 2]
 
 
 def test_a_second_scan_reads_no_trace_and_says_the_same(paths, cache, monkeypatch):
     first = scan_launches(paths, cache)
     monkeypatch.setattr(_native, "scan_many", never_read)
     assert as_lists(scan_launches(paths, cache)) == as_lists(first)
-    assert as_lists(scan_launches(paths[::-1], cache))[2] == tuple(first.shapes[::-1])
+    assert as_lists(scan_launches(paths[::-1], cache))[2] == first.labels.shapes[::-1].tolist()
 
 
 def test_a_large_folder_is_found_again_too(tmp_path, cache, monkeypatch):
@@ -121,15 +133,15 @@ def test_broken_launches_are_reported_and_the_others_scanned(paths, cache):
     assert table.errors[1].startswith(f"{paths[2]}:1: expected the header line '-kernel name")
     assert "cannot be opened" in table.errors[2]
     assert table.stream_ids.tolist() == [0, -1, -1, 1, -1]
-    assert table.kernel_ids.tolist() == [0, -1, -1, 1, -1]
-    assert table.instructions.tolist() == [1, 0, 0, 2, 0]
-    assert table.stream_hash(1) is None
+    assert table.names.numbers.tolist() == [0, -1, -1, 1, -1]
+    assert table.count("instructions").tolist() == [1, 0, 0, 2, 0]
+    assert stream_hash(table, 1) is None
 
 
 def test_a_workload_of_broken_launches_gives_a_table_of_errors(cache):
     table = scan_launches(["a.traceg", "b.traceg"], cache)
     assert sorted(table.errors) == [0, 1]
-    assert len(table.streams) == len(table.shapes) == len(table.first_launches()) == 0
+    assert len(table.contents.of_streams) == len(table.labels.shapes) == len(table.first_launches) == 0
 
 
 def test_an_interrupted_scan_goes_on_where_it_stopped(tmp_path, cache, monkeypatch):
@@ -145,7 +157,7 @@ def test_an_interrupted_scan_goes_on_where_it_stopped(tmp_path, cache, monkeypat
     told = []
     table = scan_launches(paths, cache, progress=lambda done, total: told.append((done, total)))
     assert told[-1] == (4, 4)
-    assert table.instructions.tolist() == [1, 2, 3, 1, 2, 3]
+    assert table.count("instructions").tolist() == [1, 2, 3, 1, 2, 3]
 
 
 def test_control_c_stops_a_scan_of_large_traces(tmp_path):
@@ -196,14 +208,14 @@ def test_a_cache_of_another_version_is_begun_anew(paths, cache, messages, tmp_pa
     with sqlite3.connect(cache.path) as file:
         file.execute("PRAGMA user_version = 77")
     again = ArtefactCache(tmp_path / "own", log=messages.append)
-    assert len(scan_launches(paths, again)) == 6
+    assert scan_launches(paths, again).size == 6
     assert messages == []
 
 
 def test_a_cache_that_cannot_be_written_is_done_without_and_said(paths, tmp_path, messages):
     (tmp_path / "file").write_text("")
     cache = ArtefactCache(tmp_path / "file" / "folder", log=messages.append)
-    assert scan_launches(paths, cache).instructions.tolist() == [1, 2, 3, 1, 2, 3]
+    assert scan_launches(paths, cache).count("instructions").tolist() == [1, 2, 3, 1, 2, 3]
     ArtefactCache(cache.path.parent, log=messages.append)  # says no more
     assert len(messages) == 1 and "nothing read from now on is remembered" in messages[0]
 
@@ -260,7 +272,7 @@ def test_equal_traces_are_parsed_once_and_named_each_by_its_own_path(tmp_path, c
     monkeypatch.setattr(_native, "scan_many", lambda files, *given: parsed.extend(files) or scan_many(files, *given))
     table = scan_launches(paths, cache)
     assert parsed == [paths[0], paths[3]], "they differ in the tracer's number only"
-    assert table.instructions.tolist() == [3, 3, 3, 0, 0, 0] and table.record_ids.tolist() == [0, 0, 0, 1, 1, 1]
+    assert table.count("instructions").tolist() == [3, 3, 3, 0, 0, 0] and table.content.tolist() == [0, 0, 0, 1, 1, 1]
     assert [table.errors[launch].split(":")[0] for launch in (3, 4, 5)] == paths[3:]
 
 
@@ -272,12 +284,14 @@ def test_importing_traces_is_light():
 
 
 def test_a_part_of_a_table_is_what_scanning_that_part_gives(paths, cache):
-    (table, kept), alone = scan_launches(paths, cache).part(2, 5), scan_launches(paths[2:5], cache)
-    assert table.counts.tolist() == alone.counts.tolist()
-    assert [table.stream_hash(i) for i in range(3)] == [alone.stream_hash(i) for i in range(3)]
-    assert [table.shapes[i] for i in table.shape_ids] == [alone.shapes[i] for i in alone.shape_ids]
-    assert table.stream_hashes() == [scan_launches(paths, cache).stream_hashes()[k] for k in kept]
-    assert table.stream_ids.max() + 1 == len(table.streams) == 3
+    whole, alone = dataclasses.replace(scan_launches(paths, cache), counts=(2, 3, 1)), scan_launches(paths[2:5], cache)
+    table = dataclasses.replace(whole, embeddings=np.arange(3)[:, None]).part(1)
+    assert table.count("instructions").tolist() == alone.count("instructions").tolist()
+    assert [stream_hash(table, i) for i in range(3)] == [stream_hash(alone, i) for i in range(3)]
+    assert [shape(table, i) for i in range(3)] == [shape(alone, i) for i in range(3)]
+    hashes = whole.contents.stream_hashes()
+    assert table.contents.stream_hashes() == [hashes[k] for k in table.embeddings[:, 0]]
+    assert table.stream_ids.max() + 1 == len(table.contents.of_streams) == 3
 
 
 def test_unknown_opcodes_and_fields_are_said_once_for_all_traces(tmp_path):
@@ -323,7 +337,7 @@ def replace(path: Path) -> None:
 @pytest.mark.parametrize("change", [rewrite, replace])
 def test_a_scan_reads_the_new_content(trace, tmp_path, change):
     def instructions() -> int:
-        return int(scan_launches([str(trace)], cache=ArtefactCache(tmp_path / "cache")).thread_instructions[0])
+        return int(scan_launches([str(trace)], cache=ArtefactCache(tmp_path / "cache")).count("thread_instructions")[0])
 
     before = instructions()
     change(trace)

@@ -10,7 +10,8 @@ from slow_reader import read_slowly
 from trace_writer import cluster_lines, cta, small_trace, traces, write
 
 from kernelpoint import _native
-from kernelpoint.traces import UNITS, scan_trace
+from kernelpoint.program import UNITS
+from kernelpoint.traces import scan_trace
 
 SETTINGS = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 LOADS = [

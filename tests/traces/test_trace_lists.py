@@ -39,7 +39,7 @@ def test_launches_and_copies_keep_their_order(folder):
     )
     commands = read_trace_list(path)
     names = ["kernel-2.traceg.xz", "kernel-1.traceg", "kernel-1.traceg"]
-    assert list(commands.paths) == [str(folder / name) for name in names]
+    assert list(commands.traces) == [str(folder / name) for name in names]
     assert commands.copies.tolist() == [[0, 0x7F0000000010, 4096], [3, 0x20, 8]]
 
 
@@ -56,7 +56,7 @@ def test_a_folder_is_its_list_and_without_one_its_traces_by_number(folder):
     assert launch_paths(folder) == launch_paths(f"{folder}/") == [str(folder / name) for name in names]
     write_list(folder, "MemcpyHtoD,0x20,8\nkernel-2.traceg.xz\n")
     commands = read_trace_list(f"{folder}/")
-    assert list(commands.paths) == [str(folder / "kernel-2.traceg.xz")] and len(commands.copies) == 1
+    assert list(commands.traces) == [str(folder / "kernel-2.traceg.xz")] and len(commands.copies[0]) == 1
 
 
 def test_a_list_in_the_working_folder_is_found(folder, monkeypatch):

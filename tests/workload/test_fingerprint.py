@@ -9,9 +9,9 @@ from workloads import synthesised
 from kernelpoint.config import parse_config
 from kernelpoint.planning.planning import plan_for
 from kernelpoint.policies.registry import load_policy
+from kernelpoint.program import Program, fingerprint
 from kernelpoint.simulators.macsim.convert import convert_to_macsim
 from kernelpoint.traces import launch_paths
-from kernelpoint.workload import Population, fingerprint
 
 MOMENT = 1_700_000_000_000_000_000  # ns
 
@@ -95,7 +95,7 @@ def test_a_launch_that_was_traced_again_gets_a_new_plan(tmp_path):
     config = parse_config({"version": 1, "policy": "sieve"})
 
     def plan_file():
-        population = Population((len(paths),), 0, paths=paths)
+        population = Program((len(paths),), traces=paths)
         return plan_for(config, load_policy("sieve"), population, print)[1]
 
     first = plan_file()

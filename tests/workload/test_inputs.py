@@ -9,10 +9,11 @@ from workloads import synthesised
 from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError, PolicyError, TraceError
 from kernelpoint.policies.registry import load_policy, policy_names
-from kernelpoint.program import ProgramBuilder
+from kernelpoint.program import Program, ProgramBuilder
 from kernelpoint.progress import WorkProgress, telling
+from kernelpoint.repeated import Repeated
 from kernelpoint.traces import launch_paths
-from kernelpoint.workload import Available, Need, Population, check_available, complete
+from kernelpoint.workload import Available, Need, check_available, complete
 
 ENCODER = parse_config({"version": 1, "policy": "all"}).encoder
 QUIET = [].append
@@ -36,16 +37,16 @@ def profile(count):
 
 
 def test_nothing_is_made_that_is_not_needed(paths):
-    population = Population((len(paths),), 0, paths=paths)
+    population = Program((len(paths),), traces=paths)
     assert complete(population, frozenset(), ENCODER, QUIET) is population
     scanned = complete(population, frozenset({Need.TRACES}), ENCODER, QUIET)
-    assert scanned.scan is not None and len(scanned.scan) == len(paths) and scanned.embeddings is None
+    assert scanned.contents is not None and len(scanned.content) == len(paths) and scanned.embeddings is None
 
 
 def test_embeddings_come_with_the_scan_and_neither_is_made_again(paths, monkeypatch):
     needs = frozenset({Need.EMBEDDINGS})
-    made = complete(Population((len(paths),), 0, paths=paths), needs, ENCODER, QUIET)
-    assert made.embeddings.shape == (len(made.scan.streams), 256)
+    made = complete(Program((len(paths),), traces=paths), needs, ENCODER, QUIET)
+    assert made.embeddings.shape == (len(made.contents.of_streams), 256)
     monkeypatch.setattr("kernelpoint.traces.scan_launches", None)
     monkeypatch.setattr("kernelpoint.encoder.embed_streams", None)
     assert complete(made, needs, ENCODER, QUIET) is made
@@ -54,7 +55,7 @@ def test_embeddings_come_with_the_scan_and_neither_is_made_again(paths, monkeypa
 def test_a_list_that_cannot_be_read_at_all_is_refused(tmp_path):
     for n in (1, 2):
         (tmp_path / f"kernel-{n}.traceg").write_text("no trace")
-    population = Population((2,), 0, paths=tuple(str(tmp_path / f"kernel-{n}.traceg") for n in (1, 2)))
+    population = Program((2,), traces=tuple(str(tmp_path / f"kernel-{n}.traceg") for n in (1, 2)))
     with pytest.raises(TraceError, match="none of the 2 launches can be read; the first: "):
         complete(population, frozenset({Need.TRACES}), ENCODER, QUIET)
 
@@ -87,11 +88,12 @@ def test_a_policy_asks_for_nothing_but_inputs_that_exist(name, traces):
 
 
 def test_a_process_takes_its_rows_of_every_input():
-    whole = Population((2, 3), 5, profile=profile(5), model=profile(5), paths=tuple("abcde"))
-    part = whole.process(1)
-    assert part.size == 3 and part.paths == ("c", "d", "e") and np.array_equal(part.u, whole.u[2:])
-    for known in (part.profile, part.model):
-        assert known.counters["cycles"].tolist() == [102.0, 103.0, 104.0]
+    predictions = Repeated(None, profile(5).counters)
+    whole = Program((2, 3), 5, traces=tuple("abcde"), predictions=predictions).with_times_of(profile(5))
+    part = whole.part(1)
+    assert part.size == 3 and part.traces == ("c", "d", "e") and np.array_equal(part.u, whole.u[2:])
+    for known in (part.counters, part.predictions):
+        assert known["cycles"].tolist() == [102.0, 103.0, 104.0]
 
 
 class Clock:

@@ -1,6 +1,6 @@
 """The fast model's predictions as an input of a plan."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -9,17 +9,11 @@ from workloads import synthesised
 from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError, ProfileError
 from kernelpoint.fast_model import predict, shipped
+from kernelpoint.program import Program
+from kernelpoint.repeated import Repeated, Texts
 from kernelpoint.traces import read_trace_list
-from kernelpoint.workload import (
-    Need,
-    Population,
-    complete,
-    fingerprint,
-    model_profile,
-    why_unassisted,
-    with_model_source,
-    with_profile,
-)
+from kernelpoint.workload import Need, complete, why_unassisted, with_predictor, with_profile
+from kernelpoint.workload.inputs import as_times
 
 LAUNCHES = 8
 ENCODER = parse_config({"version": 1, "policy": "all"}).encoder
@@ -49,26 +43,26 @@ def lists(tmp_path_factory):
 
 @pytest.fixture
 def population(lists):
-    return Population((LAUNCHES, LAUNCHES), 0, paths=tuple(p for path in lists for p in read_trace_list(path).paths))
+    read = [read_trace_list(path) for path in lists]
+    copies = tuple(copies for listed in read for copies in listed.copies)
+    return Program((LAUNCHES, LAUNCHES), traces=Texts.joined([listed.traces for listed in read]), copies=copies)
 
 
 def sourced(population, told, setting="auto", said=None):
-    return with_model_source(population, setting, told, (said if said is not None else []).append)
+    return with_predictor(population, setting, told, (said if said is not None else []).append)
 
 
 def test_predictions_are_made_process_by_process_under_the_simulators_own_configuration(population, lists):
     said = []
     source = sourced(population, Told(list_paths=lists), said=said)
-    assert source.model is None and said == []  # nothing is made, or said, before it is needed
-    found = complete(source, MODEL, ENCODER, said.append).model
-    assert source.model_source.configuration.values["sms"] == 7
+    assert source.predictions is None and said == []  # nothing is made, or said, before it is needed
+    found = complete(source, MODEL, ENCODER, said.append).predictions
+    assert source.predictor.configuration.values["sms"] == 7
     for number, path in enumerate(lists):
-        listed = read_trace_list(path)
-        identity = fingerprint((LAUNCHES,), listed.paths).launches
-        alone = predict(listed.paths, listed.copies, source.model_source.configuration, identity, said.append)
+        alone = predict(read_trace_list(path), source.predictor.configuration, said.append).predictions
         rows = slice(number * LAUNCHES, (number + 1) * LAUNCHES)
-        assert found.counters["cycles"][rows].tolist() == alone.counters["cycles"].tolist()
-    assert any(source.model_source.configuration.hash in line for line in said)
+        assert found["cycles"][rows].tolist() == alone["cycles"].tolist()
+    assert any(source.predictor.configuration.hash in line for line in said)
 
 
 def test_predictions_that_are_there_are_not_made_again(population, lists):
@@ -90,15 +84,16 @@ def test_a_bad_file_is_refused_though_nobody_asks_for_predictions(population, li
 
 
 def test_the_identity_names_configuration_hash_and_version(population, lists):
-    identity = sourced(population, Told(list_paths=lists), "rtx").model_source.identity()
+    identity = sourced(population, Told(list_paths=lists), "rtx").predictor.identity()
     assert identity["configuration"] == "rtx" and identity["config_hash"] == shipped("rtx").hash
     assert set(identity) == {"configuration", "config_hash", "model_version"}
 
 
 def test_as_a_profile_predictions_have_names_and_launches_without_one_match_nothing(population, lists):
     made = complete(sourced(population, Told(list_paths=lists)), MODEL, ENCODER, print)
-    made.model.counters["cycles"][3] = np.nan
-    profile = model_profile(made)
+    cycles = made.predictions["cycles"].copy()
+    cycles[3] = np.nan
+    profile = as_times(replace(made, predictions=Repeated(None, {"cycles": cycles})))
     assert profile.names[0] and not profile.names[3]
     assert np.flatnonzero(np.isnan(profile.time)).tolist() == [3]
 
@@ -106,7 +101,7 @@ def test_as_a_profile_predictions_have_names_and_launches_without_one_match_noth
 def test_profile_model_gives_a_policy_the_predictions_as_times(population, lists):
     config = parse_config({"version": 1, "policy": "stem", "profile": "model"})
     found = with_profile(sourced(population, Told(list_paths=lists)), config, print)
-    assert found.profile.time.tolist() == found.model.counters["cycles"].tolist()
+    assert found.time.tolist() == found.predictions["cycles"].tolist()
     with pytest.raises(ProfileError, match="got 'model', but the fast model is off"):
         with_profile(population, config, print)
 
@@ -124,12 +119,12 @@ def test_profile_model_gives_a_policy_the_predictions_as_times(population, lists
 )
 def test_the_estimate_rests_on_predictions_unless_a_setting_is_in_the_way(population, lists, keys, reason):
     config = parse_config({"version": 1, "policy": "kernelpoint", **keys})
-    one = Population((LAUNCHES,), 0, paths=population.paths[:LAUNCHES])
+    one = Program((LAUNCHES,), traces=population.traces[:LAUNCHES])
     found = why_unassisted(config, sourced(one, Told(list_paths=lists[:1])))
     assert found is None if reason is None else reason in found
 
 
 def test_without_a_list_or_for_several_applications_the_estimate_rests_on_no_predictions(population, lists):
     config = parse_config({"version": 1, "policy": "kernelpoint"})
-    assert why_unassisted(config, Population((LAUNCHES,), 0)) == "no trace list is on disk"
+    assert why_unassisted(config, Program((LAUNCHES,))) == "no trace list is on disk"
     assert why_unassisted(config, sourced(population, Told(list_paths=lists))) == "several applications run"

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelpoint.graphs import TraceGraph, build_graph
+from kernelpoint.program import Program
 from kernelpoint.progress import Progress
-from kernelpoint.traces import ArtefactCache, ScanTable, launch_paths, scan_launches
+from kernelpoint.traces import ArtefactCache, launch_paths, scan_launches
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def graph_digest(graph: TraceGraph) -> bytes:
     return digest.digest()
 
 
-def scan_all(lists: Sequence[str], cache: ArtefactCache | None, progress: Progress | None) -> ScanTable:
+def scan_all(lists: Sequence[str], cache: ArtefactCache | None, progress: Progress | None) -> Program:
     """All launches of several trace lists as one table."""
     return scan_launches([path for one in lists for path in launch_paths(one)], cache, progress)
 
@@ -75,21 +76,21 @@ def training_data(
         TraceError: a list cannot be used. A single damaged trace is left out.
     """
     offered, kept_away = scan_all(lists, cache, progress), scan_all(excluded, cache, progress)
-    streams, names = offered.stream_hashes(), offered.stream_names()
-    test_streams, test_names = set(kept_away.stream_hashes()), set(kept_away.kernel_names)
+    streams, test_streams = offered.read.stream_hashes(), set(kept_away.read.stream_hashes())
+    names, test_names = offered.names, set(kept_away.names.distinct)
     taken, graphs, digests = [], [], set()
-    for row, launch in enumerate(offered.first_launches().tolist()):
-        if streams[row] in test_streams or names[row] in test_names:
+    for row, launch in enumerate(offered.first_launches.tolist()):
+        if streams[row] in test_streams or names[launch] in test_names:
             continue
         taken.append(row)
-        graph = build_graph(offered.paths[launch], max_nodes)
+        graph = build_graph(offered.traces[launch], max_nodes)
         digest = graph_digest(graph)
         if digest not in digests:
             digests.add(digest)
             graphs.append(graph)
     return TrainingData(
         graphs=graphs,
-        launches=len(offered),
+        launches=offered.size,
         streams=len(streams),
         excluded_streams=len(streams) - len(taken),
         equal_graphs=len(taken) - len(graphs),

@@ -10,8 +10,8 @@ from kernelpoint.admission.admitted import admitted_rows as admitted_rows
 from kernelpoint.admission.checks import findings_of as findings_of
 from kernelpoint.admission.checks import in_graphs as in_graphs
 from kernelpoint.admission.checks import kinds as kinds
-from kernelpoint.admission.content import Listed as Listed
-from kernelpoint.admission.content import listed_by as listed_by
+from kernelpoint.admission.content import ListFiles as ListFiles
+from kernelpoint.admission.content import files_of as files_of
 from kernelpoint.admission.content import versions_of as versions_of
 from kernelpoint.admission.findings import admit as admit
 from kernelpoint.admission.findings import check_kinds as check_kinds

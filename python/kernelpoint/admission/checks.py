@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelpoint.admission.content import Listed
+from kernelpoint.admission.content import ListFiles
 from kernelpoint.finding import LARGE, Effect, Finding
 from kernelpoint.profiles import Matching
 from kernelpoint.program import Program
@@ -61,11 +61,11 @@ def check(
     return entered
 
 
-def findings_of(content: Listed | Program | Matching) -> list[Finding]:
+def findings_of(content: ListFiles | Program | Matching) -> list[Finding]:
     """Run all checks for the type of an input; returns their findings in the order of the table.
 
-    >>> from kernelpoint.admission.content import listed_by
-    >>> findings_of(listed_by("traces/kernelslist.g"))
+    >>> from kernelpoint.admission.content import files_of
+    >>> findings_of(files_of("traces/kernelslist.g"))
     []
     """
     return [*_findings(content)]
@@ -408,31 +408,31 @@ def not_traced(matching: Matching) -> Case | None:
 # ---- trace lists --------------------------------------------------------------------------------------------------------
 
 
-def of_traces(listed: Listed, mask: np.ndarray, what: str, of: str = "launches") -> Case | None:
+def of_traces(listed: ListFiles, mask: np.ndarray, what: str, of: str = "launches") -> Case | None:
     """Make the case of the launches in `mask`, with their share of the instructions."""
     if not mask.any():
         return None
     first, work = int(np.flatnonzero(mask)[0]), listed.work
     share = None if work is None else float(work[mask].sum() / work.sum())
-    return Case(f"{of_all(mask.sum(), len(mask))} {of} {what}", float(mask.mean()), share, listed.paths[first])
+    return Case(f"{of_all(mask.sum(), len(mask))} {of} {what}", float(mask.mean()), share, listed.traces[first])
 
 
-def _defect(listed: Listed, name: str, what: str) -> Case | None:
-    return None if listed.scan is None else of_traces(listed, listed.scan.defects(name) > 0, what)
+def _defect(listed: ListFiles, name: str, what: str) -> Case | None:
+    return None if listed.program.contents is None else of_traces(listed, listed.defects(name) > 0, what)
 
 
 @check(
-    Listed,
+    ListFiles,
     "several-contexts",
     REFUSES,
     "each CUDA context is a program of its own (MPI, several processes): run the list of each, kernelslist_ctx_...g, by itself",
 )
-def several_contexts(listed: Listed) -> Case | None:
+def several_contexts(listed: ListFiles) -> Case | None:
     """Find a list with traces of several CUDA contexts, or with traces of another context beside it."""
     if not listed.lists:
         return None
     is_one_list, named = len(listed.lists) == 1, dict[tuple[int, str], str]()
-    for name, path in zip(listed.named, listed.paths.distinct, strict=True):
+    for name, path in zip(listed.named, listed.traces.distinct, strict=True):
         if is_one_list and name[0] >= 0 and named.setdefault(name, path) != path:
             return Case("two traces in the list have one number", 1.0, None, f"{named[name]} and {path}")
     if is_one_list and len(listed.contexts) > 1:
@@ -449,33 +449,33 @@ def several_contexts(listed: Listed) -> Case | None:
 
 
 @check(
-    Listed,
+    ListFiles,
     "unreadable",
     EXCEEDS,
     "an error budget below their share cannot be met. Traces without a CTA: post-processing was killed; run it again",
     large=0.5,
 )
-def unreadable(listed: Listed) -> Case | None:
+def unreadable(listed: ListFiles) -> Case | None:
     """Find launches whose traces cannot be read."""
-    if listed.scan is None or not listed.scan.errors:
+    if listed.program.contents is None or not listed.program.errors:
         return None
     mask = np.zeros(listed.size, bool)
-    mask[list(listed.scan.errors)] = True
+    mask[list(listed.program.errors)] = True
     case = of_traces(listed, mask, "cannot be read")
-    return case and Case(case.what, case.launches, None, listed.scan.errors[int(np.flatnonzero(mask)[0])])
+    return case and Case(case.what, case.launches, None, listed.program.errors[int(np.flatnonzero(mask)[0])])
 
 
 @check(
-    Listed,
+    ListFiles,
     "zero-addresses",
     WITHDRAWS,
     "a known defect of tracers that read addresses too early: all accesses hit one line. Trace again with a newer NVBit",
 )
-def zero_addresses(listed: Listed) -> Case | None:
+def zero_addresses(listed: ListFiles) -> Case | None:
     """Find launches with too many global memory accesses to address 0 (share above LARGE), a defect of tracers."""
-    if listed.scan is None:
+    if listed.program.contents is None:
         return None
-    zero, accesses = listed.scan.defects("zero_addresses"), listed.scan.global_accesses
+    zero, accesses = listed.defects("zero_addresses"), listed.program.count("global_accesses")
     mask = zero > LARGE * accesses
     case = of_traces(listed, mask, "read or write address 0")
     share = zero[mask].sum() / max(int(accesses[mask].sum()), 1)
@@ -483,95 +483,95 @@ def zero_addresses(listed: Listed) -> Case | None:
 
 
 @check(
-    Listed,
+    ListFiles,
     "missing-warps",
     WITHDRAWS,
     "the tracer's buffer overflowed, or the trace was cut: trace these launches again",
 )
-def missing_warps(listed: Listed) -> Case | None:
+def missing_warps(listed: ListFiles) -> Case | None:
     """Find CTAs with fewer warps than their block size requires."""
     return _defect(listed, "missing_warps", "lack warps of their blocks")
 
 
 @check(
-    Listed,
+    ListFiles,
     "empty-warps",
     WITHDRAWS,
     "every warp executes EXIT at least, so the tracer lost them: trace these launches again",
 )
-def empty_warps(listed: Listed) -> Case | None:
+def empty_warps(listed: ListFiles) -> Case | None:
     """Find warps without any instruction."""
     return _defect(listed, "empty_warps", "have warps that execute nothing")
 
 
-@check(Listed, "repeated-ctas", WITHDRAWS, "post-processing joined two tracer runs, or sorted wrongly: run it again")
-def repeated_ctas(listed: Listed) -> Case | None:
+@check(ListFiles, "repeated-ctas", WITHDRAWS, "post-processing joined two tracer runs, or sorted wrongly: run it again")
+def repeated_ctas(listed: ListFiles) -> Case | None:
     """Find CTAs that occur twice in a trace while another CTA is missing."""
     return _defect(listed, "repeated_ctas", "have a CTA twice, and lack another")
 
 
 @check(
-    Listed,
+    ListFiles,
     "missing-barriers",
     WITHDRAWS,
     "the tracer lost them, and a simulator waits for ever or stops at an assertion: trace these launches again",
 )
-def missing_barriers(listed: Listed) -> Case | None:
+def missing_barriers(listed: ListFiles) -> Case | None:
     """Find warps that meet fewer barriers than other warps of their CTA."""
     return _defect(listed, "missing_barriers", "have warps that lack barriers of their CTA")
 
 
 @check(
-    Listed,
+    ListFiles,
     "missing-exits",
     WITHDRAWS,
     "every warp ends with EXIT, so the tracer lost the rest of them: trace these launches again",
 )
-def missing_exits(listed: Listed) -> Case | None:
+def missing_exits(listed: ListFiles) -> Case | None:
     """Find warps without an EXIT instruction. Skipped if no warp of the list has one: some converters leave EXIT out."""
-    if listed.scan is None or (listed.scan.defects("missing_exits") >= listed.scan.warps).all():
+    if listed.program.contents is None or (listed.defects("missing_exits") >= listed.program.count("warps")).all():
         return None
     return _defect(listed, "missing_exits", "have warps that end without EXIT")
 
 
-@check(Listed, "idle-lanes", WITHDRAWS, "the tracer lost the masks of active lanes: trace these launches again")
-def idle_lanes(listed: Listed) -> Case | None:
+@check(ListFiles, "idle-lanes", WITHDRAWS, "the tracer lost the masks of active lanes: trace these launches again")
+def idle_lanes(listed: ListFiles) -> Case | None:
     """Find launches in which no instruction has an active lane."""
-    if listed.scan is None:
+    if listed.program.contents is None:
         return None
-    mask = (listed.scan.instructions > 0) & (listed.scan.thread_instructions == 0)
+    mask = (listed.program.count("instructions") > 0) & (listed.program.count("thread_instructions") == 0)
     return of_traces(listed, mask, "have no active lane in any instruction")
 
 
-@check(Listed, "mixed-code", NAMED, "these are traces of several GPUs: were two tracer runs joined?")
-def mixed_code(listed: Listed) -> Case | None:
+@check(ListFiles, "mixed-code", NAMED, "these are traces of several GPUs: were two tracer runs joined?")
+def mixed_code(listed: ListFiles) -> Case | None:
     """Find a list with code of several GPU architectures."""
-    if listed.scan is None or len(listed.architectures) < 2:
+    if listed.program.contents is None or len(listed.architectures) < 2:
         return None
-    usual, architectures = max(listed.architectures, key=listed.architectures.__getitem__), listed.scan.architectures
+    usual = max(listed.architectures, key=listed.architectures.__getitem__)
+    architectures = listed.program.read.architectures[listed.program.content]
     return of_traces(
         listed, (architectures > 0) & (architectures != usual), f"have code for another architecture than sm_{usual}"
     )
 
 
 @check(
-    Listed,
+    ListFiles,
     "communication",
     NAMED,
     "these kernels wait for other GPUs, which one simulator does not have: their cycles say little",
 )
-def communication_in_list(listed: Listed) -> Case | None:
+def communication_in_list(listed: ListFiles) -> Case | None:
     """Find traces of kernels of communication libraries such as NCCL."""
-    if listed.scan is None:
+    if listed.program.contents is None:
         return None
-    from kernelpoint.program.communication import communication as family
-
-    waits = np.array([bool(family(name)) for name in listed.scan.kernel_names] + [False])
-    return of_traces(listed, waits[listed.scan.kernel_ids], "are kernels of communication")
+    return of_traces(listed, np.not_equal(listed.program.communication, ""), "are kernels of communication")
 
 
-@check(Listed, "not-in-list", NAMED, "the list is a part of the program if these belong to it: totals are of the list")
-def not_in_list(listed: Listed) -> Case | None:
+@check(
+    ListFiles, "not-in-list", NAMED, "the list is a part of the program if these belong to it: totals are of the list"
+)
+def not_in_list(listed: ListFiles) -> Case | None:
     """Find trace files beside a list, of the same CUDA context, that the list does not name."""
     context = next(iter(listed.contexts), "")
     count = 0 if listed.is_selection or not listed.lists else listed.beside.get(context, 0)
@@ -579,27 +579,29 @@ def not_in_list(listed: Listed) -> Case | None:
     return Case(what, count / (count + listed.size), None, listed.lists[0]) if count else None
 
 
-@check(Listed, "unordered", NAMED, "a program runs in the order of the tracer's numbers: was the list sorted by name?")
-def unordered(listed: Listed) -> Case | None:
+@check(
+    ListFiles, "unordered", NAMED, "a program runs in the order of the tracer's numbers: was the list sorted by name?"
+)
+def unordered(listed: ListFiles) -> Case | None:
     """Find a list that names each trace once, but not in the order of the tracer's numbers."""
     numbers = np.array([number for number, _ in listed.named if number >= 0])
     back = np.flatnonzero(np.diff(numbers) < 0)
-    if not len(back) or not listed.lists or len(listed.paths.distinct) < listed.size or len(listed.contexts) > 1:
+    if not len(back) or not listed.lists or len(listed.traces.distinct) < listed.size or len(listed.contexts) > 1:
         return None
     what = f"{len(back):,} launches stand before one with a lower number"
-    return Case(what, len(back) / listed.size, None, listed.paths[int(back[0])])
+    return Case(what, len(back) / listed.size, None, listed.traces[int(back[0])])
 
 
 @check(
-    Listed,
+    ListFiles,
     "gaps",
     NAMED,
     "the tracer left launches out (its range, or a limit): totals are of the list, not of the program",
 )
-def gaps(listed: Listed) -> Case | None:
+def gaps(listed: ListFiles) -> Case | None:
     """Find numbers of the tracer that are missing in a list which names each trace once."""
     numbers = listed.numbers
-    if listed.is_selection or not listed.lists or len(numbers) < 2 or len(listed.paths.distinct) < listed.size:
+    if listed.is_selection or not listed.lists or len(numbers) < 2 or len(listed.traces.distinct) < listed.size:
         return None
     first = min(1, int(numbers[0]))
     missing = int(numbers[-1]) - first + 1 - len(numbers)
@@ -608,21 +610,21 @@ def gaps(listed: Listed) -> Case | None:
 
 
 @check(
-    Listed,
+    ListFiles,
     "repeated-for-missing",
     NAMED,
     "was one copied over the other? A graph that replays this launch looks alike: then the list is right",
 )
-def repeated_for_missing(listed: Listed) -> Case | None:
+def repeated_for_missing(listed: ListFiles) -> Case | None:
     """Find launches that name a trace of another launch again, in the place of a number that the whole list lacks.
 
     Replays that `expand` writes go back to an earlier number, or to a number that is in the list, and are not found.
     """
-    if listed.is_selection or not listed.lists or len(listed.paths.distinct) == listed.size:
+    if listed.is_selection or not listed.lists or len(listed.traces.distinct) == listed.size:
         return None
-    at = listed.paths.numbers
+    at = listed.traces.numbers
     numbers = np.array([number for number, _ in listed.named])[at]
     before, after = np.concatenate(([0], numbers[:-1])), np.concatenate((numbers[1:], [-1]))
-    in_gap = (numbers >= 0) & (before >= 0) & (after == before + 2) & (np.asarray(listed.paths.counts)[at] > 1)
+    in_gap = (numbers >= 0) & (before >= 0) & (after == before + 2) & (np.asarray(listed.traces.counts)[at] > 1)
     in_gap &= ~np.isin(before + 1, listed.numbers)
     return of_traces(listed, in_gap, "name the trace of another launch where the tracer's number is missing")

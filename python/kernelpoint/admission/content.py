@@ -1,4 +1,4 @@
-"""A trace list as checks take it: with its folder and the facts of its traces. Profiles are checked as they are."""
+"""Files of a program's lists and traces, as checks look at them. Profiles are checked as they are."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from kernelpoint.files import read_regular
+from kernelpoint.program import Program
 from kernelpoint.repeated import Texts
-from kernelpoint.traces import ScanTable, launch_paths
+from kernelpoint.traces import read_trace_list
 
 # Number and context in the path of a trace; the second form has no context.
 _TRACE = re.compile(
@@ -26,21 +27,19 @@ LARGEST_LIST = 256 << 20  # bytes of a list whose text is looked at
 
 
 @dataclass(frozen=True, eq=False)
-class Listed:
-    """Launches of a run, with the files of their lists and traces, as input of the checks.
+class ListFiles:
+    """Files of a program's lists and traces, as input of the checks.
 
     Attributes:
         lists: the list of each process, or the folder that stands for it.
-        paths: the trace of each launch; empty text where it was not traced.
-        scan: what their traces show; None where they were not read.
-        versions: SASS version of their code -> launches, where the scan is not at hand.
+        program: the launches; with their contents, where traces were read.
+        versions: SASS version of their code -> launches, where contents are not at hand.
         architecture: of the code that the simulated GPU is configured for (70 for sm_70), 0 where unknown.
         is_selection: the list holds the drawn launches of a selection only.
     """
 
     lists: tuple[str, ...]
-    paths: Texts
-    scan: ScanTable | None = None
+    program: Program
     versions: Mapping[int, int] = field(default_factory=dict)
     architecture: int = 0
     is_selection: bool = False
@@ -48,13 +47,18 @@ class Listed:
     @property
     def size(self) -> int:
         """The number of launches N."""
-        return len(self.paths)
+        return self.program.size
+
+    @property
+    def traces(self) -> Texts:
+        """The trace of each launch; empty text where it was not traced."""
+        return self.program.traces
 
     @cached_property
     def contexts(self) -> dict[str, int]:
         """CUDA contexts in the file names of traces, each with its number of launches; empty text if a name has none."""
         contexts: Counter[str] = Counter()
-        for (_, context), count in zip(self.named, self.paths.counts.tolist(), strict=True):
+        for (_, context), count in zip(self.named, self.traces.counts.tolist(), strict=True):
             contexts[context] += count
         return dict(sorted(contexts.items()))
 
@@ -66,17 +70,17 @@ class Listed:
     @cached_property
     def named(self) -> list[tuple[int, str]]:
         """Number (or -1) and CUDA context in the file name of each trace."""
-        return [*map(_name_of, self.paths.distinct)]
+        return [*map(_name_of, self.traces.distinct)]
 
     @cached_property
     def architectures(self) -> Mapping[int, int]:
         """SASS versions of the code (70: sm_70), each with its number of launches."""
-        return self.versions if self.scan is None else versions_of(self.scan)
+        return self.versions if self.program.contents is None else versions_of(self.program)
 
     @cached_property
     def beside(self) -> dict[str, int]:
         """CUDA contexts of trace files that lie beside a list and are not named by it, each with its number of files."""
-        names = {path.rpartition("/")[2] for path in self.paths.distinct}
+        names = {path.rpartition("/")[2] for path in self.traces.distinct}
         others: list[str] = []
         for folder in self.folders:
             others += names_in(folder) - names
@@ -96,12 +100,16 @@ class Listed:
             return b""
         return text_of(path)
 
+    def defects(self, name: str) -> np.ndarray:
+        """int64 [N]: number of defects of one kind (DEFECTS) in each launch's trace."""
+        return self.program.read.defects(name)[self.program.content]
+
     @cached_property
     def work(self) -> np.ndarray | None:
         """float64 [N]: instructions of each launch, used as shares of time; None if unknown."""
-        if self.scan is None:
+        if self.program.contents is None:
             return None
-        instructions = self.scan.instructions.astype(float)
+        instructions = self.program.count("instructions").astype(float)
         return instructions if instructions.sum() > 0 else None
 
 
@@ -129,16 +137,16 @@ def names_in(folder: Path) -> set[str]:
         return set()
 
 
-def listed_by(path: str, scan: ScanTable | None = None, architecture: int = 0) -> Listed:
+def files_of(path: str) -> ListFiles:
     """Make the input of the checks for one list, or for a folder of traces.
 
     Raises:
         TraceError: there is no list, or it names a trace that does not exist.
 
-    >>> listed_by("traces/kernelslist.g").size
+    >>> files_of("traces/kernelslist.g").size
     6
     """
-    return Listed((path,), launch_paths(path), scan, architecture=architecture)
+    return ListFiles((path,), read_trace_list(path))
 
 
 def _name_of(path: str) -> tuple[int, str]:
@@ -152,12 +160,12 @@ def _name_of(path: str) -> tuple[int, str]:
     return int(name[1] or name[3]), name[2] or ""
 
 
-def versions_of(scan: ScanTable) -> dict[int, int]:
-    """SASS versions in a scan, each with its number of launches.
+def versions_of(program: Program) -> dict[int, int]:
+    """SASS versions of a program's code, each with its number of launches.
 
     >>> from kernelpoint.traces import launch_paths, scan_launches
     >>> versions_of(scan_launches(launch_paths("traces/kernelslist.g")))
     {70: 6}
     """
-    versions, counts = np.unique(scan.architectures, return_counts=True)
+    versions, counts = np.unique(program.read.architectures[program.content], return_counts=True)
     return {version: count for version, count in zip(versions.tolist(), counts.tolist(), strict=True) if version > 0}

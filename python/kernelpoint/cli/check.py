@@ -9,13 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
-from kernelpoint.admission import Effect, Finding, Listed, check_kinds, findings_of, kinds, listed_by, withdrawing
+from kernelpoint.admission import Effect, Finding, ListFiles, check_kinds, files_of, findings_of, kinds, withdrawing
 from kernelpoint.cli.console import Console
 from kernelpoint.errors import KernelPointError, TraceError
 from kernelpoint.fast_model.configuration import architecture_of, stated_by
 from kernelpoint.pages.numbers import json_text
 from kernelpoint.profiles import read_profile
 from kernelpoint.profiles.format import beginning_of
+from kernelpoint.program import Program
 from kernelpoint.repeated import Texts
 from kernelpoint.traces import ArtefactCache, is_list_name, scan_launches
 
@@ -78,11 +79,11 @@ def _checked(path: Path, architecture: int, accept: list[str]) -> tuple[dict[str
 def _content(path: Path, architecture: int) -> tuple[str, int, list[Finding]]:
     """The kind of an input, its launches and the findings in it."""
     if path.is_dir() or is_list_name(path):
-        return _of_list(listed_by(str(path)), architecture)
+        return _of_list(files_of(str(path)), architecture)
     if not _is_trace(path):
         profile = read_profile(path)
         return "profile", profile.size, findings_of(profile)
-    return _of_list(Listed((), Texts.of([str(path)])), architecture)
+    return _of_list(ListFiles((), Program((1,), traces=Texts.of([str(path)]))), architecture)
 
 
 def _is_trace(path: Path) -> bool:
@@ -93,12 +94,12 @@ def _is_trace(path: Path) -> bool:
         raise TraceError(f"{path}: cannot be opened: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _of_list(listed: Listed, architecture: int) -> tuple[str, int, list[Finding]]:
+def _of_list(listed: ListFiles, architecture: int) -> tuple[str, int, list[Finding]]:
     with closing(ArtefactCache()) as cache:
-        scan = scan_launches(listed.paths, cache)
-    if not listed.lists and scan.errors:
-        raise TraceError(scan.errors[0])
-    whole = replace(listed, scan=scan, architecture=architecture)
+        program = listed.program.with_contents_of(scan_launches(listed.traces, cache))
+    if not listed.lists and program.errors:
+        raise TraceError(program.errors[0])
+    whole = replace(listed, program=program, architecture=architecture)
     return ("list" if listed.lists else "trace"), whole.size, findings_of(whole)
 
 

@@ -16,8 +16,8 @@ from kernelpoint.program import Program
 from kernelpoint.selection import Selection
 from kernelpoint.selection.expand import write_repeated
 from kernelpoint.selection.replays import repetition
-from kernelpoint.traces import launch_paths, read_trace_list
-from kernelpoint.workload.population import launches_of_traces
+from kernelpoint.traces import read_trace_list
+from kernelpoint.workload import labelled
 
 
 def expand(
@@ -66,7 +66,7 @@ def expand(
         return
     admitted = admitted_profile(profile, accept or (), console.print, device, "")
     program = _of_one_process(admitted, process, alike, console)
-    launches = launches_of_traces(launch_paths(str(traces)))
+    launches = labelled(read_trace_list(str(traces)))
     repeated = repetition(program, launches)
     admit(repeated.findings(program.source), accept or (), console.print, "")
     traced = repeated.traced[repeated.traced >= 0]
@@ -80,9 +80,9 @@ def expand(
 
 def _expand_selection(traces: Path, selection: Selection, output: Path) -> None:
     """Write the launches of a selection whose traces are in a list."""
-    listed = read_trace_list(str(traces)).numbers
+    listed = np.asarray(read_trace_list(str(traces)).numbers)
     order = np.argsort(listed, kind="stable")
-    numbers = selection.census.numbers
+    numbers = np.asarray(selection.program.numbers)
     place = np.minimum(np.searchsorted(listed[order], numbers), len(listed) - 1)
     rows = np.where(listed[order][place] == numbers, order[place], -1)
     path = write_repeated(traces, rows[rows >= 0], output)

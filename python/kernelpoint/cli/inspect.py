@@ -13,14 +13,15 @@ import numpy as np
 import typer
 
 from kernelpoint import _native
-from kernelpoint.admission import Finding, Listed, findings_of
+from kernelpoint.admission import Finding, ListFiles, findings_of
 from kernelpoint.cli.console import Console
 from kernelpoint.cli.pack import inspect_pack
 from kernelpoint.errors import TraceError
 from kernelpoint.packs.unpack import is_pack
 from kernelpoint.pages.numbers import json_text, number, percent
 from kernelpoint.pages.tables import Column, Row, Table, facts
-from kernelpoint.traces import UNITS, ArtefactCache, is_list_name, read_trace_list, scan_launches, scan_trace
+from kernelpoint.program import UNITS
+from kernelpoint.traces import ArtefactCache, is_list_name, read_trace_list, scan_launches, scan_trace
 
 SECTOR = 32  # bytes
 
@@ -65,19 +66,19 @@ def list_record(path: Path) -> dict[str, Any]:
     """
     launches = read_trace_list(path)
     with closing(ArtefactCache()) as cache:
-        table = scan_launches(launches.paths, cache)
-    if table.errors:
-        raise TraceError(next(iter(table.errors.values())))
-    findings = findings_of(Listed((str(path),), launches.paths, table))
-    numbers = np.unique(launches.numbers[launches.numbers >= 0])
+        program = launches.with_contents_of(scan_launches(launches.traces, cache))
+    if program.errors:
+        raise TraceError(next(iter(program.errors.values())))
+    findings, numbers = findings_of(ListFiles((str(path),), program)), np.unique(np.asarray(program.numbers))
+    numbers = numbers[numbers >= 0]
     record: dict[str, Any] = {
-        "launches": len(table),
-        "traces": len(launches.paths.distinct),
-        "streams": len(table.streams),
-        "kernels": len(table.kernel_names),
-        "instructions": int(table.instructions.sum()),
-        "ctas": int(table.ctas.sum()),
-        "bytes": int(table.bytes.sum()),
+        "launches": program.size,
+        "traces": len(program.traces.distinct),
+        "streams": len(program.read.of_streams),
+        "kernels": len(program.names.distinct),
+        "instructions": int(program.count("instructions").sum()),
+        "ctas": int(program.count("ctas").sum()),
+        "bytes": int(program.count("bytes").sum()),
         "findings": [finding.record() for finding in findings],
     }
     if len(numbers):

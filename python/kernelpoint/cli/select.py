@@ -13,8 +13,10 @@ from kernelpoint.cli.console import Console
 from kernelpoint.config import Config, load_config, parse_config
 from kernelpoint.errors import ConfigError
 from kernelpoint.planning.selecting import draw
+from kernelpoint.program import Program
 from kernelpoint.progress import telling
-from kernelpoint.selection import Census, forecast, read_census, tracers, write_output
+from kernelpoint.selection import forecast, read_census, tracers, write_output
+from kernelpoint.selection.census import with_profile
 from kernelpoint.selection.join import join_lists
 
 
@@ -79,16 +81,16 @@ def select(
         if profile is not None:
             with telling(f"reading {profile.name}", console.print):
                 times = admitted_profile(profile, settings.accept, console.print, prefix="")
-                counted = counted.with_times_of(times, console.print, settings.accept)
+                counted = with_profile(counted, times, console.print, settings.accept)
         folder = output if len(census) == 1 else output / path.stem
         _select(counted, settings, spare, folder, console)
 
 
-def _select(census: Census, settings: Config, spare: float, folder: Path, console: Console) -> None:
+def _select(census: Program, settings: Config, spare: float, folder: Path, console: Console) -> None:
     with telling("drawing", console.print):
         selection, drawn = draw(census, settings, spare, console.print)
     written = write_output(folder, selection)
-    for line in forecast(census.launches, drawn, selection.traced):
+    for line in forecast(census, drawn, selection.traced):
         console.print(line, soft_wrap=True)
     for path in written:
         Console().print(str(path), soft_wrap=True)

@@ -25,8 +25,9 @@ from kernelpoint.errors import PlanError
 from kernelpoint.graphs import DEFAULT_MAX_NODES, TraceGraph, schema_hash
 from kernelpoint.graphs.build import check_max_nodes
 from kernelpoint.pool import Pool, pieces_of
+from kernelpoint.program import Contents
 from kernelpoint.progress import Log, Progress
-from kernelpoint.traces import ArtefactCache, ScanTable
+from kernelpoint.traces import ArtefactCache
 from kernelpoint.traces.cache import key_of, opened
 
 
@@ -116,7 +117,7 @@ def embed(
 
 
 def embed_streams(
-    scan: ScanTable,
+    contents: Contents,
     cache: ArtefactCache | None = None,
     checkpoint: str | os.PathLike[str] = BUILTIN,
     max_nodes: int = DEFAULT_MAX_NODES,
@@ -129,7 +130,7 @@ def embed_streams(
     An interrupted call goes on where it stopped, because the cache is filled as it goes.
 
     Args:
-        scan: the run's launches.
+        contents: of a program whose traces were read.
         cache: by default the user's.
         checkpoint: "builtin" or a file made by `kernelpoint lab train`.
         max_nodes: bound on a graph's nodes.
@@ -147,7 +148,7 @@ def embed_streams(
         ConfigError: `max_nodes` is too small.
 
     >>> from kernelpoint.traces import launch_paths, scan_launches
-    >>> embed_streams(scan_launches(launch_paths("traces/kernelslist.g"))).shape
+    >>> embed_streams(scan_launches(launch_paths("traces/kernelslist.g")).contents).shape
     (1, 256)
     """
     check_max_nodes(max_nodes)
@@ -159,7 +160,7 @@ def embed_streams(
         name = BUILTIN if checkpoint == BUILTIN else os.path.abspath(checkpoint)
         make = partial(_by_pool, Task(name, chosen.digest, max_nodes), pool)
     with opened(cache, log) as cache_in_use:
-        return _embed(scan, cache_in_use, maker, make, progress or (lambda done, total: None))
+        return _embed(contents, cache_in_use, maker, make, progress or (lambda done, total: None))
 
 
 @dataclass(frozen=True)
@@ -240,17 +241,19 @@ def _decoded(value: bytes) -> np.ndarray:
 
 
 def _embed(
-    scan: ScanTable,
+    contents: Contents,
     cache: ArtefactCache,
     maker: str,
     make: Callable[[Sequence[str]], Iterator[np.ndarray]],
     progress: Progress,
 ) -> np.ndarray:
-    keys, first = [key_of(maker, graph) for graph in scan.graph_keys()], scan.first_launches()
+    keys, first = [key_of(maker, graph) for graph in contents.graph_keys()], contents.of_streams
     cached = cache.get(EMBEDDING, keys, _decoded)
     missing = [row for row, embedding in enumerate(cached) if embedding is None]
     unkept: dict[str, bytes] = {}
-    for done, embedding in enumerate(make([scan.paths[first[row]] for row in missing]) if missing else (), start=1):
+    for done, embedding in enumerate(
+        make([contents.traces[first[row]] for row in missing]) if missing else (), start=1
+    ):
         row = missing[done - 1]
         cached[row], unkept[keys[row]] = embedding, embedding.astype("<f2").tobytes()
         progress(done, len(missing))

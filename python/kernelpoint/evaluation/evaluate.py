@@ -25,8 +25,7 @@ from kernelpoint.session.loop import Loop
 from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import Setup
-from kernelpoint.workload import Available, Need, Population, complete, why_unassisted
-from kernelpoint.workload.host_info import ModelSource
+from kernelpoint.workload import Available, FastModel, Need, complete, why_unassisted
 
 CYCLES = "cycles"  # name of the results in a run, also where they are times
 
@@ -92,33 +91,33 @@ class Inputs:
         self.workload = workload
         self.seconds: dict[Need, float] = {}
         self._log = log
-        self._made = Population(counts=(workload.size,), seed=0, paths=workload.paths)
+        self._made = Program((workload.size,), traces=workload.program.traces)
         self._designs: dict[tuple[object, ...], tuple[Design | AssistedDesign, float]] = {}
 
-    def population(self, policy: type[Policy], config: Config) -> tuple[Population, frozenset[Need], bool]:
-        """Population with the inputs that a policy needs, and whether it contains the true times."""
+    def program(self, policy: type[Policy], config: Config) -> tuple[Program, frozenset[Need], bool]:
+        """Program with the inputs that a policy needs, and whether it contains the true times."""
         profile, sees_truth = self._profile(policy)
-        traces = bool(self.workload.paths)
-        model = self.workload.model
-        with_model = replace(self._made, model=model)
+        predictions, traces = self.workload.program.predictions, len(self.workload.program.traces) > 0
+        with_model = replace(self._made, predictions=predictions)
         needs = policy.inputs(Available(profile, traces, why_unassisted(config, with_model) is None))
         made = (
             self._complete(needs, config) if traces else self._made
         )  # without, such a policy says itself what it lacks
-        population = Population(
-            counts=made.counts,
+        program = Program(made.counts, traces=made.traces)
+        program = program if profile is None else program.with_times_of(profile)
+        if needs & {Need.TRACES, Need.EMBEDDINGS} and made.contents is not None:
+            program = program.with_contents_of(made)
+        program = replace(
+            program,
             seed=config.seed,
-            scan=made.scan if needs & {Need.TRACES, Need.EMBEDDINGS} else None,
-            paths=made.paths,
             embeddings=made.embeddings if Need.EMBEDDINGS in needs else None,
-            profile=profile,
-            model=model,
-            model_source=None if model is None else ModelSource("auto", self.workload.host, made.paths, self._log),
+            predictions=predictions,
+            predictor=None if predictions is None else FastModel("auto", self.workload.host, made.traces, self._log),
             measured=self.workload.counter == "ns",
         )
-        return population, needs, sees_truth
+        return program, needs, sees_truth
 
-    def _complete(self, needs: frozenset[Need], config: Config) -> Population:
+    def _complete(self, needs: frozenset[Need], config: Config) -> Program:
         for need in (Need.TRACES, Need.EMBEDDINGS):
             if need in needs and need not in self.seconds:
                 start = time.perf_counter()
@@ -126,16 +125,14 @@ class Inputs:
                 self.seconds[need] = time.perf_counter() - start
         return self._made
 
-    def design(
-        self, policy: type[Policy], config: Config, population: Population
-    ) -> tuple[Design | AssistedDesign, float]:
+    def design(self, policy: type[Policy], config: Config, program: Program) -> tuple[Design | AssistedDesign, float]:
         """Design of a policy and the seconds it took. It is made once if it does not depend on the budget."""
         key = (config.policy.name, config.seed, config.error_budget.model_dump_json() if policy.uses_budget else None)
         if any(other[0] != config.policy.name for other in self._designs):
             self._designs.clear()  # cells come policy by policy, and designs of many launches are large
         if key not in self._designs:
             start = time.perf_counter()
-            design = design_of(policy(config), population)
+            design = design_of(policy(config), program)
             self._designs[key] = design, time.perf_counter() - start
         return self._designs[key]
 
@@ -146,8 +143,8 @@ class Inputs:
         it (`informed`); one that plans from counters gets these, and never the times. A profile of another run is given
         whole. If there are traces, no policy gets a profile in their place.
         """
-        workload, profile = self.workload, self.workload.profile
-        traces = bool(workload.paths)
+        workload, profile = self.workload, self.workload.program
+        traces = len(profile.traces) > 0
         uses_times = Need.PROFILE in policy.inputs(Available(profile, traces)) and not policy.counters
         needs_times = Need.PROFILE in policy.inputs(Available(None, traces=True))
         if needs_times or (workload.informed and uses_times):
@@ -168,10 +165,10 @@ def evaluate(inputs: Inputs, cell: Cell) -> Row:
     try:
         policy = load_policy(cell.policy)
         config = _config(cell)
-        population, needs, sees_truth = inputs.population(policy, config)
-        design, seconds = inputs.design(policy, config, population)
+        program, needs, sees_truth = inputs.program(policy, config)
+        design, seconds = inputs.design(policy, config, program)
         planning = seconds + sum(inputs.seconds.get(need, 0.0) for need in needs)
-        run = looked_up(population, design, config, policy, workload)
+        run = looked_up(program, design, config, policy, workload)
     except KernelPointError as error:
         return replace(row, reason=str(error))
     row = replace(row, from_truth=sees_truth, planning_seconds=planning, strata=design.label_count)
@@ -187,7 +184,7 @@ class OneLaunchBefore(Replays):
 
 
 def looked_up(
-    population: Population,
+    program: Program,
     design: Design | AssistedDesign,
     config: Config,
     policy: type[Policy],
@@ -198,9 +195,9 @@ def looked_up(
     Over traces the simulator is one that replays state, and in which replay makes no difference: the run makes validation
     launches, and allows for what they could have shown.
     """
-    host = replace(workload.host, launch_counts=population.counts, state_lines=int(bool(workload.paths)))
+    host = replace(workload.host, launch_counts=program.counts, state_lines=int(len(program.traces) > 0))
     host = host if workload.counter == "cycles" else replace(host, stated_latency=0)
-    frame = SamplingFrame(population, Plan(design, {}), None, {})
+    frame = SamplingFrame(program, Plan(design, {}), None, {})
     budget, full = policy.budget_for(config), config.policy.name == "all"
     setup = Setup(config, host, policy, budget, policy.estimate_for(config), frame, is_full_run=full)
     loop = Loop(setup, Recorder(None, silent, stops_at_errors=True), OneLaunchBefore(host, silent, frame=frame))

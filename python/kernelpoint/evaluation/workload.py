@@ -11,14 +11,14 @@ import numpy as np
 
 from kernelpoint.admission import admitted_profile, admitted_rows, check_kinds, kinds
 from kernelpoint.errors import ConfigError, JournalError, ProfileError
-from kernelpoint.fast_model import Configuration, configuration_for, in_terms_of, predict
+from kernelpoint.fast_model import MODEL_VERSION, Configuration, configuration_for, in_terms_of, predict
 from kernelpoint.fast_model.configuration import configuration_of_host
 from kernelpoint.journal import load_run
 from kernelpoint.program import Program
 from kernelpoint.progress import Log
-from kernelpoint.repeated import NO_TEXTS, Repeated, Texts
+from kernelpoint.repeated import Repeated, Texts
 from kernelpoint.traces import launch_paths, read_trace_list
-from kernelpoint.workload import aligned, fingerprint, named
+from kernelpoint.workload import aligned, labelled
 from kernelpoint.workload.host_info import HostInfo
 
 ITSELF = 0.5  # share of launches: between two simulated GPUs hardly any launch has equal cycles
@@ -35,25 +35,22 @@ class Workload:
     Attributes:
         results: float64 [N], cycles or ns of each launch in the full run.
         counter: "cycles" or "ns".
-        profile: times, counters and shapes known beforehand.
-        from_truth: True if `profile` is the truth itself, so that its times may be given only to methods marked so.
-        model: predictions of the fast model, unless it is off or a profile takes its place; rows as in `results`.
+        program: the launches: traces where there are any; names, shapes, times and counters known beforehand; predictions of
+            the fast model, unless it is off or a profile takes its place.
+        from_truth: True if these times are the truth itself, so that they may be given only to methods marked so.
         host: simulator of the truth, as a run there describes it.
         informed: True if the user asked that methods which can do without those times get them too.
-        paths: traces, one per launch, where there are any.
         notes: sentences for a reader of the table.
     """
 
     name: str
     results: np.ndarray
     counter: str
-    profile: Program
+    program: Program
     from_truth: bool
-    paths: Texts = NO_TEXTS
     latency: float = 0.0
     notes: tuple[str, ...] = field(default=())
     informed: bool = False
-    model: Program | None = None
     host: HostInfo = UNKNOWN_HOST
 
     @property
@@ -70,10 +67,12 @@ class Workload:
         """Hash of everything in the workload that results depend on."""
         digest = hashlib.blake2b(self.results.tobytes(), digest_size=12)
         digest.update(
-            f"{self.profile.hash()}{self.from_truth}{self.informed}{self.counter}{self.latency}{self.host}".encode()
+            f"{self.program.hash()}{self.from_truth}{self.informed}{self.counter}{self.latency}{self.host}".encode()
         )
-        digest.update(fingerprint((self.size,), self.paths).launches.encode())
-        digest.update(b"" if self.model is None else self.model.hash().encode())
+        digest.update(self.program.fingerprint.launches.encode())
+        predictions = self.program.predictions
+        for name in sorted(predictions or ()):
+            digest.update(name.encode() + np.asarray(predictions[name]).tobytes() if predictions else b"")
         return digest.hexdigest()
 
 
@@ -97,30 +96,33 @@ def load_workload(request: Request, communication: bool, log: Log) -> Workload:
         raise ProfileError(
             f"{truth.source}: every launch needs a time or cycles of at least 0, and their sum has to be above 0"
         )
-    paths: Texts = NO_TEXTS
+    program = Program((truth.size,))
     if request.traces is not None:
-        paths, more = _traces_of(truth, request.traces)
-        notes += more
-    profile, informed = named(truth, paths), request.profile == "truth"
-    from_truth, host = request.profile in (None, "truth"), _host(request)
-    model = _predicted(request, host, paths, log) if _takes_predictions(request) else None
-    equal = 0 if model is None else int((model.counters["cycles"] == results).sum())
+        traces, more = _traces_of(truth, request.traces)
+        program, notes = replace(program, traces=traces), [*notes, *more]
+    informed, from_truth = request.profile == "truth", request.profile in (None, "truth")
+    host = _host(request)
+    if _takes_predictions(request):
+        program = replace(program, predictions=_predictions(request, host, program, log))
+    equal = 0 if program.predictions is None else int((program.predictions["cycles"] == results).sum())
     if equal > ITSELF * len(results):
         sentence = f"the fast model predicts the very cycles of the truth for {equal:,} launches, {MODEL_IS_TRUTH}"
         log(f"kernelpoint: {request.name}: {sentence}")
         notes.append(sentence)
-    if model is not None and request.profile == MODEL:
-        profile = named(model, paths)
+    profile = truth
+    if program.predictions is not None and request.profile == MODEL:
+        profile = replace(program, source="fast model", counters=program.predictions)
     elif not from_truth:
-        profile = named(_other_profile(request, truth, paths, communication, log), paths)
+        profile = _other_profile(request, truth, program, communication, log)
         if profile.has_times and np.array_equal(profile.time, results):
             from_truth = informed = True
             notes.append(f"{request.profile} holds the very times of the truth: methods that plan from it are marked")
+    if not profile.is_named:
+        profile = profile.with_labels_of(labelled(program))
+    program = program.with_times_of(profile)
     counter = "ns" if np.isfinite(truth.duration).any() else "cycles"
     latency = request.latency
-    return Workload(
-        request.name, results, counter, profile, from_truth, paths, latency, tuple(notes), informed, model, host
-    )
+    return Workload(request.name, results, counter, program, from_truth, latency, tuple(notes), informed, host)
 
 
 def _takes_predictions(request: Request) -> bool:
@@ -128,21 +130,23 @@ def _takes_predictions(request: Request) -> bool:
     return request.traces is not None and request.fast_model != "off" and request.profile in (None, MODEL)
 
 
-def _predicted(request: Request, host: HostInfo, paths: Texts, log: Log) -> Program:
-    """Predictions of the fast model for the launches at `paths`, under the names of the simulator, as a run there has them."""
-    listed = read_trace_list(str(request.traces)).paths
+def _predictions(request: Request, host: HostInfo, program: Program, log: Log) -> Repeated:
+    """Predictions of the fast model for the launches of a program, under the names of its simulator."""
+    listed = launch_paths(str(request.traces))
     gpu = configuration_for(request.fast_model, host.simulator, host.configuration, host.config_hash, listed, log)
-    model, latency = _simulated(str(request.traces), gpu, log), int(gpu.values["launch_latency"])
-    columns = model.counters if isinstance(model.counters, Repeated) else Repeated(None, model.counters)
-    named_there = in_terms_of(host.simulator, columns.of_kind, host.configuration, latency)
-    return replace(model, counters=Repeated(columns.kinds, named_there)).take(_rows(listed, paths))
+    columns = _simulated(str(request.traces), gpu, log).predictions
+    assert columns is not None
+    latency = int(gpu.values["launch_latency"])
+    in_terms = in_terms_of(host.simulator, columns.of_kind, host.configuration, latency)
+    return Repeated(columns.kinds, in_terms).take(_rows(listed, program.traces))
 
 
 def _simulated(traces: str, gpu: Configuration, log: Log) -> Program:
     """The full run of the embedded host over a list. It is the fast model itself, so it is recalled where that ran before."""
-    listed = read_trace_list(traces)
-    identity = fingerprint((len(listed.paths),), listed.paths).files
-    return predict(listed.paths, listed.copies, gpu, identity, log).profile()
+    made = predict(read_trace_list(traces), gpu, log)
+    assert made.predictions is not None
+    about = f"fast model ({gpu.name} {gpu.hash}, model {MODEL_VERSION})"
+    return Program((made.size,), source=about, counters=made.predictions, predictions=made.predictions)
 
 
 def _rows(listed: Sequence[str], paths: Sequence[str]) -> np.ndarray:
@@ -187,12 +191,12 @@ def _traces_of(truth: Program, traces: str) -> tuple[Texts, list[str]]:
     return Texts.of([by_name[Path(name).name] for name in truth.traces]), [note]
 
 
-def _other_profile(request: Request, truth: Program, paths: Texts, communication: bool, log: Log) -> Program:
+def _other_profile(request: Request, truth: Program, program: Program, communication: bool, log: Log) -> Program:
     """A profile of another run, its rows brought into the order of the truth."""
     path = str(request.profile)
     if path.startswith(HOST):
         full = _simulated(str(request.traces), configuration_of_host(path.removeprefix(HOST)), log)
-        return full.take(_rows(read_trace_list(str(request.traces)).paths, paths))
+        return full.take(_rows(launch_paths(str(request.traces)), program.traces))
     profile = admitted_profile(path, request.accept, log)
     profile = profile if communication else profile.without_communication()
     if len(profile.traces) and len(truth.traces):
@@ -200,8 +204,8 @@ def _other_profile(request: Request, truth: Program, paths: Texts, communication
         return profile.take(np.array([rows.get(Path(name).name, -1) for name in truth.traces], dtype=np.int64))
     if profile.size == truth.size and profile.names == truth.names:
         return profile
-    if paths:
-        return aligned(profile, paths, log, request.accept)
+    if len(program.traces):
+        return aligned(profile, program, log, request.accept)
     matched = admitted_rows(profile, truth, request.accept, lambda line: log(f"kernelpoint: {line}"))
     return profile.take(matched).with_labels_of(truth)
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from kernelpoint import _native
 from kernelpoint.archive import archived, from_archived
 from kernelpoint.fast_model.configuration import Configuration
-from kernelpoint.fast_model.predictions import Predictions
 from kernelpoint.pool import Pool
+from kernelpoint.program import Contents, Program
 from kernelpoint.progress import Log, WorkProgress
-from kernelpoint.repeated import Repeated, Texts, first_of_each
+from kernelpoint.repeated import Repeated
 from kernelpoint.simulators import CoreModel, Simulator, simulator
 from kernelpoint.traces.cache import ArtefactCache, key_of, opened
 from kernelpoint.traces.scan_launches import passing, scan_launches
-from kernelpoint.traces.scan_table import ScanTable
 
 Progress = Callable[[int, int, float], None]
 MODEL_VERSION: str = _native.fast_model.MODEL_VERSION
@@ -24,55 +24,64 @@ PREDICTIONS, STATES = "predictions 3", "states of cores"  # kinds of artefacts
 
 
 def predict(
-    paths: Sequence[str],
-    copies: np.ndarray,
+    program: Program,
     configuration: Configuration,
-    fingerprint: str,
     log: Log,
     cache: ArtefactCache | None = None,
     progress: Progress | None = None,
-    scan: ScanTable | None = None,
     pool: Pool | None = None,
-) -> Predictions:
-    """Predict every launch of a list with the fast model, in program order, from the caches that earlier launches leave.
+    identity: str | None = None,
+) -> Program:
+    """Predict every launch of a program with the fast model, in program order, from the caches that earlier launches leave.
     Cached predictions are reused.
 
-    The result depends on the list, the configuration and the model's version; it is kept in the cache under these, unless
+    The result depends on the launches, the configuration and the model's version; it is kept in the cache under these, unless
     a trace could not be opened or read, which another try may do. On a GPU that invalidates L1 at each launch, launches of
     equal traces that find the same in L2 are simulated once, and launches of one stream whose numbers have settled take those
     of the last one that was simulated (plugin/fast_model/list/run.h).
 
     Args:
-        paths: trace of each launch of one process; empty text where a launch was not traced.
-        copies: uint64 [n, 3], copies from host to device as `read_trace_list` gives them.
+        program: launches with traces; each process is simulated by itself. Contents that it lacks are read.
         configuration: the simulated GPU.
-        fingerprint: identifies the list.
         log: told which launches could not be predicted, and what is wrong with the cache.
         cache: by default the user's.
         progress: called with (launches done, launches, about which share of the work that is) ten times a second; by default
             a line on a terminal, or in the log.
-        scan: of the launches that were traced, where it is at hand.
-        pool: workers that read the traces where it is not; the result is the same.
+        pool: workers that read the traces where contents are lacking; the result is the same.
+        identity: of the launches, by default that of the files as they are now.
+
+    Returns:
+        The program with its `predictions`, nan for a launch without one, and the reason for each traced one of these in
+        `errors`.
 
     Ctrl-C ends it within a second.
 
     >>> from kernelpoint.fast_model import configuration_for
     >>> from kernelpoint.traces import read_trace_list
-    >>> list_ = read_trace_list("traces/kernelslist.g")
-    >>> gpu = configuration_for("v100", "mine", "", "", list_.paths, print)
-    >>> predictions = predict(list_.paths, list_.copies, gpu, "this list", lambda line: None)
-    >>> predictions.counters["cycles"].shape
+    >>> program = read_trace_list("traces/kernelslist.g")
+    >>> gpu = configuration_for("v100", "mine", "", "", program.traces, print)
+    >>> predict(program, gpu, lambda line: None).predictions["cycles"].shape
     (6,)
     """
-    key = key_of(fingerprint, _copies_key(copies), configuration.hash, MODEL_VERSION)
+    parts = []
     with opened(cache, log) as cache_in_use:
-        (found,) = cache_in_use.get(PREDICTIONS, [key], _decoded)
-        if found is None:
-            found = _made(paths, copies, configuration, fingerprint, key, log, cache_in_use, progress, scan, pool)
-    counters, failures = found
-    predictions = Predictions(counters, configuration.name, configuration.hash, MODEL_VERSION, failures)
-    _tell_missing(predictions, paths, log)
-    return predictions
+        for number in range(len(program.counts)):
+            part = program.part(number)
+            copies = part.copies[0] if part.copies else np.zeros((0, 3), np.uint64)
+            files = part.fingerprint.files if identity is None else identity
+            key = key_of(files, _copies_key(copies), configuration.hash, MODEL_VERSION)
+            (kept,) = cache_in_use.get(PREDICTIONS, [key], _decoded)
+            if kept is None:
+                kept = _made(part, copies, configuration, files, key, log, cache_in_use, progress, pool)
+            parts.append(kept)
+    counters, failures = parts[0]
+    if len(parts) > 1:
+        names = parts[0][0].of_kind
+        counters = Repeated(None, {name: np.concatenate([columns[name] for columns, _ in parts]) for name in names})
+        numbered = zip(program.offsets.tolist(), parts, strict=False)
+        failures = {first + launch: why for first, (_, reasons) in numbered for launch, why in reasons.items()}
+    _tell_missing(program, failures, log)
+    return replace(program, predictions=counters, errors=failures, unread=tuple(passing(failures.values())))
 
 
 def _copies_key(copies: np.ndarray) -> str:
@@ -85,32 +94,34 @@ Results = tuple[Repeated, Mapping[int, str]]  # counters of each launch; reasons
 
 
 def _made(
-    paths: Sequence[str],
+    program: Program,
     copies: np.ndarray,
     configuration: Configuration,
-    fingerprint: str,
+    identity: str,
     key: str,
     log: Log,
     cache: ArtefactCache,
     progress: Progress | None,
-    scan: ScanTable | None,
     pool: Pool | None,
 ) -> Results:
     """Counters of every launch, and the reason for each launch without counters; kept unless another try may read more."""
-    if scan is None:
-        traced = Texts.of(paths)
-        traced = traced if traced.is_whole else traced.take(traced.numbers >= 0)
+    there = program.traces.numbers >= 0
+    scan = program
+    if program.contents is None:
+        traced = program.traces if there.all() else program.traces.take(there)
         scan = scan_launches(traced, cache, WorkProgress("reading", "traces", log), log, pool=pool)
+    content = np.full(program.size, -1, dtype=np.int32)
+    content[there] = np.asarray(scan.content)
     counters, failures = _simulate(
-        paths, copies, configuration, progress or WorkProgress("fast model", "launches", log), scan
+        content, scan.read, copies, configuration, progress or WorkProgress("fast model", "launches", log)
     )
     states: dict[str, bytes] = {}
     if configuration.cores is not None:
         model = simulator(configuration.simulator).cores
         assert model is not None, "the C++ part of this simulator says that there is one"
-        of_cores, bytes_ = model.predict(paths, configuration, log)
+        of_cores, bytes_ = model.predict(program.traces, configuration, log)
         counters = counters.with_columns(of_cores)
-        states[_states_key(model, fingerprint, *configuration.cores)] = bytes_
+        states[_states_key(model, identity, *configuration.cores)] = bytes_
     if not passing(failures.values()):
         about = {"failures": {str(launch): why for launch, why in failures.items()}}
         cache.put(PREDICTIONS, {key: archived(about, {**counters.of_kind, KINDS: np.asarray(counters.kinds)})})
@@ -150,37 +161,32 @@ def _decoded(value: bytes) -> Results:
 
 
 def _simulate(
-    paths: Sequence[str], copies: np.ndarray, configuration: Configuration, shown: Progress, scan: ScanTable
+    content: np.ndarray, contents: Contents, copies: np.ndarray, configuration: Configuration, shown: Progress
 ) -> tuple[Repeated, dict[int, str]]:
     def advance(done: int, share: float) -> None:
-        shown(done, len(paths), share)
+        shown(done, len(content), share)
 
-    contents = np.full(len(paths), -1, dtype=np.int32)
-    contents[Texts.of(paths).numbers >= 0] = scan.record_ids
-    first = first_of_each(scan.record_ids)
-    streams = scan.stream_ids[first].astype(np.int64)
-    unread = len(scan.streams) + np.arange(len(first))  # each of a stream of its own
+    streams = contents.stream_ids.astype(np.int64)
+    unread = int(streams.max(initial=-1)) + 1 + np.arange(len(contents))  # each of a stream of its own
     kinds, counters, failures, _ = _native.fast_model.run(
-        contents,
-        [scan.paths[launch] for launch in first.tolist()],
+        content,
+        list(contents.traces),
         copies,
         configuration,
         advance,
-        bytes=scan.contents[: len(first), 2],
+        bytes=contents.keys[:, 2],
         streams=np.where(streams < 0, unread, streams),
     )
-    shown(len(paths), len(paths), 1.0)
+    shown(len(content), len(content), 1.0)
     return Repeated(kinds, counters), dict(failures)
 
 
-def _tell_missing(predictions: Predictions, paths: Sequence[str], log: Log) -> None:
-    untraced = int((Texts.of(paths).numbers < 0).sum())
+def _tell_missing(program: Program, failures: Mapping[int, str], log: Log) -> None:
+    untraced = int((program.traces.numbers < 0).sum())
     if untraced:
         log(
-            f"kernelpoint: the fast model predicts nothing for {untraced:,} of {len(paths):,} launches, which were not traced"
+            f"kernelpoint: the fast model predicts nothing for {untraced:,} of {program.size:,} launches, which were not traced"
         )
-    if predictions.failures:
-        first = next(iter(predictions.failures.values()))
-        log(
-            f"kernelpoint: the fast model could not simulate {len(predictions.failures):,} launches; the first: {first}"
-        )
+    if failures:
+        first = next(iter(failures.values()))
+        log(f"kernelpoint: the fast model could not simulate {len(failures):,} launches; the first: {first}")

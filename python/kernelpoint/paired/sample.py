@@ -13,7 +13,7 @@ from kernelpoint.estimation.bounds import Kind
 from kernelpoint.journal import DecisionRecord, DegradedRecord, PassRecord, Run, StrataRecord
 from kernelpoint.planning.frame import hash_design
 from kernelpoint.planning.plan import Plan
-from kernelpoint.workload import Population
+from kernelpoint.program import Program
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def cells_of(run: Run) -> CellSampling:
         JournalError: the run says nothing that a comparison could use, or its plan is gone or not its own any more.
     """
     check_comparable(run)
-    u = Population(tuple(run.launches), int(run.setting("seed"))).u
+    u = Program(tuple(run.launches), int(run.setting("seed"))).u
     try:
         design = Plan.load(str(run.header.plan), u).design
         if not isinstance(design, AssistedDesign):

@@ -10,7 +10,7 @@ import numpy as np
 from kernelpoint.estimation import AssistedDesign, Design
 from kernelpoint.journal import StrataRecord
 from kernelpoint.planning.plan import Plan
-from kernelpoint.workload import Population
+from kernelpoint.program import Program
 
 
 @dataclass(frozen=True)
@@ -22,25 +22,25 @@ class SamplingFrame:
 
     >>> import kernelpoint as kp
     >>> plan = kp.Plan.from_traces("traces/kernelslist.g", policy="gcl")
-    >>> frame = SamplingFrame.of(Population((6,), seed=0), plan, None)
+    >>> frame = SamplingFrame.of(Program((6,)), plan, None)
     >>> frame.is_predicted, frame.cluster_and_stream(5)[0], sorted(frame.hashes)
     (False, 0, ['checkpoint', 'design', 'traces'])
     """
 
-    population: Population
+    program: Program
     plan: Plan
     plan_path: str | None
     hashes: dict[str, str]
 
     @classmethod
-    def of(cls, population: Population, plan: Plan, plan_path: str | None) -> SamplingFrame:
-        """Make the frame from a population and its plan, with its hashes."""
+    def of(cls, program: Program, plan: Plan, plan_path: str | None) -> SamplingFrame:
+        """Make the frame from a program and its plan, with its hashes."""
         hashes = {"traces": plan.origin["traces"], "design": hash_design(plan.design)}
         if "checkpoint" in plan.origin:
             hashes["checkpoint"] = plan.origin["checkpoint"]
         if "fast_model" in plan.origin:
             hashes["fast_model"] = plan.origin["fast_model"]["config_hash"]
-        return cls(population, plan, plan_path, hashes)
+        return cls(program, plan, plan_path, hashes)
 
     @property
     def design(self) -> Design | AssistedDesign:

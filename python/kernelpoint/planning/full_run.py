@@ -21,10 +21,10 @@ from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.planning import Planning
 from kernelpoint.planning.rehearsal import ranged, rehearse
 from kernelpoint.policies.contract import Policy
+from kernelpoint.program import Program
 from kernelpoint.progress import Log
 from kernelpoint.simulators import simulator
 from kernelpoint.traces import scan_launches
-from kernelpoint.workload import Population
 from kernelpoint.workload.host_info import HostInfo
 
 # Model: processor time that a plan and the least sample take, in seconds
@@ -32,18 +32,18 @@ LEAST_SECONDS = 5.0
 LEAST_SHARE = 0.3  # of all predicted cycles in the first pass; below that a sample pays, whatever follows
 
 
-def full_plan(config: Config, policy: type[Policy], host: HostInfo, population: Population, log: Log) -> Plan | None:
+def full_plan(config: Config, policy: type[Policy], host: HostInfo, program: Program, log: Log) -> Plan | None:
     """Plan that simulates every launch, if this takes less than LEAST_SECONDS; else None.
 
     The time is that of the simulator's costs for the instructions of the traces. A policy that the user chose is used as it is.
     """
     described = simulator(host.simulator)
-    if config.policy.name != "kernelpoint" or config.plan is not None or not population.has_traces:
+    if config.policy.name != "kernelpoint" or config.plan is not None or not program.has_traces:
         return None
     if described.cores is None or described.costs is None:
         return None
-    scan = scan_launches(population.paths, log=log)
-    instructions = np.asarray(getattr(scan, described.costs.instructions), dtype=float)
+    scan = scan_launches(program.traces, log=log)
+    instructions = scan.count(described.costs.instructions).astype(float)
     seconds = described.costs.seconds(len(instructions), float(instructions.sum()), is_full_run=True)
     if scan.errors or seconds >= LEAST_SECONDS:
         return None
@@ -51,8 +51,8 @@ def full_plan(config: Config, policy: type[Policy], host: HostInfo, population: 
         f"kernelpoint: a full run takes about {seconds:.2g} s of processor time, which a plan and a sample would take as well: "
         "every launch is simulated"
     )
-    planning = Planning.of(config, policy, population)
-    return planning.with_design(Design.take_all(population.u), replace(population, scan=scan), log)
+    planning = Planning.of(config, policy, program)
+    return planning.with_design(Design.take_all(program.u), program.with_contents_of(scan), log)
 
 
 def frame_in_full(
@@ -69,7 +69,7 @@ def frame_in_full(
         frame, host, budget, estimate: of the sampled run.
         begun_with: hashes of the journal that the run goes on with, if any: the run stays what it began as.
     """
-    if simulator(host.simulator).cores is None or frame.population.listed is not None:
+    if simulator(host.simulator).cores is None or frame.program.listed is not None:
         return None
     design = Design.take_all(frame.design.u)
     hashes = {**frame.hashes, "design": hash_design(design)}
@@ -87,11 +87,11 @@ def _costs_as_much(frame: SamplingFrame, budget: ErrorBudget, estimate: Method, 
         return False
     work = np.asarray(design.computed["cycles"], dtype=float)
     first = Engine(design, budget).wanted()
-    if len(first) == frame.population.size:
+    if len(first) == frame.program.size:
         return True
     if work[first].sum() < LEAST_SHARE * work.sum() or budget.counter != "cycles":
         return False
-    drawn = rehearse(design, budget, estimate, np.maximum(work, 1.0), frame.population.seed)
+    drawn = rehearse(design, budget, estimate, np.maximum(work, 1.0), frame.program.seed)
     costs = [float(work[units].sum() / work.sum()) for units in drawn]
     share = min(1.0, float(np.mean(ranged(costs[0], max(costs)))))
     if share < CHEAP_SHARE:

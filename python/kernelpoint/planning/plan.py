@@ -15,6 +15,7 @@ from kernelpoint.arguments import check, checked
 from kernelpoint.errors import ConfigError, PlanError, shown
 from kernelpoint.estimation import AssistedDesign, Design, Prediction, TwoPhaseDesign
 from kernelpoint.planning.forecast import Forecast
+from kernelpoint.program import COUNTS
 
 FORMAT_VERSION = 10
 _STRATA_PARTS = tuple(f.name for f in fields(Design) if f.name != "u")
@@ -107,8 +108,6 @@ class Plan:
             return self.known_counts[name].astype(np.float64)
         if self.stream_ids is None or self.stream_counts is None:
             return None
-        from kernelpoint.traces.scan import COUNTS
-
         if name not in COUNTS:
             raise ConfigError(f"count: got {shown(name)}; allowed: {', '.join(COUNTS)}")
         counts = np.append(self.stream_counts[:, COUNTS.index(name)].astype(np.float64), np.nan)

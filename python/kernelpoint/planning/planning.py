@@ -12,18 +12,20 @@ from typing import Any
 import numpy as np
 
 from kernelpoint import __version__
-from kernelpoint.admission import Listed, findings_of, versions_of
+from kernelpoint.admission import ListFiles, findings_of, versions_of
 from kernelpoint.config import Config
 from kernelpoint.errors import PlanError
 from kernelpoint.estimation import AssistedDesign, Design
 from kernelpoint.planning.plan import Plan
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
+from kernelpoint.pool import Pool
+from kernelpoint.program import Program
 from kernelpoint.progress import Log, WorkProgress
 from kernelpoint.registry import foreign_code
 from kernelpoint.traces import cache_folder, scan_launches
 from kernelpoint.traces.scan_launches import passing
-from kernelpoint.workload import Available, Need, Population, check_available, complete
+from kernelpoint.workload import Available, Need, check_available, complete
 
 
 @dataclass(frozen=True)
@@ -33,23 +35,32 @@ class Planning:
     Attributes:
         needs: inputs that the policy asks for.
         origin: everything that the plan depends on, by name; two runs whose origins agree have the same plan.
+        pool: workers that read, embed and predict instead of this process. Nothing else depends on it.
 
     >>> from kernelpoint.config import parse_config
     >>> from kernelpoint.policies.registry import load_policy
     >>> config = parse_config({"version": 1, "policy": "random"}, "keys")
-    >>> planning = Planning.of(config, load_policy("random"), Population(counts=(6,), seed=0))
+    >>> planning = Planning.of(config, load_policy("random"), Program((6,)))
     >>> planning.origin["launches"], planning.make(print).design.sizes.tolist()
     ([6], [6])
     """
 
     config: Config
     policy: type[Policy]
-    population: Population
+    program: Program
     needs: frozenset[Need]
     origin: dict[str, Any]
+    pool: Pool | None = None
 
     @classmethod
-    def of(cls, config: Config, policy: type[Policy], population: Population, option: str = "`profile:`") -> Planning:
+    def of(
+        cls,
+        config: Config,
+        policy: type[Policy],
+        program: Program,
+        option: str = "`profile:`",
+        pool: Pool | None = None,
+    ) -> Planning:
         """Collect what a plan depends on.
 
         Args:
@@ -59,22 +70,22 @@ class Planning:
             ConfigError: the policy reads traces and there is no list on disk.
             PolicyError: the policy lacks another input.
         """
-        available = Available.of(population, config)
+        available = Available.of(program, config)
         needs = policy.inputs(available)
         check_available(config.policy.name, needs, available, option)
-        return cls(config, policy, population, needs, origin_of(config, policy, population, needs))
+        return cls(config, policy, program, needs, origin_of(config, policy, program, needs), pool)
 
     @property
     def cache_path(self) -> Path:
         """Path of the plan in the cache."""
-        return cache_path(self.origin, self.population.fingerprint.files)
+        return cache_path(self.origin, self.program.fingerprint.files)
 
     def kept(self, log: Log) -> Plan | None:
         """Plan in the cache, or None. A damaged one is reported and ignored."""
         if not os.path.exists(self.cache_path):
             return None
         try:
-            return Plan.load(self.cache_path, self.population.u)
+            return Plan.load(self.cache_path, self.program.u)
         except PlanError as error:
             log(f"kernelpoint: the cached plan is made again: {error}")
             return None
@@ -84,7 +95,7 @@ class Planning:
         if path is None or not os.path.exists(path):
             return None
         try:
-            plan = Plan.load(path, self.population.u)
+            plan = Plan.load(path, self.program.u)
         except PlanError:  # of another list; the journal is then refused by what differs
             return None
         return plan if {**plan.origin, "error_budget": None} == {**self.origin, "error_budget": None} else None
@@ -96,47 +107,50 @@ class Planning:
         other. Where the policy reads no traces, those on disk are read for admission, for names and for the counters that they
         determine, and change nothing in the design.
         """
-        population = complete(self.population, self.needs, self.config.encoder, log)
-        design = design_of(self.policy(self.config), population)
-        broken = {} if population.scan is None else population.scan.errors
+        program = complete(self.program, self.needs, self.config.encoder, log, pool=self.pool)
+        design = design_of(self.policy(self.config), program)
+        broken = {} if program.contents is None else program.errors
         if broken:
             design = design.without(np.array(sorted(broken)))
-        return replace(self.with_design(design, population, log), broken=dict(broken))
+        return replace(self.with_design(design, program, log), broken=dict(broken))
 
-    def with_design(self, design: Design | AssistedDesign, population: Population, log: Log) -> Plan:
+    def with_design(self, design: Design | AssistedDesign, program: Program, log: Log) -> Plan:
         """A plan of a design, with the names of the launches, and what their traces show where they are on disk."""
-        files = self.population.fingerprint.files
-        if population.scan is None and population.has_traces:
+        files = self.program.fingerprint.files
+        if program.contents is None and program.has_traces:
             shown = WorkProgress("reading", "traces", log)
-            read = scan_launches(population.paths, progress=shown, log=log, pool=population.pool)
-            population = replace(population, scan=read)
-        scan, names, embeddings = population.scan, population.names, population.embeddings
+            program = program.with_contents_of(scan_launches(program.traces, progress=shown, log=log, pool=self.pool))
+        contents, names, embeddings = program.contents, program.names, program.embeddings
         is_sampled = bool((np.asarray(design.labels) >= 0).any())
         plan = Plan(
             design=design,
             origin=self.origin,
             kernel_ids=names.numbers,
             kernel_names=list(names.distinct),
-            unread=population.unread,
+            unread=program.unread,
             files=files,
         )
-        if scan is None:
+        if contents is None:
             return plan
         return replace(
             plan,
-            contents=scan.record_ids,
-            stream_ids=scan.stream_ids,
-            stream_hashes=scan.stream_hashes(),
-            stream_counts=scan.stream_counts() if is_sampled else None,
+            contents=program.content,
+            stream_ids=program.stream_ids,
+            stream_hashes=contents.stream_hashes(),
+            stream_counts=contents.stream_counts() if is_sampled else None,
             stream_map=None if embeddings is None else _principal_plane(embeddings),
-            findings=tuple(findings_of(Listed((), population.paths, scan=scan))),
-            versions=versions_of(scan),
-            unread=tuple(dict.fromkeys((*population.unread, *passing(scan.errors.values())))),
+            findings=tuple(findings_of(ListFiles((), program))),
+            versions=versions_of(program),
         )
 
 
 def plan_for(
-    config: Config, policy: type[Policy], population: Population, log: Log, begun_with: str | None = None
+    config: Config,
+    policy: type[Policy],
+    program: Program,
+    log: Log,
+    begun_with: str | None = None,
+    pool: Pool | None = None,
 ) -> tuple[Plan, str | None]:
     """Find or make the plan of a run; returns it with its file, if it has one.
 
@@ -148,11 +162,11 @@ def plan_for(
         PlanError: the named plan was made for something else; the message names each difference.
         ConfigError, PolicyError: as Planning.of.
     """
-    planning = Planning.of(config, policy, population)
+    planning = Planning.of(config, policy, program, pool=pool)
     if config.fast_model != "off":
-        _say_which_inputs(policy, Available.of(population, config), population.described is not None, config, log)
+        _say_which_inputs(policy, Available.of(program, config), program.amounts is not None, config, log)
     if config.plan is not None:
-        plan = Plan.load(config.plan, population.u)
+        plan = Plan.load(config.plan, program.u)
         check_origin(config.plan, plan.origin, planning.origin, log)
         _warn_of_unread(config.plan, plan, log)
         return plan, config.plan
@@ -214,7 +228,7 @@ def keep_plan(plan: Plan, log: Log) -> str | None:
     return str(cached)
 
 
-def origin_of(config: Config, policy: type[Policy], population: Population, needs: frozenset[Need]) -> dict[str, Any]:
+def origin_of(config: Config, policy: type[Policy], program: Program, needs: frozenset[Need]) -> dict[str, Any]:
     """Everything that a plan depends on, by name. Runs with equal origins have the same plan.
 
     Args:
@@ -225,19 +239,19 @@ def origin_of(config: Config, policy: type[Policy], population: Population, need
         "policy": config.policy.model_dump(),
         "seed": config.seed,
         "assume": config.assume,
-        "launches": list(population.counts),
-        "traces": population.fingerprint.launches,
+        "launches": list(program.counts),
+        "traces": program.fingerprint.launches,
     }
     if (code := foreign_code(policy)) is not None:
         origin["policy_code"] = code
-    if population.profile is not None:
-        origin["profile"] = population.profile.hash()
-    if population.described is not None:
-        origin["deterministic"] = population.described.is_deterministic
+    if program.source:
+        origin["profile"] = program.hash()
+    if program.amounts is not None:
+        origin["deterministic"] = program.is_deterministic
     if policy.uses_budget:
         origin["error_budget"] = config.error_budget.model_dump(include={"relative_error", "confidence"})
-    if Need.MODEL in needs and population.model_source is not None:
-        origin["fast_model"] = population.model_source.identity()
+    if Need.MODEL in needs and program.predictor is not None:
+        origin["fast_model"] = program.predictor.identity()
     if Need.EMBEDDINGS in needs:
         from kernelpoint.encoder import checkpoint_hash
 

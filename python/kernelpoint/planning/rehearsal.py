@@ -28,12 +28,12 @@ from kernelpoint.planning.range_targets import check_range_targets, targets_of_r
 from kernelpoint.planning.validation_launches import first_number, shortest_list
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
+from kernelpoint.program import Program
 from kernelpoint.progress import silent
 from kernelpoint.randomness import generator
 from kernelpoint.ranges import ranges_for
 from kernelpoint.ratios import RATIOS
 from kernelpoint.simulators import simulator_of
-from kernelpoint.workload import Population
 
 BUDGETS = (0.05, 0.01, 0.005)
 MOST_LAUNCHES = 1_000_000  # beyond that, planning for three budgets takes longer than anybody waits
@@ -50,7 +50,7 @@ FIRST_LAUNCH_EXCESS, VARIATION_SHARE = 0.2, 0.05
 MARGIN, PART_OF_WAY = 1.1, 0.75
 
 
-def forecasts(config: Config, policy: type[Policy], population: Population, plan: Plan) -> list[Forecast]:
+def forecasts(config: Config, policy: type[Policy], program: Program, plan: Plan) -> list[Forecast]:
     """Forecast runs at 5, 1 and 0.5 % and at the run's own budget, by rehearsing them with synthetic results.
 
     A launch's result is its predicted cycles (else its time in the profile, else its instructions) times 1 + e, with e normal:
@@ -64,15 +64,15 @@ def forecasts(config: Config, policy: type[Policy], population: Population, plan
     a budget on another counter than cycles, and of a policy without a bound.
 
     Args:
-        population: complete with the inputs of the policy, where the plan has no predictions.
+        program: complete with the inputs of the policy, where the plan has no predictions.
         plan: of the run's own budget; with predictions its design is the same for every budget.
     """
-    work_and_counters = _known(population, plan)
-    if work_and_counters is None or population.size > MOST_LAUNCHES or config.error_budget.counter != "cycles":
+    work_and_counters = _known(program, plan)
+    if work_and_counters is None or program.size > MOST_LAUNCHES or config.error_budget.counter != "cycles":
         return []
     if policy.bound_for(config) == "none":
         return []
-    planned = _PlannedRun(config, policy, population, plan, *work_and_counters)
+    planned = _PlannedRun(config, policy, program, plan, *work_and_counters)
     try:
         of_budgets = [
             planned.at(error) for error in sorted({*BUDGETS, config.error_budget.relative_error}, reverse=True)
@@ -97,7 +97,7 @@ class _PlannedRun:
 
     config: Config
     policy: type[Policy]
-    population: Population
+    program: Program
     plan: Plan
     work: np.ndarray
     source: str
@@ -110,7 +110,7 @@ class _PlannedRun:
         )
         if not isinstance(design, AssistedDesign):
             config = self.config.model_copy(update={"error_budget": wanted})
-            design = design_of(self.policy(config), self.population)
+            design = design_of(self.policy(config), self.program)
         budget = replace(self._budget(), relative_error=relative_error)
         return self._forecast(relative_error, self._rehearse(design, budget))
 
@@ -132,9 +132,9 @@ class _PlannedRun:
         config, design, targets = self.config, self.plan.design, targets_of_ranges(self.config)
         if not targets or config.error_budget.further:
             return []
-        ranges = ranges_for(config.ranges, self.population, silent)
+        ranges = ranges_for(config.ranges, self.program, silent)
         check_range_targets(config, self.policy, ranges)
-        budget, ranged_targets = with_range_targets(config, ranges, self._budget(), self.population.counts)
+        budget, ranged_targets = with_range_targets(config, ranges, self._budget(), self.program.counts)
         drawn = self._rehearse(design, budget, ranges=ranged_targets)
         made = self._forecast(config.error_budget.relative_error, drawn)
         return [replace(made, further=targets_text(targets))]
@@ -156,7 +156,7 @@ class _PlannedRun:
 
     def _forecast(self, relative_error: float, drawn: Sequence[np.ndarray]) -> Forecast:
         """The forecast that two rehearsals give; drawn: the units of each."""
-        config, work, size = self.config, self.work, self.population.size
+        config, work, size = self.config, self.work, self.program.size
         count = first_number(
             config.replay, self.plan.design, {"cycles": relative_error}, config.error_budget.confidence
         )
@@ -179,7 +179,7 @@ class _PlannedRun:
             most_minutes=most_minutes,
             validations=validations,
             full_minutes=self._minutes(np.arange(size), is_full_run=True),
-            simulator=simulator_of(self.population.paths).title,
+            simulator=simulator_of(self.program.traces).title,
             unseen_times=1.0 + relative_error * float(work.sum() / work[unseen]) if len(undrawn) else 0.0,
             unseen_kernel=self.plan.name_of_unit(unseen) or "" if len(undrawn) else "",
         )
@@ -188,7 +188,7 @@ class _PlannedRun:
         """Launches to simulate for the budget in each counter that a model predicts, by a rehearsal as predicted; {} for lists
         of more than MOST_PRICED launches.
         """
-        design, size = self.plan.design, self.population.size
+        design, size = self.plan.design, self.program.size
         if not isinstance(design, AssistedDesign) or len(design.computed) < 2 or size > MOST_PRICED:
             return {}
         budget, labels = self._budget(), np.asarray(design.labels)
@@ -205,7 +205,7 @@ class _PlannedRun:
 
     def _minutes(self, drawn: np.ndarray, is_full_run: bool = False) -> float:
         """Time that the drawn launches will take in the simulator of their traces, by instructions of its kind."""
-        costs = simulator_of(self.population.paths).costs
+        costs = simulator_of(self.program.traces).costs
         instructions = None if costs is None else self.plan.count_of_unit(costs.instructions)
         if costs is None or instructions is None:
             return float("nan")
@@ -282,17 +282,16 @@ def drawn_until_met(engine: Engine, values: np.ndarray, counters: Sequence[str] 
     return np.asarray(engine.drawn())
 
 
-def _known(population: Population, plan: Plan) -> tuple[np.ndarray, str] | None:
+def _known(program: Program, plan: Plan) -> tuple[np.ndarray, str] | None:
     """float64 [N], positive: cycles, time or instructions of each launch, and their name."""
-    model, profile = population.model, population.profile
     if isinstance(plan.design, AssistedDesign):
         cycles = plan.design.known["cycles"]
         source = "the profile's times" if cycles.is_observed else "the fast model's cycles"
         values = np.where(cycles.mean > 0.0, cycles.mean, np.nan)
-    elif model is not None:
-        values, source = model.counters["cycles"], "the fast model's cycles"
-    elif profile is not None and np.isfinite(profile.time).any():
-        values, source = profile.time, "the profile's times"
+    elif program.predictions is not None:
+        values, source = program.predictions["cycles"], "the fast model's cycles"
+    elif program.source and np.isfinite(program.time).any():
+        values, source = program.time, "the profile's times"
     elif (instructions := plan.count_of_unit("instructions")) is not None:
         values, source = instructions, "instructions"
     else:

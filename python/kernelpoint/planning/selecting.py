@@ -17,24 +17,16 @@ from kernelpoint.policies.registry import load_policy
 from kernelpoint.program import Program
 from kernelpoint.progress import Log
 from kernelpoint.randomness import generator
-from kernelpoint.repeated import Texts
-from kernelpoint.selection import Census, Selection, listed_launches, write_output
+from kernelpoint.repeated import Repeated, Texts
+from kernelpoint.selection import Selection, listed_launches, write_output
 from kernelpoint.selection.listed import check_drawn
-from kernelpoint.workload import (
-    Available,
-    Need,
-    Population,
-    predicted,
-    usable,
-    why_unassisted,
-    with_model_source,
-)
+from kernelpoint.workload import Available, Need, predicted, program_of, usable, why_unassisted, with_predictor
 from kernelpoint.workload.host_info import HostInfo
 
 NEXT = "next"  # folder beside a selection for the one that continues it
 
 
-def draw(census: Census, config: Config, spare: float, log: Log) -> tuple[Selection, np.ndarray]:
+def draw(census: Program, config: Config, spare: float, log: Log) -> tuple[Selection, np.ndarray]:
     """Select launches of a census for tracing; returns the selection and the launches of its first pass, int64 [n].
 
     The policy makes its design as for a run with a profile and no traces: from names, shapes and neighbours; times,
@@ -46,13 +38,13 @@ def draw(census: Census, config: Config, spare: float, log: Log) -> tuple[Select
     Raises:
         ConfigError: the policy needs traces. PolicyError: it lacks another input.
     """
-    policy, population = load_policy(config.policy), _population(census, config.seed)
-    planning = Planning.of(config, policy, population, "--profile")
+    policy, program = load_policy(config.policy), replace(census, seed=config.seed, to_trace=True)
+    planning = Planning.of(config, policy, program, "--profile")
     design = _strata(planning.make(log))
     engine = _engine(design, config)
-    traced = np.zeros(population.size, dtype=bool)
+    traced = np.zeros(program.size, dtype=bool)
     traced[engine.sampling.with_spare(spare)] = True
-    return Selection(census, design, planning.origin, traced, spare), engine.drawn()
+    return Selection(program, design, planning.origin, traced, spare), engine.drawn()
 
 
 def _strata(plan: Plan) -> Design:
@@ -61,8 +53,8 @@ def _strata(plan: Plan) -> Design:
     return plan.design
 
 
-def selected(config: Config, policy: type[Policy], host: HostInfo, log: Log) -> tuple[Population, Plan]:
-    """Population and plan of a run of a selection: all launches of the census, some of which have traces.
+def selected(config: Config, policy: type[Policy], host: HostInfo, log: Log) -> tuple[Program, Plan]:
+    """Program and plan of a run of a selection: all launches of the census, some of which have traces.
 
     Raises:
         ConfigError: another key does not go with a selection, or the host names no list, or several.
@@ -75,69 +67,64 @@ def selected(config: Config, policy: type[Policy], host: HostInfo, log: Log) -> 
     if host.process_count > 1 or path is None:
         raise ConfigError(f"selection: {config.selection} is of one application, whose trace list is on disk")
     selection = Selection.load(Path(config.selection))
-    population = _population(selection.census, config.seed)
+    program = replace(selection.program, seed=config.seed)
     drawn = _engine(selection.design, config).drawn()
-    planning = Planning.of(config, policy, population)
+    planning = Planning.of(config, policy, program)
     check_origin(config.selection, selection.origin, planning.origin, log)
     listed, traces = listed_launches(selection, path)
     check_drawn(selection, drawn, listed, path)
-    of_launch = np.full(population.size, -1, dtype=np.int32)
+    of_launch = np.full(program.size, -1, dtype=np.int32)
     of_launch[listed] = traces.numbers
     log(
-        f"kernelpoint: {len(listed):,} of {population.size:,} launches are traced: replay and the fast model see only these, "
+        f"kernelpoint: {len(listed):,} of {program.size:,} launches are traced: replay and the fast model see only these, "
         "so data that the others leave in caches is missing"
     )
-    population = replace(population, paths=Texts(traces.distinct, of_launch), listed=listed)
+    program = replace(program, traces=Texts(traces.distinct, of_launch), listed=listed)
     plan = replace(
-        planning.with_design(selection.design, population, log),
+        planning.with_design(selection.design, program, log),
         origin=selection.origin,
-        known_counts=_counts(selection.census.launches),
+        known_counts=_counts(selection.program),
     )
-    return population, _with_model(plan, config, policy, population, host, log)
+    return program, _with_model(plan, config, policy, program, host, log)
 
 
-def _with_model(
-    plan: Plan, config: Config, policy: type[Policy], population: Population, host: HostInfo, log: Log
-) -> Plan:
+def _with_model(plan: Plan, config: Config, policy: type[Policy], program: Program, host: HostInfo, log: Log) -> Plan:
     """The plan with the fast model's predictions of the traced launches, where the policy uses them."""
-    assert population.listed is not None
-    paths = population.paths.take(population.listed)
-    traced = Population(counts=(len(paths),), seed=config.seed, paths=paths)
-    traced = with_model_source(traced, config.fast_model, host, log)
+    traced = with_predictor(program_of(host, config.seed), config.fast_model, host, log)
     if Need.MODEL not in policy.inputs(Available(traces=True, model=True)) or config.fast_model == "off":
         return plan
     reason = why_unassisted(config, traced)
-    if reason is None and traced.model_source is not None:
-        model = predicted(traced, log).model
-        assert model is not None
-        phase = first_phase(_strata(plan), config, population, model)
+    if reason is None and traced.predictor is not None:
+        predictions = predicted(traced, log).predictions
+        assert predictions is not None
+        phase = first_phase(_strata(plan), config, program, predictions)
         if phase is not None:
-            origin = {**plan.origin, "fast_model": traced.model_source.identity()}
+            origin = {**plan.origin, "fast_model": traced.predictor.identity()}
             return replace(plan, first_phase=phase, origin=origin)
         reason = "it cannot predict launches that have to be drawn"
     log(f"kernelpoint: the estimate does not use the fast model's predictions: {reason}")
     return plan
 
 
-def first_phase(design: Design, config: Config, population: Population, model: Program) -> TwoPhaseDesign | None:
+def first_phase(design: Design, config: Config, program: Program, predictions: Repeated) -> TwoPhaseDesign | None:
     """The traced launches as a first sample with predictions; None if a stratum or a take-all launch has no prediction.
 
     Args:
-        population: of the census, with `listed`; model: predictions of the listed launches, in their order.
+        program: of the census, with `listed`; predictions: of the listed launches, in their order.
     """
-    assert population.listed is not None
-    observed, row = np.zeros(population.size, dtype=bool), np.full(population.size, -1)
-    row[population.listed] = np.arange(model.size)
-    observed[population.listed] = model.counters["cycles"] > 0.0
+    assert program.listed is not None
+    observed, row = np.zeros(program.size, dtype=bool), np.full(program.size, -1)
+    row[program.listed] = np.arange(predictions.size)
+    observed[program.listed] = predictions["cycles"] > 0.0
     wanted = ErrorBudget(config.error_budget.relative_error, config.error_budget.confidence)
     first = StrataSampling(design, wanted, "mean")
     first.restrict_to(observed)
     if not observed[first.drawn()].all() or bool(((first.sizes == 0) & (design.sizes > 0)).any()):
         return None
-    u = generator(config.seed, "second sample").random(population.size)
-    groups = np.unique(population.kernels, return_inverse=True)[1].ravel()
-    predictions = usable(model.take(row), observed)
-    return TwoPhaseDesign(first, observed, predictions, groups, u, config.assume)
+    u = generator(config.seed, "second sample").random(program.size)
+    groups = np.unique(program.kernels, return_inverse=True)[1].ravel()
+    covariates = usable(predictions.take(np.maximum(row, 0)), observed)
+    return TwoPhaseDesign(first, observed, covariates, groups, u, config.assume)
 
 
 def write_next(config: Config, host: HostInfo, grown: Engine) -> tuple[Path, int]:
@@ -173,10 +160,6 @@ def _check_keys(config: Config) -> None:
             )
     if config.clusters == "online":
         raise ConfigError("clusters: got 'online'; a selection contains its strata; allowed: auto")
-
-
-def _population(census: Census, seed: int) -> Population:
-    return Population(counts=(census.size,), seed=seed, profile=census.launches, to_trace=True)
 
 
 def _engine(design: Design, config: Config) -> Engine:

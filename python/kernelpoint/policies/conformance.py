@@ -24,15 +24,16 @@ from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.policies.synthetic_population import LAUNCHES, make, stream_of
+from kernelpoint.program import Program
 from kernelpoint.randomness import generator
-from kernelpoint.workload import Available, Need, Population
+from kernelpoint.workload import Available, Need
 
 Order = Callable[[np.ndarray], np.ndarray]
 MEASURED_LAUNCHES, RUNS = 1200, 40
 LEAST_RIGHT = 34  # fewer have a probability of 0.3 % if intervals hold in 95 % of runs (binomial)
 
 
-# ---- a population that is made up --------------------------------------------------------------------------------------
+# ---- a program that is made up --------------------------------------------------------------------------------------
 
 
 def run(
@@ -43,11 +44,11 @@ def run(
     times: np.ndarray | None = None,
 ) -> tuple[Engine, Look, np.ndarray]:
     """Make a run with the results `y`. Without `y`, each launch has a cost for which the policy's estimator is exact."""
-    policy, population = make(name, LAUNCHES if y is None else len(y), times=times)
+    policy, program = make(name, LAUNCHES if y is None else len(y), times=times)
     method = type(policy).estimates[0]
-    design = _design(policy, population)
+    design = _design(policy, program)
     if y is None:
-        y = 7.0 * design.x if method == "separate_ratio" and design.x is not None else np.full(population.size, 7.0)
+        y = 7.0 * design.x if method == "separate_ratio" and design.x is not None else np.full(program.size, 7.0)
     engine = Engine(design, ErrorBudget(0.05, bound=bound), method)
     *_, look = passes(engine, ("cycles",), y, order)
     return engine, look, y
@@ -56,9 +57,9 @@ def run(
 # ---- the checks ----------------------------------------------------------------------------------------------------------
 
 
-def _design(policy: Policy, population: Population) -> Design:
-    """The design of a population that nothing predicts."""
-    design = design_of(policy, population)
+def _design(policy: Policy, program: Program) -> Design:
+    """The design of a program that nothing predicts."""
+    design = design_of(policy, program)
     assert isinstance(design, Design), "a design with predictions, of launches without any"
     return design
 
@@ -93,29 +94,26 @@ def parameters_have_defaults_and_descriptions(name: str) -> None:
 
 
 def equal_populations_and_seeds_give_equal_designs(name: str) -> None:
-    """Check that equal populations and seeds give equal designs."""
-    (first, population), (second, again) = make(name), make(name)
-    assert _same(_design(first, population), _design(second, again))
+    """Check that equal programs and seeds give equal designs."""
+    (first, program), (second, again) = make(name), make(name)
+    assert _same(_design(first, program), _design(second, again))
 
 
 def the_population_is_not_changed(name: str) -> None:
-    """Check that a policy does not change the population."""
-    policy, population = make(name)
-    before = copy.deepcopy(population)
-    policy.design(population)
-    assert np.array_equal(population.u, before.u)
-    for part in ("scan", "profile"):
-        now, then = getattr(population, part), getattr(before, part)
+    """Check that a policy does not change the program."""
+    policy, program = make(name)
+    before = copy.deepcopy(program)
+    policy.design(program)
+    assert np.array_equal(program.u, before.u)
+    for now, then in ((program, before), (program.labels, before.labels), (program.contents, before.contents)):
         for field, value in vars(then).items() if then is not None else ():
             if isinstance(value, np.ndarray):
                 equal = np.array_equal(getattr(now, field), value, equal_nan=value.dtype.kind == "f")
-                assert equal, f"{part}.{field} was changed"
-    if population.embeddings is not None and before.embeddings is not None:
-        assert np.array_equal(population.embeddings, before.embeddings)
+                assert equal, f"{field} was changed"
 
 
 def populations_of_any_size_are_estimated(name: str) -> None:
-    """Check that populations of every size are estimated, from one launch on."""
+    """Check that programs of every size are estimated, from one launch on."""
     for count in (1, 2, 30, 31):
         _, look, y = run(name, np.arange(1.0, count + 1))
         assert _estimate(look) > 0
@@ -123,7 +121,7 @@ def populations_of_any_size_are_estimated(name: str) -> None:
 
 
 def launches_of_equal_cost_are_estimated_exactly(name: str) -> None:
-    """Check that launches of equal cost are estimated exactly: the weights add up to the population, or to its work."""
+    """Check that launches of equal cost are estimated exactly: the weights add up to the program, or to its work."""
     bounds: tuple[Bound, ...] = ("none", "sequential")
     for bound in bounds:
         _, look, y = run(name, bound=bound)
@@ -133,8 +131,8 @@ def launches_of_equal_cost_are_estimated_exactly(name: str) -> None:
 def strata_without_variance_and_of_one_launch_keep_their_weight(name: str) -> None:
     """Check that strata without variance or with one launch count in the total."""
     for times in (np.full(LAUNCHES, 5000.0), np.where(np.arange(LAUNCHES) == 60, 9e6, 1000.0)):
-        policy, population = make(name, times=times)
-        design = _design(policy, population)
+        policy, program = make(name, times=times)
+        design = _design(policy, program)
         engine, look, y = run(name, times=times)
         simulated = set(engine.results.units.tolist())
         drawn = np.bincount([design.strata[unit] for unit in simulated if design.strata[unit] >= 0], minlength=0)
@@ -146,9 +144,9 @@ def strata_without_variance_and_of_one_launch_keep_their_weight(name: str) -> No
 
 def every_launch_is_in_a_stratum_or_simulated(name: str) -> None:
     """Check that strata are numbered 0 ... H - 1 without gaps; -1 marks launches that are always simulated."""
-    policy, population = make(name)
-    design = _design(policy, population)
-    assert len(design.strata) == population.size
+    policy, program = make(name)
+    design = _design(policy, program)
+    assert len(design.strata) == program.size
     assert (design.sizes > 0).all(), "a stratum without launches"
     assert np.array_equal(np.unique(design.strata[design.strata >= 0]), np.arange(len(design.first_sizes)))
 
@@ -174,8 +172,8 @@ def bounds_estimates_and_documentation_are_stated(name: str) -> None:
     assert kind.__doc__, "no docstring"
     assert kind.bounds and set(kind.bounds) <= {"sequential", "none"}
     assert kind.estimates and set(kind.estimates) <= {"regression", "ratio", "mean", "separate_ratio"}
-    policy, population = make(name)
-    if _design(policy, population).chosen is not None:
+    policy, program = make(name)
+    if _design(policy, program).chosen is not None:
         assert kind.bounds == ("none",), "a purposive sample has no bound"
 
 
@@ -185,7 +183,7 @@ def a_missing_input_is_named(name: str) -> None:
     if not load_policy(name).inputs(Available()):
         return
     try:
-        policy.design(Population(counts=(5,), seed=0))
+        policy.design(Program((5,)))
     except PolicyError as error:
         assert name in str(error), f"the message does not name the policy: {error}"
     else:
@@ -204,7 +202,7 @@ def truths(count: int) -> dict[str, np.ndarray]:
 
 
 def a_stated_bound_holds(name: str) -> None:
-    """Check coverage: of RUNS runs at 5 % and 95 % on each of three populations, at least LEAST_RIGHT have an interval that
+    """Check coverage: of RUNS runs at 5 % and 95 % on each of three programs, at least LEAST_RIGHT have an interval that
     contains the total. The shares are printed. A policy without a bound is not tested.
     """
     bound = load_policy(name).bounds[0]
@@ -214,8 +212,8 @@ def a_stated_bound_holds(name: str) -> None:
     for what, y in truths(MEASURED_LAUNCHES).items():
         right = 0
         for seed in range(RUNS):
-            policy, population = make(name, len(y), seed)
-            engine = Engine(_design(policy, population), ErrorBudget(0.05, bound=bound), type(policy).estimates[0])
+            policy, program = make(name, len(y), seed)
+            engine = Engine(_design(policy, program), ErrorBudget(0.05, bound=bound), type(policy).estimates[0])
             *_, look = passes(engine, ("cycles",), y)
             right += look.estimates["cycles"].contains(float(y.sum()))
         sys.stdout.write(f"{name}: the bound holds in {right} of {RUNS} runs on {what}\n")

@@ -13,11 +13,12 @@ from typing import Any, ClassVar
 from kernelpoint.config import Config, PolicyChoice, Section, check_section
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import AssistedDesign, Bound, Design, ErrorBudget, Method
-from kernelpoint.workload import Available, Need, Population
+from kernelpoint.program import Program
+from kernelpoint.workload import Available, Need
 
 
 class Policy(ABC):
-    """Base of sampling methods. An instance has no state of a run: equal populations give equal designs.
+    """Base of sampling methods. An instance has no state of a run: equal programs give equal designs.
 
     Class attributes:
         counters: counters of a profile that the method plans from besides instructions; no time is among them.
@@ -111,10 +112,10 @@ class Policy(ABC):
         return config.estimate
 
     @abstractmethod
-    def design(self, population: Population) -> Design | AssistedDesign:
+    def design(self, program: Program) -> Design | AssistedDesign:
         """Divide the launches into strata and set the first sample sizes, from facts known without simulation.
 
-        Must not change `population`, and must give equal designs for equal populations and configurations.
+        Must not change `program`, and must give equal designs for equal programs and configurations.
 
         Raises:
             PolicyError: an input is missing or unusable; the message says which and how to provide it.

@@ -11,44 +11,44 @@ from kernelpoint.errors import PolicyError, shown
 from kernelpoint.estimation import AssistedDesign, Design
 from kernelpoint.estimation.constants import SLOW_EXCESS
 from kernelpoint.policies.contract import Policy
-from kernelpoint.workload import Population
+from kernelpoint.program import Program
 
 
-def design_of(policy: Policy, population: Population) -> Design | AssistedDesign:
-    """Make the design of a policy for a population: one design for each process, joined.
+def design_of(policy: Policy, program: Program) -> Design | AssistedDesign:
+    """Make the design of a policy for a program: one design for each process, joined.
 
     No stratum contains launches of two processes, so that each process has its own estimand, total and bound.
 
     Raises:
         PolicyError: an input is missing or unusable, or the policy's result is no design of these launches.
     """
-    if len(population.counts) == 1:
-        return _checked_design(policy, population)
-    without_model = replace(population, model=None)  # predictions are of one application alone
-    parts = [_checked_design(policy, without_model.process(number)) for number in range(len(population.counts))]
+    if len(program.counts) == 1:
+        return _checked_design(policy, program)
+    without_model = replace(program, predictions=None)  # predictions are of one application alone
+    parts = [_checked_design(policy, without_model.part(number)) for number in range(len(program.counts))]
     strata = [part for part in parts if isinstance(part, Design)]
     if len(strata) < len(parts):
         raise PolicyError(
             f"policy {policy.config.policy.name}: `design` gave predictions; runs of several processes need strata"
         )
-    return combined(strata, population)
+    return combined(strata, program)
 
 
-def _checked_design(policy: Policy, population: Population) -> Design | AssistedDesign:
+def _checked_design(policy: Policy, program: Program) -> Design | AssistedDesign:
     """The policy's design, with the tail assumption of the engine where it makes none of its own (Policy.assumes_tail)."""
-    design, name = policy.design(population), policy.config.policy.name
+    design, name = policy.design(program), policy.config.policy.name
     if not isinstance(design, Design | AssistedDesign):
         raise PolicyError(f"policy {name}: `design` gave {shown(design)}; expected a kernelpoint.estimation.Design")
-    if len(design.labels) != population.size:
+    if len(design.labels) != program.size:
         raise PolicyError(
-            f"policy {name}: `design` gave strata of {len(design.labels)} launches; there are {population.size}"
+            f"policy {name}: `design` gave strata of {len(design.labels)} launches; there are {program.size}"
         )
     if isinstance(design, Design) and not policy.assumes_tail:
         return replace(design, slow_excess=max(design.slow_excess, SLOW_EXCESS))
     return design
 
 
-def combined(parts: Sequence[Design], population: Population) -> Design:
+def combined(parts: Sequence[Design], program: Program) -> Design:
     """Join the designs of several processes: strata and clusters are renumbered."""
     first_stratum = np.cumsum([0] + [len(part.first_sizes) for part in parts])
     strata = [
@@ -61,12 +61,12 @@ def combined(parts: Sequence[Design], population: Population) -> Design:
     return Design(
         strata=np.concatenate(strata).astype(np.int32),
         first_sizes=np.concatenate([part.first_sizes for part in parts]),
-        u=population.u,
+        u=program.u,
         x=_all_or_none(parts, lambda part: part.x),
         cost=_all_or_none(parts, lambda part: part.cost),
         clusters=np.concatenate([c + base for c, base in zip(clusters, first_cluster, strict=False)]),
         chosen=_all_or_none(
-            [(part, base) for part, base in zip(parts, population.offsets, strict=False)],
+            [(part, base) for part, base in zip(parts, program.offsets, strict=False)],
             lambda item: None if item[0].chosen is None else item[0].chosen + item[1],
         ),
         balanced=all(part.balanced for part in parts),

@@ -1,7 +1,8 @@
-"""Synthetic populations with the inputs of a policy, for the checks of conformance.py."""
+"""Synthetic programs with the inputs of a policy, for the checks of conformance.py."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,9 @@ import numpy as np
 from kernelpoint.config import parse_config
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
-from kernelpoint.program import Program, ProgramBuilder
+from kernelpoint.program import COUNTS, RECORD, Contents, Labels, Program, ProgramBuilder
 from kernelpoint.repeated import Texts
-from kernelpoint.traces import LaunchShape, ScanTable
-from kernelpoint.traces.scan import COUNTS, RECORD
-from kernelpoint.workload import Available, Need, Population
+from kernelpoint.workload import Available, Need
 
 KERNELS = ("gemm", "softmax", "copy")
 LAUNCHES = 120
@@ -27,8 +26,8 @@ def stream_of(count: int) -> np.ndarray:
     return np.where(launches % 11 == 7, 3 + launches % 3, launches % 3).astype(np.int32)
 
 
-def synthetic_scan(count: int) -> ScanTable:
-    """Scan of `count` synthetic launches, as reading traces would give it."""
+def synthetic_scan(count: int) -> Program:
+    """Program of `count` synthetic launches, as reading traces would give it."""
     _, stream = np.unique(stream_of(count), return_inverse=True)  # numbered without gaps
     present = np.unique(stream_of(count))
     instructions = 100 * (1 + present[stream].astype(np.int64)) ** 2
@@ -37,18 +36,16 @@ def synthetic_scan(count: int) -> ScanTable:
                "shared_accesses": 0.1, "sectors": 0.8, "bytes": 25.6}  # fmt: skip
     for name, factor in columns.items():
         records["counts"][:, COUNTS.index(name)] = instructions * factor
-    return ScanTable(
-        stream_ids=stream.astype(np.int32),
-        shape_ids=stream.astype(np.int32),
-        kernel_ids=(present[stream] % 3).astype(np.int32),
-        records=records,
-        record_ids=np.arange(count, dtype=np.int32),
-        contents=np.zeros((count, 3), dtype=np.uint64),
-        streams=np.array([bytes([s]) * 16 for s in range(len(present))], dtype="V16"),
-        shapes=tuple(LaunchShape(KERNELS[s % 3], (1 + int(s), 1, 1), (128, 1, 1), 0, 32) for s in present),
-        kernel_names=KERNELS,
-        errors={},
-        paths=Texts.of([f"kernel-{i}.traceg" for i in range(count)]),
+    records["stream"] = np.array([bytes([s]) * 16 for s in range(len(present))], dtype="V16")[stream]
+    traces = tuple(f"kernel-{i}.traceg" for i in range(count))
+    contents = Contents(records, np.zeros((count, 3), dtype=np.uint64), traces, stream.astype(np.int32))
+    shapes = np.array([(1 + int(s), 1, 1, 128, 1, 1, 32, 0) for s in present])
+    return Program(
+        (count,),
+        labels=Labels(Texts(KERNELS, (present % 3).astype(np.int32)), shapes),
+        label=stream.astype(np.int32),
+        contents=contents,
+        content=np.arange(count, dtype=np.int32),
     )
 
 
@@ -70,21 +67,19 @@ def synthetic_embeddings(count: int) -> np.ndarray:
 
 def make(
     name: str, count: int = LAUNCHES, seed: int = 0, times: np.ndarray | None = None, **settings: Any
-) -> tuple[Policy, Population]:
-    """Make a policy and a synthetic population with the inputs that it needs; `settings` are configuration keys.
+) -> tuple[Policy, Program]:
+    """Make a policy and a synthetic program with the inputs that it needs; `settings` are configuration keys.
 
-    >>> policy, population = make("gcl", count=12)
-    >>> len(policy.design(population).strata)
+    >>> policy, program = make("gcl", count=12)
+    >>> len(policy.design(program).strata)
     12
     """
     chosen = load_policy(name)
     needs = chosen.inputs(Available())
-    population = Population(
-        counts=(count,),
-        seed=seed,
-        scan=synthetic_scan(count) if Need.TRACES in needs else None,
-        embeddings=synthetic_embeddings(count) if Need.EMBEDDINGS in needs else None,
-        profile=synthetic_profile(count, times) if Need.PROFILE in needs else None,
-    )
+    program = synthetic_profile(count, times) if Need.PROFILE in needs else Program((count,))
+    if Need.TRACES in needs:
+        program = program.with_contents_of(synthetic_scan(count))
+    embeddings = synthetic_embeddings(count) if Need.EMBEDDINGS in needs else None
+    program = replace(program, seed=seed, embeddings=embeddings)
     config = parse_config({"version": 1, "policy": name, "seed": seed, **settings})
-    return chosen(config), population
+    return chosen(config), program

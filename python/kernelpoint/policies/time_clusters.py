@@ -14,7 +14,8 @@ from pydantic import Field
 from kernelpoint.config import Section
 from kernelpoint.estimation import Bound, Design, Method
 from kernelpoint.policies.contract import Policy
-from kernelpoint.workload import Available, Need, Population
+from kernelpoint.program import Program
+from kernelpoint.workload import Available, Need, known_times
 
 
 def two_means(values: np.ndarray) -> int:
@@ -39,7 +40,7 @@ def two_means(values: np.ndarray) -> int:
 
 @dataclass(frozen=True)
 class Leaf:
-    """Cluster of launches by time: its launches, their number N, mean, population standard deviation, sample size m."""
+    """Cluster of launches by time: its launches, their number N, mean, program standard deviation, sample size m."""
 
     units: np.ndarray
     N: int
@@ -79,28 +80,28 @@ class TimeClusters(Policy):
             z_over_eps: normal quantile of the confidence level over the relative error.
         """
 
-    def design(self, population: Population) -> Design:
+    def design(self, program: Program) -> Design:
         """Make the design: each cluster is a stratum; launches without a time are always simulated."""
-        times, has_time = population.known_times(self.config.policy.name)
+        times, has_time = known_times(program, self.config.policy.name)
         budget = self.config.error_budget
         quantile = -NormalDist().inv_cdf((1 - budget.confidence) / 2)
         z_over_eps = quantile / (self.parameters.epsilon or budget.relative_error)
-        leaves, sizes = self.clusters(times, np.where(has_time, population.kernels, -1), z_over_eps)
-        return clustered_design(population, leaves, sizes, times)
+        leaves, sizes = self.clusters(times, np.where(has_time, program.kernels, -1), z_over_eps)
+        return clustered_design(program, leaves, sizes, times)
 
 
-def clustered_design(population: Population, leaves: Sequence[Leaf], sizes: np.ndarray, times: np.ndarray) -> Design:
+def clustered_design(program: Program, leaves: Sequence[Leaf], sizes: np.ndarray, times: np.ndarray) -> Design:
     """Design with one stratum for each cluster and the profiled time as covariate; launches in no cluster are always
     simulated.
     """
-    strata = np.full(population.size, -1, dtype=np.int32)
+    strata = np.full(program.size, -1, dtype=np.int32)
     for number, leaf in enumerate(leaves):
         strata[leaf.units] = number
     mean = np.array([leaf.mean for leaf in leaves])
     return Design(
         strata=strata,
         first_sizes=np.asarray(sizes, dtype=np.int64),
-        u=population.u,
+        u=program.u,
         x=np.where(np.isfinite(times), times, 0.0),
         cost=np.where(mean > 0.0, mean, mean[mean > 0.0].min(initial=1.0)),
         clusters=np.arange(len(leaves)),

@@ -54,9 +54,17 @@ class ProfileFormat(ABC):
 
     Class attributes:
         description: the format as a user calls it, for the list of those allowed.
+        ranges: a file of this format that shows ranges of launches, as a user calls it; empty: none does.
+
+    Args:
+        with_ranges: read the range of each launch too.
     """
 
     description: ClassVar[str]
+    ranges: ClassVar[str] = ""
+
+    def __init__(self, with_ranges: bool = False) -> None:
+        self.with_ranges = with_ranges
 
     @classmethod
     @abstractmethod

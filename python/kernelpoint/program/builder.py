@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kernelpoint.errors import ProfileError
-from kernelpoint.program.program import UNKNOWN, Program, Remark
+from kernelpoint.program.program import UNKNOWN, Labels, Program, Remark
 from kernelpoint.repeated import Texts
 
 LARGEST = 2**63 - 1
 # Columns of whole numbers of a launch.
-_ORDER, _START, _DEVICE, _PROCESS, _NODE, _COLUMNS = 11, 10, 12, 13, 14, 15
+_LABEL, _STREAM, _START, _ORDER, _DEVICE, _PROCESS, _NODE, _COLUMNS = range(8)
 
 GRAPH_HINT = "; CUDA graphs are recorded as one block each: record their kernels with --cuda-graph-trace=node (nsys)"
 
@@ -33,12 +33,13 @@ class ProgramBuilder:
     def __init__(self, source: str) -> None:
         self.source = source
         self.left_out: dict[str, int] = {}
-        self._names: dict[str, int] = {}
         self.remarks: dict[str, Remark] = {}
-        self._integers = array("q")  # name, grid, block, registers, shared memory, stream, start, order, device, ...
+        self._labels: dict[tuple[str | int, ...], int] = {}  # of name, grid, block, registers, shared memory
+        self._integers = array("q")  # label, stream, start, order, device, ...
         self._duration = array("d")
         self._counters: dict[str, array[float]] = {}
         self._traces: list[str] = []
+        self.ranges: list[str] = []  # of each launch, in the order of `add`
 
     def __len__(self) -> int:
         return len(self._duration)
@@ -72,17 +73,18 @@ class ProgramBuilder:
         graph_node: int = UNKNOWN,
         counters: Mapping[str, float] | None = None,
         trace: str = "",
+        range_path: str = "",
     ) -> None:
         """Add one launch, times in ns. Launches are sorted by `process`, `order`, `start`, then by the order of `add`.
 
-        `graph_node`: the number of a node of a CUDA graph, where the launch is one.
+        `graph_node`: the number of a node of a CUDA graph, where the launch is one; `range_path`: of the range that it lies in.
         """
-        name_id = self._names.setdefault(name, len(self._names))
-        row = (name_id, *grid, *block, registers, shared_memory, stream, start, order, device, process, graph_node)
-        if max(row) > LARGEST or min(row) < -LARGEST:
+        shape, row = (*grid, *block, registers, shared_memory), (stream, start, order, device, process, graph_node)
+        if max(shape + row) > LARGEST or min(shape + row) < -LARGEST:
             raise ProfileError(
-                f"{self.source}: launch {len(self._duration)} ({name[:60]!r}): a number beyond 64 bits: {max(row)}"
+                f"{self.source}: launch {len(self._duration)} ({name[:60]!r}): a number beyond 64 bits: {max(shape + row)}"
             )
+        self._integers.append(self._labels.setdefault((name, *shape), len(self._labels)))
         self._integers.extend(row)
         count = len(self._duration)
         self._duration.append(duration)
@@ -91,6 +93,7 @@ class ProgramBuilder:
             column.extend([math.nan] * (count - len(column)))
             column.append(value)
         self._traces.append(trace)
+        self.ranges.append(range_path)
 
     def finish(self, device: int | None = None) -> Program:
         """Make the program of one GPU.
@@ -103,23 +106,20 @@ class ProgramBuilder:
         rows = rows[np.lexsort((table[rows, _START], table[rows, _ORDER], table[rows, _PROCESS]))]
         size = len(self._duration)
         processes, counts = np.unique(table[rows, _PROCESS], return_counts=True)
-        nodes, named = table[rows, _NODE], Texts.of([*self._names, ""])
+        nodes, shapes = table[rows, _NODE], np.array([shape for _, *shape in self._labels], dtype=np.int64)
         return Program(
             counts=tuple(counts.tolist()),
-            # column by column: a sorted copy of the table would be the peak
-            names=Texts(named.distinct, named.numbers[table[rows, 0]]),
-            grid=table[rows, 1:4],
-            block=table[rows, 4:7],
-            registers=table[rows, 7],
-            shared_memory=table[rows, 8],
-            stream=table[rows, 9],
+            labels=Labels(Texts.of([str(name) for name, *_ in self._labels]), shapes),
+            label=table[rows, _LABEL].astype(np.int32),
+            stream=table[rows, _STREAM],  # column by column: a sorted copy of the table would be the peak
             start=table[rows, _START],
             duration=np.array(self._duration)[rows],
             counters={
                 name: np.array([*column, *[math.nan] * (size - len(column))])[rows]
                 for name, column in self._counters.items()
             },
-            traces=Texts.of([self._traces[row] for row in rows] if any(self._traces) else ()),
+            traces=_texts(self._traces, rows),
+            ranges=_texts(self.ranges, rows),
             calls=table[rows, _ORDER],
             graph_nodes=None if (nodes == nodes[0]).all() else nodes,
             processes=tuple(processes.tolist()) if len(processes) > 1 else (),
@@ -143,3 +143,8 @@ class ProgramBuilder:
                 f"{self.source}: no launch of GPU {device}; there are launches of {', '.join(map(str, there))}"
             )
         return np.flatnonzero(devices == (there[0] if device is None else device))
+
+
+def _texts(texts: Sequence[str], rows: np.ndarray) -> Texts:
+    """Texts of some rows; none where all are empty."""
+    return Texts.of([texts[row] for row in rows] if any(texts) else ())

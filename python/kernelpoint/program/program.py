@@ -7,16 +7,18 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from kernelpoint.errors import ProfileError
+from kernelpoint.errors import HostError, ProfileError
 from kernelpoint.program.communication import communication
-from kernelpoint.repeated import NO_TEXTS, Repeated, Texts, distinct_rows
+from kernelpoint.program.contents import Contents
+from kernelpoint.randomness import permanent_random_numbers
+from kernelpoint.repeated import NO_TEXTS, Repeated, Texts, distinct_rows, first_of_each
 
 UNKNOWN = -1
-NOTHING = np.zeros(0)  # a column that is not given
+_NOTHING = np.zeros(0)  # a column that is not given
 
 # Counters that hold executed warp instructions, then those that hold instructions of threads; the first one there is taken.
 INSTRUCTIONS = ("warp_instructions", "smsp__inst_executed.sum", "instructions", "smsp__thread_inst_executed.sum")
@@ -38,94 +40,180 @@ class Remark:
     place: str = ""
 
 
-# Value of an unknown entry of each column, and its type; columns of sizes have three numbers for each launch.
-_COLUMNS: dict[str, tuple[float, Any]] = {
-    "grid": (0, np.int64),
-    "block": (0, np.int64),
-    "registers": (UNKNOWN, np.int64),
-    "shared_memory": (UNKNOWN, np.int64),
-    "stream": (UNKNOWN, np.int64),
-    "start": (0, np.int64),
-    "duration": (math.nan, np.float64),
-}
-_OPTIONAL = ("keys", "calls", "graph_nodes")  # int64 [N], or None
+class Fingerprint(NamedTuple):
+    """Identity of the launches of all processes: 32 hexadecimal digits for each.
+
+    Attributes:
+        launches: of the number of launches of each process, and for every launch, in program order, of its name within the
+            list, and of the size and time of all files that a reading of it depends on. The folder that holds the list may
+            move.
+        files: of the files' inodes and times of change too, as the trace cache compares them: for what is kept on this machine.
+            A copy of the traces has others.
+    """
+
+    launches: str
+    files: str
 
 
-def _nothing() -> np.ndarray:
-    return NOTHING
+class Predictor(Protocol):
+    """Source of predictions of every launch, which may be asked for them (policies.inputs.FastModel)."""
+
+    @property
+    def launch_latency(self) -> float:
+        """Constant cycles of each launch in the predictions."""
+
+    def identity(self) -> dict[str, str]:
+        """Everything that predictions depend on besides the launches, by name."""
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Table of L distinct labels of launches: names and shapes.
+
+    Attributes:
+        names: kernel name; empty where unknown.
+        shapes: int64 [L, 8]: grid, block (three numbers each, zeros where unknown), registers per thread and bytes of shared
+            memory per CTA, static and dynamic (-1 where unknown).
+
+    >>> Labels.of(Texts.of(["gemm", "gemm"]), np.ones((2, 8), np.int64))[1].tolist()
+    [0, 0]
+    """
+
+    names: Texts
+    shapes: np.ndarray
+
+    @classmethod
+    def of(cls, names: Texts, shapes: np.ndarray) -> tuple[Labels, np.ndarray]:
+        """Make the table from name and shape of each launch; returns it with the label of each, int32 [N]."""
+        rows = np.concatenate([names.numbers[:, None], shapes], axis=1)
+        first, which = distinct_rows(rows)
+        order = np.argsort(first)
+        rank = np.empty(len(first), dtype=np.int32)
+        rank[order] = np.arange(len(first), dtype=np.int32)
+        first = first[order]
+        return cls(Texts(names.distinct, names.numbers[first]), shapes[first]), rank[which]
+
+
+_SIZES: dict[str, Any] = {
+    "grid": slice(0, 3),
+    "block": slice(3, 6),
+    "registers": 6,
+    "shared_memory": 7,
+}  # columns of Labels.shapes
+NO_SHAPE = np.array([0, 0, 0, 0, 0, 0, UNKNOWN, UNKNOWN], dtype=np.int64)
+NO_LABELS = Labels(NO_TEXTS, NO_SHAPE[None][:0])
 
 
 @dataclass(frozen=True, eq=False)
 class Program:
     """Launches of a workload, one row each, in program order; those of each process stand together.
 
-    All that reads a workload returns one: trace lists, profiles, outputs of full runs, launch censuses, descriptions of a
-    simulator. A column that is not given is unknown.
+    All that reads a workload returns one: trace lists, traces, profiles, outputs of full runs, launch censuses, a simulator's
+    descriptions. All that samples or reports takes one. A column that is None, empty or has no entry is unknown.
 
     Attributes:
         counts: number of launches of each process.
-        names: kernel name of each launch; empty where unknown.
-        grid, block: int64 [N, 3]; zeros where unknown.
-        registers: int64 [N], per thread.
-        shared_memory: int64 [N], bytes per CTA, static and dynamic.
-        stream: int64 [N]. -1 where unknown.
-        start: int64 [N], nanoseconds on the profiler's clock.
-        duration: float64 [N], nanoseconds. Simulations have none: 0 and nan.
+        seed: the user's seed; fixes the permanent random numbers.
+        labels: distinct names and shapes.
+        label: int32 [N], the label of each launch; -1 where unknown.
+        traces: trace file of each launch; empty text where it was not traced.
+        contents: distinct contents, where traces were read.
+        content: int32 [N], equal for launches that do the same work: rows of `contents`, else as a simulator states it; -1
+            where unknown.
+        errors: reason for each launch whose trace is unusable.
+        unread: reasons why traces could not be opened or read; another try may read them.
+        copies: of each process, uint64 [n, 3]: copies from host to device: position among the list's commands, address, bytes.
+        numbers: int [N], number of each launch in the tracer's count; -1 where there is none.
+        tracer: simulator whose tracer's numbers these are.
+        listed: int64 [n], ascending, launches that the host's list holds, where only some were traced; None: all.
+        source: what times and counters are from, for people; empty: there are none.
+        duration, start: float64 and int64 [N], nanoseconds; nan and 0 where unknown. Simulations have none.
         counters: float64 [N] by name, as their source calls them; `cycles` for simulations; nan where unknown.
-        traces: trace file of each launch; empty where there is none.
-        keys: int64 [N], equal for launches whose source says that they do the same work; None where it says nothing.
-        calls: int64 [N], the number of the call that launched each; the nodes of one replay of a graph share it. None where
-            unknown.
+        stream: int64 [N], CUDA stream; -1 where unknown.
+        keys: int64 [N], equal for launches whose source says that they do the same work.
+        calls: int64 [N], the number of the call that launched each; the nodes of one replay of a graph share it.
         graph_nodes: int64 [N], the node of a CUDA graph that each launch is, -1 for none; None where no launch is one.
+        ranges: path of the range that each launch lies in, parts separated by "/"; empty text: in none.
         processes: the number of each process in its source.
-        source: the file or the model that names, shapes, times and counters are from; empty where there is none.
         left_out: kinds of rows that are no kernel launches, with their numbers.
         remarks: what the file shows of its own soundness, by kind (kernelpoint.admission has the kinds).
+        amounts: float64 [N], work of each launch in any unit, where the simulator describes its launches.
+        is_deterministic: launches of one content have equal results.
+        predictions: counters of each launch by name, as the best source at hand predicts them.
+        predictor: where predictions come from, where it may be asked for them.
+        embeddings: float32 [streams, 256], rows as in `contents`' instruction sequences.
+        to_trace: True if the launches that a design draws are yet to be traced: a selection, whose results will be simulated.
+        measured: True if results are times that a GPU took, not those of a simulator.
+        first_process: number of the first process; above 0 only in a part of a larger program.
+        is_part: True of one process of several, whose designs are joined.
 
-    >>> shapes = np.array([[2, 1, 1], [4, 1, 1], [2, 1, 1]])
-    >>> kinds = Program((3,), names=Texts.of(["gemm"] * 3), grid=shapes, block=shapes).kinds
-    >>> bool(kinds[0] == kinds[2] != kinds[1])
-    True
+    >>> program = Program((3, 2))
+    >>> program.size, program.offsets.tolist()
+    (5, [0, 3, 5])
     """
 
     counts: tuple[int, ...]
-    names: Texts = NO_TEXTS
-    grid: np.ndarray = field(default_factory=_nothing)
-    block: np.ndarray = field(default_factory=_nothing)
-    registers: np.ndarray = field(default_factory=_nothing)
-    shared_memory: np.ndarray = field(default_factory=_nothing)
-    stream: np.ndarray = field(default_factory=_nothing)
-    start: np.ndarray = field(default_factory=_nothing)
-    duration: np.ndarray = field(default_factory=_nothing)
+    seed: int = 0
+    labels: Labels = NO_LABELS
+    label: np.ndarray = field(default_factory=lambda: _NOTHING)
+    traces: Texts = field(default=NO_TEXTS, repr=False)
+    contents: Contents | None = None
+    content: np.ndarray | None = None
+    errors: Mapping[int, str] = field(default_factory=dict)
+    unread: tuple[str, ...] = ()
+    copies: tuple[np.ndarray, ...] = field(default=(), repr=False)
+    numbers: np.ndarray | None = None
+    tracer: str = ""
+    listed: np.ndarray | None = None
+    source: str = ""
+    duration: np.ndarray = field(default_factory=lambda: _NOTHING)
+    start: np.ndarray = field(default_factory=lambda: _NOTHING)
     counters: Mapping[str, np.ndarray] = field(default_factory=dict)
-    traces: Texts = NO_TEXTS
+    stream: np.ndarray = field(default_factory=lambda: _NOTHING)
     keys: np.ndarray | None = None
     calls: np.ndarray | None = None
     graph_nodes: np.ndarray | None = None
+    ranges: Texts = field(default=NO_TEXTS, repr=False)
     processes: tuple[int, ...] = ()
-    source: str = ""
     left_out: Mapping[str, int] = field(default_factory=dict)
     remarks: Mapping[str, Remark] = field(default_factory=dict)
+    amounts: np.ndarray | None = None
+    is_deterministic: bool = False
+    predictions: Repeated | None = None
+    predictor: Predictor | None = None
+    embeddings: np.ndarray | None = None
+    to_trace: bool = False
+    measured: bool = False
+    first_process: int = 0
+    is_part: bool = False
+    _fingerprints: dict[tuple[Any, ...], Fingerprint] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        put, size = object.__setattr__, self.size
-        put(self, "names", Texts.of(self.names) if len(self.names) else Texts((), _repeated(-1, np.int32, (size,))))
+        put = object.__setattr__
         put(self, "traces", Texts.of(self.traces))
         put(self, "processes", self.processes or tuple(range(len(self.counts))))
-        for name, (unknown, kind) in _COLUMNS.items():
-            if getattr(self, name) is NOTHING:
-                put(self, name, _repeated(unknown, kind, (size, 3) if name in ("grid", "block") else (size,)))
+        for name, (unknown, kind) in _FILLED.items():
+            if getattr(self, name) is _NOTHING:
+                put(self, name, np.broadcast_to(kind(unknown), (self.size,)))  # takes no memory
 
     @classmethod
-    def of(cls, names: Sequence[str], grid: np.ndarray, block: np.ndarray, **columns: Any) -> Program:
+    def of(
+        cls, names: Sequence[str], grid: np.ndarray | None = None, block: np.ndarray | None = None, **columns: Any
+    ) -> Program:
         """Make the program of one process from names and shapes.
 
-        >>> Program.of(["gemm"], np.array([[2, 1, 1]]), np.array([[64, 1, 1]])).size
-        1
+        >>> shapes = np.array([[2, 1, 1], [4, 1, 1], [2, 1, 1]])
+        >>> Program.of(["gemm", "gemm", "gemm"], shapes, shapes).signature.tolist()
+        [0, 1, 0]
         """
-        return cls((len(names),), Texts.of(names), grid, block, **columns)
+        shapes = np.tile(NO_SHAPE, (len(names), 1))
+        for name, sizes in (("grid", grid), ("block", block)):
+            if sizes is not None:
+                shapes[:, _SIZES[name]] = sizes
+        labels, label = Labels.of(Texts.of(names), shapes)
+        return cls((len(names),), labels=labels, label=label, **columns)
 
-    # ---- size and processes ---------------------------------------------------------------------------------------------
+    # ---- size, processes, identity --------------------------------------------------------------------------------------
 
     @property
     def size(self) -> int:
@@ -134,11 +222,7 @@ class Program:
 
     @cached_property
     def offsets(self) -> np.ndarray:
-        """int64 [processes + 1]: first launch of each process, then the number of launches.
-
-        >>> Program((3, 2)).offsets.tolist()
-        [0, 3, 5]
-        """
+        """int64 [processes + 1]: first launch of each process, then the number of launches."""
         return np.concatenate([[0], np.cumsum(self.counts)]).astype(np.int64)
 
     @cached_property
@@ -146,46 +230,158 @@ class Program:
         """int64 [N]: the process of each launch, counted from 0."""
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
-    def of_process(self, number: int) -> Program:
-        """Program of the launches of one process, by its number in the source.
+    @cached_property
+    def u(self) -> np.ndarray:
+        """float64 [N]: permanent random numbers of the launches."""
+        numbered = enumerate(self.counts, self.first_process)
+        return np.concatenate([permanent_random_numbers(self.seed, p, n) for p, n in numbered])
 
-        Raises:
-            ProfileError: it has none; the message names those that have.
-        """
-        if number not in self.processes:
-            raise ProfileError(
-                f"{self.source}: no launch of process {number}; allowed: {', '.join(map(str, self.processes))}"
-            )
-        part = self.take(np.flatnonzero(self.process == self.processes.index(number)))
-        return replace(part, counts=(sum(part.counts),), processes=(number,))
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """Identity of the launches, from the files as they were at the first call."""
+        key = self.counts, id(self.traces)
+        if key not in self._fingerprints:
+            self._fingerprints[key] = fingerprint(self.counts, self.traces)
+        return self._fingerprints[key]
 
     # ---- labels ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> Texts:
+        """The kernel of each launch; empty text where it is not known.
+
+        >>> from kernelpoint.traces import launch_paths, scan_launches
+        >>> scan_launches(launch_paths("traces/kernelslist.g")).names.distinct
+        ('axpy_f32',)
+        """
+        return Texts(self.labels.names.distinct, np.append(self.labels.names.numbers, np.int32(-1))[self.label])
+
+    @property
+    def is_named(self) -> bool:
+        """True if any launch has a name."""
+        return bool((self.labels.names.numbers >= 0).any())
+
+    @property
+    def kernels(self) -> np.ndarray:
+        """int64 [N]: number of the kernel of each launch, by its name; -1 if it is not known, 0 if no name is.
+
+        >>> Program.of(["gemm", "", "gemm"]).kernels.tolist(), Program((2,)).kernels.tolist()
+        ([0, -1, 0], [0, 0])
+        """
+        numbers = self.names.numbers.astype(np.int64)
+        return numbers if (numbers >= 0).any() else np.zeros(self.size, dtype=np.int64)
+
+    @property
+    def grid(self) -> np.ndarray:
+        """int64 [N, 3]: CTAs of each launch; zeros where unknown."""
+        return self._shape("grid")
+
+    @property
+    def block(self) -> np.ndarray:
+        """int64 [N, 3]: threads of a CTA of each launch; zeros where unknown."""
+        return self._shape("block")
+
+    @property
+    def registers(self) -> np.ndarray:
+        """int64 [N]: registers per thread; -1 where unknown."""
+        return self._shape("registers")
+
+    @property
+    def shared_memory(self) -> np.ndarray:
+        """int64 [N]: bytes of shared memory per CTA, static and dynamic; -1 where unknown."""
+        return self._shape("shared_memory")
+
+    def _shape(self, name: str) -> np.ndarray:
+        return np.append(self.labels.shapes, NO_SHAPE[None], axis=0)[:, _SIZES[name]][self.label]
 
     @cached_property
     def kinds(self) -> np.ndarray:
         """int64 [N]: equal numbers for launches with equal key; without keys, with equal name, grid and block."""
         if self.keys is not None:
             return self.keys
-        return distinct_rows(np.concatenate([self.names.numbers[:, None], self.grid, self.block], axis=1))[1]
+        names, shapes = np.append(self.labels.names.numbers, -1), np.append(self.labels.shapes, NO_SHAPE[None], axis=0)
+        return distinct_rows(np.concatenate([names[:, None], shapes[:, :6]], axis=1))[1][self.label]
 
     @cached_property
     def signature(self) -> np.ndarray:
-        """int64 [N]: equal numbers for launches of equal name, grid, block, registers, shared memory and key."""
-        columns = [self.names.numbers[:, None], self.grid, self.block]
-        columns += [self.registers[:, None], self.shared_memory[:, None]]
-        if self.keys is not None:
-            columns.append(self.keys[:, None])
-        first, inverse = distinct_rows(np.concatenate(columns, axis=1))
+        """int64 [N]: equal numbers for launches of equal label and key, in the order of first launches."""
+        columns = [self.label] if self.keys is None else [self.label, self.keys]
+        first, which = distinct_rows(np.stack(columns, axis=1))
         rank = np.empty(len(first), dtype=np.int64)
         rank[np.argsort(first)] = np.arange(len(first))
-        return rank[inverse]
+        return rank[which]
 
     @cached_property
     def communication(self) -> np.ndarray:
         """object [N]: communication library of each launch; empty text for launches that compute."""
-        return np.array([*map(communication, self.names.distinct), ""], dtype=object)[self.names.numbers]
+        names = self.names
+        return np.array([*map(communication, names.distinct), ""], dtype=object)[names.numbers]
 
-    # ---- times and counters ---------------------------------------------------------------------------------------------
+    # ---- traces and contents --------------------------------------------------------------------------------------------
+
+    @property
+    def has_traces(self) -> bool:
+        """True if the trace of every launch is on disk."""
+        return 0 < len(self.traces) == self.size and self.listed is None
+
+    @cached_property
+    def traced(self) -> np.ndarray:
+        """bool [N]: launches that can be simulated."""
+        traced = np.full(self.size, self.listed is None)
+        if self.listed is not None:
+            traced[self.listed] = True
+        return traced
+
+    @property
+    def read(self) -> Contents:
+        """Contents of the traces. Raises ValueError where no trace was read."""
+        if self.contents is None:
+            raise ValueError("no trace of this program was read")
+        return self.contents
+
+    @property
+    def stream_ids(self) -> np.ndarray:
+        """int32 [N]: instruction sequence of each launch, numbered in order of first appearance; -1 if its trace is
+        unusable.
+        """
+        return self.read.stream_ids[self.content]
+
+    @property
+    def first_launches(self) -> np.ndarray:
+        """int64 [S]: first launch of each instruction sequence."""
+        return first_of_each(self.stream_ids)
+
+    def count(self, name: str) -> np.ndarray:
+        """int64 [N]: a count of each launch's trace, by its name in COUNTS.
+
+        >>> from kernelpoint.traces import launch_paths, scan_launches
+        >>> scan_launches(launch_paths("traces/kernelslist.g")).count("instructions").tolist()
+        [1088, 1088, 1088, 1088, 1088, 1088]
+        """
+        return self.read.count(name)[self.content]
+
+    def launch_at(self, process: int, place: int) -> int:
+        """Launch index for a position in the simulator's list; negative positions, which mark its ends, are returned
+        unchanged.
+
+        Raises:
+            HostError: the list is not that long.
+
+        >>> part = Program((10,), listed=np.array([3, 5, 9]))
+        >>> part.launch_at(0, 1), part.place_of(9), part.launch_at(0, -2)
+        (5, 2, -2)
+        """
+        if self.listed is None or place < 0:
+            return place
+        if not place < len(self.listed):
+            raise HostError(f"launch index of process {process}: got {place}; the list has {len(self.listed)} launches")
+        return int(self.listed[place])
+
+    def place_of(self, launch: int) -> int:
+        """Position of a launch in the simulator's list; negative numbers are returned unchanged."""
+        return launch if self.listed is None or launch < 0 else int(np.searchsorted(self.listed, launch))
+
+    # ---- times, counters, amounts of work -------------------------------------------------------------------------------
 
     @property
     def has_times(self) -> bool:
@@ -207,7 +403,11 @@ class Program:
 
     @property
     def instructions(self) -> np.ndarray | None:
-        """float64 [N]: instructions of each launch, or None. INSTRUCTIONS lists the counters that count as such."""
+        """float64 [N]: instructions of each launch, from traces, else from the first counter in INSTRUCTIONS; nan where
+        unknown, None if there is neither.
+        """
+        if self.contents is not None:
+            return np.where(self.stream_ids < 0, np.nan, self.count("instructions").astype(float))
         return next((self.counters[name] for name in INSTRUCTIONS if name in self.counters), None)
 
     # ---- other programs of this one -------------------------------------------------------------------------------------
@@ -215,25 +415,33 @@ class Program:
     def take(self, rows: np.ndarray) -> Program:
         """Program with the launches `rows` in that order; -1 gives a launch without any information.
 
-        Processes are kept where the rows are in their order.
+        Processes are kept where the rows are in their order. Copies and places in lists are not.
         """
         process = self.process[np.maximum(rows, 0)] if len(self.counts) > 1 else rows[:0]
         is_ordered = len(process) > 0 and not (np.diff(process) < 0).any()
         counts = np.bincount(process, minlength=len(self.counts)).tolist() if is_ordered else [len(rows)]
         columns: dict[str, Any] = {
-            name: _picked(getattr(self, name), rows, unknown) for name, (unknown, _) in _COLUMNS.items()
+            name: _picked(getattr(self, name), rows, unknown) for name, (unknown, _) in _FILLED.items()
         }
         for name in _OPTIONAL:
             column = getattr(self, name)
             columns[name] = None if column is None else _picked(column, rows, UNKNOWN)
-        for name in ("names", "traces") if len(self.traces) else ("names",):
+        for name in ("traces", "ranges"):
             texts = getattr(self, name)
-            columns[name] = Texts(texts.distinct, _picked(texts.numbers, rows, -1))
+            columns[name] = Texts(texts.distinct, _picked(texts.numbers, rows, -1)) if len(texts) else texts
+        predictions = self.predictions
+        if predictions is not None:
+            predictions = predictions.take(np.maximum(rows, 0)).where(rows >= 0, math.nan)
+        launches = enumerate(rows.tolist()) if self.errors else ()
         return replace(
             self,
             counts=tuple(counts),
-            counters=self._counters_of(rows),
             processes=self.processes if is_ordered else (),
+            errors={launch: self.errors[row] for launch, row in launches if row in self.errors},
+            counters=self._counters_of(rows),
+            predictions=predictions,
+            copies=(),
+            listed=None,
             **columns,
         )
 
@@ -241,6 +449,44 @@ class Program:
         columns = self.counters if isinstance(self.counters, Repeated) else Repeated(None, self.counters)
         matched = columns.take(np.maximum(rows, 0)).where(rows >= 0, math.nan)
         return matched if isinstance(self.counters, Repeated) else dict(matched)
+
+    def part(self, number: int) -> Program:
+        """Program of one process, with the same random numbers, counted from 0. Its contents are numbered again."""
+        if len(self.counts) == 1:
+            return replace(self, predictor=None)
+        first, last = self.offsets[number : number + 2].tolist()
+        part = self.take(np.arange(first, last))
+        contents, content, embeddings = self.contents, part.content, self.embeddings
+        if contents is not None and content is not None:
+            kept, content = np.unique(content, return_inverse=True)
+            contents, streams = contents.take(kept)
+            embeddings = None if embeddings is None else embeddings[streams]
+        return replace(
+            part,
+            counts=(last - first,),
+            processes=(),
+            contents=contents,
+            content=None if content is None else content.astype(np.int32),
+            traces=part.traces.take(slice(None)),
+            copies=self.copies[number : number + 1],
+            embeddings=embeddings,
+            predictor=None,  # the model runs over whole programs
+            first_process=self.first_process + number,
+            is_part=True,
+        )
+
+    def of_process(self, number: int) -> Program:
+        """Program of the launches of one process, by its number in the source.
+
+        Raises:
+            ProfileError: it has none; the message names those that have.
+        """
+        if number not in self.processes:
+            raise ProfileError(
+                f"{self.source}: no launch of process {number}; allowed: {', '.join(map(str, self.processes))}"
+            )
+        rows = np.flatnonzero(self.process == self.processes.index(number))
+        return replace(self.take(rows), counts=(len(rows),), processes=(number,))
 
     def without_communication(self) -> Program:
         """Program without kernels of communication libraries; `left_out` counts them by library."""
@@ -257,7 +503,7 @@ class Program:
         Of the other counters it has only those that are named.
         """
         kept = {name: values for name, values in self.counters.items() if name in INSTRUCTIONS or name in counters}
-        return replace(self, start=NOTHING, duration=NOTHING, counters=kept)
+        return replace(self, start=_NOTHING, duration=_NOTHING, counters=kept)
 
     def with_labels_of(self, light: Program) -> Program:
         """Program with these times and counters, and with name, shape and stream from `light`, whose rows are the same
@@ -266,24 +512,52 @@ class Program:
         That is two-level profiling: a light profile knows every launch, a detailed one only some of them (`take` left the
         others empty). The light one's times are not taken.
         """
-        columns = ("names", "grid", "block", "registers", "shared_memory", "stream")
-        return replace(self, **{name: getattr(light, name) for name in columns})
+        return replace(self, labels=light.labels, label=light.label, stream=light.stream)
+
+    def with_census_of(self, census: Program) -> Program:
+        """Program with these times and counters, and with labels and numbers from a census of the same launches."""
+        return replace(
+            self.with_labels_of(census),
+            counts=census.counts,
+            processes=(),
+            numbers=census.numbers,
+            tracer=census.tracer,
+        )
+
+    def with_times_of(self, profile: Program) -> Program:
+        """Program with the labels, times and counters of a profile, whose rows are the same launches; launches that the
+        simulator describes keep their labels.
+        """
+        columns = ["stream", "source", "duration", "start", "counters", "calls", "graph_nodes"]
+        columns += ["labels", "label", "keys"] if self.amounts is None else []
+        return replace(self, **{name: getattr(profile, name) for name in columns})
+
+    def with_contents_of(self, scan: Program) -> Program:
+        """Program with the labels and contents of its traces, as `scan` read them."""
+        columns = ("labels", "label", "contents", "content", "errors")
+        unread = tuple(dict.fromkeys((*self.unread, *scan.unread)))
+        return replace(self, unread=unread, **{name: getattr(scan, name) for name in columns})
 
     def hash(self) -> str:
         """Hash of names, shapes, times and counters, independent of the source's name."""
-        digest = hashlib.blake2b("\n".join(self.names.distinct).encode(), digest_size=16)
-        columns = (self.grid, self.block, self.registers, self.shared_memory, self.stream, self.start, self.duration)
+        digest = hashlib.blake2b("\n".join(self.labels.names.distinct).encode(), digest_size=16)
         keys = () if self.keys is None else (self.keys,)
-        for values in (self.names.numbers, *columns, *keys):
+        labels = self.labels.names.numbers, self.labels.shapes, self.label
+        for values in (*labels, self.stream, self.start, self.duration, *keys):
             digest.update(np.ascontiguousarray(values).tobytes())
         for name in sorted(self.counters):
             digest.update(name.encode() + self.counters[name].tobytes())
         return digest.hexdigest()
 
 
-def _repeated(value: float, kind: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Column of one value, which takes no memory."""
-    return np.broadcast_to(kind(value), shape)
+# Value of an unknown entry of each column that every program has, and its type; columns of int [N] that it may have.
+_FILLED: dict[str, tuple[float, Any]] = {
+    "label": (UNKNOWN, np.int32),
+    "stream": (UNKNOWN, np.int64),
+    "start": (0, np.int64),
+    "duration": (math.nan, np.float64),
+}
+_OPTIONAL = ("keys", "calls", "graph_nodes", "numbers", "content", "amounts")
 
 
 def _picked(column: np.ndarray, rows: np.ndarray, unknown: float) -> np.ndarray:
@@ -293,3 +567,33 @@ def _picked(column: np.ndarray, rows: np.ndarray, unknown: float) -> np.ndarray:
     picked = column[np.maximum(rows, 0)]
     picked[rows < 0] = unknown
     return picked
+
+
+def fingerprint(counts: Sequence[int], traces: Sequence[str]) -> Fingerprint:
+    """Compute the identity of the launches of all processes.
+
+    Args:
+        counts: launches of each process.
+        traces: trace of every launch; empty where no list is on disk.
+
+    >>> fingerprint([3], []) == fingerprint([3], []) != fingerprint([2, 1], [])
+    True
+    """
+    digest = hashlib.blake2b(repr(tuple(counts)).encode(), digest_size=16)
+    versions = np.zeros(0, dtype=np.int64)
+    if len(traces):
+        from kernelpoint import _native  # which a run without lists does not need
+
+        texts = Texts.of(traces)
+        distinct = list(texts.distinct)
+        states = _native.stat_many(distinct)
+        lines = [
+            f"{_native.launch_name(path)}\0{size}\0{time}\n".encode()
+            for path, size, time in zip(distinct, states[:, 0].tolist(), states[:, 1].tolist(), strict=True)
+        ]
+        digest.update(b"".join(lines))
+        digest.update(np.ascontiguousarray(texts.numbers, dtype="<i4").tobytes())
+        versions = states[:, 2]
+    launches = digest.hexdigest()
+    digest.update(versions.tobytes())
+    return Fingerprint(launches, digest.hexdigest())

@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from kernelpoint.errors import ConfigError, shown
+from kernelpoint.profiles.enclosing import MOST_PARTS
 
-MOST_PARTS = 64  # of a path
 MOST_RANGES = 1_000_000
 SEPARATOR = "/"
 

@@ -6,12 +6,13 @@ from pathlib import Path
 
 from kernelpoint.errors import ConfigError, ProfileError, shown
 from kernelpoint.profiles.format import NOT_THIS, beginning_of, told_of
+from kernelpoint.profiles.read import FORMATS
 from kernelpoint.program import Program
 from kernelpoint.progress import Log
 from kernelpoint.ranges.ranges import Ranges
-from kernelpoint.ranges.source import RangeSource
+from kernelpoint.ranges.source import RangeSource, matched
 from kernelpoint.registry import Registry
-from kernelpoint.workload import Population
+from kernelpoint.workload import labelled
 
 SOURCES: Registry[RangeSource] = Registry("ranges", RangeSource, "kernelpoint.ranges.sources", "kernelpoint.ranges")
 
@@ -35,27 +36,32 @@ def read_ranges(value: str, launches: Program, log: Log) -> Ranges:
     sources = SOURCES.load_all()
     source = next((candidate for candidate in sources if candidate.word and candidate.word == value), None)
     with told_of(f"ranges: {value}"):
-        if source is None:
-            beginning = beginning_of(Path(value))
-            source = max(
-                (candidate for candidate in sources if not candidate.word),
-                key=lambda candidate: candidate.certainty(beginning),
-            )
-            if source.certainty(beginning) == NOT_THIS:
-                allowed = "; ".join(candidate.description for candidate in sources)
-                raise ProfileError(
-                    f"ranges: {value} is no known file of ranges (it begins {beginning.first_line[:60]!r}); allowed: {allowed}"
-                )
-        paths = source().paths(Path(value), launches, log)
+        paths = _of_file(Path(value), launches, log) if source is None else source().paths(Path(), launches, log)
     if not any(paths):
         raise ConfigError(f"ranges: {shown(value)} names no range that contains a launch of this run")
     return Ranges.of(paths, value)
 
 
-def ranges_for(value: str | None, population: Population, log: Log) -> Ranges | None:
-    """Read the ranges of a population; None if the configuration names none.
+def _of_file(file: Path, launches: Program, log: Log) -> list[str]:
+    """Path of each launch in a file of a source, or in a profile that shows ranges."""
+    beginning, sources = beginning_of(file), SOURCES.load_all()
+    formats = [one for one in FORMATS.load_all() if one.ranges]
+    source = max((one for one in sources if not one.word), key=lambda one: one.certainty(beginning))
+    profile = max(formats, key=lambda one: one.certainty(beginning))
+    if max(source.certainty(beginning), profile.certainty(beginning)) == NOT_THIS:
+        allowed = "; ".join([*(one.description for one in sources), *(one.ranges for one in formats)])
+        raise ProfileError(
+            f"ranges: {file} is no known file of ranges (it begins {beginning.first_line[:60]!r}); allowed: {allowed}"
+        )
+    if source.certainty(beginning) > profile.certainty(beginning):
+        return source().paths(file, launches, log)
+    return matched(profile(with_ranges=True).read(file, None), launches, log)
 
-    >>> ranges_for(None, Population((6,), seed=0), print) is None
+
+def ranges_for(value: str | None, program: Program, log: Log) -> Ranges | None:
+    """Read the ranges of a program; None if the configuration names none.
+
+    >>> ranges_for(None, Program((6,)), print) is None
     True
     """
-    return None if value is None else read_ranges(value, population.launches, log)
+    return None if value is None else read_ranges(value, labelled(program), log)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
 from kernelpoint.admission import admitted_rows, kinds
 from kernelpoint.errors import ProfileError
-from kernelpoint.profiles.format import NOT_THIS, Beginning, ProfileFormat
+from kernelpoint.profiles.format import NOT_THIS, Beginning
 from kernelpoint.program import Program
 from kernelpoint.progress import Log
 
@@ -43,32 +42,8 @@ class RangeSource(ABC):
         """
 
 
-class ProfileSource(RangeSource):
-    """Base of sources that read ranges from a file which is a profile too: the file's kernels are those of the profile.
-
-    Class attributes:
-        format: that format.
-    """
-
-    format: ClassVar[type[ProfileFormat]]
-
-    @classmethod
-    def certainty(cls, beginning: Beginning) -> int:
-        """Certainty that a file is of this source: that of the profile format."""
-        return cls.format.certainty(beginning)
-
-    def paths(self, file: Path, launches: Program, log: Log) -> list[str]:
-        """Path of each launch, parts separated by "/"; empty for a launch in no range."""
-        profile = self.format().read(file, None)
-        return matched(self.paths_of_kernels(file), profile, launches, log)
-
-    @abstractmethod
-    def paths_of_kernels(self, file: Path) -> list[str]:
-        """Path of each kernel of the profile, in the profile's order."""
-
-
-def matched(paths: Sequence[str], profile: Program, launches: Program, log: Log) -> list[str]:
-    """Convert paths of a profile's launches into paths of a run's launches.
+def matched(profile: Program, launches: Program, log: Log) -> list[str]:
+    """Range of each launch of a run, from those of a profile's launches.
 
     Raises:
         ProfileError: fewer than half of them have a counterpart.
@@ -78,6 +53,6 @@ def matched(paths: Sequence[str], profile: Program, launches: Program, log: Log)
             raise ProfileError(
                 f"{profile.source}: {profile.size:,} launches; the run has {launches.size:,}, and nothing to match them by"
             )
-        return list(paths)
+        return list(profile.ranges)
     rows = admitted_rows(profile, launches, kinds(), lambda line: log(f"kernelpoint: ranges: {line}"))
-    return [paths[row] if row >= 0 else "" for row in rows.tolist()]
+    return list(profile.take(rows).ranges) or [""] * launches.size

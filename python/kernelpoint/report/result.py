@@ -15,10 +15,10 @@ from kernelpoint.journal import KernelRecord, Run
 from kernelpoint.planning.forecast import compared
 from kernelpoint.planning.plan import Plan
 from kernelpoint.profiles.names import base_key, readable
+from kernelpoint.program import Program
 from kernelpoint.ratios import RATIOS, rates_of
 from kernelpoint.repeated import first_of_each
 from kernelpoint.report.full_run import FullRun, compare
-from kernelpoint.workload import Population
 
 OTHERS = "other kernels"
 UNNAMED = "(name not known)"
@@ -266,6 +266,6 @@ def _plan_of(run: Run) -> tuple[Plan | None, str]:
     if not (path := run.frozen.plan):
         return None, ""
     try:
-        return Plan.load(path, Population(tuple(run.launches), int(run.setting("seed"))).u), ""
+        return Plan.load(path, Program(tuple(run.launches), int(run.setting("seed"))).u), ""
     except PlanError as error:
         return None, f"The clusters are not shown, for the run's plan cannot be read any more: {error}"

@@ -6,7 +6,6 @@ It fixes the design of the sample; of every stratum the launches that are drawn 
 passes. A run over the traced launches estimates the total of all.
 """
 
-from kernelpoint.selection.census import Census as Census
 from kernelpoint.selection.census import read_census as read_census
 from kernelpoint.selection.census import tracers as tracers
 from kernelpoint.selection.forecast import forecast as forecast

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,67 +20,6 @@ from kernelpoint.simulators import DEFAULT, Tracer, simulators
 _LISTED = re.compile(r"(kernel-\d+\.trace|Memcpy[HD]to)")  # a line of a kernelslist.g
 
 
-@dataclass(frozen=True)
-class Census:
-    """All launches of one CUDA context, in program order.
-
-    Attributes:
-        launches: names and shapes of each; times where a profile gave them.
-        simulator: whose tracer's numbers launches have.
-        repeated: int64 [N], the tracer's number of each launch, of graphs that of its node; None: each launch
-            has a number of its own.
-
-    >>> from kernelpoint.program import ProgramBuilder
-    >>> builder = ProgramBuilder("example")
-    >>> builder.add("gemm", (2, 1, 1), (64, 1, 1))
-    >>> Census(builder.finish(), "accelsim").first
-    1
-    """
-
-    launches: Program
-    simulator: str
-    repeated: np.ndarray | None = None
-
-    @property
-    def size(self) -> int:
-        """Number of launches N."""
-        return self.launches.size
-
-    @property
-    def tracer(self) -> Tracer:
-        """Tracer of the simulator that wrote the census."""
-        return tracers()[self.simulator]
-
-    @property
-    def first(self) -> int:
-        """Number of launch 0 in the tracer's count."""
-        return self.tracer.first
-
-    @property
-    def numbers(self) -> np.ndarray:
-        """int64 [N]: the tracer's number of each launch."""
-        return np.arange(self.size) + self.first if self.repeated is None else self.repeated
-
-    def with_times_of(self, profile: Program, log: Log, accepted: Collection[str] = ()) -> Census:
-        """Census with the times and counters of a profile. Launches are matched by their sequence of name, grid and block.
-
-        Raises:
-            ProfileError: it is of another program; see admission.admitted_rows.
-        """
-        ours = self.launches
-        if in_graphs(profile).any():
-            repeated = repetition(profile, ours)
-            admit(repeated.findings(profile.source), accepted, log, "")
-            rows = np.flatnonzero(repeated.traced >= 0)
-            traced = repeated.traced[rows]
-            log(
-                f"{len(rows):,} launches of the program, in {repeated.replays:,} replays of graphs; {ours.size:,} to trace"
-            )
-            return Census(profile.take(rows).with_labels_of(ours.take(traced)), self.simulator, traced + self.first)
-        rows = admitted_rows(profile, ours, accepted, log)
-        return Census(profile.take(rows).with_labels_of(ours), self.simulator)
-
-
 def tracers() -> dict[str, Tracer]:
     """The tracers of all simulators that have one, by the name of the simulator.
 
@@ -90,8 +29,28 @@ def tracers() -> dict[str, Tracer]:
     return {one.name: one.tracer for one in simulators() if one.tracer is not None}
 
 
-def read_census(path: Path, tracer: str | None, log: Log, accepted: Collection[str] = ()) -> Census:
-    """Read a launch census, or a profile in its place.
+def with_profile(program: Program, profile: Program, log: Log, accepted: Collection[str] = ()) -> Program:
+    """Program of a census with the times and counters of a profile. Launches are matched by their sequence of name, grid and
+    block; a profile that shows replays of graphs gives as many launches, each with the tracer's number of its node.
+
+    Raises:
+        ProfileError: the profile is of another program; see admission.admitted_rows.
+    """
+    if in_graphs(profile).any():
+        repeated = repetition(profile, program)
+        admit(repeated.findings(profile.source), accepted, log, "")
+        rows = np.flatnonzero(repeated.traced >= 0)
+        traced = repeated.traced[rows]
+        log(
+            f"{len(rows):,} launches of the program, in {repeated.replays:,} replays of graphs; {program.size:,} to trace"
+        )
+        return profile.take(rows).with_census_of(program.take(traced))
+    rows = admitted_rows(profile, program, accepted, log)
+    return profile.take(rows).with_census_of(program)
+
+
+def read_census(path: Path, tracer: str | None, log: Log, accepted: Collection[str] = ()) -> Program:
+    """Read a launch census, or a profile in its place; the launches have the tracer's numbers.
 
     Args:
         path: a tracer's census (`stats_ctx_0x...`, `kernel_names.txt`), or any profile.
@@ -131,8 +90,14 @@ def read_census(path: Path, tracer: str | None, log: Log, accepted: Collection[s
             f"{path}: a profile stands for the census: launches get the tracer's numbers in the profile's order, which may "
             "differ from the tracer's own; a run refuses traces of other launches"
         )
-    census = Census(profile, found or tracer or DEFAULT)
-    if found is not None or not in_graphs(profile).any():
-        return census
-    once = profile.take(traced_once(profile))
-    return replace(census, launches=once).with_times_of(profile, log, accepted)
+    chosen = found or tracer or DEFAULT
+    if found is None and in_graphs(profile).any():
+        once = profile.take(traced_once(profile))
+        return with_profile(_numbered(once, chosen), profile, log, accepted)
+    return _numbered(profile, chosen)
+
+
+def _numbered(program: Program, tracer: str) -> Program:
+    """Program whose launches have the numbers in which this tracer counts them."""
+    numbers = np.arange(program.size) + tracers()[tracer].first
+    return replace(program, counts=(program.size,), processes=(), numbers=numbers, tracer=tracer)

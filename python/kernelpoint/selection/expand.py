@@ -10,9 +10,10 @@ import numpy as np
 
 from kernelpoint.errors import ConfigError, TraceError
 from kernelpoint.files import replacing
+from kernelpoint.program import Program
 from kernelpoint.selection.join import command_lines, link
 from kernelpoint.simulators import Tracer, simulator_of
-from kernelpoint.traces import TraceList, read_trace_list
+from kernelpoint.traces import read_trace_list
 
 
 def write_repeated(source: Path, launches: np.ndarray, output: Path) -> Path:
@@ -31,12 +32,12 @@ def write_repeated(source: Path, launches: np.ndarray, output: Path) -> Path:
     >>> import shutil
     >>> _ = shutil.copytree("traces", "graphs")
     >>> path = write_repeated(Path("graphs"), np.array([0, 1, 1, 2]), Path("graphs/program.g"))
-    >>> len(read_trace_list(path).paths)
+    >>> read_trace_list(path).size
     4
     """
     listed = read_trace_list(str(source))
     folder = source if source.is_dir() else source.parent
-    tracer = simulator_of(listed.paths).tracer
+    tracer = simulator_of(listed.traces).tracer
     if tracer is None:
         raise TraceError(f"{source}: no list of a simulator whose tracer is known")
     is_beside = output.suffix == ".g"
@@ -50,7 +51,7 @@ def write_repeated(source: Path, launches: np.ndarray, output: Path) -> Path:
     path = output if is_beside else output / tracer.list_name
     try:
         entries = _entries(listed, tracer, folder, None if is_beside else output)
-        lines = command_lines(tracer.list_head, listed.copies, entries, launches)
+        lines = command_lines(tracer.list_head, listed.copies[0], entries, launches)
         with replacing(path) as file:
             for line in lines:
                 file.write(os.fsencode(line + "\n"))
@@ -59,18 +60,18 @@ def write_repeated(source: Path, launches: np.ndarray, output: Path) -> Path:
     return path
 
 
-def _entries(listed: TraceList, tracer: Tracer, folder: Path, links: Path | None) -> Sequence[str]:
+def _entries(listed: Program, tracer: Tracer, folder: Path, links: Path | None) -> Sequence[str]:
     """The line of each launch of the source; with a folder for links, a link to its trace there."""
     if links is None:
-        lines = [os.path.relpath(path, folder) for path in listed.paths.distinct]
-        return [lines[file] for file in listed.paths.numbers.tolist()]
+        lines = [os.path.relpath(path, folder) for path in listed.traces.distinct]
+        return [lines[file] for file in listed.traces.numbers.tolist()]
     links.mkdir(parents=True, exist_ok=True)
     lines = []
-    for path in listed.paths.distinct:
+    for path in listed.traces.distinct:
         target, line = tracer.list_entry(Path(path))
         lines.append(line)
         link(target, links / target.name)
     for name in tracer.beside_list:
         if (folder / name).is_file():
             link(folder / name, links / name)
-    return [lines[file] for file in listed.paths.numbers.tolist()]
+    return [lines[file] for file in listed.traces.numbers.tolist()]

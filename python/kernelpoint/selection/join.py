@@ -44,7 +44,7 @@ def join_lists(folders: Sequence[Path], output: Path) -> int:
             f"{lists[0].name} and {lists[-1].name} are lists of two simulators; join lists of one simulator"
         )
     read = [read_trace_list(path) for path in lists]
-    copies = [[tuple(row) for row in each.copies[:, 1:].tolist()] for each in read]
+    copies = [[tuple(row) for row in each.copies[0][:, 1:].tolist()] for each in read]
     for path, list_copies in zip(lists, copies, strict=True):
         if list_copies != copies[0]:
             raise TraceError(
@@ -53,9 +53,8 @@ def join_lists(folders: Sequence[Path], output: Path) -> int:
             )
     launches: dict[int, _Launch] = {}
     for path, each in zip(lists, read, strict=True):
-        positions = each.copies[:, 0].tolist()
-        before = _copies_before(positions, len(each.paths))
-        for number, count, trace in zip(each.numbers.tolist(), before, each.paths, strict=True):
+        before = _copies_before(each.copies[0][:, 0].tolist(), each.size)
+        for number, count, trace in zip(np.asarray(each.numbers).tolist(), before, each.traces, strict=True):
             if number < 0 or number in launches:
                 raise TraceError(f"{path}: launch {number} ({trace}) is in two of the lists, or has no number")
             launches[number] = _Launch(number, count, Path(trace))
@@ -129,7 +128,7 @@ def command_lines(
     """Lines of a list in which launches of another stand in a given order, any number of times.
 
     Args:
-        copies: of the other list, as TraceList.copies; entries: the line of each of its launches.
+        copies: of the other list, as Program.copies; entries: the line of each of its launches.
         launches: int64 [N], its launches.
 
     >>> list(command_lines((), np.array([[0, 16, 8], [2, 32, 8]]), ["a", "b"], np.array([0, 1, 0])))

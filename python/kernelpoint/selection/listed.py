@@ -36,47 +36,48 @@ def listed_launches(selection: Selection, path: str) -> tuple[np.ndarray, Texts]
     >>> listed_launches(Selection(census, design, {}, np.ones(1, bool), 1.0), "drawn")
     (array([0]), Texts(['drawn/kernel-1.traceg']))
     """
-    listed = read_trace_list(path)
-    census = selection.census
-    if census.repeated is not None:
+    listed, program = read_trace_list(path), selection.program
+    numbers, listed_numbers = np.asarray(program.numbers), np.asarray(listed.numbers)
+    if not np.array_equal(numbers, np.arange(program.size) + numbers[:1]):
         return _repeated(selection, path)
-    launches = listed.numbers - census.first
-    for row in np.flatnonzero((listed.numbers < 0) | (launches < 0) | (launches >= census.size))[:1].tolist():
+    first_number = int(numbers[0])
+    launches = listed_numbers - first_number
+    for row in np.flatnonzero((listed_numbers < 0) | (launches < 0) | (launches >= program.size))[:1].tolist():
         raise TraceError(
-            f"{listed.paths[row]}: its number {int(listed.numbers[row])} is no launch of the census {census.launches.source} "
-            f"({census.first} to {census.first + census.size - 1})"
+            f"{listed.traces[row]}: its number {int(listed_numbers[row])} is no launch of the census {program.source} "
+            f"({first_number} to {first_number + program.size - 1})"
         )
     distinct, first = np.unique(launches, return_index=True)
     if len(distinct) < len(launches):
         row = int(np.setdiff1d(np.arange(len(launches)), first)[0])
-        raise TraceError(f"{path}: launch {int(launches[row])} ({listed.paths[row]}) stands in the list twice")
+        raise TraceError(f"{path}: launch {int(launches[row])} ({listed.traces[row]}) stands in the list twice")
     if len(back := np.flatnonzero(np.diff(launches) < 0)):
         row = int(back[0]) + 1
         raise TraceError(
-            f"{path}: launch {int(launches[row])} ({listed.paths[row]}) stands after launch {int(launches[row - 1])}; the "
+            f"{path}: launch {int(launches[row])} ({listed.traces[row]}) stands after launch {int(launches[row - 1])}; the "
             "list has to be in the order of the program"
         )
-    for launch, trace in zip(launches.tolist(), listed.paths, strict=True):
+    for launch, trace in zip(launches.tolist(), listed.traces, strict=True):
         _check(selection, launch, trace)
-    return launches, listed.paths
+    return launches, listed.traces
 
 
 def _repeated(selection: Selection, path: str) -> tuple[np.ndarray, Texts]:
     """As listed_launches, for a program with graphs: the list names the trace of a node as often as it ran."""
-    listed, numbers = read_trace_list(path), selection.census.numbers
-    launches = np.flatnonzero(np.isin(numbers, listed.numbers))
-    if not np.array_equal(numbers[launches], listed.numbers):
+    listed, numbers = read_trace_list(path), np.asarray(selection.program.numbers)
+    launches = np.flatnonzero(np.isin(numbers, np.asarray(listed.numbers)))
+    if not np.array_equal(numbers[launches], np.asarray(listed.numbers)):
         raise TraceError(
-            f"{path}: {len(listed.paths):,} launches; the program runs these traces {len(launches):,} times, in its own order: "
+            f"{path}: {listed.size:,} launches; the program runs these traces {len(launches):,} times, in its own order: "
             "write its list with `kernelpoint file expand LIST --selection FILE`"
         )
-    for trace, place in zip(listed.paths.distinct, first_of_each(listed.paths.numbers).tolist(), strict=True):
+    for trace, place in zip(listed.traces.distinct, first_of_each(listed.traces.numbers).tolist(), strict=True):
         _check(selection, int(launches[place]), trace)
-    return launches, listed.paths
+    return launches, listed.traces
 
 
 def _check(selection: Selection, launch: int, trace: str) -> None:
-    census = selection.census.launches
+    census = selection.program
     shape = read_header(trace).shape
     name, grid, block = census.names[launch], tuple(census.grid[launch].tolist()), tuple(census.block[launch].tolist())
     same_name = not name or full_key(name) == full_key(shape.kernel_name)
@@ -97,7 +98,7 @@ def check_drawn(selection: Selection, drawn: np.ndarray, listed: np.ndarray, pat
     """
     lacking = np.setdiff1d(drawn, listed)
     if len(lacking):
-        numbers = ", ".join(str(n) for n in selection.census.numbers[lacking[:SHOWN]].tolist())
+        numbers = ", ".join(str(n) for n in np.asarray(selection.program.numbers)[lacking[:SHOWN]].tolist())
         more = f" and {len(lacking) - SHOWN:,} more" if len(lacking) > SHOWN else ""
         raise TraceError(
             f"{path}: {len(lacking):,} launches of the first pass have no trace: the tracer's numbers {numbers}{more}; trace "

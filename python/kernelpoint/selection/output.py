@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelpoint import files
 from kernelpoint.errors import ConfigError
+from kernelpoint.selection.census import tracers
 from kernelpoint.selection.selection import Selection
 
 NAME = "selection.kpselect"
@@ -76,22 +77,24 @@ def write_output(
 
 
 def _tracer_files(folder: Path, selection: Selection, numbers: np.ndarray) -> list[Path]:
-    census, positions = selection.census, selection.census.numbers - selection.census.first
+    tracer, all_numbers = tracers()[selection.program.tracer], np.asarray(selection.program.numbers)
+    positions = all_numbers - tracer.first
     now = np.zeros(int(positions.max()) + 1, dtype=bool)
-    now[numbers - census.first] = True
+    now[numbers - tracer.first] = True
     strata = np.full(len(now), -1, dtype=np.int64)
     strata[positions] = np.asarray(selection.design.strata)
-    texts = census.tracer.input_files(strata, now)
+    texts = tracer.input_files(strata, now)
     for name, text in texts.items():
         files.write_output(folder / name, text)
     return [folder / name for name in texts]
 
 
 def _script(selection: Selection, earlier: Path | None) -> str:
-    tracer = selection.census.tracer
+    program = selection.program
+    tracer, numbers = tracers()[program.tracer], np.asarray(program.numbers)
     head = _HEAD.format(name=NAME, script=SCRIPT, tool=tracer.tool, variables=tracer.variables)
     before = f"{shlex.quote(str(earlier))} " if earlier else ""
     joined = _JOIN.format(earlier=before, joined=JOINED, name=NAME)
-    if selection.census.repeated is not None:
+    if not np.array_equal(numbers, np.arange(program.size) + tracer.first):
         joined = _EXPAND.format(earlier=before, joined=JOINED, name=NAME)
     return head + tracer.script + joined

@@ -12,14 +12,13 @@ import numpy as np
 from kernelpoint.archive import read_archive, write_archive
 from kernelpoint.errors import ConfigError, PlanError
 from kernelpoint.estimation import Design
-from kernelpoint.program import Program
-from kernelpoint.randomness import permanent_random_numbers
+from kernelpoint.program import NO_SHAPE, Labels, Program
 from kernelpoint.repeated import Texts
-from kernelpoint.selection.census import Census, tracers
+from kernelpoint.selection.census import tracers
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _DESIGN = tuple(f.name for f in fields(Design) if f.name != "u")
-_COLUMNS: tuple[str, ...] = ("grid", "block", "registers", "shared_memory", "stream", "start", "duration")
+_COLUMNS = ("label", "numbers", "stream", "start", "duration")
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class Selection:
     """Launches to be traced, and the design from which they were drawn.
 
     Attributes:
-        census: all launches; design: strata, first sizes and all else that a policy fixed.
+        program: all launches, with the tracer's numbers; design: strata, first sizes and all else that a policy fixed.
         origin: what the design was made from, by name, as of a plan; a run takes a selection only if it agrees.
         traced: bool [N], launches to trace.
         spare: draws traced in a stratum over those of the pass that the selection was made for.
@@ -37,12 +36,13 @@ class Selection:
     >>> for _ in range(3):
     ...     builder.add("gemm", (2, 1, 1), (64, 1, 1))
     >>> design = Design(np.zeros(3, int), np.array([1]), np.array([0.5, 0.1, 0.9]))
-    >>> drawn = Selection(Census(builder.finish(), "accelsim"), design, {}, np.array([False, True, False]), 0.0)
+    >>> program = replace(builder.finish(), numbers=np.arange(1, 4), tracer="accelsim")
+    >>> drawn = Selection(program, design, {}, np.array([False, True, False]), 0.0)
     >>> drawn.numbers.tolist(), drawn.with_traced(np.array([0])).numbers.tolist()
     ([2], [1, 2])
     """
 
-    census: Census
+    program: Program
     design: Design
     origin: dict[str, Any]
     traced: np.ndarray
@@ -51,7 +51,7 @@ class Selection:
     @property
     def numbers(self) -> np.ndarray:
         """int64 [n], ascending: numbers of the launches to trace, as the tracer counts."""
-        return np.unique(self.census.numbers[self.traced])
+        return np.unique(np.asarray(self.program.numbers)[self.traced])
 
     def with_traced(self, launches: np.ndarray) -> Selection:
         """Selection with more launches (int64 [n]) to trace."""
@@ -65,19 +65,17 @@ class Selection:
         Raises:
             PlanError: it cannot be written there.
         """
-        launches = self.census.launches
+        launches = self.program
         arrays = {f"design_{n}": np.asarray(v) for n in _DESIGN if (v := getattr(self.design, n)) is not None}
         arrays |= {f"launch_{name}": getattr(launches, name) for name in _COLUMNS}
-        arrays["launch_name_ids"] = launches.names.numbers
+        arrays |= {"labels_names": launches.labels.names.numbers, "labels_shapes": launches.labels.shapes}
         arrays |= {f"counter_{i}": values for i, values in enumerate(launches.counters.values())}
-        if self.census.repeated is not None:
-            arrays["census_numbers"] = self.census.repeated
         about = {
             "version": FORMAT_VERSION,
             "origin": self.origin,
-            "tracer": self.census.simulator,
+            "tracer": launches.tracer,
             "source": launches.source,
-            "names": list(launches.names.distinct),
+            "names": list(launches.labels.names.distinct),
             "counters": list(launches.counters),
             "spare": self.spare,
         }
@@ -110,34 +108,35 @@ class Selection:
 
 def _made_of(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Selection:
     """The selection in a file; its parts must fit together."""
-    size, origin, traced = len(arrays["launch_name_ids"]), about["origin"], arrays["traced"]
+    columns: dict[str, Any] = {name: arrays[f"launch_{name}"] for name in _COLUMNS}
+    size, origin, traced = len(columns["label"]), about["origin"], arrays["traced"]
     if about["tracer"] not in tracers() or origin["launches"] != [size] or traced.shape != (size,):
         raise ValueError("its launches do not add up")
     if not math.isfinite(about["spare"]) or traced.dtype != bool:
         raise ValueError("its sample is invalid")
-    columns: dict[str, Any] = {name: arrays[f"launch_{name}"] for name in _COLUMNS}
-    names = Texts(tuple(map(str, about["names"])), arrays["launch_name_ids"])
-    launches = Program(
+    names = Texts(tuple(map(str, about["names"])), arrays["labels_names"])
+    labels = Labels(names, arrays["labels_shapes"])
+    program = Program(
         (size,),
-        source=str(about["source"]),
-        names=names,
+        int(origin["seed"]),
+        labels=labels,
         counters={name: arrays[f"counter_{i}"] for i, name in enumerate(about["counters"])},
+        tracer=about["tracer"],
+        source=str(about["source"]),
+        to_trace=True,
         **columns,
     )
-    if any(len(getattr(launches, name)) != size for name in _COLUMNS):
+    if any(column.shape != (size,) for column in (*columns.values(), *program.counters.values())):
         raise ValueError("its launches do not add up")
-    if names.numbers.dtype.kind != "i" or not -1 <= names.numbers.min() <= names.numbers.max() < len(names.distinct):
-        raise ValueError("a launch has no name")
+    if labels.shapes.shape != (len(names), len(NO_SHAPE)) or labels.shapes.dtype.kind != "i":
+        raise ValueError("its labels do not add up")
+    for numbers, most in ((names.numbers, len(names.distinct)), (columns["label"], len(names))):
+        if numbers.dtype.kind != "i" or not -1 <= numbers.min(initial=0) <= numbers.max(initial=-1) < most:
+            raise ValueError("a launch has no name")
+    if columns["numbers"].dtype.kind != "i" or columns["numbers"].min(initial=0) < 0:
+        raise ValueError("its tracer's numbers do not add up")
     parts = {name.removeprefix("design_"): arrays[name] for name in arrays if name.startswith("design_")}
     design: dict[str, Any] = {name: value if value.ndim else value.item() for name, value in parts.items()}
     if len(design["strata"]) != size:
         raise ValueError("its strata do not add up")
-    u = permanent_random_numbers(int(origin["seed"]), 0, size)
-    repeated = arrays.get("census_numbers")
-    if repeated is not None and (
-        repeated.shape != (size,) or repeated.dtype.kind != "i" or repeated.min(initial=0) < 0
-    ):
-        raise ValueError("its tracer's numbers do not add up")
-    return Selection(
-        Census(launches, about["tracer"], repeated), Design(u=u, **design), origin, traced, float(about["spare"])
-    )
+    return Selection(program, Design(u=program.u, **design), origin, traced, float(about["spare"]))

@@ -285,7 +285,7 @@ class Loop:
 
     def _say_pass_begins(self) -> None:
         count = self.sample.open_count
-        self._recorder.progress.pass_begins(self.sample.pass_index, count, self.frame.population.size)
+        self._recorder.progress.pass_begins(self.sample.pass_index, count, self.frame.program.size)
 
     def _end_pass(self) -> bool:
         """Interim analysis: estimate, and draw more where the error budget is not met. True if another pass follows."""
@@ -331,10 +331,10 @@ class Loop:
 
     def _simulate_everything(self, error: Exception) -> bool:
         """No estimate could be made: simulate every launch that is left. False where launches have no trace."""
-        if not self.frame.population.size > self.sample.results:
+        if not self.frame.program.size > self.sample.results:
             raise SessionError(f"a full run has no estimate: {describe(error)}") from error
         what = f"no estimate could be made at the end of pass {self.sample.pass_index}: {describe(error)}"
-        if self.frame.population.listed is not None:
+        if self.frame.program.listed is not None:
             self._recorder.degrade(f"{what}; launches that were not traced cannot be simulated")
             self.sample.look = None
             return False

@@ -13,6 +13,7 @@ from kernelpoint.journal import DecisionRecord, PopulationRecord
 from kernelpoint.planning.frame import SamplingFrame, strata_record
 from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.planning import Planning, origin_of
+from kernelpoint.program import Program
 from kernelpoint.progress import Log
 from kernelpoint.repeated import Texts
 from kernelpoint.session.orders import (
@@ -27,7 +28,6 @@ from kernelpoint.session.orders import (
     not_in_flight,
 )
 from kernelpoint.session.setup import Setup
-from kernelpoint.workload import Population
 
 FARTHEST = 1 << 20  # launches that may be asked about ahead of all others; every launch before them takes memory
 
@@ -103,23 +103,23 @@ class OnlinePass(Orders):
 
     # ---- the end ----------------------------------------------------------------------------------------------------
 
-    def population(self) -> Population:
-        """Population of all launches seen. A launch that the simulator never asked about has no trace."""
+    def program(self) -> Program:
+        """Program of all launches seen. A launch that the simulator never asked about has no trace."""
         counts = tuple(count or reach for count, reach in zip(self._counts, self._reach, strict=True))
         paths = (self._paths[process].get(i, "") for process, count in enumerate(counts) for i in range(count))
-        return Population(counts=counts, seed=self._setup.config.seed, paths=Texts.of(list(paths)))
+        return Program(counts=counts, seed=self._setup.config.seed, traces=Texts.of(list(paths)))
 
     def frame(self, log: Log) -> SamplingFrame:
         """Plan the launches seen; raises every error that a policy can raise."""
-        population = self.population()
-        plan = Planning.of(self._setup.config, self._setup.policy, population).make(log)
-        return SamplingFrame.of(population, plan, None)
+        program = self.program()
+        plan = Planning.of(self._setup.config, self._setup.policy, program).make(log)
+        return SamplingFrame.of(program, plan, None)
 
     def frame_without_plan(self) -> SamplingFrame:
         """Frame of the launches so far without a plan: each launch stands for itself only."""
-        population = self.population()
-        origin = origin_of(self._setup.config, self._setup.policy, population, frozenset())
-        return SamplingFrame.of(population, Plan(Design.take_all(population.u), origin), None)
+        program = self.program()
+        origin = origin_of(self._setup.config, self._setup.policy, program, frozenset())
+        return SamplingFrame.of(program, Plan(Design.take_all(program.u), origin), None)
 
     def population_record(self, frame: SamplingFrame, path: str | None) -> PopulationRecord:
         """Journal record of the end of the pass; `path`: file of the plan."""
@@ -129,4 +129,4 @@ class OnlinePass(Orders):
         hashes: dict[str, str | None] = {
             name: value for name, value in frame.hashes.items() if name not in first_hashes
         }
-        return PopulationRecord(list(frame.population.counts), path, hashes, strata)
+        return PopulationRecord(list(frame.program.counts), path, hashes, strata)

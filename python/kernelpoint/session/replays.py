@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,11 +10,11 @@ from kernelpoint.errors import HostError
 from kernelpoint.fast_model.configuration import caches_of
 from kernelpoint.fast_model.predict import states_of_cores
 from kernelpoint.planning.frame import SamplingFrame
+from kernelpoint.program import Program
 from kernelpoint.progress import Log
 from kernelpoint.simulators import simulator, simulator_of
-from kernelpoint.traces import TraceList, read_trace_list
+from kernelpoint.traces import read_trace_list
 from kernelpoint.traces.replay import Replay, Replayed, StateInfo
-from kernelpoint.workload import fingerprint
 from kernelpoint.workload.host_info import HostInfo
 
 MEMORY = 256 << 20  # bytes of packed footprints that are kept, shared by the processes
@@ -76,26 +75,22 @@ class Replays:
         )
         if host.predictor[0] and (caches := caches_of(host.simulator, host.configuration)) is not None:
             state = replace(state, caches=caches)
-        launches, contents = self._launches(process, path)
-        trained = self._trained(launches.paths, state)
-        return Replay(launches, state, self._memory, log=self._log, trained=trained, contents=contents, list_path=path)
+        launches = self._launches(process, path)
+        trained = self._trained(launches, state)
+        return Replay(launches, state, self._memory, log=self._log, trained=trained, list_path=path)
 
-    def _launches(self, process: int, path: str) -> tuple[TraceList, np.ndarray | None]:
-        """The list of a process, and what its launches run where the plan tells."""
+    def _launches(self, process: int, path: str) -> Program:
+        """The launches of a process, with their contents where the plan tells them."""
         frame = self._frame
-        if frame is None or not frame.population.has_traces or not frame.population.copies:
-            return read_trace_list(path), None
-        first, last = frame.population.offsets[process : process + 2].tolist()
-        paths, copies = frame.population.paths[first:last], frame.population.copies[process]
-        contents = frame.plan.contents
-        return TraceList(paths, np.full(len(paths.distinct), -1), copies), None if contents is None else contents[
-            first:last
-        ]
+        if frame is None or not frame.program.has_traces or not frame.program.copies:
+            return read_trace_list(path)
+        program, contents = frame.program, frame.plan.contents
+        return (program if contents is None else replace(program, contents=None, content=contents)).part(process)
 
-    def _trained(self, paths: Sequence[str], state: StateInfo) -> bytes:
+    def _trained(self, launches: Program, state: StateInfo) -> bytes:
         """States of the cores that were recorded with the list's predictions."""
         if state.predictor[0] == 0:
             return b""
-        identity = fingerprint((len(paths),), paths).files
+        identity, paths = launches.fingerprint.files, launches.traces
         of = simulator_of(paths)
         return states_of_cores(of, identity, state.residency, state.predictor, state.caches, self._log)

@@ -54,15 +54,15 @@ class Sample(Orders):
     """
 
     def __init__(self, setup: Setup, frame: SamplingFrame) -> None:
-        super().__init__(frame.population.offsets, setup.host.executes)
+        super().__init__(frame.program.offsets, setup.host.executes)
         self._setup, self.frame = setup, frame
-        self._targets = with_range_targets(setup.config, setup.ranges, setup.budget, frame.population.counts)
+        self._targets = with_range_targets(setup.config, setup.ranges, setup.budget, frame.program.counts)
         self._set_design(frame.design)
         budget, ranges = self._targets
         self.engine = Engine(frame.plan.first_phase or frame.design, budget, setup.estimate, RATIOS, ranges)
         self.look: Look | None = None
         self.results = 0
-        self.has_result = np.zeros(frame.population.size, dtype=bool)
+        self.has_result = np.zeros(frame.program.size, dtype=bool)
         self.left_out: set[int] = set()
         self.further = ""
         self.projections = Projections(setup.policy.projects(setup.config))
@@ -119,7 +119,7 @@ class Sample(Orders):
         """Enlarge the sample if the last interim analysis did not meet the budget; False if the sample ends here."""
         if self.look is not None and self.look.met:
             return False
-        if self.frame.population.listed is None:
+        if self.frame.program.listed is None:
             return self.engine.grow()
         return self._grow_within_traced()
 
@@ -129,10 +129,10 @@ class Sample(Orders):
         if not grown.grow():
             return False
         wanted = grown.wanted()
-        if self.frame.population.traced[wanted].all():
+        if self.frame.program.traced[wanted].all():
             self.engine = grown
             return True
-        lacking = int((~self.frame.population.traced[wanted]).sum())
+        lacking = int((~self.frame.program.traced[wanted]).sum())
         self.further = f"the next pass wants {lacking:,} launches that were not traced"
         try:
             path, added = write_next(self._setup.config, self._setup.host, grown)
@@ -239,8 +239,8 @@ class Sample(Orders):
 
     def _key(self, unit: int) -> int:
         """Equal for launches of equal results; 0 where nothing is known of that."""
-        described = self.frame.population.described
-        return int(described.keys[unit]) if described is not None and described.is_deterministic else 0
+        program = self.frame.program
+        return int(program.content[unit]) + 1 if program.is_deterministic and program.content is not None else 0
 
     def apply(self, launch: Launch, record: OutcomeRecord) -> str:
         """Add a result to the sample, or count a failed attempt."""
@@ -308,11 +308,11 @@ class Sample(Orders):
 
         A full run is exact or nothing, and so is a purposive sample.
         """
-        design, traced = self._design, self.frame.population.traced
+        design, traced = self._design, self.frame.program.traced
         fixed = isinstance(design, Design) and design.chosen is not None
         if self._setup.config.policy.name == "all" or fixed:
             return False
-        return self.frame.population.listed is None or bool(traced[self.engine.without(units).wanted()].all())
+        return self.frame.program.listed is None or bool(traced[self.engine.without(units).wanted()].all())
 
     def leave_out(self, launches: Sequence[tuple[int, int]]) -> None:
         """Continue without the results of some launches, given as (process, index); every later bound allows for them."""

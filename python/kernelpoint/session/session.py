@@ -67,8 +67,8 @@ class Session:
         self._stated: Sequence[Record] = ()  # ranges and summary at the end of the journal that is resumed
         self._estimates: np.ndarray | None = None
         self._latency = latency_of(setup.config)
-        population = None if setup.frame is None else setup.frame.population
-        self._selected = population if population is not None and population.listed is not None else None
+        program = None if setup.frame is None else setup.frame.program
+        self._selected = program if program is not None and program.listed is not None else None
         self.saved = TimeSaved()
 
     # ---- the host's calls -------------------------------------------------------------------------------------------
@@ -217,7 +217,7 @@ class Session:
 
         def weights(places: list[tuple[int, int]]) -> np.ndarray:
             processes, launches = np.array(places, dtype=np.int64).T
-            return sample.expansions(self.loop.frame.population.offsets[processes] + launches)
+            return sample.expansions(self.loop.frame.program.offsets[processes] + launches)
 
         self.saved.measure(weights, cycles.estimate)
 
@@ -282,8 +282,8 @@ class Session:
 
     def _trace(self, launch: Launch) -> str:
         """Path of a launch's trace; empty where there is none."""
-        population = self.loop.frame.population
-        return population.paths[launch.unit] if population.has_traces else ""
+        program = self.loop.frame.program
+        return program.traces[launch.unit] if program.has_traces else ""
 
     def _is_stated(self, statement: Sequence[Record]) -> bool:
         """True if the journal that was resumed ends in this very statement, and nothing was added to it."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelpoint import __version__
-from kernelpoint.admission import Finding, Listed, admit, check_kinds, findings_of, kinds, withdrawing
+from kernelpoint.admission import Finding, ListFiles, admit, check_kinds, findings_of, kinds, withdrawing
 from kernelpoint.admission.simulable import check_architectures
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError
@@ -27,7 +27,7 @@ from kernelpoint.progress import Log
 from kernelpoint.ranges import Ranges, ranges_for
 from kernelpoint.ratios import ACTIVE_CYCLES, RATIOS, check_counter
 from kernelpoint.simulators import simulators
-from kernelpoint.workload import population_for
+from kernelpoint.workload import program_for
 from kernelpoint.workload.host_info import HostInfo
 
 
@@ -73,7 +73,7 @@ class Setup:
 
 
 def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = None, pool: Pool | None = None) -> Setup:
-    """Read the lists, make the population, and make or load its plan. A resumed run uses the plan that it was `begun_with`.
+    """Read the lists, make the program, and make or load its plan. A resumed run uses the plan that it was `begun_with`.
 
     Args:
         pool: workers that read, embed and predict instead of this process.
@@ -103,7 +103,7 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
         )
     ranges = None
     if frame is not None and config.ranges is not None:
-        ranges = ranges_for(config.ranges, frame.population, log)
+        ranges = ranges_for(config.ranges, frame.program, log)
     check_range_targets(config, policy, ranges)
     full = config.policy.name == "all" and config.replay.state == "real"
     findings = () if frame is None else admitted(frame, config, host, log)
@@ -121,11 +121,14 @@ def admitted(frame: SamplingFrame, config: Config, host: HostInfo, log: Log) -> 
     check_kinds(config.accept, kinds(), "accept")
     lists = tuple(path for path in host.list_paths if path is not None)
     architecture = architecture_of(host.simulator, host.configuration, host.config_hash)
-    paths, versions = frame.population.paths, frame.plan.versions
-    listed = Listed(
-        lists, paths, versions=versions, architecture=architecture, is_selection=config.selection is not None
+    listed = ListFiles(
+        lists,
+        replace(frame.program, contents=None),  # the plan has the findings in contents
+        versions=frame.plan.versions,
+        architecture=architecture,
+        is_selection=config.selection is not None,
     )
-    findings = (*(findings_of(listed) if lists and paths else ()), *frame.plan.findings)
+    findings = (*(findings_of(listed) if lists and len(frame.program.traces) else ()), *frame.plan.findings)
     return admit(findings, config.accept, log)
 
 
@@ -149,20 +152,20 @@ def _frame(
     config: Config, policy: type[Policy], host: HostInfo, log: Log, begun_with: str | None, pool: Pool | None
 ) -> SamplingFrame:
     if config.selection is not None:
-        population, drawn = selected(config, policy, host, log)
+        program, drawn = selected(config, policy, host, log)
     else:
-        population, drawn = population_for(config, host, log, pool), None
-    check_architectures(host.simulator, host.architectures, population.paths)
+        program, drawn = program_for(config, host, log, pool), None
+    check_architectures(host.simulator, host.architectures, program.traces)
     if drawn is None and pool is None and begun_with is None and may_run_in_full(config, policy):
-        drawn = full_plan(config, policy, host, population, log)
+        drawn = full_plan(config, policy, host, program, log)
     if drawn is not None:
-        return SamplingFrame.of(population, drawn, None)
-    return SamplingFrame.of(population, *plan_for(config, policy, population, log, begun_with))
+        return SamplingFrame.of(program, drawn, None)
+    return SamplingFrame.of(program, *plan_for(config, policy, program, log, begun_with, pool))
 
 
 def _of_frame(frame: SamplingFrame, host: HostInfo) -> dict[str, Any]:
     return {
-        "launches": list(frame.population.counts),
+        "launches": list(frame.program.counts),
         "hashes": {**frame.hashes, "simulator_config": host.config_hash},
         "plan": frame.plan_path,
         "strata": None if frame.is_predicted else strata_record(frame.design),

@@ -311,7 +311,7 @@ def launches_records(frame: SamplingFrame, sample: Sample) -> Iterator[LaunchesR
     if "cycles" not in sample.engine.counters:
         return
     cycles, strata = sample.estimates(["cycles"])[:, 0], sample.strata
-    names_and_kernels, offsets = _kernels_of(frame.plan), frame.population.offsets.tolist()
+    names_and_kernels, offsets = _kernels_of(frame.plan), frame.program.offsets.tolist()
     kernels = np.full(len(cycles), -1) if names_and_kernels is None else names_and_kernels[1]
     for process, (begin, end) in enumerate(pairwise(offsets)):
         for first in range(begin, end, BLOCK):

@@ -98,9 +98,9 @@ def why_not_checked(setup: Setup) -> str:
         return "replay.validation is 0"
     if setup.frame is None:
         return "the launches were not known beforehand"
-    if setup.frame.population.listed is not None:
+    if setup.frame.program.listed is not None:
         return "the launches between those that were traced are not known, so neither is the state that they leave"
-    if setup.frame.population.size < shortest_list(setup.config.replay) and not has_trajectories(setup):
+    if setup.frame.program.size < shortest_list(setup.config.replay) and not has_trajectories(setup):
         return "the list is too short for validation launches"
     return ""
 
@@ -136,7 +136,7 @@ class Validation(Orders):
 
     def __init__(self, setup: Setup, sample: Sample, replays: Replays) -> None:
         frame = sample.frame
-        super().__init__(frame.population.offsets, setup.host.executes)
+        super().__init__(frame.program.offsets, setup.host.executes)
         self._setup, self._frame, self._sample = setup, frame, sample
         replay, budget = setup.config.replay, setup.budget
         first = first_number(replay, frame.design, budget.targets, budget.confidence)
@@ -298,14 +298,14 @@ class Validation(Orders):
         units = units[(engine.results.rows[units] >= 0) & (design.groups[units] >= 0)]
         cycles, events = engine.predict(units, ["cycles", MISPREDICTIONS]).T
         predicted, predicted_events = (design.known[name].of_draw(units) for name in ("cycles", MISPREDICTIONS))
-        weights, size = engine.expansions(units), self._frame.population.size
+        weights, size = engine.expansions(units), self._frame.program.size
         return state_error(cycles, predicted, events, predicted_events, weights, size, self._setup.budget.confidence)
 
     def _with_trajectories(self, check: ReplayCheck, state: Estimate) -> ReplayCheck:
         """The check with what pairs do not show: the error of lasting state, and the distance of one full run from the mean of
         all.
         """
-        predictions, model = self._frame.design.computed, simulator_of(self._frame.population.paths).cores
+        predictions, model = self._frame.design.computed, simulator_of(self._frame.program.traces).cores
         assert model is not None, "a model of the cores made these predictions"
         budget, of_mean = self._setup.budget, self._setup.config.replay.total == "mean"
         scatter = trajectory_error(

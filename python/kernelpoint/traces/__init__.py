@@ -2,19 +2,16 @@
 
 from kernelpoint.traces.cache import ArtefactCache as ArtefactCache
 from kernelpoint.traces.cache import cache_folder as cache_folder
-from kernelpoint.traces.scan import DEFECTS as DEFECTS
-from kernelpoint.traces.scan import UNITS as UNITS
 from kernelpoint.traces.scan import Defects as Defects
 from kernelpoint.traces.scan import LaunchHeader as LaunchHeader
 from kernelpoint.traces.scan import LaunchShape as LaunchShape
 from kernelpoint.traces.scan import Scan as Scan
 from kernelpoint.traces.scan import Work as Work
 from kernelpoint.traces.scan import read_header as read_header
+from kernelpoint.traces.scan import read_labels as read_labels
 from kernelpoint.traces.scan import scan_trace as scan_trace
 from kernelpoint.traces.scan_launches import scan_launches as scan_launches
-from kernelpoint.traces.scan_table import ScanTable as ScanTable
 from kernelpoint.traces.trace_list import ListedTraces as ListedTraces
-from kernelpoint.traces.trace_list import TraceList as TraceList
 from kernelpoint.traces.trace_list import is_list_name as is_list_name
 from kernelpoint.traces.trace_list import launch_paths as launch_paths
 from kernelpoint.traces.trace_list import read_trace_list as read_trace_list

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelpoint import _native
+from kernelpoint.program import Program
 from kernelpoint.progress import Log
 from kernelpoint.repeated import first_of_each
 from kernelpoint.traces.cache import ArtefactCache
 from kernelpoint.traces.footprints import Footprints
-from kernelpoint.traces.trace_list import TraceList
 
 
 @dataclass(frozen=True)
@@ -59,37 +59,35 @@ class Replay:
     whole run, so for them every earlier launch is passed once; see ``plugin/native/replay/sm_states.h``.
 
     Args:
-        launches: the commands of the trace list.
+        launches: of one process, with their traces and copies. Those of equal content are equal; where contents are not known,
+            launches of one file are.
         state: of the simulator.
         memory: bytes of packed footprints that are kept.
         folder: of the cache on disk.
         trained: states of the cores before launches, as recorded with the predictions (fast_model/predict.py); where
             there are none, every earlier launch passes through the model of the cores once.
         log: told once of each content that cannot be read: the replay goes on without it.
-        contents: int32 [N], equal for launches of equal traces (ScanTable.record_ids); by default, launches of one file are
-            equal.
         list_path: the file of the list; footprints of a pack may lie beside it.
     """
 
     def __init__(
         self,
-        launches: TraceList,
+        launches: Program,
         state: StateInfo,
         memory: int = 256 << 20,
         folder: str | os.PathLike[str] | None = None,
         log: Log = lambda text: None,
         trained: bytes = b"",
-        contents: np.ndarray | None = None,
         list_path: str | None = None,
     ) -> None:
-        numbers = launches.paths.numbers if contents is None else contents
-        paths = [launches.paths[first] for first in first_of_each(numbers).tolist()]
+        numbers = launches.traces.numbers if launches.content is None else launches.content
+        paths = [launches.traces[first] for first in first_of_each(numbers).tolist()]
         residency = (*state.residency, state.keeps_l1)
         self._footprints = Footprints(residency, ArtefactCache(folder, log), paths, list_path)
         self._native = _native.Replay(
             numbers,
             paths,
-            launches.copies,
+            launches.copies[0],
             lines=state.lines,
             residency=state.residency,
             with_copies=state.copies_fill,

@@ -3,59 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from kernelpoint import _native
+from kernelpoint.errors import TraceError
+from kernelpoint.program import DEFECTS, UNKNOWN, Labels, Program
+from kernelpoint.repeated import Texts
 
-# Units that execute instructions, in the order of Work.by_unit (plugin/native/trace/opcode.h).
-UNITS = (
-    "integer",
-    "single_precision",
-    "double_precision",
-    "special_function",
-    "tensor",
-    "move",
-    "control",
-    "barrier",
-    "memory",
-    "other",
-)
-
-# Names of the counts in a record, in order; see Work.
-COUNTS = (
-    "instructions",
-    "thread_instructions",
-    "ctas",
-    "warps",
-    "global_accesses",
-    "shared_accesses",
-    "sectors",
-    "bytes",
-    "unread_instructions",
-)
-# Names of the defects of a trace, in the order of a record; see Defects.
-DEFECTS = (
-    "zero_addresses",
-    "missing_warps",
-    "empty_warps",
-    "missing_barriers",
-    "repeated_ctas",
-    "after_exit",
-    "missing_exits",
-)
-# One trace: stream hash, hash of operand values, counts, instructions by unit, defects, architecture of its code.
-RECORD = np.dtype(
-    [
-        ("stream", "V16"),
-        ("values", "V16"),
-        ("counts", "<i8", (len(COUNTS),)),
-        ("by_unit", "<i8", (len(UNITS),)),
-        ("defects", "<i8", (len(DEFECTS),)),
-        ("architecture", "<i8"),
-    ]
-)
 Dim3 = tuple[int, int, int]
 
 
@@ -208,6 +165,27 @@ def read_header(path: str | os.PathLike[str]) -> LaunchHeader:
     ('axpy_f32', (8, 1, 1), (256, 1, 1))
     """
     return header_from_native(_native.read_header(os.fspath(path)))
+
+
+def read_labels(traces: Sequence[str]) -> Program:
+    """Read names and shapes of launches from the headers of their traces; an unreadable trace has a name that no launch has.
+
+    >>> read_labels(["traces/kernel-1.traceg"]).names[0]
+    'axpy_f32'
+    """
+    texts = Texts.of(traces)
+    names, shapes = [], []
+    for path in texts.distinct:
+        try:
+            shape = read_header(path).shape
+            names.append(shape.kernel_name)
+            shapes.append((*shape.grid, *shape.block, UNKNOWN, UNKNOWN))
+        except TraceError:
+            names.append(f"unreadable {path}")
+            shapes.append((0, 0, 0, 0, 0, 0, UNKNOWN, UNKNOWN))
+    labels, of_trace = Labels.of(Texts.of(names), np.array(shapes, dtype=np.int64).reshape(-1, 8))
+    label = np.append(of_trace, np.int32(-1))[texts.numbers]
+    return Program((len(texts),), labels=labels, label=label, traces=texts)
 
 
 def scan_trace(path: str | os.PathLike[str]) -> Scan:

@@ -1,4 +1,4 @@
-"""Reading of every launch of a workload into one table: each distinct trace once, through the cache."""
+"""Reading of every launch of a program: each distinct trace once, through the cache."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import numpy as np
 
 from kernelpoint import _native
 from kernelpoint.pool import Pool, pieces_of
+from kernelpoint.program import COUNTS, DEFECTS, RECORD, Contents, Labels, Program
 from kernelpoint.progress import Log, Progress
 from kernelpoint.repeated import Texts
 from kernelpoint.traces.cache import ArtefactCache, key_of, opened
-from kernelpoint.traces.scan import COUNTS, DEFECTS, RECORD, LaunchShape, shape_from_native
-from kernelpoint.traces.scan_table import ScanTable
+from kernelpoint.traces.scan import LaunchShape, shape_from_native
 
 CONTENT = f"content {_native.CONTENT_VERSION}"  # kinds of artefacts
 SCAN = f"scan {_native.STREAM_HASH_VERSION} {RECORD.itemsize} 2"
@@ -40,7 +40,7 @@ def scan_launches(
     log: Log = lambda text: None,
     threads: int | None = None,
     pool: Pool | None = None,
-) -> ScanTable:
+) -> Program:
     """Read the trace of every launch. Cached traces are not read again, and equal traces are parsed once.
 
     A trace that cannot be used does not stop the others: it is reported in ``errors``. An interrupted scan (Ctrl-C) goes
@@ -68,7 +68,7 @@ def scan_launches(
         reading = _Reading(list(paths.distinct), cache_in_use, threads or _usable_threads(), pool)
         reading.read(progress or (lambda done, total: None))
     reading.tell(log)
-    return reading.table(paths)
+    return reading.program(paths)
 
 
 def passing(reasons: Iterable[str]) -> list[str]:
@@ -223,38 +223,35 @@ class _Reading:
         if self._store_data:
             log(f"the STORE_DATA fields of {self._store_data:,} instructions were left out: nothing here uses them")
 
-    def table(self, paths: Texts) -> ScanTable:
-        """The table of launches of these files."""
+    def program(self, traces: Texts) -> Program:
+        """The program of launches of these files."""
         keys = _content_keys(self.contents)
-        record_of_file, distinct = _intern(keys)
+        content_of_file, distinct = _intern(keys)
         scans = [self._scans.get(key) for key in distinct]
         records = np.frombuffer(b"".join(scan[0] if scan else bytes(RECORD.itemsize) for scan in scans), dtype=RECORD)
-        streams = records["stream"].tolist()
-        stream_ids, distinct_streams = _intern([s if scan else None for s, scan in zip(streams, scans, strict=True)])
-        shape_ids, shapes = _intern([scan and scan[1] for scan in scans])
-        kernel_of_shape, kernel_names = _intern([shape.kernel_name for shape in shapes])
-        kernel_ids = np.where(shape_ids >= 0, np.append(kernel_of_shape, -1)[shape_ids], -1).astype(np.int32)
-        contents = np.zeros((len(distinct), 3), dtype=np.uint64)
-        contents[record_of_file] = self.contents
-        file_of_launch = paths.numbers
-        record_ids = record_of_file[file_of_launch]
-        values = records["values"]
+        hashes = records["stream"].tolist()
+        stream_ids, _ = _intern([s if scan else None for s, scan in zip(hashes, scans, strict=True)])
+        label_of_content, shapes = _intern([scan and scan[1] for scan in scans])
+        names = Texts.of([shape.kernel_name for shape in shapes])
+        sizes = [(*shape.grid, *shape.block, shape.registers, shape.shared_memory) for shape in shapes]
+        file_of_content = np.unique(content_of_file, return_index=True)[1]
+        content = content_of_file[traces.numbers]
         failed = {row: self._error(keys[row], path) for row, path in enumerate(self.files) if keys[row] in self._errors}
-        return ScanTable(
-            stream_ids=stream_ids[record_ids],
-            shape_ids=shape_ids[record_ids],
-            kernel_ids=kernel_ids[record_ids],
-            records=records,
-            record_ids=record_ids,
-            contents=contents,
-            streams=np.array(distinct_streams, dtype="V16"),
-            shapes=tuple(shapes),
-            kernel_names=tuple(kernel_names),
-            errors={i: failed[file] for i, file in enumerate(file_of_launch.tolist()) if file in failed}
-            if failed
-            else {},
-            paths=paths,
-            values=values[record_ids] if any(values.tobytes()) else values[:0],
+        launches = enumerate(traces.numbers.tolist()) if failed else ()
+        return Program(
+            (len(traces),),
+            labels=Labels(names, np.array(sizes, dtype=np.int64).reshape(-1, 8)),
+            label=label_of_content[content],
+            traces=traces,
+            contents=Contents(
+                records,
+                keys=self.contents[file_of_content],
+                traces=tuple(self.files[file] for file in file_of_content.tolist()),
+                stream_ids=stream_ids,
+            ),
+            content=content,
+            errors={launch: failed[file] for launch, file in launches if file in failed},
+            unread=tuple(passing(failed.values())),
         )
 
     def _error(self, key: str, path: str) -> str:

@@ -4,42 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from kernelpoint import _native
+from kernelpoint.program import Program
 from kernelpoint.repeated import Texts
 
 
-@dataclass(frozen=True, eq=False)
-class TraceList:
-    """Commands of a trace list: launches and copies to the GPU.
-
-    Attributes:
-        paths: trace of every launch, in program order; row i is launch index i. A trace may occur repeatedly.
-        number_of: int64 [files], the tracer's number of each distinct trace: N of ``kernel-N`` or ``Kernel<N>``; -1 where
-            there is none. They have gaps where the tracer left launches out.
-        copies: uint64 [copies, 3], copies from host to device: position among the list's commands, address, bytes.
-
-    Example:
-        >>> launches = read_trace_list("traces/kernelslist.g")
-        >>> len(launches.paths), launches.numbers.tolist()
-        (6, [1, 1, 1, 1, 1, 1])
-    """
-
-    paths: Texts
-    number_of: np.ndarray
-    copies: np.ndarray
-
-    @property
-    def numbers(self) -> np.ndarray:
-        """int64 [N]: number of each launch in the tracer's count."""
-        return np.append(self.number_of, -1)[self.paths.numbers]
-
-
-def read_trace_list(path: str | os.PathLike[str]) -> TraceList:
-    """Read a ``kernelslist.g``, a ``kernel_config.txt``, or a folder of traces.
+def read_trace_list(path: str | os.PathLike[str], seed: int = 0) -> Program:
+    """Read the program of a ``kernelslist.g``, a ``kernel_config.txt``, or a folder of traces.
 
     In the first, lines that start with ``MemcpyHtoD`` or ``kernel`` count, all others are ignored. The second begins with
     ``nvbit``; a launch is named by its ``trace.txt``. A folder stands for its ``kernelslist.g``, else
@@ -54,14 +28,22 @@ def read_trace_list(path: str | os.PathLike[str]) -> TraceList:
         >>> folder = pathlib.Path(tempfile.mkdtemp())
         >>> _ = (folder / "kernel-1.traceg").write_text("")
         >>> _ = (folder / "kernelslist.g").write_text("MemcpyHtoD,0x7f00,64\\nkernel-1.traceg\\nkernel-1.traceg\\n")
-        >>> commands = read_trace_list(folder / "kernelslist.g")
-        >>> len(commands.paths), commands.copies.tolist()
+        >>> program = read_trace_list(folder / "kernelslist.g")
+        >>> program.size, program.copies[0].tolist()
         (2, [[0, 32512, 64]])
-        >>> commands.numbers.tolist()
+        >>> program.numbers.tolist()
         [1, 1]
     """
     files, of_launch, number_of, copies = _native.read_trace_list(os.fspath(path))
-    return TraceList(Texts(files, of_launch), number_of, copies)
+    numbers = np.append(number_of, -1)
+    is_small = numbers.max() < np.iinfo(np.int32).max  # nearly always: half the memory
+    return Program(
+        (len(of_launch),),
+        seed,
+        traces=Texts(files, of_launch),
+        numbers=(numbers.astype(np.int32) if is_small else numbers)[of_launch],
+        copies=(copies,),
+    )
 
 
 def trace_formats() -> tuple[str, ...]:
@@ -88,7 +70,7 @@ def launch_paths(path: str | os.PathLike[str]) -> Texts:
     >>> list(launch_paths("traces/kernelslist.g")[:2])
     ['traces/kernel-1.traceg', 'traces/kernel-1.traceg']
     """
-    return read_trace_list(path).paths
+    return read_trace_list(path).traces
 
 
 class ListedTraces:

@@ -1,20 +1,17 @@
-"""The simulator's description of itself when it opens a session, and the fast model that stands for it."""
+"""The simulator's description of itself when it opens a session."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kernelpoint.errors import HostError
-from kernelpoint.progress import Log
+from kernelpoint.program import Program
+from kernelpoint.program.described import descriptions_in_columns
 from kernelpoint.ratios import ACTIVE_CYCLES, check_names
 from kernelpoint.simulators import options_of, simulator
-from kernelpoint.workload.described import Descriptions
-
-if TYPE_CHECKING:
-    from kernelpoint.fast_model import Configuration
 
 MOST_PROCESSES = 1 << 16
 MOST_LAUNCHES = 1 << 28  # of all processes; what is kept of a launch takes some 30 bytes
@@ -53,7 +50,7 @@ class HostInfo:
     not_replayed: str = ""
     stated_latency: int | None = None
     architectures: frozenset[int] = frozenset()
-    descriptions: Descriptions | None = None
+    descriptions: Program | None = None
 
     @property
     def can_replay(self) -> bool:
@@ -101,7 +98,7 @@ class HostInfo:
             values["counter_names"] = tuple(names)
             check_names(values["counter_names"])
         if (columns := values.get("descriptions")) is not None:
-            values["descriptions"] = Descriptions.of_columns(columns)
+            values["descriptions"] = descriptions_in_columns(columns)
         if sum(counts) > MOST_LAUNCHES:
             raise HostError(f"launch_counts: got {sum(counts):,} launches; allowed: at most {MOST_LAUNCHES:,} in all")
         host = cls(**values)
@@ -122,43 +119,3 @@ class HostInfo:
         ):
             if number > most:
                 raise HostError(f"{name}: got {number:,}; allowed: at most {most:,}")
-
-
-@dataclass(frozen=True, eq=False)
-class ModelSource:
-    """Fast model as the source of predictions. Its configuration is determined, and printed, at the first use.
-
-    Attributes:
-        setting: of the key `fast_model`: `auto`, or a file.
-        simulator: description of the host.
-        paths: traces of all launches.
-        log: told which configuration was chosen.
-
-    >>> v100 = ModelSource("v100", HostInfo(simulator="mine"), paths=(), log=print)
-    >>> v100.configuration.name, sorted(v100.identity())
-    ('v100', ['config_hash', 'configuration', 'model_version'])
-    """
-
-    setting: str
-    simulator: HostInfo
-    paths: Sequence[str]
-    log: Log
-
-    @cached_property
-    def configuration(self) -> Configuration:
-        """Simulated GPU as a configuration of the fast model. Raises ConfigError if the file or the simulator's options are
-        refused.
-        """
-        from kernelpoint.fast_model import configuration_for
-
-        simulator = self.simulator
-        return configuration_for(
-            self.setting, simulator.simulator, simulator.configuration, simulator.config_hash, self.paths, self.log
-        )
-
-    def identity(self) -> dict[str, str]:
-        """Everything that predictions depend on besides the launches, by name, for a plan's origin and the journal."""
-        from kernelpoint.fast_model import MODEL_VERSION
-
-        configuration = self.configuration
-        return {"configuration": configuration.name, "config_hash": configuration.hash, "model_version": MODEL_VERSION}

@@ -1,24 +1,26 @@
-"""The launches of a run and the inputs of its plan: which there are, which a policy asks for, and how they are made, once."""
+"""The program of a run and the inputs of its plan: which there are, which a policy asks for, and how they are made, once."""
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from kernelpoint.errors import ConfigError, HostError, PolicyError, ProfileError, TraceError
 from kernelpoint.pool import Pool
+from kernelpoint.program import Program
 from kernelpoint.progress import Log, Progress, WorkProgress
-from kernelpoint.repeated import Texts
-from kernelpoint.workload.described import Descriptions
+from kernelpoint.repeated import Repeated, Texts
 from kernelpoint.workload.host_info import HostInfo
-from kernelpoint.workload.population import Population, aligned
-from kernelpoint.workload.predictions import model_profile, predicted, with_model_source
 
 if TYPE_CHECKING:
     from kernelpoint.config import Config, EncoderConfig
-    from kernelpoint.program import Program
-    from kernelpoint.traces import ArtefactCache, TraceList
+    from kernelpoint.fast_model import Configuration
+    from kernelpoint.traces import ArtefactCache
 
 
 class Need(enum.Enum):
@@ -28,44 +30,44 @@ class Need(enum.Enum):
     ['traces', 'embeddings', 'model', 'profile']
     """
 
-    TRACES = "traces"  # every launch is read once beforehand: Population.scan
-    EMBEDDINGS = "embeddings"  # every stream is embedded by the encoder: Population.embeddings; comes with TRACES
-    MODEL = "model"  # the fast model has run over the list: Population.model
-    PROFILE = "profile"  # times or counters of every launch, known from elsewhere: Population.profile
+    TRACES = "traces"  # every launch is read once beforehand: Program.contents
+    EMBEDDINGS = "embeddings"  # every stream is embedded by the encoder: Program.embeddings; comes with TRACES
+    MODEL = "model"  # the fast model has run over the list: Program.predictions
+    PROFILE = "profile"  # times or counters of every launch, known from elsewhere: Program.source
 
 
-def why_no_cells(config: Config, population: Population) -> str | None:
+def why_no_cells(config: Config, program: Program) -> str | None:
     """Reason why the estimate of a run cannot use predictions of launches, from any source; None if it can.
 
     Predictions serve the total of one application, estimated by regression.
 
     >>> from kernelpoint.config import parse_config
-    >>> from kernelpoint.workload import Population
-    >>> why_no_cells(parse_config({"version": 1, "policy": "random", "estimate": "mean"}, "keys"), Population((6,), seed=0))
+    >>> from kernelpoint.program import Program
+    >>> why_no_cells(parse_config({"version": 1, "policy": "random", "estimate": "mean"}, "keys"), Program((6,)))
     '`estimate: mean`'
     """
     budget = config.error_budget
     reasons = {
         f"`error_budget.bound: {budget.bound}`": budget.bound != "sequential",
         f"`estimate: {config.estimate}`": config.estimate != "regression",
-        "several applications run": len(population.counts) != 1 or population.is_part,
+        "several applications run": len(program.counts) != 1 or program.is_part,
     }
     return next((reason for reason, holds in reasons.items() if holds), None)
 
 
-def why_unassisted(config: Config, population: Population) -> str | None:
+def why_unassisted(config: Config, program: Program) -> str | None:
     """Reason why the estimate of a run does not use the fast model's predictions; None if it does.
 
     >>> from kernelpoint.config import parse_config
-    >>> from kernelpoint.workload import Population
-    >>> why_unassisted(parse_config({"version": 1, "policy": "random"}, "keys"), Population(counts=(6,), seed=0))
+    >>> from kernelpoint.program import Program
+    >>> why_unassisted(parse_config({"version": 1, "policy": "random"}, "keys"), Program((6,)))
     'no trace list is on disk'
     """
     if config.fast_model == "off":
         return "`fast_model: off`"
-    if (reason := why_no_cells(config, population)) is not None:
+    if (reason := why_no_cells(config, program)) is not None:
         return reason
-    return "no trace list is on disk" if population.model is None and population.model_source is None else None
+    return "no trace list is on disk" if program.predictions is None and program.predictor is None else None
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class Available:
     """Inputs that are available to a policy.
 
     Attributes:
-        profile: the one that the user named.
+        profile: the launches with names, times or counters from elsewhere, where the user named a profile.
         traces: True if the trace of every launch is on disk.
         model: True if the estimate may rest on the fast model's predictions.
         why_no_model: the reason where it may not (why_unassisted).
@@ -88,10 +90,10 @@ class Available:
     why_no_model: str | None = None
 
     @classmethod
-    def of(cls, population: Population, config: Config) -> Available:
-        """Inputs that a population has before any trace is read."""
-        reason = why_unassisted(config, population)
-        return cls(population.profile, population.has_traces, reason is None, reason)
+    def of(cls, program: Program, config: Config) -> Available:
+        """Inputs that a program has before any trace is read."""
+        reason = why_unassisted(config, program)
+        return cls(program if program.source else None, program.has_traces, reason is None, reason)
 
 
 def check_available(policy: str, needs: frozenset[Need], available: Available, option: str = "`profile:`") -> None:
@@ -118,59 +120,276 @@ def check_available(policy: str, needs: frozenset[Need], available: Available, o
         raise ConfigError(f"policy: {policy} reads traces beforehand, but the simulator names no trace list on disk")
 
 
+def require(program: Program, policy: str, *needs: Need) -> None:
+    """Raise an error in the name of a policy if a program lacks one of these inputs.
+
+    Raises:
+        PolicyError: it does.
+
+    >>> require(Program((6,)), "gcl", Need.TRACES)
+    Traceback (most recent call last):
+    ...
+    kernelpoint.errors.PolicyError: policy gcl needs the traces of the launches, and there are none
+    """
+    if Need.TRACES in needs and program.contents is None:
+        raise PolicyError(f"policy {policy} needs the traces of the launches, and there are none")
+    if Need.EMBEDDINGS in needs and program.embeddings is None:
+        raise PolicyError(f"policy {policy} needs the traces and embeddings of the launches, and there are none")
+    if Need.PROFILE in needs and not program.source:
+        raise PolicyError(f"policy {policy} needs a time of every launch; name a profile with `profile:`")
+
+
+def known_times(program: Program, policy: str) -> tuple[np.ndarray, np.ndarray]:
+    """Times known before the run, float64 [N], and whether each launch has one, bool [N].
+
+    Raises:
+        PolicyError: there is no profile, fewer than half of the launches have a time, or a time is negative.
+
+    >>> import pathlib
+    >>> from kernelpoint.profiles import read_profile
+    >>> rows = "".join(f"{launch},gemm,64x1x1,128x1x1,32,0,7,0,5.{launch}\\n" for launch in range(3))
+    >>> _ = pathlib.Path("times.csv").write_text("idx,name,grid,block,regs,smem,stream,ts_us,dur_us\\n" + rows)
+    >>> times, known = known_times(read_profile("times.csv"), "stem")
+    >>> times.tolist(), known.tolist()
+    ([5000.0, 5100.0, 5200.0], [True, True, True])
+    """
+    require(program, policy, Need.PROFILE)
+    times = program.time
+    has_time = np.isfinite(times)
+    if 2 * has_time.sum() < len(times):
+        raise PolicyError(
+            f"policy {policy} needs a time of every launch; {program.source} has one for {has_time.sum():,} of {len(times):,}"
+        )
+    if (times[has_time] < 0).any():
+        raise PolicyError(f"{program.source}: a launch takes {times[has_time].min()}, allowed: times from 0")
+    return times, has_time
+
+
 def complete(
-    population: Population,
+    program: Program,
     needs: frozenset[Need],
     encoder: EncoderConfig,
     log: Log,
     cache: ArtefactCache | None = None,
     read: Progress | None = None,
     embedded: Progress | None = None,
-) -> Population:
-    """Read the inputs that a population still lacks; existing ones are kept.
+    pool: Pool | None = None,
+) -> Program:
+    """Read the inputs that a program still lacks; existing ones are kept.
 
     Args:
         needs: inputs of a policy; all are available (`check_available`).
         encoder: checkpoint and bound on nodes of the embeddings.
         cache: of traces and embeddings; by default the user's.
         read, embedded: called with (done, total) while traces are read, streams embedded; by default progress is shown.
+        pool: workers that read, embed and predict instead of this process.
 
     Raises:
         TraceError: not one launch can be read.
 
     >>> from kernelpoint.config import EncoderConfig
-    >>> from kernelpoint.traces import launch_paths
-    >>> population = Population(counts=(6,), seed=0, paths=launch_paths("traces/kernelslist.g"))
-    >>> population = complete(population, frozenset({Need.TRACES}), EncoderConfig(), print)
-    >>> population.scan.stream_ids.tolist()
+    >>> from kernelpoint.traces import read_trace_list
+    >>> program = complete(read_trace_list("traces/kernelslist.g"), frozenset({Need.TRACES}), EncoderConfig(), print)
+    >>> program.stream_ids.tolist()
     [0, 0, 0, 0, 0, 0]
     """
-    if needs & {Need.TRACES, Need.EMBEDDINGS} and population.scan is None:
+    if needs & {Need.TRACES, Need.EMBEDDINGS} and program.contents is None:
         from kernelpoint.traces import scan_launches
-        from kernelpoint.traces.scan_launches import passing
 
         shown = read or WorkProgress("reading", "traces", log)
-        scan = scan_launches(population.paths, cache, shown, log=log, pool=population.pool)
-        if len(scan.errors) == population.size:
+        scan = scan_launches(program.traces, cache, shown, log=log, pool=pool)
+        if len(scan.errors) == program.size:
             raise TraceError(
-                f"none of the {population.size:,} launches can be read; the first: {next(iter(scan.errors.values()))}"
+                f"none of the {program.size:,} launches can be read; the first: {next(iter(scan.errors.values()))}"
             )
-        population = replace(population, scan=scan, unread=(*population.unread, *passing(scan.errors.values())))
-    if Need.EMBEDDINGS in needs and population.embeddings is None and population.scan is not None:
+        program = program.with_contents_of(scan)
+    if Need.EMBEDDINGS in needs and program.embeddings is None and program.contents is not None:
         from kernelpoint.encoder import embed_streams
 
         shown = embedded or WorkProgress("embedding", "streams", log)
-        embeddings = embed_streams(
-            population.scan, cache, encoder.checkpoint, progress=shown, log=log, pool=population.pool
+        embeddings = embed_streams(program.contents, cache, encoder.checkpoint, progress=shown, log=log, pool=pool)
+        program = replace(program, embeddings=embeddings)
+    if Need.MODEL in needs and program.predictions is None and program.predictor is not None:
+        program = predicted(program, log, pool)
+    return program
+
+
+# ---- predictions of the fast model -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class FastModel:
+    """Fast model as the source of predictions. Its configuration is determined, and printed, at the first use.
+
+    Attributes:
+        setting: of the key `fast_model`: `auto`, or a file.
+        simulator: description of the host.
+        traces: of all launches.
+        log: told which configuration was chosen.
+
+    >>> v100 = FastModel("v100", HostInfo(simulator="mine"), traces=(), log=print)
+    >>> v100.configuration.name, sorted(v100.identity())
+    ('v100', ['config_hash', 'configuration', 'model_version'])
+    """
+
+    setting: str
+    simulator: HostInfo
+    traces: Sequence[str]
+    log: Log
+
+    @property
+    def launch_latency(self) -> float:
+        """Constant cycles of each launch in the simulator."""
+        return float(self.simulator.launch_latency)
+
+    @cached_property
+    def configuration(self) -> Configuration:
+        """Simulated GPU as a configuration of the fast model. Raises ConfigError if the file or the simulator's options are
+        refused.
+        """
+        from kernelpoint.fast_model import configuration_for
+
+        simulator = self.simulator
+        return configuration_for(
+            self.setting, simulator.simulator, simulator.configuration, simulator.config_hash, self.traces, self.log
         )
-        population = replace(population, embeddings=embeddings)
-    if Need.MODEL in needs and population.model is None and population.model_source is not None:
-        population = predicted(population, log)
-    return population
+
+    def identity(self) -> dict[str, str]:
+        """Everything that predictions depend on besides the launches, by name, for a plan's origin and the journal."""
+        from kernelpoint.fast_model import MODEL_VERSION
+
+        configuration = self.configuration
+        return {"configuration": configuration.name, "config_hash": configuration.hash, "model_version": MODEL_VERSION}
 
 
-def with_profile(population: Population, config: Config, log: Log) -> Population:
-    """Add the profile that the configuration names, if any, to a population.
+def with_predictor(program: Program, setting: str, simulator: HostInfo, log: Log) -> Program:
+    """Add the fast model as a source of predictions to a program, unless it is off or a list is missing on the disk.
+
+    Args:
+        setting: `auto`, `off`, or a file; see :func:`kernelpoint.fast_model.configuration_for`.
+
+    Raises:
+        ConfigError: the file is refused.
+
+    >>> host = HostInfo("mine", list_paths=("traces/kernelslist.g",))
+    >>> with_predictor(program_of(host, seed=0), "v100", host, print).predictor is None
+    False
+    """
+    if setting == "off" or not program.has_traces or None in simulator.list_paths:
+        return program
+    model = FastModel(setting, simulator, program.traces, log)
+    if setting != "auto":
+        _ = model.configuration  # a bad file is refused at once, used or not
+    return replace(program, predictor=model)
+
+
+def predicted(program: Program, log: Log, pool: Pool | None = None) -> Program:
+    """Add predictions of each launch to a program: made or read from the cache, under the simulator's counter names.
+
+    >>> host = HostInfo("mine", list_paths=("traces/kernelslist.g",))
+    >>> program = with_predictor(program_of(host, seed=0), "v100", host, print)
+    >>> predicted(program, lambda line: None).predictions["cycles"].shape
+    (6,)
+    """
+    from kernelpoint.fast_model import in_terms_of, predict
+
+    model = program.predictor
+    assert isinstance(model, FastModel)
+    simulator, configuration = model.simulator, model.configuration
+    made = predict(program, configuration, log, pool=pool)
+    columns = made.predictions
+    assert columns is not None
+    identity = model.identity()
+    log(
+        f"kernelpoint: the fast model predicts {int((~np.isnan(columns['cycles'])).sum()):,} of {program.size:,} launches "
+        f"({', '.join([identity['configuration'], identity['config_hash'], 'model ' + identity['model_version']])})"
+    )
+    latency = int(configuration.values["launch_latency"])
+    in_terms = in_terms_of(simulator.simulator, columns.of_kind, simulator.configuration, latency)
+    unread = (*program.unread, *made.unread)
+    return replace(program, predictions=Repeated(columns.kinds, in_terms), unread=unread)
+
+
+def usable(predictions: Mapping[str, np.ndarray], mask: np.ndarray) -> Repeated:
+    """Predictions that can be covariates, by counter; 0 for launches that are not `mask`.
+
+    Args:
+        mask: bool [N], launches that are predicted.
+
+    >>> counters = Repeated(None, {"cycles": np.array([7.0, np.nan]), "l2_misses": np.array([2.0, np.nan])})
+    >>> usable(counters, np.array([True, False]))["l2_misses"].tolist()
+    [2.0, 0.0]
+    """
+    columns = predictions if isinstance(predictions, Repeated) else Repeated(None, predictions)
+    columns = columns.where(mask, 0.0)
+    values = {name: np.asarray(column, dtype=float) for name, column in columns.of_kind.items()}
+    present = slice(None) if columns.kinds is None else np.unique(columns.kinds)
+    kept = {name: v for name, v in values.items() if np.isfinite(v[present]).all() and (v[present] >= 0.0).all()}
+    return Repeated(columns.kinds, kept)
+
+
+def as_times(program: Program) -> Program:
+    """Program with its predictions in the place of a profile, for policies that plan from times; launches without a
+    prediction have no name.
+    """
+    assert program.predictions is not None
+    source, counters = program.predictor, program.predictions
+    about = (
+        "fast model"
+        if source is None
+        else "fast model ({configuration} {config_hash}, model {model_version})".format(**source.identity())
+    )
+    profile = replace(labelled(program), source=about, counters=counters)
+    is_unknown = np.isnan(counters["cycles"])
+    rows = np.where(is_unknown, -1, np.arange(program.size))
+    return program.with_times_of(profile.take(rows) if is_unknown.any() else profile)
+
+
+# ---- times of a profile -------------------------------------------------------------------------------------------------
+
+
+def labelled(program: Program) -> Program:
+    """Program with names and shapes from the headers of its traces, where every launch has one; an unreadable trace matches
+    no launch.
+
+    >>> from kernelpoint.traces import read_trace_list
+    >>> labelled(read_trace_list("traces/kernelslist.g")).names.distinct
+    ('axpy_f32',)
+    """
+    if not program.has_traces or (program.contents is not None and not program.errors):
+        return program
+    from kernelpoint.traces import read_labels  # needs the native reader, which a run without lists does not
+
+    return program.with_labels_of(read_labels(program.traces))
+
+
+def aligned(profile: Program, program: Program, log: Log, accepted: Collection[str] = ()) -> Program:
+    """Profile sorted so that row i belongs to launch i of a program; `log` gets the rows and launches without a counterpart.
+
+    A profile without names and shapes (a journal, the output of some simulators) is matched by position and gets them
+    from the traces.
+
+    Raises:
+        ProfileError: fewer than half of the launches, or of the profile's rows where it has fewer, have a counterpart.
+
+    >>> from kernelpoint.profiles import read_profile
+    >>> from kernelpoint.traces import read_trace_list
+    >>> import kernelpoint as kp
+    >>> _ = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="all")
+    >>> profile = aligned(read_profile("run.kpjournal"), read_trace_list("traces/kernelslist.g"), print)
+    >>> profile.size, profile.names[0]
+    (6, 'axpy_f32')
+    """
+    from kernelpoint.admission import admitted_rows
+
+    launches = labelled(program)
+    if not profile.is_named and profile.size == program.size:
+        return profile.with_labels_of(launches)
+    return profile.take(admitted_rows(profile, launches, accepted, lambda line: log(f"kernelpoint: {line}")))
+
+
+def with_profile(program: Program, config: Config, log: Log, pool: Pool | None = None) -> Program:
+    """Add the times and counters of the profile that the configuration names, if any, to a program.
 
     `profile: model` takes the fast model's predictions. With a trace list the rows are matched with its launches; `log`
     gets the others. Without one the profile has to have exactly one row per launch.
@@ -180,58 +399,55 @@ def with_profile(population: Population, config: Config, log: Log) -> Population
 
     >>> import pathlib
     >>> from kernelpoint.config import parse_config
-    >>> from kernelpoint.workload import Population
     >>> rows = "".join(f"{launch},gemm,64x1x1,128x1x1,32,0,7,0,5.{launch}\\n" for launch in range(3))
     >>> _ = pathlib.Path("times.csv").write_text("idx,name,grid,block,regs,smem,stream,ts_us,dur_us\\n" + rows)
     >>> config = parse_config({"version": 1, "policy": "stem", "profile": "times.csv"}, "keys")
-    >>> with_profile(Population(counts=(3,), seed=0), config, print).profile.size
-    3
+    >>> with_profile(Program((3,)), config, print).time.tolist()
+    [5000.0, 5100.0, 5200.0]
     """
     if config.profile is None:
-        return population
+        return program
     if config.profile == "model":
-        population = complete(population, frozenset({Need.MODEL}), config.encoder, log)
-        model = model_profile(population)
-        if model is None:
+        program = complete(program, frozenset({Need.MODEL}), config.encoder, log, pool=pool)
+        if program.predictions is None:
             raise ProfileError(
                 "profile: got 'model', but the fast model is off, or there is no trace list on disk; allowed: a file of times "
                 "or counters, or `model` with `fast_model: auto` and a list"
             )
-        return replace(population, profile=model)
+        return as_times(program)
     from kernelpoint.admission import admitted_profile
 
     profile = admitted_profile(config.profile, config.accept, log)
-    if not population.paths:
-        if profile.size != population.size:
-            raise ProfileError(
-                f"{config.profile}: {profile.size} launches; the run has {population.size}, and there is no trace list to "
-                "match them with"
-            )
-        return replace(population, profile=profile)
-    return replace(population, profile=aligned(profile, population.paths, log, config.accept))
+    if len(program.traces):
+        profile = aligned(profile, program, log, config.accept)
+    elif profile.size != program.size:
+        raise ProfileError(
+            f"{config.profile}: {profile.size} launches; the run has {program.size}, and there is no trace list to match them "
+            "with"
+        )
+    return program.with_times_of(profile)
 
 
-def with_descriptions(
-    population: Population, described: Descriptions | None, is_deterministic: bool = False
-) -> Population:
-    """Add the simulator's descriptions of launches to a population: predictions if each has a cost, and a profile.
+# ---- the program of a run -----------------------------------------------------------------------------------------------
+
+
+def with_descriptions(program: Program, described: Program | None, is_deterministic: bool = False) -> Program:
+    """Add the simulator's descriptions of launches to a program.
 
     Traces come first: where they are on disk, descriptions are not used.
 
-    >>> from kernelpoint.workload import Population
-    >>> launches = Descriptions.of([{"name": "gemm", "cost": 900.0}, {"name": "softmax", "cost": 90.0}])
-    >>> with_descriptions(Population((2,), seed=0), launches).model.counters["cycles"].tolist()
+    >>> from kernelpoint.program import descriptions
+    >>> launches = descriptions([{"name": "gemm", "cost": 900.0}, {"name": "softmax", "cost": 90.0}])
+    >>> with_descriptions(Program((2,)), launches).predictions["cycles"].tolist()
     [900.0, 90.0]
     """
-    if described is None or population.paths:
-        return population
-    described = replace(described, is_deterministic=is_deterministic)
-    profile = described.profile()
-    return replace(population, described=described, profile=profile, model=profile if described.has_costs else None)
+    if described is None or len(program.traces):
+        return program
+    return replace(described, counts=program.counts, processes=(), seed=program.seed, is_deterministic=is_deterministic)
 
 
-def population_for(config: Config, host: HostInfo, log: Log, pool: Pool | None = None) -> Population:
-    """Make the population of a run: launches of all processes, and where the plan's inputs come from (fast model, profile).
+def program_for(config: Config, host: HostInfo, log: Log, pool: Pool | None = None) -> Program:
+    """Make the program of a run: launches of all processes, and where the plan's inputs come from (fast model, profile).
 
     Args:
         pool: workers that read, embed and predict instead of this process.
@@ -242,31 +458,32 @@ def population_for(config: Config, host: HostInfo, log: Log, pool: Pool | None =
 
     >>> from kernelpoint.config import parse_config
     >>> config = parse_config({"version": 1, "policy": "random"}, "keys")
-    >>> population_for(config, HostInfo("mine", list_paths=("traces/kernelslist.g",)), print).has_traces
+    >>> program_for(config, HostInfo("mine", list_paths=("traces/kernelslist.g",)), print).has_traces
     True
     """
-    population = replace(population_of(host, config.seed), pool=pool)
-    population = with_descriptions(population, host.descriptions, host.is_deterministic)
-    population = with_model_source(population, config.fast_model, host, log)
-    return with_profile(population, config, log)
+    program = with_descriptions(program_of(host, config.seed), host.descriptions, host.is_deterministic)
+    program = with_predictor(program, config.fast_model, host, log)
+    return with_profile(program, config, log, pool)
 
 
-def population_of(host: HostInfo, seed: int) -> Population:
-    """Make the population of a run from its lists, or from the launch counts that the simulator gives.
+def program_of(host: HostInfo, seed: int) -> Program:
+    """Make the program of a run from its lists, or from the launch counts that the simulator gives.
 
-    >>> population_of(HostInfo("mine", process_count=2, list_paths=(None, None), launch_counts=(3, 2)), seed=0).size
+    >>> program_of(HostInfo("mine", process_count=2, list_paths=(None, None), launch_counts=(3, 2)), seed=0).size
     5
     """
     lists = [_list_of(host, process) for process in range(host.process_count)]
-    return Population(
-        counts=tuple(_count(host, process, trace_list) for process, trace_list in enumerate(lists)),
-        seed=seed,
-        paths=Texts.joined([trace_list.paths for trace_list in lists if trace_list is not None]),
-        copies=tuple(trace_list.copies for trace_list in lists if trace_list is not None) if None not in lists else (),
+    counts = tuple(_count(host, process, listed) for process, listed in enumerate(lists))
+    read = [listed for listed in lists if listed is not None]
+    return Program(
+        counts,
+        seed,
+        traces=Texts.joined([listed.traces for listed in read]),
+        copies=tuple(copies for listed in read for copies in listed.copies) if len(read) == len(lists) else (),
     )
 
 
-def _list_of(host: HostInfo, process: int) -> TraceList | None:
+def _list_of(host: HostInfo, process: int) -> Program | None:
     path = host.list_paths[process]
     if path is None:
         return None
@@ -275,17 +492,17 @@ def _list_of(host: HostInfo, process: int) -> TraceList | None:
     return read_trace_list(path)
 
 
-def _count(host: HostInfo, process: int, trace_list: TraceList | None) -> int:
+def _count(host: HostInfo, process: int, listed: Program | None) -> int:
     stated_count = host.launch_counts[process]
-    if trace_list is None:
+    if listed is None:
         if stated_count <= 0:
             raise ConfigError(
                 f"process {process}: neither its trace list nor its number of launches is known; the simulator has to give one"
             )
         return stated_count
-    if stated_count and stated_count != len(trace_list.paths):
+    if stated_count and stated_count != listed.size:
         raise HostError(
             f"process {process}: the host counts {stated_count} launches, its list {host.list_paths[process]} has "
-            f"{len(trace_list.paths)}"
+            f"{listed.size}"
         )
-    return len(trace_list.paths)
+    return listed.size

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from kernelpoint.estimation import Design
 from kernelpoint.policies.contract import Policy
-from kernelpoint.workload import Population
+from kernelpoint.program import Program
 
 
 class All(Policy):
     """Policy of the full run: every launch is simulated, the total is exact and the half-width 0."""
 
-    def design(self, population: Population) -> Design:
+    def design(self, program: Program) -> Design:
         """Design in which every launch is always simulated."""
-        return Design.take_all(population.u)
+        return Design.take_all(program.u)

@@ -12,7 +12,8 @@ from kernelpoint.config import Section
 from kernelpoint.estimation import Bound, Design, Method
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.labels import first_of_each, numbered
-from kernelpoint.workload import Available, Need, Population
+from kernelpoint.program import Program
+from kernelpoint.workload import Available, Need, require
 
 
 class Gcl(Policy):
@@ -52,17 +53,17 @@ class Gcl(Policy):
         """Inputs of the policy: traces and embeddings."""
         return frozenset({Need.TRACES, Need.EMBEDDINGS})
 
-    def design(self, population: Population) -> Design:
+    def design(self, program: Program) -> Design:
         """Make the design: each cluster is a stratum, represented by its first launch."""
-        scan = population.scan_for("gcl")
-        readable = np.flatnonzero(scan.stream_ids >= 0)
-        used, stream, launches = np.unique(scan.stream_ids[readable], return_inverse=True, return_counts=True)
-        embeddings = population.embeddings_for("gcl")[used]
-        strata = np.full(population.size, -1, dtype=np.int64)
-        strata[readable] = self._clusters(embeddings, launches, population.seed)[stream.ravel()]
+        require(program, "gcl", Need.TRACES, Need.EMBEDDINGS)
+        readable = np.flatnonzero(program.stream_ids >= 0)
+        used, stream, launches = np.unique(program.stream_ids[readable], return_inverse=True, return_counts=True)
+        embeddings = np.asarray(program.embeddings)[used]
+        strata = np.full(program.size, -1, dtype=np.int64)
+        strata[readable] = self._clusters(embeddings, launches, program.seed)[stream.ravel()]
         strata = numbered(strata)
         chosen = first_of_each(strata)
-        return Design.purposive(strata, population.u, chosen)
+        return Design.purposive(strata, program.u, chosen)
 
     def _clusters(self, embeddings: np.ndarray, launches: np.ndarray, seed: int) -> np.ndarray:
         """int64 [number of streams]: the cluster of each; one cluster where all rows agree."""

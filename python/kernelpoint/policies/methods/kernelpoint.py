@@ -14,7 +14,8 @@ from kernelpoint.estimation.constants import SLOW_EXCESS
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.labels import context, first_of_each_process, varying_context
 from kernelpoint.policies.methods.random import simple_random_sample
-from kernelpoint.workload import Available, Descriptions, Need, Population, usable, why_no_cells, why_unassisted
+from kernelpoint.program import Program
+from kernelpoint.workload import Available, Need, known_times, require, usable, why_no_cells, why_unassisted
 
 # Model: what a launch costs before anything is simulated, in cycles, up to a factor: launch latency plus the warp
 # instructions of one of the SMs it spreads over. It shares out the first draws and is the covariate of the regression; the
@@ -57,7 +58,7 @@ class KernelPoint(Policy):
 
     Predictions are the covariates of the counters, and the engine makes cells from them (estimation/cells/sampling.py);
     kernels are the groups that they may be off alike for. They come from the fast model, where every launch is traced; else
-    from the times of a profile, or a simulator's own forecast of the cost (workload/described.py). A traced launch without a
+    from the times of a profile, or a simulator's own forecast of the cost (program/described.py). A traced launch without a
     time is predicted by its work. Nothing is embedded then.
 
     Without predictions strata nest in four levels. With traces: streams whose embeddings are near (cluster; kernels where
@@ -89,29 +90,28 @@ class KernelPoint(Policy):
             return frozenset({Need.TRACES, Need.MODEL})
         return named | {Need.TRACES} | (set() if profile is not None and profile.has_times else {Need.EMBEDDINGS})
 
-    def design(self, population: Population) -> Design | AssistedDesign:
+    def design(self, program: Program) -> Design | AssistedDesign:
         """Make the design: strata, first sample sizes and the covariate; with predictions, also the groups of launches that
         may share one prediction error.
         """
-        if why_unassisted(self.config, population) is None and _predicts_most(population):
-            return self._assisted(population, *_by_model(population))
-        if population.described is not None and population.described.repeats_exactly:
-            return Design.take_all(population.u)
-        if why_no_cells(self.config, population) is None and self._times_predict(population):
-            return self._assisted(population, *_by_times(population))
-        if population.scan is None and population.profile is None:
-            return simple_random_sample(population)
-        levels, expected, has_work, spreads = _levels(population)
+        if why_unassisted(self.config, program) is None and _predicts_most(program):
+            return self._assisted(program, *_by_model(program))
+        if _repeats_exactly(program):
+            return Design.take_all(program.u)
+        if why_no_cells(self.config, program) is None and self._times_predict(program):
+            return self._assisted(program, *_by_times(program))
+        if program.contents is None and not program.source:
+            return simple_random_sample(program)
+        levels, expected, has_work, spreads = _levels(program)
         wanted = self.config.error_budget
         certain = ~has_work
-        is_simulated = population.scan is not None or population.described is not None
-        allowance = ODD_SIMULATED if is_simulated else ODD_UNTRACED if population.to_trace else ODD_MEASURED
-        if not is_simulated and (population.measured or population.to_trace) and self.config.assume != "repetitive":
-            signature = population.profile_for("kernelpoint").signature
-            certain = certain | first_of_each_process(signature, population.offsets)
+        is_simulated = program.contents is not None or program.amounts is not None
+        allowance = ODD_SIMULATED if is_simulated else ODD_UNTRACED if program.to_trace else ODD_MEASURED
+        if not is_simulated and (program.measured or program.to_trace) and self.config.assume != "repetitive":
+            certain = certain | first_of_each_process(program.signature, program.offsets)
         design_error = MADE_FOR_TRACES if is_simulated else MADE_FOR_PROFILES
         if any(part in wanted.counter for part in COLD_COUNTERS):
-            certain = certain | first_of_each_process(levels[-2], population.offsets)
+            certain = certain | first_of_each_process(levels[-2], program.offsets)
         strata = stratify(
             levels[-len(spreads) :],
             ErrorBudget(wanted.relative_error, wanted.confidence),
@@ -121,40 +121,42 @@ class KernelPoint(Policy):
             cluster=np.unique(levels[0], return_inverse=True)[1],
             take_all=np.flatnonzero(certain),
             allowance=allowance[self.config.assume],
-            slow_excess=SLOW_MEASURED[self.config.assume] if population.measured and not is_simulated else 0.0,
-            design_error=None if population.to_trace else design_error,  # a selection is of one budget
+            slow_excess=SLOW_MEASURED[self.config.assume] if program.measured and not is_simulated else 0.0,
+            design_error=None if program.to_trace else design_error,  # a selection is of one budget
         )
-        return strata.design(population.u, population.seed)
+        return strata.design(program.u, program.seed)
 
-    def _times_predict(self, population: Population) -> bool:
+    def _times_predict(self, program: Program) -> bool:
         """True if a profile has times of most launches, for a budget on what goes with them."""
-        profile, described, counter = population.profile, population.described, self.config.error_budget.counter
-        if profile is None or not profile.has_times or population.to_trace or (described and described.has_costs):
+        counter, is_forecast = (
+            self.config.error_budget.counter,
+            program.amounts is not None and program.predictions is not None,
+        )
+        if not program.source or not program.has_times or program.to_trace or is_forecast:
             return False
-        if counter not in profile.counters and any(part in counter for part in COLD_COUNTERS):
+        if counter not in program.counters and any(part in counter for part in COLD_COUNTERS):
             return False
-        return population.scan is None or 2 * int(np.isfinite(profile.time).sum()) >= population.size
+        return program.contents is None or 2 * int(np.isfinite(program.time).sum()) >= program.size
 
     def _assisted(
-        self, population: Population, predictions: dict[str, Prediction], predicted: NDArray[np.bool_]
+        self, program: Program, predictions: dict[str, Prediction], predicted: NDArray[np.bool_]
     ) -> AssistedDesign:
         """Groups are kernels; launches that are not `predicted` are simulated."""
-        kernel = np.where(predicted & (population.kernels >= 0), population.kernels, -1)
+        kernel = np.where(predicted & (program.kernels >= 0), program.kernels, -1)
         groups = np.unique(kernel, return_inverse=True)[1].ravel() - int((kernel < 0).any())
-        source = None if predictions["cycles"].is_observed else population.model_source
-        latency = 0.0 if source is None else float(source.simulator.launch_latency)
-        return AssistedDesign(predictions, groups.astype(np.int32), population.u, self.config.assume, latency)
+        source = None if predictions["cycles"].is_observed else program.predictor
+        latency = 0.0 if source is None else source.launch_latency
+        return AssistedDesign(predictions, groups.astype(np.int32), program.u, self.config.assume, latency)
 
 
-def _by_model(population: Population) -> tuple[dict[str, Prediction], NDArray[np.bool_]]:
+def _by_model(program: Program) -> tuple[dict[str, Prediction], NDArray[np.bool_]]:
     """The fast model's predictions, or those of the simulator, by counter; which launches they know."""
     # here, because it needs the native reader
     from kernelpoint.fast_model.predictions import MISPREDICTIONS, REPLAYED, REPLAYED_MISPREDICTIONS, SPREAD
 
-    model = population.model
-    assert model is not None
-    is_predicted = (model.counters["cycles"] > 0.0) & (population.kernels >= 0)
-    means = usable(model, is_predicted)
+    assert program.predictions is not None
+    is_predicted = (program.predictions["cycles"] > 0.0) & (program.kernels >= 0)
+    means = usable(program.predictions, is_predicted)
     predictions = {
         name: Prediction(values, kinds=means.kinds)
         for name, values in means.of_kind.items()
@@ -168,88 +170,85 @@ def _by_model(population: Population) -> tuple[dict[str, Prediction], NDArray[np
     return predictions, is_predicted
 
 
-def _by_times(population: Population) -> tuple[dict[str, Prediction], NDArray[np.bool_]]:
+def _by_times(program: Program) -> tuple[dict[str, Prediction], NDArray[np.bool_]]:
     """Times of a profile, with the counters of one that a simulator made, as predictions; which launches they know.
 
     A traced launch without a time is predicted by its work, at the median time for an amount of work.
     """
-    profile = population.profile_for("kernelpoint")
-    times, timed = population.known_times("kernelpoint")
+    times, timed = known_times(program, "kernelpoint")
     has_work = timed
-    if population.scan is not None:
-        _, work, has_work = _from_traces(population)
+    if program.contents is not None:
+        _, work, has_work = _from_traces(program)
         is_timed = has_work & timed
         times = np.where(is_timed, times, np.median(times[is_timed] / work[is_timed]) * work)
-    means = usable(replace(profile, counters={**profile.counters, "cycles": times}), has_work)
+    means = usable({**program.counters, "cycles": times}, has_work)
     # A profiler's counters have other names and units than a simulator's
-    names = means if "cycles" in profile.counters else ("cycles",)
+    names = means if "cycles" in program.counters else ("cycles",)
     return {name: Prediction(means[name], is_observed=True) for name in names}, has_work
 
 
-def _levels(population: Population) -> tuple[list[np.ndarray], np.ndarray, np.ndarray, tuple[float, ...]]:
+def _levels(program: Program) -> tuple[list[np.ndarray], np.ndarray, np.ndarray, tuple[float, ...]]:
     """Labels of each level, expected costs, which launches are known, and the spread that each level is expected to have."""
-    profile = population.profile
-    if population.described is not None:
-        return *_from_descriptions(population, population.described), DESCRIBED_SPREADS
-    if profile is not None and population.scan is None:
-        return *_from_profile(population), METADATA_SPREADS
-    return *_from_traces(population), CLUSTER_SPREADS
+    if program.amounts is not None:
+        return *_from_descriptions(program, program.amounts), DESCRIBED_SPREADS
+    if program.source and program.contents is None:
+        return *_from_profile(program), METADATA_SPREADS
+    return *_from_traces(program), CLUSTER_SPREADS
 
 
-def _predicts_most(population: Population) -> bool:
+def _predicts_most(program: Program) -> bool:
     """True if the fast model predicts more than half of the launches."""
-    if population.model is None or (population.scan is None and population.described is None):
+    if program.predictions is None or (program.contents is None and program.amounts is None):
         return False
-    if population.described is not None and _repeats(population.described):
+    if program.amounts is not None and REPEATS * (1 + int(program.signature.max(initial=-1))) <= program.size:
         return False
-    return 2 * int((population.model.counters["cycles"] > 0.0).sum()) > population.size
+    return 2 * int((program.predictions["cycles"] > 0.0).sum()) > program.size
 
 
-def _from_traces(population: Population) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
+def _repeats_exactly(program: Program) -> bool:
+    """True if there are so few contents that simulating one launch of each, which gives the exact total, is a small sample."""
+    if not program.is_deterministic or program.content is None or (program.content < 0).any():
+        return False
+    return REPEATS * len(np.unique(program.content)) <= program.size
+
+
+def _from_traces(program: Program) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
     """Labels of each level, expected cost, and which launches could be read."""
-    scan, embeddings = population.scan_for("kernelpoint"), population.embeddings
-    stream = scan.stream_ids.astype(np.int64)
+    require(program, "kernelpoint", Need.TRACES)
+    stream, embeddings = program.stream_ids.astype(np.int64), program.embeddings
     has_stream = stream >= 0
-    alike = population.kernels
+    alike = program.kernels
     if embeddings is not None:
         alike = threshold_clusters(unit_rows(embeddings), CLUSTER_DISTANCE)[stream]
-    per_sm = scan.instructions / np.clip(scan.ctas, 1, SMS)
+    per_sm = program.count("instructions") / np.clip(program.count("ctas"), 1, SMS)
     amount = np.round(np.log2(1.0 + per_sm)).astype(np.int64)
-    return [alike, amount, stream, context(stream, population.offsets)], LATENCY + per_sm, has_stream
+    return [alike, amount, stream, context(stream, program.offsets)], LATENCY + per_sm, has_stream
 
 
-def _repeats(described: Descriptions) -> bool:
-    return REPEATS * (1 + int(described.signature.max(initial=-1))) <= described.size
-
-
-def _from_descriptions(
-    population: Population, described: Descriptions
-) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
+def _from_descriptions(program: Program, work: np.ndarray) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
     """Levels from descriptions of the launches: name, amount of work, signature (name, shape, key), context."""
-    amount = np.round(np.log2(1.0 + described.work)).astype(np.int64)
-    signature = described.signature
-    levels = [population.kernels, amount, signature, context(signature, population.offsets)]
-    return levels, described.work, np.ones(population.size, dtype=bool)
+    amount, signature = np.round(np.log2(1.0 + work)).astype(np.int64), program.signature
+    return [program.kernels, amount, signature, context(signature, program.offsets)], work, np.ones(program.size, bool)
 
 
-def _from_profile(population: Population) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
+def _from_profile(program: Program) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
     """Levels from names and shapes. Expected costs are times, where a profile has most of them; else the cube root of the
     number of threads.
 
     Model: the log-log slope of durations on threads is 0.2 to 0.5 on real profiles.
     """
-    profile, offsets = population.profile_for("kernelpoint"), population.offsets
-    kernel, signature = population.kernels, profile.signature
+    require(program, "kernelpoint", Need.PROFILE)
+    kernel, signature, offsets = program.kernels, program.signature, program.offsets
     contexts = [context(signature, offsets)]
     contexts.append(context(contexts[0], offsets))
-    if not population.to_trace:
+    if not program.to_trace:
         contexts = [varying_context(label, kernel, signature, offsets) for label in contexts]
-    if profile.has_times:
-        expected, has_work = population.known_times("kernelpoint")
+    if program.has_times:
+        expected, has_work = known_times(program, "kernelpoint")
         expected = np.maximum(
             np.where(has_work, expected, 0.0), expected[has_work & (expected > 0.0)].min(initial=np.inf)
         )
     else:
-        threads = profile.grid.prod(axis=1).astype(float) * profile.block.prod(axis=1)
-        expected, has_work = np.cbrt(np.maximum(threads, 1.0)), np.ones(population.size, dtype=bool)
+        threads = program.grid.prod(axis=1).astype(float) * program.block.prod(axis=1)
+        expected, has_work = np.cbrt(np.maximum(threads, 1.0)), np.ones(program.size, dtype=bool)
     return [kernel, signature, *contexts], expected, has_work

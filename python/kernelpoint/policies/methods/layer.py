@@ -11,9 +11,10 @@ from kernelpoint.config import Section
 from kernelpoint.estimation import Bound, Design, Method
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.labels import numbered
+from kernelpoint.program import Program
 from kernelpoint.ranges import Ranges
 from kernelpoint.ranges.sources.detected import repeats
-from kernelpoint.workload import Available, Need, Population
+from kernelpoint.workload import Available, Need, require
 
 
 class Layer(Policy):
@@ -43,21 +44,21 @@ class Layer(Policy):
         """Inputs of the policy: kernels and shapes, from traces or from a profile."""
         return frozenset({Need.TRACES if available.traces else Need.PROFILE})
 
-    def design(self, population: Population) -> Design:
+    def design(self, program: Program) -> Design:
         """Make the design: each position in a layer is a stratum, represented by one launch."""
-        strata = numbered(equal_layers(_keys(population)))
+        strata = numbered(equal_layers(_keys(program)))
         copies = np.bincount(strata + 1, minlength=1)
         order = np.argsort(strata, kind="stable")
         chosen = order[np.cumsum(copies)[:-1] + np.round(self.parameters.place * (copies[1:] - 1)).astype(np.int64)]
-        return Design.purposive(strata, population.u, chosen)
+        return Design.purposive(strata, program.u, chosen)
 
 
-def _keys(population: Population) -> np.ndarray:
+def _keys(program: Program) -> np.ndarray:
     """int64 [N], equal for launches of one kernel and shape."""
-    if population.scan is not None:
-        shapes = np.asarray(population.scan.shape_ids, dtype=np.int64)
-        return np.where(population.scan.stream_ids < 0, -1 - np.arange(len(shapes)), shapes)
-    return population.profile_for("layer").signature
+    if program.contents is not None:
+        return np.where(program.stream_ids < 0, -1 - np.arange(program.size), program.label.astype(np.int64))
+    require(program, "layer", Need.PROFILE)
+    return program.signature
 
 
 def equal_layers(keys: np.ndarray) -> np.ndarray:

@@ -12,8 +12,9 @@ from kernelpoint.errors import PolicyError
 from kernelpoint.estimation import Bound, Design, Method
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.labels import first_of_each, numbered
+from kernelpoint.program import Program
 from kernelpoint.randomness import generator
-from kernelpoint.workload import Available, Need, Population
+from kernelpoint.workload import Available, Need
 
 if TYPE_CHECKING:
     from kernelpoint.program import Program
@@ -104,18 +105,18 @@ class Pka(Policy):
         """True if the parameter `project` is set: launches are then stopped inside and projected."""
         return bool(cls.check_parameters(config.policy).project)
 
-    def design(self, population: Population) -> Design:
+    def design(self, program: Program) -> Design:
         """Make the design: each cluster is a stratum, represented by its first launch."""
-        features, detailed = _features(population)
-        clusters = self._clusters(features[detailed], _known_amounts(population, detailed))
-        strata = np.full(population.size, -1, dtype=np.int64)
+        features, detailed = _features(program)
+        clusters = self._clusters(features[detailed], _known_amounts(program, detailed))
+        strata = np.full(program.size, -1, dtype=np.int64)
         strata[detailed] = clusters
-        rest = ~detailed & (population.kernels >= 0)
-        if rest.any() and has_counters(population.profile):
-            strata[rest] = _classified(population, detailed, clusters, rest)
+        rest = ~detailed & (program.kernels >= 0)
+        if rest.any() and has_counters(program):
+            strata[rest] = _classified(program, detailed, clusters, rest)
         strata = numbered(strata)
         chosen = first_of_each(np.where(detailed, strata, -1))
-        return Design.purposive(strata, population.u, chosen)
+        return Design.purposive(strata, program.u, chosen)
 
     def _clusters(self, features: np.ndarray, amounts: np.ndarray) -> np.ndarray:
         """Labels for the smallest K whose first launches project the sum of `amounts` within the budget."""
@@ -158,61 +159,54 @@ def _detailed(profile: Program) -> np.ndarray:
     return np.isfinite(np.stack([profile.counters[name] for name in COUNTERS], axis=1)).all(axis=1)
 
 
-def _features(population: Population) -> tuple[np.ndarray, np.ndarray]:
+def _features(program: Program) -> tuple[np.ndarray, np.ndarray]:
     """float64 [N, counters], and bool [N]: the launches that have them."""
-    profile, scan = population.profile, population.scan
-    if profile is not None and has_counters(profile):
-        table = np.stack([profile.counters[name] for name in COUNTERS], axis=1)
-        return table, _detailed(profile)
-    if scan is None:
+    if has_counters(program):
+        table = np.stack([program.counters[name] for name in COUNTERS], axis=1)
+        return table, _detailed(program)
+    if program.contents is None:
         raise PolicyError(
             "policy pka needs twelve counters of every launch; they come from a profile of Nsight Compute "
             f"({COUNTERS[0]}, ...) or are computed from traces, and there is neither"
         )
-    per_instruction = scan.thread_instructions / np.maximum(scan.instructions, 1)
-    columns = (scan.sectors, scan.global_accesses, scan.shared_accesses, scan.instructions, per_instruction, scan.ctas)
-    return np.stack(columns, axis=1).astype(float), scan.stream_ids >= 0
+    count = program.count
+    per_instruction = count("thread_instructions") / np.maximum(count("instructions"), 1)
+    memory = count("sectors"), count("global_accesses"), count("shared_accesses")
+    columns = (*memory, count("instructions"), per_instruction, count("ctas"))
+    return np.stack(columns, axis=1).astype(float), program.stream_ids >= 0
 
 
-def _known_amounts(population: Population, detailed: np.ndarray) -> np.ndarray:
+def _known_amounts(program: Program, detailed: np.ndarray) -> np.ndarray:
     """float64, one per detailed launch: the amounts that K is chosen on: times of the profile, else instructions."""
-    profile, scan = population.profile, population.scan
-    if profile is not None and (np.isfinite(profile.duration).any() or "cycles" in profile.counters):
-        times = profile.time[detailed]
+    if program.has_times:
+        times = program.time[detailed]
         if np.isfinite(times).all():
             return times
-    if scan is not None:
-        return scan.instructions[detailed].astype(float)
-    if profile is None:
+    if program.contents is not None:
+        return program.count("instructions")[detailed].astype(float)
+    if "smsp__inst_executed.sum" not in program.counters:
         raise PolicyError("policy pka needs times or instructions to choose the number of clusters")
-    return profile.counters["smsp__inst_executed.sum"][detailed]
+    return program.counters["smsp__inst_executed.sum"][detailed]
 
 
-def _classified(population: Population, detailed: np.ndarray, clusters: np.ndarray, rest: np.ndarray) -> np.ndarray:
+def _classified(program: Program, detailed: np.ndarray, clusters: np.ndarray, rest: np.ndarray) -> np.ndarray:
     """Clusters of the launches without counters, from a light profile of every launch."""
     from sklearn.linear_model import SGDClassifier
 
     if len(np.unique(clusters)) == 1:
         return np.full(int(rest.sum()), clusters[0])
-    light = _light_features(population)
+    light = _light_features(program)
     mean, deviation = light[detailed].mean(axis=0), light[detailed].std(axis=0)
     scaled = (light - mean) / np.where(deviation > 0.0, deviation, 1.0)
-    state = int(generator(population.seed, "pka classifier").integers(2**31))
+    state = int(generator(program.seed, "pka classifier").integers(2**31))
     model = SGDClassifier(loss="log_loss", random_state=state).fit(scaled[detailed], clusters)
     return model.predict(scaled[rest]).astype(np.int64)
 
 
-def _light_features(population: Population) -> np.ndarray:
+def _light_features(program: Program) -> np.ndarray:
     """One column per kernel, and log2 of grid, block, registers and shared memory."""
-    kernel = population.kernels
+    kernel = program.kernels
     one_hot = (kernel[:, None] == np.unique(kernel[kernel >= 0])[None]).astype(float)
-    if population.scan is not None:
-        shapes = population.scan.shapes
-        rows = [(*s.grid, *s.block, s.registers, s.shared_memory) for s in shapes] + [(0,) * 8]
-        sizes = np.array(rows, dtype=float)[population.scan.shape_ids]
-    else:
-        profile = population.profile
-        columns = [] if profile is None else [profile.grid, profile.block, profile.registers[:, None]]
-        columns += [] if profile is None else [profile.shared_memory[:, None]]
-        sizes = np.concatenate(columns, axis=1).astype(float)
+    columns = program.grid, program.block, program.registers[:, None], program.shared_memory[:, None]
+    sizes = np.concatenate(columns, axis=1).astype(float)
     return np.concatenate([one_hot, np.log2(1.0 + np.maximum(sizes, 0.0))], axis=1)

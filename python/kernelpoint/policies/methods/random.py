@@ -10,7 +10,7 @@ from pydantic import Field
 from kernelpoint.config import Section
 from kernelpoint.estimation import Design
 from kernelpoint.policies.contract import Policy
-from kernelpoint.workload import Population
+from kernelpoint.program import Program
 
 # The smallest sample for which the mean of very skewed launch times is near normal; Allegro's smallest sample too.
 PILOT_SIZE = 30
@@ -19,7 +19,7 @@ PILOT_SIZE = 30
 class Random(Policy):
     """Simple random sampling without replacement (Cochran, Sampling Techniques, section 2).
 
-    One stratum contains the whole population. A pilot of 30 launches gives the variance; passes then add launches until
+    One stratum contains the whole program. A pilot of 30 launches gives the variance; passes then add launches until
     the bound meets the budget. It reads no trace; the number of launches suffices. The textbook's bound assumes nothing of
     launches that nobody draws; 30 draws of one stratum seldom miss a kind that matters at 5 %.
     """
@@ -33,20 +33,20 @@ class Random(Policy):
             int, Field(ge=2, description="launches of the first pass, which give the first variance")
         ] = PILOT_SIZE
 
-    def design(self, population: Population) -> Design:
+    def design(self, program: Program) -> Design:
         """Make the design: one stratum with a pilot sample of 30 launches, or of all if there are fewer."""
-        return simple_random_sample(population, self.parameters.first_sample)
+        return simple_random_sample(program, self.parameters.first_sample)
 
 
-def simple_random_sample(population: Population, first_sample: int = PILOT_SIZE) -> Design:
+def simple_random_sample(program: Program, first_sample: int = PILOT_SIZE) -> Design:
     """Design of a simple random sample, which needs only the number of launches: one stratum.
 
-    >>> from kernelpoint.workload import Population
-    >>> simple_random_sample(Population((100,), seed=0)).first_sizes.tolist()
+    >>> from kernelpoint.program import Program
+    >>> simple_random_sample(Program((100,))).first_sizes.tolist()
     [30]
     """
     return Design(
-        strata=np.zeros(population.size, dtype=np.int32),
-        first_sizes=np.array([min(first_sample, population.size)], dtype=np.int64),
-        u=population.u,
+        strata=np.zeros(program.size, dtype=np.int32),
+        first_sizes=np.array([min(first_sample, program.size)], dtype=np.int64),
+        u=program.u,
     )

@@ -13,7 +13,8 @@ from kernelpoint.errors import PolicyError
 from kernelpoint.estimation import Bound, Design, Method
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.labels import numbered
-from kernelpoint.workload import Available, Need, Population
+from kernelpoint.program import Program
+from kernelpoint.workload import Available, Need
 
 THETA = 0.4  # coefficient of variation from which a kernel's launches are split (tier 3)
 SECOND_PASS = 0.5  # a part whose coefficient of variation is above this is split once more
@@ -95,22 +96,27 @@ class Sieve(Policy):
         is_counted = counts is not None and bool(np.isfinite(counts).all())
         return frozenset({Need.PROFILE if is_counted else Need.TRACES})
 
-    def design(self, population: Population) -> Design:
+    def design(self, program: Program) -> Design:
         """Make the design: each kernel (tiers 1 and 2) or part of a kernel (tier 3) is a stratum with one representative."""
-        counts = population.instructions("sieve")
-        kernel = population.kernels
+        counts = program.instructions
+        if counts is None:
+            raise PolicyError(
+                "policy sieve needs the instructions of every launch; they come from traces, or from a profile with a counter "
+                "such as smsp__inst_executed.sum (Nsight Compute), and there is neither"
+            )
+        kernel = program.kernels
         usable = np.isfinite(counts) & (kernel >= 0)
         if not usable.any():
             raise PolicyError("policy sieve: no launch has both a kernel name and an instruction count")
-        threads = population.launches.block.prod(axis=1)
-        strata = np.full(population.size, -1, dtype=np.int64)
+        threads = program.block.prod(axis=1)
+        strata = np.full(program.size, -1, dtype=np.int64)
         chosen: list[int] = []
         for number in np.unique(kernel[usable]):
             units = np.flatnonzero(usable & (kernel == number))
             for part, representative in _strata_of(units, counts[units], threads[units], self.parameters.theta):
                 strata[part] = len(chosen)
                 chosen.append(representative)
-        design = Design.purposive(numbered(strata), population.u, np.array(chosen, dtype=np.int64))
+        design = Design.purposive(numbered(strata), program.u, np.array(chosen, dtype=np.int64))
         return replace(design, x=np.where(np.isfinite(counts), counts, 0.0))
 
 

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
 from kernelpoint.errors import ProfileError
+from kernelpoint.profiles.enclosing import OPERATOR, enclosing, with_one_operator
 from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, Beginning, TextFormat
 from kernelpoint.profiles.tables import shape
 from kernelpoint.program import UNKNOWN, Program, ProgramBuilder
 
+Thread = tuple[Any, Any]
+
 CHUNK = 1 << 20
 CALLS = ("cuda_runtime", "cuda_driver")  # categories of calls
 REPLAYS = ("cudaGraphLaunch", "cuGraphLaunch", "hipGraphLaunch")
+MODULE = "nn.Module: "  # begin of the names of calls of modules
 LARGEST_EVENT = 64 << 20  # characters; an event that is longer is taken for damage
 
 
@@ -24,11 +29,17 @@ class Kineto(TextFormat):
     Timestamps and durations are microseconds there. Launch order is the order of correlation ids (CUDA calls), then of
     starts. Memory stays that of the launches: the file is never in memory as a whole.
 
+    Ranges are `record_function` events, `nn.Module` calls and operators that were open on the launching thread: categories
+    user_annotation, python_function (modules only; `with_modules` or `with_stack` of the profiler writes them) and cpu_op, of
+    which the outermost inside the innermost module counts. Kernels of the backward pass are launched by another thread, which
+    has no modules: they lie in its operators.
+
     Raises:
         ProfileError: the file is not such a trace, ends in the middle of an event, or an event lacks its time.
     """
 
     description = "PyTorch profiler JSON"
+    ranges = "PyTorch profiler JSON with modules, annotations or operators"
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
@@ -37,21 +48,59 @@ class Kineto(TextFormat):
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
         """Read the profile in open JSON of PyTorch's profiler; messages call it `source`."""
-        builder = ProgramBuilder(source)
+        builder, opened = ProgramBuilder(source), _Opened()
+        orders = array("q")  # correlation of each kernel
         replays: set[int] = set()  # correlations of calls that replay a graph
-        seen: set[int] = set()
         for event in events(file, source):
             kind = str(event.get("cat", "")).lower()
             if kind == "kernel" and event.get("ph") == "X":
-                seen.add(_add_event(builder, event, source))
+                orders.append(_add_event(builder, event, source))
             elif kind.removeprefix("gpu_") in ("memcpy", "memset") and event.get("ph") == "X":
                 builder.leave_out(kind.removeprefix("gpu_"))
             elif kind in CALLS and str(event.get("name")).startswith(REPLAYS):
                 replays.add(correlation_of(event))
-        if missing := len(replays - seen):
+            if self.with_ranges:
+                opened.take(kind, event)
+        if self.with_ranges:
+            builder.ranges = opened.paths(orders, source)
+        if missing := len(replays - {*orders}):
             builder.leave_out("replay of a CUDA graph without its kernels", missing)
             builder.remark("graph-blocks", missing, place="cudaGraphLaunch")
         return builder.finish(device)
+
+
+class _Opened:
+    """Calls that launch kernels, and ranges of host threads, as far as they have times."""
+
+    def __init__(self) -> None:
+        self.calls: dict[int, tuple[Thread, float]] = {}
+        self.ranges: list[tuple[Thread, float, float, str]] = []
+
+    def take(self, kind: str, event: dict[str, Any]) -> None:
+        """Sort one event in."""
+        if event.get("ph") != "X" or not all(isinstance(event.get(key), int | float) for key in ("ts", "dur")):
+            return
+        begin, end, name = float(event["ts"]), float(event["ts"]) + event["dur"], str(event.get("name", ""))
+        thread = (event.get("pid"), event.get("tid"))
+        if kind in CALLS:
+            self.calls[correlation_of(event)] = thread, begin
+        elif kind == "user_annotation" or (kind == "python_function" and name.startswith(MODULE)):
+            self.ranges.append((thread, begin, end, name.removeprefix(MODULE)))
+        elif kind == "cpu_op":
+            self.ranges.append((thread, begin, end, OPERATOR + name))
+
+    def paths(self, orders: Sequence[int], source: str) -> list[str]:
+        """Path of the range of each kernel, by the correlation of its call."""
+        if not self.ranges:
+            raise ProfileError(
+                f"{source}: no modules, annotations or operators beside its kernels; profile with activities CPU and CUDA, and "
+                "with_modules=True"
+            )
+        numbers = [number for number, order in enumerate(orders) if order in self.calls]
+        paths = [""] * len(orders)
+        for place, names in enclosing(self.ranges, [self.calls[orders[number]] for number in numbers]):
+            paths[numbers[place]] = "/".join(with_one_operator(names))
+        return paths
 
 
 def _add_event(builder: ProgramBuilder, event: dict[str, Any], source: str) -> int:

@@ -12,6 +12,7 @@ from typing import TypeVar
 from urllib.parse import quote
 
 from kernelpoint.errors import ProfileError
+from kernelpoint.profiles.enclosing import enclosing
 from kernelpoint.profiles.format import NOT_THIS, SIGNATURE, Beginning, ProfileFormat
 from kernelpoint.program import UNKNOWN, Program, ProgramBuilder
 
@@ -22,13 +23,16 @@ _INTEGERS, _END = {int}, (int, type(None))
 class NsightSystemsSqlite(ProfileFormat):
     """Format of Nsight Systems' SQLite exports: table CUPTI_ACTIVITY_KIND_KERNEL, names from StringIds.
 
-    Mangled names are preferred where the export has them: they match trace lists exactly. Times are ns there.
+    Mangled names are preferred where the export has them: they match trace lists exactly. Times are ns there. Ranges are NVTX
+    ranges that were open on the launching thread at the time of the CUDA call: table NVTX_EVENTS has them,
+    CUPTI_ACTIVITY_KIND_RUNTIME the call of each kernel, by its correlation.
 
     Raises:
         ProfileError: not an Nsight Systems export, or one without kernels.
     """
 
     description = "nsys SQLite export"
+    ranges = "an nsys SQLite export with NVTX ranges"
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
@@ -37,7 +41,9 @@ class NsightSystemsSqlite(ProfileFormat):
 
     def read(self, path: Path, device: int | None) -> Program:
         """Read the profile in an SQLite export of Nsight Systems."""
-        return from_database(path, lambda connection, source: _read_tables(connection, source, device))
+        return from_database(
+            path, lambda connection, source: _read_tables(connection, source, device, self.with_ranges)
+        )
 
 
 STEPS_PER_BYTE, STEPS_AT_ONCE = 100, 10_000  # of SQLite's machine: a query that takes more does not end
@@ -46,6 +52,7 @@ _REPLAYS_WITHOUT_KERNELS = (
     f"SELECT COUNT(*) FROM {CALLS} JOIN StringIds ON id = nameId WHERE (value LIKE 'cudaGraphLaunch%' OR value LIKE "
     f"'cuGraphLaunch%') AND correlationId NOT IN (SELECT correlationId FROM {KERNELS})"
 )
+RANGES = "NVTX_EVENTS"
 GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"  # a replay of a CUDA graph as one block
 PROCESS_BITS = 24  # of a global number of a process, below that of the system's
 NAMES = ("mangledName", "demangledName", "shortName", "name")  # the first that a row has
@@ -78,7 +85,7 @@ def from_database(path: Path, read: Callable[[sqlite3.Connection, str], T]) -> T
         raise ProfileError(f"{source}: cannot be read as an SQLite export of Nsight Systems: {why}") from None
 
 
-def _read_tables(connection: sqlite3.Connection, source: str, device: int | None) -> Program:
+def _read_tables(connection: sqlite3.Connection, source: str, device: int | None, with_ranges: bool) -> Program:
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if KERNELS not in tables:
         hint = "was the run traced with --trace=cuda?"
@@ -106,6 +113,7 @@ def _read_tables(connection: sqlite3.Connection, source: str, device: int | None
         if lost and "graph-blocks" not in builder.remarks:
             builder.leave_out("replay of a CUDA graph without its kernels", lost)
             builder.remark("graph-blocks", lost, place="cudaGraphLaunch")
+    calls = []  # process and correlation of each kernel
     for name, start, end, *shape, registers, static, dynamic, stream, order, gpu, process, node in _kernel_rows(
         connection, source
     ):
@@ -122,7 +130,33 @@ def _read_tables(connection: sqlite3.Connection, source: str, device: int | None
         grid, block = tuple(shape[:3]), tuple(shape[3:])
         time = math.nan if end is None else float(end - start)
         builder.add(name, grid, block, registers, static + dynamic, stream, start, time, order, gpu, process, node)
+        calls.append((0 if process == UNKNOWN else process >> PROCESS_BITS, order))
+    if with_ranges:
+        builder.ranges = _paths(connection, source, tables, calls)
     return builder.finish(device)
+
+
+def _paths(connection: sqlite3.Connection, source: str, tables: set[str], kernels: list[tuple[int, int]]) -> list[str]:
+    """Path of the range of each kernel, by the process and the correlation of its call; process 0 stands for any."""
+    if missing := sorted({CALLS, RANGES} - tables):
+        raise ProfileError(f"{source}: no table {missing[0]}; was the run traced with --trace=cuda,nvtx?")
+    columns = _columns(connection, RANGES)
+    if not {"start", "end", "text", "globalTid"} <= columns:
+        raise ProfileError(f"{source}: {RANGES} lacks times, names or threads; it has {', '.join(sorted(columns))}")
+    calls: dict[tuple[int, int], tuple[int, float]] = {}  # thread and time
+    for thread, start, correlation in connection.execute(f'SELECT "globalTid", "start", "correlationId" FROM {CALLS}'):
+        calls[thread >> PROCESS_BITS, correlation] = calls[0, correlation] = thread, start
+    names = dict(connection.execute("SELECT id, value FROM StringIds"))
+    number = '"textId"' if "textId" in columns else "NULL"
+    rows = connection.execute(
+        f'SELECT "globalTid", "start", "end", "text", {number} FROM {RANGES} WHERE "end" NOT NULL'
+    )
+    ranges = [(thread, start, end, str(text or names.get(name, ""))) for thread, start, end, text, name in rows]
+    numbers = [number for number, key in enumerate(kernels) if key in calls]
+    paths = [""] * len(kernels)
+    for place, open_ranges in enclosing(ranges, [calls[kernels[number]] for number in numbers]):
+        paths[numbers[place]] = "/".join(open_ranges)
+    return paths
 
 
 def _kernel_rows(connection: sqlite3.Connection, source: str) -> sqlite3.Cursor:

@@ -17,8 +17,7 @@ from kernelpoint.ranges import read_ranges
 from kernelpoint.repeated import NO_TEXTS, Texts
 from kernelpoint.report.export import Export, Options
 from kernelpoint.report.launches import clock_of, launches
-from kernelpoint.traces import launch_paths
-from kernelpoint.workload import launches_of_traces
+from kernelpoint.traces import launch_paths, read_labels
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,7 @@ def _values(run: Run, megahertz: float | None) -> Iterator[tuple[object, ...]]:
 def _keys(run: Run) -> Iterator[Key]:
     """Range, kernel, grid and block of every launch: by the journal, and by traces that are on disk."""
     size, names = sum(run.launches), [run.name_of(unit) for unit in range(sum(run.launches))]
-    traced = launches_of_traces(_traces(run))
+    traced = read_labels(_traces(run))
     shapes = [("", "")] * size
     if traced.size == size:
         shapes = [(_text(grid), _text(block)) for grid, block in zip(traced.grid, traced.block, strict=True)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kernelpoint.admission.checks import Case, Check, check, of_all, of_traces
-from kernelpoint.admission.content import Listed, names_in, text_of
+from kernelpoint.admission.content import ListFiles, names_in, text_of
 from kernelpoint.finding import Effect
 
 NAMED, REFUSES = Effect.NAMED, Effect.REFUSES
@@ -16,50 +16,50 @@ _RAW = re.compile(r"(kernel-\d+.*)\.trace(?:\.xz|\.gz)?")
 
 
 @check(
-    Listed,
+    ListFiles,
     "single-warp-exits",
     NAMED,
     "Accel-Sim (gpgpu-sim 4.2) stops at an assertion in them (barrier_set_t::deallocate_barrier): leave them out",
     table=CHECKS,
 )
-def single_warp_exits(listed: Listed) -> Case | None:
+def single_warp_exits(listed: ListFiles) -> Case | None:
     """Find blocks of one warp whose lanes leave at different EXIT instructions, at which Accel-Sim stops."""
-    if listed.scan is None:
+    if listed.program.contents is None:
         return None
-    one_warp = listed.scan.warps == listed.scan.ctas
+    one_warp = listed.program.count("warps") == listed.program.count("ctas")
     return of_traces(
         listed,
-        one_warp & (listed.scan.defects("after_exit") > 0),
+        one_warp & (listed.defects("after_exit") > 0),
         "have blocks of one warp that leaves at several EXITs",
     )
 
 
 @check(
-    Listed,
+    ListFiles,
     "newer-code",
     NAMED,
     "Accel-Sim stops at an assertion where its configuration lacks a unit of that code (-specialized_unit_4, UDP, from sm_75): "
     "take the configuration of that architecture, or trace on a GPU of the configured one",
     table=CHECKS,
 )
-def newer_code(listed: Listed) -> Case | None:
+def newer_code(listed: ListFiles) -> Case | None:
     """Find code of a newer architecture than the one for which the simulated GPU is configured."""
     newer = {version: count for version, count in listed.architectures.items() if version > listed.architecture}
     if not newer or not listed.architecture:
         return None
     what = f"have code for sm_{max(newer)}; the configuration is for sm_{listed.architecture}"
     count, size = sum(newer.values()), sum(listed.architectures.values())
-    return Case(f"{of_all(count, size)} launches {what}", count / size, None, listed.paths[0])
+    return Case(f"{of_all(count, size)} launches {what}", count / size, None, listed.traces[0])
 
 
 @check(
-    Listed,
+    ListFiles,
     "ends-with-copy",
     NAMED,
     "Accel-Sim aborts at the end of such a list (a failed assertion): remove its last lines",
     table=CHECKS,
 )
-def ends_with_copy(listed: Listed) -> Case | None:
+def ends_with_copy(listed: ListFiles) -> Case | None:
     """Find a list whose last command is a copy, at which Accel-Sim aborts."""
     last = listed.text.rstrip().rpartition(b"\n")[2]
     what = "the list ends with a copy to the GPU"
@@ -67,13 +67,13 @@ def ends_with_copy(listed: Listed) -> Case | None:
 
 
 @check(
-    Listed,
+    ListFiles,
     "names-not-read",
     NAMED,
     "Accel-Sim itself passes over lines that do not begin with `kernel`: write kernel-N.traceg alone",
     table=CHECKS,
 )
-def names_not_read(listed: Listed) -> Case | None:
+def names_not_read(listed: ListFiles) -> Case | None:
     """Find lines with ./ or a folder before the trace's name, which Accel-Sim does not read."""
     count = sum(1 for _ in _FOLDER_BEFORE.finditer(listed.text))
     what = f"{count:,} lines have a folder or blanks before the name of a trace"
@@ -81,18 +81,18 @@ def names_not_read(listed: Listed) -> Case | None:
 
 
 @check(
-    Listed,
+    ListFiles,
     "not-processed",
     REFUSES,
     "post-processing ended before them, so the list lacks them: run post-traces-processing again",
     table=CHECKS,
 )
-def not_processed(listed: Listed) -> Case | None:
+def not_processed(listed: ListFiles) -> Case | None:
     """Traces as the tracer writes them, beside a list, without a processed one."""
     if listed.is_selection:
         return None
     names = {name for folder in listed.folders for name in names_in(folder)} | {
-        path.rpartition("/")[2] for path in listed.paths.distinct
+        path.rpartition("/")[2] for path in listed.traces.distinct
     }
     processed = {found[1] for found in map(_PROCESSED.fullmatch, names) if found}
     raw = {found[1] for found in map(_RAW.fullmatch, names) if found} - processed
@@ -103,13 +103,13 @@ def not_processed(listed: Listed) -> Case | None:
 
 
 @check(
-    Listed,
+    ListFiles,
     "longer-census",
     NAMED,
     "the tracer left launches out (its range, or a limit): totals are of the list; `kernelpoint select` states those of all",
     table=CHECKS,
 )
-def longer_census(listed: Listed) -> Case | None:
+def longer_census(listed: ListFiles) -> Case | None:
     """A tracer's census of the context beside the list, with more launches."""
     context = next(iter(listed.contexts), "")
     for folder in () if listed.is_selection else listed.folders:
@@ -122,14 +122,14 @@ def longer_census(listed: Listed) -> Case | None:
 
 
 @check(
-    Listed,
+    ListFiles,
     "byte-order-mark",
     REFUSES,
     "Accel-Sim passes over its first line, a launch or a copy: save the list as UTF-8 without such a mark",
     large=0.0,
     table=CHECKS,
 )
-def byte_order_mark(listed: Listed) -> Case | None:
+def byte_order_mark(listed: ListFiles) -> Case | None:
     """Find a list with a byte order mark, as Windows editors write it; Accel-Sim then ignores the first line."""
     if not listed.text.startswith(b"\xef\xbb\xbf"):
         return None
@@ -137,15 +137,15 @@ def byte_order_mark(listed: Listed) -> Case | None:
 
 
 @check(
-    Listed,
+    ListFiles,
     "container",
     NAMED,
     "Accel-Sim itself reads .traceg, .traceg.xz and .tracez only: unpack the others for it",
     table=CHECKS,
 )
-def container(listed: Listed) -> Case | None:
+def container(listed: ListFiles) -> Case | None:
     """Find traces in containers that Accel-Sim does not open."""
-    pairs = zip(listed.paths.distinct, listed.paths.counts.tolist(), strict=True)
+    pairs = zip(listed.traces.distinct, listed.traces.counts.tolist(), strict=True)
     count = sum(launches for path, launches in pairs if path.endswith((".gz", ".zst")))
     if not count or not listed.lists:
         return None

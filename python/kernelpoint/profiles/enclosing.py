@@ -9,6 +9,7 @@ from typing import TypeVar
 from kernelpoint.errors import ConfigError, shown
 
 Thread = TypeVar("Thread")
+MOST_PARTS = 64  # of the path of a range
 MOST_OPEN = 1000  # ranges of a thread that contain one another
 OPERATOR = "\0"  # before the name of an operator, until the outermost of each module is chosen
 
