@@ -10,7 +10,7 @@ import numpy as np
 from kernelpoint.errors import ConfigError, JournalError, PlanError
 from kernelpoint.estimation import AssistedDesign, Bound, CellSampling, ErrorBudget, Method
 from kernelpoint.estimation.bounds import Kind
-from kernelpoint.journal import DecisionRecord, DegradedRecord, PassRecord, Run, StrataRecord
+from kernelpoint.journal import DecisionRecord, DegradedRecord, PassRecord, Run
 from kernelpoint.planning.frame import hash_design
 from kernelpoint.planning.plan import Plan
 from kernelpoint.program import Program
@@ -61,12 +61,24 @@ def sample_of(run: Run) -> DrawnSample:
     >>> sample_of(kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="random")).units.tolist()
     [0, 1, 2, 3, 4, 5]
     """
-    strata = _usable_strata(run)
-    stratum, x = _places(run)
-    _check_strata(run, strata, stratum, x)
-    results = run.results
+    check_comparable(run)
+    if (strata := run.frozen.strata) is None:
+        raise JournalError(f"{run.path}: the run's launches were never divided into strata that two runs could share")
+    drawn = [(run.unit(record), record) for record in run.of(DecisionRecord) if record.action == "simulate"]
+    stratum = {unit: -1 if record.stratum is None else record.stratum for unit, record in drawn}
+    x = {unit: record.x for unit, record in drawn if record.x is not None}
+    count, results = len(strata.units), run.results
+    parts = [part for part in (strata.covariate, strata.clusters) if part is not None]
+    if any(len(part) != count for part in parts) or max(stratum.values(), default=-1) >= count:
+        raise JournalError(f"{run.path}: the strata do not add up: sizes of {count}, and others that do not fit them")
+    if strata.covariate is not None and (bare := [u for u, h in stratum.items() if h >= 0 and u not in x]):
+        raise JournalError(f"{run.path}: launch unit {min(bare)} was sampled without its covariate")
     if missing := results.keys() - stratum.keys():
         raise JournalError(f"{run.path}: launch unit {min(missing)} has a result and no decision to simulate it")
+    last = list(run.of(PassRecord))[-1:]  # with which the engine notes the kinds of all passes
+    kinds = (last[0].state or {}).get("kinds") if last else ["first"]
+    if not isinstance(kinds, list) or not all(isinstance(kind, str) for kind in kinds):
+        raise JournalError(f"{run.path}: the state of the last pass does not say the kinds of the passes")
     units = sorted(results)
     values = [[results[unit].counters[name] for name in run.counters] for unit in units]
     return DrawnSample(
@@ -77,8 +89,8 @@ def sample_of(run: Run) -> DrawnSample:
         values=np.array(values, dtype=float).reshape(len(units), len(run.counters)),
         strata_units=np.array(strata.units, dtype=np.int64),
         strata_covariate=None if strata.covariate is None else np.array(strata.covariate, dtype=float),
-        clusters=np.array(strata.clusters or [0] * len(strata.units), dtype=np.int64),
-        kinds=_kinds(run),
+        clusters=np.array(strata.clusters or [0] * count, dtype=np.int64),
+        kinds=cast("tuple[Kind, ...]", tuple(kinds)),
         bound=cast(Bound, run.header.bound),
         method=cast(Method, run.header.estimate),
     )
@@ -103,44 +115,6 @@ def check_comparable(run: Run) -> None:
         raise JournalError(f"{run.path}: the run gave up its strata and simulated everything ({gave_up})")
     if lacking := [name for name in run.counters if name not in summary.counters]:
         raise JournalError(f"{run.path}: the summary says nothing of {', '.join(lacking)}, which results report")
-
-
-def _usable_strata(run: Run) -> StrataRecord:
-    check_comparable(run)
-    if run.frozen.strata is None:
-        raise JournalError(f"{run.path}: the run's launches were never divided into strata that two runs could share")
-    return run.frozen.strata
-
-
-def _places(run: Run) -> tuple[dict[int, int], dict[int, float]]:
-    """Stratum and covariate of every launch that was to be simulated, by unit."""
-    stratum: dict[int, int] = {}
-    x: dict[int, float] = {}
-    for record in run.of(DecisionRecord):
-        if record.action == "simulate":
-            unit = run.unit(record)
-            stratum[unit] = -1 if record.stratum is None else record.stratum
-            if record.x is not None:
-                x[unit] = record.x
-    return stratum, x
-
-
-def _check_strata(run: Run, strata: StrataRecord, stratum: dict[int, int], x: dict[int, float]) -> None:
-    count = len(strata.units)
-    lengths = {len(part) for part in (strata.covariate, strata.clusters) if part is not None} | {count}
-    if lengths != {count} or max(stratum.values(), default=-1) >= count:
-        raise JournalError(f"{run.path}: the strata do not add up: sizes of {count}, and others that do not fit them")
-    if strata.covariate is not None and (bare := [u for u, h in stratum.items() if h >= 0 and u not in x]):
-        raise JournalError(f"{run.path}: launch unit {min(bare)} was sampled without its covariate")
-
-
-def _kinds(run: Run) -> tuple[Kind, ...]:
-    """The kind of each pass, as the engine noted them with the last one."""
-    last = list(run.of(PassRecord))[-1:]
-    kinds = (last[0].state or {}).get("kinds") if last else ["first"]
-    if not isinstance(kinds, list) or not all(isinstance(kind, str) for kind in kinds):
-        raise JournalError(f"{run.path}: the state of the last pass does not say the kinds of the passes")
-    return cast("tuple[Kind, ...]", tuple(kinds))
 
 
 def is_predicted(run: Run) -> bool:

@@ -66,30 +66,22 @@ def kernel_changes(first: Run, second: Run) -> list[Change]:
     return sorted(changes, key=lambda change: -abs(change.cycles.difference.estimate))
 
 
-def verdict(row: CounterRow, confidence: float) -> tuple[str, str]:
-    """Sentence with the ratio of two runs, its half-width, and what it means.
+def verdict(row: CounterRow, confidence: float) -> tuple[str, str, str]:
+    """Ratio of two runs with its half-width, what it means, and its colour, that of the chart's bars.
 
-    >>> from kernelpoint.estimation import Estimate
+    >>> from kernelpoint.estimate import Estimate
     >>> ratio, difference = Estimate.of(0.9, 0.01), Estimate.of(-10.0, 1.0)
     >>> verdict(CounterRow("cycles", 100.0, 90.0, ratio, difference, separate=0.04), 0.95)
-    ('B / A = 0.9000 ± 0.0100', 'B has fewer cycles, at 95 % confidence.')
+    ('B / A = 0.9000 ± 0.0100', 'B has fewer cycles, at 95 % confidence.', 'cool')
     """
     value, width = row.ratio.estimate, row.ratio.half_width
     if not (is_finite(value) and is_finite(width)):
-        return f"B / A = {ratio(value)}", "No bound is stated, so the order is not known."
+        return f"B / A = {ratio(value)}", "No bound is stated, so the order is not known.", "plain"
+    figure = f"B / A = {ratio(value)} ± {ratio(width)}"
     if abs(value - 1.0) <= width:
-        meaning = "A tie: the interval contains 1."
-    else:
-        meaning = f"B has {'fewer' if value < 1.0 else 'more'} {row.counter}, at {share(confidence)} confidence."
-    return f"B / A = {ratio(value)} ± {ratio(width)}", meaning
-
-
-def _colour(row: CounterRow) -> str:
-    """Colour of the verdict, that of the chart's bars: warn (orange) for more in B, cool (blue) for fewer, plain for a tie."""
-    value, width = row.ratio.estimate, row.ratio.half_width
-    if not (is_finite(value) and is_finite(width)) or abs(value - 1.0) <= width:
-        return "plain"
-    return "warn" if value > 1.0 else "cool"
+        return figure, "A tie: the interval contains 1.", "plain"
+    which, colour = ("fewer", "cool") if value < 1.0 else ("more", "warn")
+    return figure, f"B has {which} {row.counter}, at {share(confidence)} confidence.", colour
 
 
 def pair_table(result: Comparison, title: str = "Every counter") -> Table:
@@ -109,11 +101,12 @@ def pair_page(first: Run, second: Run, result: Comparison) -> str:
     """HTML page on two runs: verdict on the error budget's counter, changes of kernels, table of all counters."""
     counter = first.ended().counter
     main = next((row for row in result.rows if row.counter == counter), result.rows[0])
+    figure, claim, colour = verdict(main, result.confidence)
     kernels = kernel_changes(first, second)
     rows = rows_of(KERNELS, kernels, key=lambda change: change.cycles.counter)
     blocks = [
         Text([f"A: {first.path}", f"B: {second.path}"]),
-        Verdict(*verdict(main, result.confidence), [f"{common(result)}."], colour=_colour(main)),
+        Verdict(figure, claim, [f"{common(result)}."], colour=colour),
         Chart("changes", "Change by kernel", CAPTION, _chart(kernels[:SHOWN]) if kernels else None),
         Table(KERNELS, rows, name="kernels") if kernels else None,
         pair_table(result),

@@ -38,41 +38,25 @@ def exact_values(plan: Plan, engine: Engine, projected: set[int]) -> dict[str, n
         plan: of the run; engine: with the results; projected: units whose results are projections.
     """
     exact: dict[str, np.ndarray] = {}
-    units = engine.results.units
+    units, predictions = engine.results.units, plan.design.computed
+    is_projected = np.isin(units, list(projected))
     for name, values in zip(engine.counters, engine.results.of(units).T, strict=True):
-        for counts in [*(_told(plan, candidate) for candidate in CANDIDATES.get(name, ())), _of_model(plan, name)]:
-            if counts is not None and (whole := _filled(counts, units, values, projected)) is not None:
-                exact[name] = whole
+        candidates: list[np.ndarray] = []
+        for names in CANDIDATES.get(name, ()):
+            first, *others = (plan.count_of_unit(count) for count in names)  # None where the policy read no traces
+            if first is not None:
+                candidates.append(first - sum(other for other in others if other is not None))
+        if name in OF_MODEL and name in predictions and plan.first_phase is None:
+            candidates.append(np.where(np.asarray(plan.design.labels) < 0, np.nan, predictions[name]))
+        for counts in candidates:
+            unread = np.isnan(counts[units])
+            counts[units[unread]] = values[unread]
+            compared = ~unread & ~is_projected
+            agrees = compared.any() and np.array_equal(counts[units[compared]], values[compared])
+            if agrees and not np.isnan(counts).any():
+                exact[name] = counts
                 break
     return exact
-
-
-def _told(plan: Plan, candidate: tuple[str, ...]) -> np.ndarray | None:
-    """The first count of every launch less the others; None where the policy read no traces."""
-    counts: np.ndarray | None = None
-    for name in candidate:
-        count = plan.count_of_unit(name)
-        if count is None:
-            return None
-        counts = count if counts is None else counts - count
-    return counts
-
-
-def _of_model(plan: Plan, name: str) -> np.ndarray | None:
-    """The model's count from traces, nan of launches that it could not read; None of any other counter."""
-    predictions = plan.design.computed
-    if name not in OF_MODEL or name not in predictions or plan.first_phase is not None:
-        return None
-    return np.where(np.asarray(plan.design.labels) < 0, np.nan, predictions[name])
-
-
-def _filled(counts: np.ndarray, units: np.ndarray, values: np.ndarray, projected: set[int]) -> np.ndarray | None:
-    """The counts, with results where traces give none; None if results contradict them, or one is missing."""
-    unread = np.isnan(counts[units])
-    compared = ~unread & ~np.isin(units, list(projected))
-    counts[units[unread]] = values[unread]
-    agrees = compared.any() and np.array_equal(counts[units[compared]], values[compared])
-    return counts if agrees and not np.isnan(counts).any() else None
 
 
 def with_exact(look: Look, values: Mapping[str, np.ndarray]) -> Look:

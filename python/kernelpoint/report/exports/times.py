@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -105,12 +105,7 @@ def write_times(run: Run, path: Path, megahertz: float | None) -> int:
     Raises:
         SetupError: Parquet, and pyarrow is not installed. ConfigError, JournalError: as :func:`kernel_times`.
     """
-    return write_table(path, COLUMNS, _values(run, megahertz))
-
-
-def _values(run: Run, megahertz: float | None) -> Iterator[tuple[object, ...]]:
-    for row in kernel_times(run, megahertz):
-        yield tuple(getattr(row, name) for name in COLUMNS)
+    return write_table(path, COLUMNS, map(astuple, kernel_times(run, megahertz)))
 
 
 def _keys(run: Run) -> Iterator[Key]:
