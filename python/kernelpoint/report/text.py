@@ -168,7 +168,8 @@ def _next(run: Run, s: SummaryRecord) -> str:
         width = half_width(s.relative_half_width or 0.0)
         return f"The run reaches ±{width}: set error_budget to that, or look at the assumptions (--verbose)."
     if s.bound_scope == SAMPLING_ERROR:
-        return f"For a bound on the whole error: {s.bound_scope_reason or 'set replay.validation: auto'}."
+        remedy = "Trace every launch" if run.header.config.get("selection") else "Remove that cause"
+        return f"The bound lacks the replay error: {s.bound_scope_reason or 'replay.validation is 0'}. {remedy} to include it."
     return (
         f"For a narrower bound, set a smaller error_budget, another journal, and results_from: {run.path}, which uses the "
         "results of this run again."
