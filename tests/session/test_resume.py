@@ -14,7 +14,7 @@ from kernelpoint.errors import HostError, JournalError, SessionError
 from kernelpoint.estimation import Engine
 from kernelpoint.journal import JournalWriter, PassRecord, ResultRecord, ResumeRecord, load_run, read_records
 from kernelpoint.journal import writer as writing
-from kernelpoint.journal.lines import split_lines
+from kernelpoint.journal.lines import MAGIC, split_lines
 
 TIGHT = "policy: random\nerror_budget: {relative_error: 0.001}"
 
@@ -303,7 +303,7 @@ def test_on_error_abort_closes_the_run(host):
 
 def test_a_journal_in_use_is_refused_before_it_is_read(host):
     path = host.folder / "run.kpjournal"
-    path.write_bytes(b'{"type":"run","version":3,"damaged')
+    path.write_bytes(MAGIC + b'"damaged')
     holder = JournalWriter(path, resume=True)
     path.write_bytes(b"\n" * 3)
     with pytest.raises(JournalError, match="in use by another run"):
