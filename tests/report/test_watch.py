@@ -29,7 +29,7 @@ def unfinished(tmp_path):
 
 
 def test_an_unfinished_run_has_its_intervals_and_a_browser_loads_the_page_again(unfinished):
-    page, has_ended = page_so_far(unfinished, lambda run: "")
+    page, has_ended = page_so_far(unfinished)
     assert 'http-equiv="refresh" content="3"' in page and ">5.00 %</td>" in page and ">1.00 %</td>" in page
     assert not has_ended
 
@@ -45,17 +45,18 @@ def test_the_page_is_written_again_until_the_run_has_ended(tmp_path, monkeypatch
 
     monkeypatch.setattr(watch.time, "sleep", sleep)
     said = []
-    follow(journal, page, lambda run: f"report of {run.path.name}", said.append)
-    assert seen == [(3, True), (3, True)] and page.read_text() == "report of run.kpjournal"
+    follow(journal, page, said.append)
+    assert seen == [(3, True), (3, True)] and "KernelPoint, run.kpjournal" in page.read_text()
+    assert 'http-equiv="refresh"' not in page.read_text()
     assert said[0].startswith(f"page: {page}") and said[1] == f"the run has ended: {page}"
 
 
 def test_a_page_that_cannot_be_written_is_one_message(unfinished, tmp_path):
     with pytest.raises(ConfigError, match=r"cannot write /no/such/page\.html: No such file"):
-        follow(unfinished, tmp_path / "/no/such/page.html", lambda run: "", lambda line: None)
+        follow(unfinished, tmp_path / "/no/such/page.html", lambda line: None)
 
 
 def test_a_browser_shows_it(unfinished, tmp_path):
-    page, _ = page_so_far(unfinished, lambda run: "")
+    page, _ = page_so_far(unfinished)
     dom = in_browser(page.replace('<meta http-equiv="refresh" content="3">', ""), tmp_path)
     assert ">1.00 %</td>" in dom and 'data-charts="1"' in dom and 'aria-label="The interval after each pass. ' in dom

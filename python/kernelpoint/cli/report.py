@@ -81,12 +81,6 @@ def report(
     from kernelpoint.progress import telling
     from kernelpoint.report.export import EXPORTS, Options
     from kernelpoint.report.full_run import compare
-    from kernelpoint.report.launches import write_launches
-    from kernelpoint.report.page import html_page, write_page
-    from kernelpoint.report.paper import write_paper
-    from kernelpoint.report.result import result_of
-    from kernelpoint.report.tables import write_ranges
-    from kernelpoint.report.text import sentences, text_of
 
     if figures is not None:
         require("--figures", "vl_convert")
@@ -97,7 +91,7 @@ def report(
         from kernelpoint.cli.watch import follow
 
         with contextlib.suppress(KeyboardInterrupt):
-            follow(journal, output or journal.with_suffix(".html"), lambda ended: html_page(result_of(ended)), say)
+            follow(journal, output or journal.with_suffix(".html"), say)
         return
     with telling("reading the journal", say):
         loaded = load_run(journal)
@@ -112,6 +106,14 @@ def report(
         truth = {} if full is None else {"full_run": asdict(compare(loaded, full))}
         typer.echo(json_text({**loaded.content(), **truth}))
         return
+
+    from kernelpoint.report.launches import write_launches  # not for --json and --as, which need no charts
+    from kernelpoint.report.page import write_page
+    from kernelpoint.report.paper import write_paper
+    from kernelpoint.report.result import result_of
+    from kernelpoint.report.tables import write_ranges
+    from kernelpoint.report.text import sentences, text_of
+
     console, wants_files = Console(highlight=False), any((csv, ranges, figures))
     if loaded.summary is None and not (wants_files or output or full):
         for line in sentences(loaded):

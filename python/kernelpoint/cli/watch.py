@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from kernelpoint.cli.status import is_locked, status_of
@@ -15,16 +14,16 @@ from kernelpoint.pages.page import Chart, Page, Text, Verdict
 from kernelpoint.pages.tables import Column, Table, rows_of
 from kernelpoint.progress import Log
 from kernelpoint.report.charts import passes_chart
-from kernelpoint.report.result import pass_ends
+from kernelpoint.report.page import html_page
+from kernelpoint.report.result import pass_ends, result_of
 
 SECONDS = 3  # between two pages
 
 
-def follow(journal: Path, path: Path, finished: Callable[[Run], str], say: Log) -> None:
+def follow(journal: Path, path: Path, say: Log) -> None:
     """Write the page of a run again and again until the run ends or Ctrl-C is pressed.
 
     Args:
-        finished: makes the page of a run that has ended.
         say: gets a line at the begin and at the end.
 
     Raises:
@@ -32,7 +31,7 @@ def follow(journal: Path, path: Path, finished: Callable[[Run], str], say: Log) 
     """
     say(f"page: {path}, written again every {SECONDS} s until the run has ended (Ctrl-C ends it)")
     while True:
-        text, has_ended = page_so_far(journal, finished)
+        text, has_ended = page_so_far(journal)
         try:
             write_output(path, text)
         except OSError as error:
@@ -43,7 +42,7 @@ def follow(journal: Path, path: Path, finished: Callable[[Run], str], say: Log) 
         time.sleep(SECONDS)
 
 
-def page_so_far(journal: Path, finished: Callable[[Run], str]) -> tuple[str, bool]:
+def page_so_far(journal: Path) -> tuple[str, bool]:
     """Page of a run so far, and whether the run has ended. A finished run gets its report, a running one its progress and the
     interval of each pass.
     """
@@ -53,7 +52,7 @@ def page_so_far(journal: Path, finished: Callable[[Run], str]) -> tuple[str, boo
     except (KernelPointError, OSError) as error:  # the simulator has not opened the journal yet
         return Page(title, [Text([str(error)])], reload=SECONDS).html(), False
     if run.summary is not None:
-        return finished(run), True
+        return html_page(result_of(run)), True
     status = status_of(run, is_locked(journal), time.time())
     verdict = Verdict(status.estimate, status.place, [status.progress], progress=(status.simulated, status.launches))
     return Page(title, [verdict, *_passes(run)], reload=SECONDS).html(), False
