@@ -120,7 +120,7 @@ class Page:
         charts = [block for block in blocks if isinstance(block, Chart)]
         missing = WITHOUT_CHARTS if charts and drawing is None else ""
         if drawing is None:
-            blocks, charts = [block for block in blocks if block not in charts], []
+            blocks, charts = [block for block in blocks if not isinstance(block, Chart)], []
         specs = {it.name: {**it.chart.to_dict(), "description": it.label} for it in charts if it.chart is not None}
         data = json.dumps(specs, separators=(",", ":")).replace("</", "<\\/")
         scripts = [drawing or "", f"const SPECS = {data};\n{_assets()['js']}"]
