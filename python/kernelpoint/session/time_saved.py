@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelpoint.progress import duration
 
-LEAST_SECONDS = 0.2  # seconds of simulation; a rate measured on less says little, and less saved is not worth a line
+LEAST_SECONDS = 0.5  # of simulation; a rate measured on 0.2 s was 1.4 times too high
 LEAST_SHARE = 0.1  # of a full run, that has to be saved for a line; measured times vary by as much
 
 Place = tuple[int, int]  # process and launch
