@@ -12,7 +12,9 @@ from full_runs import SHARED_DATA
 from workloads import synthesised
 
 import kernelpoint as kp
+from kernelpoint.evaluation.evaluate import Row
 from kernelpoint.evaluation.run import ResultsFile
+from kernelpoint.evaluation.summary import per_workload
 from kernelpoint.randomness import generator
 
 
@@ -61,20 +63,34 @@ def test_recorded_runs_of_a_simulator_take_the_place_of_those_of_the_embedded_ho
     kp.simulate(lists["solver"], recorded / "solver" / papers.FULL, "rtx", "all")
     kp.simulate(lists["solver"], recorded / "solver" / "sampled.kpjournal", "rtx", "kernelpoint")
 
-    def lines_under(gpu):
+    def measured(gpu):
         return papers.measured(lists, gpu, ("sieve", "gcl", "stem"), 0.05, 2, ResultsFile(None))
 
-    (*lines, sampled), errors = lines_under(str(recorded))
-    computed, _ = lines_under(
-        "rtx"
-    )  # the host's own full run; that of the journal begins each launch from replayed state
+    rows, errors = measured(str(recorded))
+    *lines, sampled = per_workload(rows)
+    # the host's own full run; that of the journal begins each launch from replayed state
+    computed = per_workload(measured("rtx")[0])
     assert [line.simulated for line in lines] == [line.simulated for line in computed]
     assert [line.harmonic for line in lines] == pytest.approx([line.harmonic for line in computed], rel=0.01)
     assert [line.bias for line in lines] == pytest.approx([line.bias for line in computed], abs=0.001)
     assert sampled.policy == "kernelpoint in the simulator, 1 %" and sampled.held == 1.0
     assert 0 < sampled.simulated < 200 and sampled.harmonic > 1.0
-    assert any(sampled.policy in line for line in papers.tables([*lines, sampled], errors, "rtx"))
+    assert any(sampled.policy in line for line in papers.tables(rows, errors, "rtx"))
     assert papers.request_of("another list", lists["solver"], str(recorded)) is None
+
+
+def test_the_mean_error_over_lists_has_an_interval_over_seeds():
+    def rows(**errors):
+        return [
+            Row(name, "random", 0.05, 0.95, seed, 10, error=e)
+            for name, of in errors.items()
+            for seed, e in enumerate(of)
+        ]
+
+    # one list: Student's interval of two degrees of freedom, 4.303 sd / sqrt(3); a list whose seeds agree adds none
+    assert papers.mean_error(rows(a=[0.01, -0.02, 0.03])) == "2.00 +- 2.48 %"
+    assert papers.mean_error(rows(a=[0.01, -0.02, 0.03], b=[0.04] * 3)) == "3.00 +- 1.24 %"
+    assert papers.mean_error(rows(a=[0.01, 0.01], b=[-0.02])) == "1.50 %"
 
 
 @pytest.mark.skipif(not SHARED_DATA.is_dir(), reason="the real profiles are not here (set KERNELPOINT_SHARED_DATA)")
