@@ -8,7 +8,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from gpu import WORK, FakeEngine, Gpu
+from gpu import WORK, FakePool, Gpu
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -28,7 +28,7 @@ class CoordinatorDies(Exception):
     """The coordinator was killed."""
 
 
-class AnyWorkers(FakeEngine):
+class AnyWorkers(FakePool):
     """Reports come in the order and with the fates that the state machine has drawn; then the coordinator is killed."""
 
     def __post_init__(self):
@@ -111,10 +111,10 @@ class AnyCoordinator(RuleBasedStateMachine):
         if not hasattr(self, "folders"):
             return
         with self.folders:
-            assert self.run(FakeEngine(self.gpu, self.workers, seed=1))
+            assert self.run(FakePool(self.gpu, self.workers, seed=1))
             (Path(self.folders.name) / "run.kpjournal").unlink()
             found, self.known = self.summary, {}
-            assert self.run(FakeEngine(self.gpu, 1))
+            assert self.run(FakePool(self.gpu, 1))
             assert [found[key] for key in SAME] == [self.summary[key] for key in SAME]
 
 

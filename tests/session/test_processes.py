@@ -60,7 +60,7 @@ def test_the_budget_may_be_put_on_a_ratio_which_the_summary_states_with_its_boun
 
 def test_a_process_alone_has_the_permanent_random_numbers_that_it_has_among_others():
     population = Program(COUNTS, seed=3)
-    np.testing.assert_array_equal(population.process(1).u, population.u[COUNTS[0] :])
+    np.testing.assert_array_equal(population.part(1).u, population.u[COUNTS[0] :])
 
 
 YAML = "policy: random\nerror_budget: {relative_error: 0.005}\nreplay: {validation: 2}\nresume: never"
