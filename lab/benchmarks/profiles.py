@@ -40,7 +40,7 @@ if mode == "ours":
     profile = read_profile(path)
     print(profile.size, repr(float(profile.duration.sum())), dict(profile.left_out))
 elif mode == "nothing":
-    import kernelpoint.profiles.read
+    import kernelpoint.profiles.format
     print(0, 0, {{}})
 else:
     exec(alternative)

@@ -34,8 +34,7 @@ from kernelpoint import api
 from kernelpoint.config import parse_config
 from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, stratify
 from kernelpoint.journal import DecisionRecord, JournalWriter
-from kernelpoint.planning.frame import SamplingFrame, hash_design
-from kernelpoint.planning.plan import Plan
+from kernelpoint.planning.plan import Plan, SamplingFrame, hash_design
 from kernelpoint.planning.planning import Planning
 from kernelpoint.policies.labels import context
 from kernelpoint.policies.methods.kernelpoint import MADE_FOR_PROFILES

@@ -23,8 +23,7 @@ from runs import arguments, bias, largest, mean, percent, print_table, share, te
 from kernelpoint.config import parse_config
 from kernelpoint.estimation import ErrorBudget
 from kernelpoint.journal import JournalWriter, SummaryRecord
-from kernelpoint.planning.frame import SamplingFrame
-from kernelpoint.planning.plan import Plan
+from kernelpoint.planning.plan import Plan, SamplingFrame
 from kernelpoint.planning.selecting import NEXT, draw, first_phase
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import read_profile

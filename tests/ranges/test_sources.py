@@ -11,7 +11,7 @@ from kernelpoint.errors import ConfigError, KernelPointError, ProfileError
 from kernelpoint.profiles.enclosing import MOST_OPEN, enclosing
 from kernelpoint.program import Program, descriptions
 from kernelpoint.ranges import Ranges, read_ranges
-from kernelpoint.ranges.read import SOURCES
+from kernelpoint.ranges.source import SOURCES
 from kernelpoint.ranges.sources.detected import repeats
 from kernelpoint.workload import with_descriptions
 

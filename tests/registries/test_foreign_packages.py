@@ -20,8 +20,7 @@ from kernelpoint.policies.processes import design_of
 from kernelpoint.policies.registry import load_policy, policy_names
 from kernelpoint.policies.synthetic_population import make
 from kernelpoint.profiles import read_profile
-from kernelpoint.profiles.format import STRUCTURE, WORDS
-from kernelpoint.profiles.read import FORMATS
+from kernelpoint.profiles.format import FORMATS, STRUCTURE, WORDS
 from kernelpoint.program import Program
 
 HALVES = '''
@@ -102,7 +101,7 @@ BY_NAME = """
 import numpy as np
 from kernelpoint.estimation import Design
 from kernelpoint.policies import Policy
-from kernelpoint.workload import Need
+from kernelpoint.workload import Need, require
 
 
 class ByName(Policy):
@@ -113,6 +112,7 @@ class ByName(Policy):
         return frozenset({Need.TRACES})
 
     def design(self, program):
+        require(program, "by-name", Need.TRACES)
         _, strata = np.unique(program.names.numbers, return_inverse=True)
         return Design(strata=strata, first_sizes=np.minimum(np.bincount(strata), 3), u=program.u)
 """

@@ -12,7 +12,7 @@ pytest.importorskip("google.protobuf", reason="Chakra traces need the extra form
 import kernelpoint as kp
 from kernelpoint.errors import ConfigError, ProfileError
 from kernelpoint.profiles import read_profile
-from kernelpoint.profiles.chakra import COMM_COLL, COMP, read_trace, schema, set_value, value_of, write_trace
+from kernelpoint.profiles.formats.chakra import COMM_COLL, COMP, read_trace, schema, set_value, value_of, write_trace
 from kernelpoint.program import Program
 from kernelpoint.ranges import read_ranges
 from kernelpoint.report.exports.chakra import system_times, write_chakra

@@ -69,7 +69,7 @@ def test_csv_and_perfetto(run, expected, tmp_path):
 
 def test_chakra(run, expected, tmp_path):
     pytest.importorskip("google.protobuf", reason="Chakra traces need the extra formats (protobuf)")
-    from kernelpoint.profiles.chakra import COMP, read_trace
+    from kernelpoint.profiles.formats.chakra import COMP, read_trace
     from kernelpoint.report.exports.chakra import write_chakra
 
     write_chakra(run, system_times(run, 1000.0), tmp_path / "run.0.et", None)

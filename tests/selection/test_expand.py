@@ -13,7 +13,7 @@ from kernelpoint.cli import command
 from kernelpoint.errors import AdmissionError, ConfigError, TraceError
 from kernelpoint.program import Program, ProgramBuilder
 from kernelpoint.selection import Selection
-from kernelpoint.selection.replays import repetition
+from kernelpoint.selection.census import repetition
 from kernelpoint.traces import launch_paths, read_trace_list
 
 LAYERS, REPLAYS, EAGER = 4, 100, 6

@@ -16,7 +16,7 @@ from kernelpoint.errors import JournalError
 from kernelpoint.paired import compare_runs
 from kernelpoint.planning.selecting import draw
 from kernelpoint.selection import Selection, read_census, write_output
-from kernelpoint.selection.join import join_lists
+from kernelpoint.selection.lists import join_lists
 
 PROGRAM = Path(__file__).resolve().parents[2] / "examples" / "selective_tracing" / "program.py"
 BUDGET = {"relative_error": 0.05}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kernelpoint.errors import PlanError, TraceError
 from kernelpoint.selection import Selection
-from kernelpoint.selection.join import join_lists
+from kernelpoint.selection.lists import join_lists
 from kernelpoint.simulators.accelsim.tracer import kernel_ranges
 from kernelpoint.simulators.macsim.tracer import sampled_kernels
 from kernelpoint.traces import read_trace_list

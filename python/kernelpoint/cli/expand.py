@@ -14,8 +14,8 @@ from kernelpoint.errors import ConfigError
 from kernelpoint.profiles import kinds_of
 from kernelpoint.program import Program
 from kernelpoint.selection import Selection
-from kernelpoint.selection.expand import write_repeated
-from kernelpoint.selection.replays import repetition
+from kernelpoint.selection.census import repetition
+from kernelpoint.selection.lists import write_repeated
 from kernelpoint.traces import read_trace_list
 from kernelpoint.workload import labelled
 

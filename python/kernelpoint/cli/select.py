@@ -17,7 +17,7 @@ from kernelpoint.program import Program
 from kernelpoint.progress import telling
 from kernelpoint.selection import forecast, read_census, tracers, write_output
 from kernelpoint.selection.census import with_profile
-from kernelpoint.selection.join import join_lists
+from kernelpoint.selection.lists import join_lists
 
 
 def select(

@@ -13,8 +13,7 @@ from kernelpoint.config import Config, parse_config
 from kernelpoint.errors import KernelPointError
 from kernelpoint.estimation import AssistedDesign, Design
 from kernelpoint.evaluation.workload import Workload
-from kernelpoint.planning.frame import SamplingFrame
-from kernelpoint.planning.plan import Plan
+from kernelpoint.planning.plan import Plan, SamplingFrame
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
 from kernelpoint.policies.registry import load_policy

@@ -11,8 +11,7 @@ from kernelpoint.errors import ConfigError, JournalError, PlanError
 from kernelpoint.estimation import AssistedDesign, Bound, CellSampling, ErrorBudget, Method
 from kernelpoint.estimation.bounds import Kind
 from kernelpoint.journal import DecisionRecord, DegradedRecord, PassRecord, Run
-from kernelpoint.planning.frame import hash_design
-from kernelpoint.planning.plan import Plan
+from kernelpoint.planning.plan import Plan, hash_design
 from kernelpoint.program import Program
 
 

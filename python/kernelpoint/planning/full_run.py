@@ -16,8 +16,7 @@ from kernelpoint.config import Config
 from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, Method
 from kernelpoint.fast_model.predictions import OF_TOTAL
 from kernelpoint.planning.forecast import CHEAP_SHARE
-from kernelpoint.planning.frame import SamplingFrame, hash_design
-from kernelpoint.planning.plan import Plan
+from kernelpoint.planning.plan import Plan, SamplingFrame, hash_design
 from kernelpoint.planning.planning import Planning
 from kernelpoint.planning.rehearsal import ranged, rehearse
 from kernelpoint.policies.contract import Policy

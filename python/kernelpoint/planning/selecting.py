@@ -19,7 +19,7 @@ from kernelpoint.progress import Log
 from kernelpoint.randomness import generator
 from kernelpoint.repeated import Repeated, Texts
 from kernelpoint.selection import Selection, listed_launches, write_output
-from kernelpoint.selection.listed import check_drawn
+from kernelpoint.selection.selection import check_drawn
 from kernelpoint.workload import Available, Need, predicted, program_of, usable, why_unassisted, with_predictor
 from kernelpoint.workload.host_info import HostInfo
 

@@ -15,7 +15,7 @@ from kernelpoint.profiles.format import Beginning as Beginning
 from kernelpoint.profiles.format import ProfileFormat as ProfileFormat
 from kernelpoint.profiles.format import TextFormat as TextFormat
 from kernelpoint.profiles.format import open_decompressed as open_decompressed
+from kernelpoint.profiles.format import read_profile as read_profile
 from kernelpoint.profiles.matching import Matching as Matching
 from kernelpoint.profiles.matching import kinds_of as kinds_of
 from kernelpoint.profiles.matching import match as match
-from kernelpoint.profiles.read import read_profile as read_profile

@@ -1,4 +1,4 @@
-"""The contract of a source of ranges, and the launches that it names."""
+"""Sources of ranges: their contract, and the ranges of a run from the value of `ranges:`."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import ClassVar
 
 from kernelpoint.admission import admitted_rows, kinds
-from kernelpoint.errors import ProfileError
-from kernelpoint.profiles.format import NOT_THIS, Beginning
+from kernelpoint.errors import ConfigError, ProfileError, shown
+from kernelpoint.profiles.format import FORMATS, NOT_THIS, Beginning, beginning_of, told_of
 from kernelpoint.program import Program
 from kernelpoint.progress import Log
+from kernelpoint.ranges.ranges import Ranges
+from kernelpoint.registry import Registry
+from kernelpoint.workload import labelled
 
 
 class RangeSource(ABC):
-    """Base of sources of ranges. The registry (`ranges.read.SOURCES`) finds the subclasses; other packages register theirs in
+    """Base of sources of ranges. The registry (`ranges.source.SOURCES`) finds the subclasses; other packages register theirs in
     the entry point group `kernelpoint.ranges`.
 
     Class attributes:
@@ -56,3 +59,56 @@ def matched(profile: Program, launches: Program, log: Log) -> list[str]:
         return list(profile.ranges)
     rows = admitted_rows(profile, launches, kinds(), lambda line: log(f"kernelpoint: ranges: {line}"))
     return list(profile.take(rows).ranges) or [""] * launches.size
+
+
+SOURCES: Registry[RangeSource] = Registry("ranges", RangeSource, "kernelpoint.ranges.sources", "kernelpoint.ranges")
+
+
+def read_ranges(value: str, launches: Program, log: Log) -> Ranges:
+    """Read the ranges of a run's launches.
+
+    Args:
+        value: a file, or the word of a source without one (`names`, `detected`).
+
+    Raises:
+        ProfileError: the file is missing, of no known source, damaged, or of other launches; the message says where.
+        ConfigError: no launch lies in a range, or there are too many ranges.
+
+    >>> _ = Path("ranges.csv").write_text("launch,path\\n0,prefill\\n1,decode/layer.0\\n")
+    >>> import numpy as np
+    >>> shapes = np.zeros((3, 3), int)
+    >>> read_ranges("ranges.csv", Program.of(["gemm"] * 3, shapes, shapes), print).paths
+    ('', 'prefill', 'decode', 'decode/layer.0')
+    """
+    sources = SOURCES.load_all()
+    source = next((candidate for candidate in sources if candidate.word and candidate.word == value), None)
+    with told_of(f"ranges: {value}"):
+        paths = _of_file(Path(value), launches, log) if source is None else source().paths(Path(), launches, log)
+    if not any(paths):
+        raise ConfigError(f"ranges: {shown(value)} names no range that contains a launch of this run")
+    return Ranges.of(paths, value)
+
+
+def _of_file(file: Path, launches: Program, log: Log) -> list[str]:
+    """Path of each launch in a file of a source, or in a profile that shows ranges."""
+    beginning, sources = beginning_of(file), SOURCES.load_all()
+    formats = [one for one in FORMATS.load_all() if one.ranges]
+    source = max((one for one in sources if not one.word), key=lambda one: one.certainty(beginning))
+    profile = max(formats, key=lambda one: one.certainty(beginning))
+    if max(source.certainty(beginning), profile.certainty(beginning)) == NOT_THIS:
+        allowed = "; ".join([*(one.description for one in sources), *(one.ranges for one in formats)])
+        raise ProfileError(
+            f"ranges: {file} is no known file of ranges (it begins {beginning.first_line[:60]!r}); allowed: {allowed}"
+        )
+    if source.certainty(beginning) > profile.certainty(beginning):
+        return source().paths(file, launches, log)
+    return matched(profile(with_ranges=True).read(file, None), launches, log)
+
+
+def ranges_for(value: str | None, program: Program, log: Log) -> Ranges | None:
+    """Read the ranges of a program; None if the configuration names none.
+
+    >>> ranges_for(None, Program((6,)), print) is None
+    True
+    """
+    return None if value is None else read_ranges(value, labelled(program), log)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from kernelpoint.admission import admit, admitted_profile, admitted_rows, in_graphs
+from kernelpoint.admission import Effect, Finding, admit, admitted_profile, admitted_rows, in_graphs
 from kernelpoint.errors import ConfigError, ProfileError
+from kernelpoint.profiles import kinds_of, match
 from kernelpoint.profiles.format import NOT_THIS, beginning_of
-from kernelpoint.program import Program
+from kernelpoint.program import UNKNOWN, Program
 from kernelpoint.progress import Log
-from kernelpoint.selection.replays import repetition, traced_once
+from kernelpoint.repeated import distinct_rows
 from kernelpoint.simulators import DEFAULT, Tracer, simulators
 
 _LISTED = re.compile(r"(kernel-\d+\.trace|Memcpy[HD]to)")  # a line of a kernelslist.g
@@ -101,3 +103,163 @@ def _numbered(program: Program, tracer: str) -> Program:
     """Program whose launches have the numbers in which this tracer counts them."""
     numbers = np.arange(program.size) + tracers()[tracer].first
     return replace(program, counts=(program.size,), processes=(), numbers=numbers, tracer=tracer)
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """Launches of a program as its profile shows them, each assigned to the launch in which it was traced.
+
+    Attributes:
+        traced: int64 [N], for each launch of the program its traced launch; -1 where there is none.
+        unused: traced launches that the program does not run, int64 [..].
+        replays: how often graphs ran.
+
+    >>> Repetition(np.array([0, 1, 1]), np.zeros(0, int), 2).findings("a.sqlite")
+    []
+    """
+
+    traced: np.ndarray
+    unused: np.ndarray
+    replays: int
+
+    def findings(self, place: str) -> list[Finding]:
+        """Findings of the input checks: launches of the profile or of the list without a counterpart."""
+        remedy = (
+            "profile and traces are of different runs, or one of them is of a part: record both with the same input"
+        )
+        size, lacking = len(self.traced), int((self.traced < 0).sum())
+        findings = []
+        if lacking:
+            first = f"{place}: launch {int(np.flatnonzero(self.traced < 0)[0])}"
+            what = f"{lacking:,} of {size:,} launches of the program were not traced"
+            findings.append(Finding("not-traced", what, first, lacking / size, None, remedy, Effect.REFUSES))
+        if len(self.unused):
+            many = int((self.traced >= 0).sum()) + len(self.unused)
+            what = f"{len(self.unused):,} traced launches are not in the program"
+            share = len(self.unused) / many
+            findings.append(Finding("not-run", what, f"launch {int(self.unused[0])} of the list", share, None, remedy))
+        return findings
+
+
+def repetition(profile: Program, launches: Program) -> Repetition:
+    """Find for every launch of a profile the launch of a list or census in which it was traced.
+
+    A tracer sees a launch outside graphs where it runs, and each node of a graph once, where the graph is captured or built. A
+    replay is the launches of one call. Its graph is told by the numbers of its nodes where the profile has them, else by the
+    kinds of launches in it (name, grid, block). Launches outside graphs and the nodes of each graph are matched in order, as
+    `profiles.match` does; a graph whose nodes do not stand where it first ran is looked for as a run of launches elsewhere.
+
+    Model: nodes of equal kind in a graph correspond in the order of their numbers, else of their starts.
+
+    >>> from kernelpoint.program import ProgramBuilder
+    >>> builder = ProgramBuilder("decode.sqlite")
+    >>> for name, call in (("load", 1), ("gemm", 2), ("add", 2), ("gemm", 3), ("add", 3)):
+    ...     builder.add(name, (2, 1, 1), (64, 1, 1), order=call)
+    >>> ones = np.ones((3, 3), int)
+    >>> repetition(builder.finish(), Program.of(["load", "gemm", "add"], ones * [2, 1, 1], ones * [64, 1, 1])).traced.tolist()
+    [0, 1, 2, 1, 2]
+    """
+    replayed = in_graphs(profile)
+    profile_kinds, theirs = kinds_of(profile, launches)
+    node_of, first_of = _nodes(profile, replayed, profile_kinds)
+    once = np.sort(
+        np.concatenate([np.flatnonzero(~replayed), first_of])
+    )  # each launch that a tracer saw, by its first run
+    matches = _matched(profile, launches, once, replayed, profile_kinds, theirs)
+    traced = np.full(profile.size, -1, dtype=np.int64)
+    traced[once] = matches
+    traced[replayed] = traced[first_of[node_of[replayed]]]
+    unused = np.setdiff1d(np.arange(launches.size), traced)
+    replays = len(np.unique(_calls(profile)[replayed])) if replayed.any() else 0
+    return Repetition(traced, unused, replays)
+
+
+def traced_once(profile: Program) -> np.ndarray:
+    """Launches that a tracer sees, int64 [n]: those outside CUDA graphs, and the first of each node of a graph."""
+    replayed, kinds = in_graphs(profile), kinds_of(profile, profile)[0]
+    return np.sort(np.concatenate([np.flatnonzero(~replayed), _nodes(profile, replayed, kinds)[1]]))
+
+
+def _calls(profile: Program) -> np.ndarray:
+    """int64 [N]: equal for launches of one call of one process."""
+    calls = np.arange(profile.size) if profile.calls is None else profile.calls
+    return distinct_rows(np.stack([profile.process, calls], axis=1))[1]
+
+
+def _nodes(profile: Program, replayed: np.ndarray, kinds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """int64 [N], the node that each replayed launch runs, -1 outside graphs; and the first launch of each node."""
+    node_of, first_of = np.full(profile.size, -1, dtype=np.int64), list[int]()
+    numbers: dict[tuple[object, ...], int] = {}
+    rows, calls = np.flatnonzero(replayed), _calls(profile)
+    graph_nodes = np.full(profile.size, UNKNOWN) if profile.graph_nodes is None else profile.graph_nodes
+    alike: dict[bytes, list[int]] = {}  # replays that look alike
+    for replay in np.split(rows, np.flatnonzero(np.diff(calls[rows])) + 1) if len(rows) else ():
+        look = kinds[replay].tobytes() + graph_nodes[replay].tobytes()
+        if look in alike:
+            node_of[replay] = alike[look]
+            continue
+        replay_kinds, ids = kinds[replay].tolist(), graph_nodes[replay].tolist()
+        graph = tuple(sorted(replay_kinds))
+        seen: dict[int, int] = defaultdict(int)
+        for row, kind, number in zip(replay.tolist(), replay_kinds, ids, strict=True):
+            key = (kind, number) if number >= 0 else (graph, kind, seen[kind])
+            seen[kind] += 1
+            node = numbers.setdefault(key, len(first_of))
+            if node == len(first_of):
+                first_of.append(row)
+            node_of[row] = node
+        alike[look] = node_of[replay].tolist()
+    return node_of, np.array(first_of, dtype=np.int64)
+
+
+def _matched(
+    profile: Program,
+    launches: Program,
+    once: np.ndarray,
+    replayed: np.ndarray,
+    profile_kinds: np.ndarray,
+    theirs: np.ndarray,
+) -> np.ndarray:
+    """Traced launch of each of the launches `once`, -1 where there is none."""
+    matching = match(profile.take(once), launches)
+    matches = np.full(len(once), -1, dtype=np.int64)
+    there = matching.rows >= 0
+    matches[matching.rows[there]] = np.flatnonzero(there)
+    if (matches >= 0).all():
+        return matches
+    # Graphs that were captured elsewhere than they first ran: runs of launches, the longest first.
+    matches = np.full(len(once), -1, dtype=np.int64)
+    free = np.ones(launches.size, dtype=bool)
+    calls = _calls(profile)[once]
+    graphs = [
+        part for part in np.split(np.arange(len(once)), np.flatnonzero(np.diff(calls)) + 1) if replayed[once[part[0]]]
+    ]
+    for part in sorted(graphs, key=lambda part_of_graph: (-len(part_of_graph), int(part_of_graph[0]))):
+        place = _run_of(profile_kinds[once[part]], theirs, free)
+        if place is not None:
+            matches[part] = np.arange(place, place + len(part))
+            free[place : place + len(part)] = False
+    # All others: in order among what is left.
+    rest, free_launches = np.flatnonzero(matches < 0), np.flatnonzero(free)
+    places = defaultdict(list)
+    for row in free_launches[::-1].tolist():
+        places[int(theirs[row])].append(row)
+    for place in rest.tolist():
+        if queue := places.get(int(profile_kinds[once[place]])):
+            matches[place] = queue.pop()
+    return matches
+
+
+def _run_of(wanted: np.ndarray, kinds: np.ndarray, free: np.ndarray) -> int | None:
+    """The first run of free launches with these kinds.
+
+    >>> _run_of(np.array([1, 2]), np.array([1, 0, 1, 2]), np.ones(4, bool))
+    2
+    """
+    if not len(wanted) or len(kinds) < len(wanted):
+        return None
+    windows = np.lib.stride_tricks.sliding_window_view
+    candidates = np.flatnonzero(kinds[: len(kinds) - len(wanted) + 1] == wanted[0])
+    fits = (windows(kinds, len(wanted))[candidates] == wanted).all(axis=1)
+    fits &= windows(free, len(wanted))[candidates].all(axis=1)
+    return int(candidates[fits][0]) if fits.any() else None

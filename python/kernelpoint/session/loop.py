@@ -33,7 +33,7 @@ from kernelpoint.journal import (
     SummaryRecord,
     ValidationRecord,
 )
-from kernelpoint.planning.frame import SamplingFrame
+from kernelpoint.planning.plan import SamplingFrame
 from kernelpoint.planning.range_targets import widths
 from kernelpoint.session.online import OnlinePass
 from kernelpoint.session.orders import Launch, Orders

@@ -10,8 +10,7 @@ import numpy as np
 from kernelpoint.errors import HostError
 from kernelpoint.estimation import Design
 from kernelpoint.journal import DecisionRecord, PopulationRecord
-from kernelpoint.planning.frame import SamplingFrame, strata_record
-from kernelpoint.planning.plan import Plan
+from kernelpoint.planning.plan import Plan, SamplingFrame, strata_record
 from kernelpoint.planning.planning import Planning, origin_of
 from kernelpoint.program import Program
 from kernelpoint.progress import Log

@@ -9,7 +9,7 @@ import numpy as np
 from kernelpoint.errors import HostError
 from kernelpoint.fast_model.configuration import caches_of
 from kernelpoint.fast_model.predict import states_of_cores
-from kernelpoint.planning.frame import SamplingFrame
+from kernelpoint.planning.plan import SamplingFrame
 from kernelpoint.program import Program
 from kernelpoint.progress import Log
 from kernelpoint.simulators import simulator, simulator_of

@@ -12,7 +12,7 @@ import numpy as np
 from kernelpoint.errors import HostError, KernelPointError
 from kernelpoint.estimation import Design, Engine, Estimate, Look
 from kernelpoint.journal import AbortRecord, DecisionRecord, ResultRecord
-from kernelpoint.planning.frame import SamplingFrame
+from kernelpoint.planning.plan import SamplingFrame
 from kernelpoint.planning.range_targets import with_range_targets
 from kernelpoint.planning.selecting import write_next
 from kernelpoint.policies.projection import Projections

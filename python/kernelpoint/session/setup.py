@@ -15,8 +15,8 @@ from kernelpoint.estimation import ErrorBudget, Method
 from kernelpoint.fast_model.configuration import architecture_of
 from kernelpoint.journal import HostRecord, RunRecord
 from kernelpoint.journal.earlier import EarlierResults, read_earlier
-from kernelpoint.planning.frame import SamplingFrame, strata_record
 from kernelpoint.planning.full_run import full_plan
+from kernelpoint.planning.plan import SamplingFrame, strata_record
 from kernelpoint.planning.planning import plan_for
 from kernelpoint.planning.range_targets import check_range_targets
 from kernelpoint.planning.selecting import selected

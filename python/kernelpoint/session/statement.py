@@ -23,8 +23,7 @@ from kernelpoint.journal import (
 from kernelpoint.journal.launch_estimates import pack
 from kernelpoint.journal.records import BLOCK
 from kernelpoint.journal.text import OF_ESTIMATE, number
-from kernelpoint.planning.frame import SamplingFrame
-from kernelpoint.planning.plan import Plan
+from kernelpoint.planning.plan import Plan, SamplingFrame
 from kernelpoint.planning.range_targets import in_process, process_tree, targets_by_path, targets_of_ranges
 from kernelpoint.ranges import Ranges
 from kernelpoint.ratios import RATIOS, rates_of

@@ -18,7 +18,9 @@ from kernelpoint.errors import ConfigError, ProfileError
 from kernelpoint.files import open_output_bytes
 from kernelpoint.journal import Run
 from kernelpoint.profiles import match
-from kernelpoint.profiles.chakra import (
+from kernelpoint.profiles.format import beginning_of, open_text, told_of
+from kernelpoint.profiles.formats import kineto
+from kernelpoint.profiles.formats.chakra import (
     COLLECTIVES,
     COMM_COLL,
     COMP,
@@ -29,8 +31,6 @@ from kernelpoint.profiles.chakra import (
     set_value,
     write_trace,
 )
-from kernelpoint.profiles.format import beginning_of, open_text, told_of
-from kernelpoint.profiles.formats import kineto
 from kernelpoint.program import Program, ProgramBuilder
 from kernelpoint.report import End
 from kernelpoint.report.export import Export, Options
