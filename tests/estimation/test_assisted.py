@@ -304,17 +304,19 @@ def test_a_looser_budget_draws_no_more_in_the_mean(noise):
 
 @pytest.mark.parametrize("eps", [0.04, 0.02, 0.01])
 def test_kernels_that_are_predicted_to_be_larger_than_the_budget_are_drawn_in_the_first_pass(eps):
-    """Beyond a launch latency too, of which kernels of short launches are the larger part."""
+    """That is, their cycles beyond the launch latency, which the simulator states, or the model alone."""
     random = generator(0, "large kernels")
     group = random.integers(0, 30, 3000)
     x = random.lognormal(6.0, 1.0, 30)[group]
-    for seed, latency in product(range(10), (0.0, 500.0)):
+    for seed, (latency, stated) in product(range(10), ((0.0, 0.0), (500.0, 500.0), (500.0, 0.0))):
         u = permanent_random_numbers(seed, 0, 3000)
-        design = AssistedDesign({"cycles": x + latency}, group, u, latency=latency)
+        design = AssistedDesign({"cycles": x + latency, "active_cycles": x}, group, u, latency=stated)
         parts = Engine(design, ErrorBudget(eps)).sampling._parts
         rest = parts.rest.units  # the beginning of the run has cells of its own
         share = np.bincount(group[rest], weights=x[rest]) / (x + latency).sum()
         assert set(np.flatnonzero(share > eps)) <= set(group[parts.rest.sample()])
+        if latency and not stated:
+            assert parts.rest.cells.first <= 1 + (share > 0.8 * eps).sum()
 
 
 @pytest.mark.parametrize("eps", [0.02, 0.01])

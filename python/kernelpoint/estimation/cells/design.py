@@ -347,15 +347,14 @@ class AssistedDesign:
         """
         names = tuple(targets)
         sizes = {name: self.prediction(name, name)[1] for name in names}
-        key = names[0] if len(names) == 1 else " and ".join(f"{name} {error}" for name, error in targets.items())
-        x, added = self._joint(targets)
-        alone, group_error = self._alone(targets, x + added if added else x)
-        cells_key = f"{key} {alone}"
+        cells_key = " and ".join(f"{name} {error}" for name, error in targets.items())
+        key = names[0] if len(names) == 1 else cells_key
         if cells_key not in self._trees:
-            units = self._units_of_parts(x + added if added else x)
+            x, added = self._joint(targets)
+            alone, group_error = self._alone(targets, size := x + added if added else x)
             self._trees[cells_key] = [
                 (of, Cells(x[of], self.free_groups[of], 1.0 if k else alone, k > 0, key, added, group_error))
-                for k, of in enumerate(units)
+                for k, of in enumerate(self._units_of_parts(size))
             ]
         if cells_key not in self._draws:
             u = self.of_free(np.asarray(self.u, dtype=float))
@@ -373,21 +372,25 @@ class AssistedDesign:
             for k, (units, cells) in enumerate(self._trees[cells_key])
         ]
 
-    def _alone(self, targets: Mapping[str, float], size: Floats) -> tuple[float, float]:
-        """Two numbers of the first cells.
+    def _alone(self, targets: Mapping[str, float], size: Floats) -> tuple[float | Floats, float]:
+        """Two properties of the first cells.
 
         Returns:
-            The share of all sizes above which a group has cells of its own, and so a draw, from the start: at most the relative
-            error that the targets allow. The relative distance that is expected between the levels of two groups.
+            The share of all sizes above which a group has cells of its own, and so a draw, from the start, one for all groups
+            or float64 [groups]: its part that may be off exceeds the relative error that the targets allow. The relative
+            distance that is expected between the levels of two groups.
 
-        Model: observed times are off launch by launch, not for whole groups.
+        Model: observed times are off launch by launch, not for whole groups. Of predicted cycles, those beyond the launch
+        latency of the model may be off.
         """
         if any(self.known[self._counter_of(name)].is_observed for name in targets):
             return constants.APART, constants.EXPECTED_GROUP_ERROR_OF_TIMES
-        allowed = (
-            next(iter(targets.values())) if len(targets) == 1 else 1.0 / float(size.sum())
-        )  # sizes of several: _joint
-        return min(constants.APART, allowed), constants.EXPECTED_GROUP_ERROR
+        (name, error), *others = targets.items()
+        share = min(constants.APART, 1.0 / float(size.sum()) if others else error)  # sizes of several: _joint
+        if others or name != "cycles" or self.latency or ACTIVE_CYCLES not in self.known:
+            return share, constants.EXPECTED_GROUP_ERROR
+        of_groups = [np.bincount(self.free_groups, v) for v in (size, self.of_free(self.known[ACTIVE_CYCLES].mean))]
+        return share * of_groups[0] / np.maximum(of_groups[1], 1e-300), constants.EXPECTED_GROUP_ERROR
 
     def _joint(self, targets: Mapping[str, float]) -> tuple[Floats, float]:
         """Values from which cells are made, float64 [free], and what is added to them for sizes: predictions of one target; of

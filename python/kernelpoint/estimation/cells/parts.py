@@ -91,7 +91,7 @@ class Parts:
 
     def first(self, care: Care, budget: ErrorBudget) -> list[int]:
         """Cells of the first pass: enough for large groups, for `assume`, and for the outlier allowance of each target."""
-        n, alpha = max(self.rest.cells.first, *map(self._large_groups, self._targets)), 1.0 - budget.confidence
+        n, alpha = self.rest.cells.first, 1.0 - budget.confidence
         more = constants.MORE_DRAWS if min(self._targets.values()) < constants.LOOSE else 0
         least = min(care.draws + more, sum(self.counts))
         while sum(numbers := self.cells(n)) < least or not self._allows(numbers, care, alpha):
@@ -107,12 +107,6 @@ class Parts:
                 return n
             n = next_number(n)
         return n
-
-    def _large_groups(self, target: str) -> int:
-        """Groups of the rest whose share of a target is above its error, and one for all others."""
-        sums = np.bincount(self._groups[self.rest.units], weights=self._known[target].size[self.rest.units])
-        alone = int((sums > self._targets[target] * sums.sum()).sum())
-        return alone + (alone < int((sums > 0.0).sum()))
 
     def _allows(self, cells: Sequence[int], care: Care, alpha: float) -> bool:
         """True if so many cells leave room for an outlier, and for units of a kind that no draw is of, in each target."""

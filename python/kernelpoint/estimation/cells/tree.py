@@ -70,7 +70,8 @@ class Cells:
     Args:
         x: float64 [N], prediction of every unit; its size is that and `added`, > 0.
         groups: int [N] from 0, units that may have a level of their own.
-        first: groups whose share of sum x is above this have a first leaf each, all others share one.
+        first: groups whose share of all sizes is above this, one for all or float64 [groups or more], have a first leaf each;
+            all others share one.
         in_order: whether leaves are cut by order only; name: of the sizes for `means`, and "NAME x" that of x.
         group_error: how far the levels of two groups are expected to lie apart, relative.
 
@@ -84,7 +85,7 @@ class Cells:
         self,
         x: Floats,
         groups: NDArray[np.integer],
-        first: float,
+        first: float | Floats,
         in_order: bool = False,
         name: str = "size",
         added: float = 0.0,
@@ -98,7 +99,7 @@ class Cells:
         mean = sums / np.maximum(np.bincount(groups, minlength=count), 1)
         self._rank = np.empty(count, np.int64)
         self._rank[np.argsort(mean, kind="stable")] = np.arange(count)
-        alone = sums > first * self.total
+        alone = sums > (first if isinstance(first, float) else first[:count]) * self.total
         leaf = np.where(alone, np.cumsum(alone), 0).astype(np.int32)[groups]
         last = int(alone.sum())
         order = np.concatenate([np.flatnonzero(leaf == k) for k in range(last + 1)]) if last else np.arange(self.N)
