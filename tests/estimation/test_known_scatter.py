@@ -75,7 +75,7 @@ def test_bounds_are_right_where_one_kernel_of_many_scatters_and_few_draws_show_i
 @pytest.mark.parametrize(("known", "scatter", "doubted"), [(0.0, 0.15, True), (0.15, 0.15, False), (0.15, 0.4, True)])
 def test_predictions_are_doubted_for_what_they_err_by_beyond_what_is_known(known, scatter, doubted):
     x, one, n = np.linspace(1000.0, 3000.0, 40), np.ones(40), np.arange(40)
-    sample = CellSample(x, x, 0 * n, n, 50.0 * one, x, x * x, 0.0 * one, 0.0 * one, 50.0 * float(x.sum()), 1)
+    sample = CellSample(x, x, 0 * n, n, 50.0 * one, x, x * x, 0.0 * one, 0.0 * one, 0.0 * one, 50.0 * float(x.sum()), 1)
     y = x * (1.0 + generator(4, "scatter").normal(0.0, scatter, 40))
     assert fit_total(y, sample, 0.05, Trust(max(MIN_SQUARED_ERROR, known**2))).doubted == doubted
 

@@ -49,9 +49,14 @@ class Spread:
     line: float
     nu: float
 
-    def variance(self, q: float, mixed: float, spread: float) -> float:
-        """Variance of the total from three sums over the cells: of q, of q times mixed, and of N (N - 1) var(x)."""
-        return self.K * q + self.K0 * mixed + self.line * spread
+    @property
+    def excess(self) -> float:
+        """Squared relative error between groups beyond what predictions are trusted with; charged to `unlike` groups."""
+        return max(self.K0 - constants.MAX_TRUSTED_ERROR**2, 0.0)
+
+    def variance(self, q: float, mixed: float, unlike: float, spread: float) -> float:
+        """Variance of the total from four sums over the cells (CellSample.sums)."""
+        return self.K * q + self.K0 * mixed + self.excess * unlike + self.line * spread
 
 
 @dataclass(frozen=True)
@@ -80,28 +85,33 @@ class AssistedFit:
     error: float
     known: float = 0.0
 
-    @property
-    def believed(self) -> float:
-        """Squared relative prediction error that the bound uses: a weighted mean of K (one level for each group) and K0 (one
-        level for all).
-        """
+    def _believed(self, other: float) -> float:
+        """Squared relative prediction error that is believed: a weighted mean of K and the square of another deviation."""
         K, nu = self.spread.K, self.spread.nu
-        return (nu * K + constants.DEGREES_BETWEEN_GROUPS * max(self.common**2, K)) / (
-            nu + constants.DEGREES_BETWEEN_GROUPS
-        )
+        return (nu * K + constants.DEGREES_BETWEEN_GROUPS * max(other**2, K)) / (nu + constants.DEGREES_BETWEEN_GROUPS)
+
+    def _is_off(self, other: float) -> bool:
+        """True if the prediction errors are much larger than `known`, so that close agreement elsewhere may be chance."""
+        trusted = constants.MAX_TRUSTED_ERROR**2 + self.known
+        return self._believed(other) > trusted or abs(self.slope) > constants.MAX_TRUSTED_SLOPE
 
     @property
     def doubted(self) -> bool:
-        """True if the prediction errors are much larger than `known`, so that close agreement elsewhere may be chance."""
-        return (
-            self.believed > constants.MAX_TRUSTED_ERROR**2 + self.known or abs(self.slope) > constants.MAX_TRUSTED_SLOPE
-        )
+        """True if prediction errors are much larger than `known`, inside groups or between them."""
+        return self._is_off(self.common)
+
+    def outlier_sizes(self, least: float, unlike: Floats) -> Floats:
+        """Largest assumed relative deviation of an unseen unit of each cell from its prediction: at least `least`, or as large
+        as the deviations seen; those between groups count as far as a group is `unlike` (Leaves), or errors inside groups,
+        or their slope, are off too.
+        """
+        if self._is_off(self.within):
+            return np.maximum(least, _far(np.full(len(unlike), self._believed(self.common))))
+        return np.maximum(least, _far(self.spread.K + self.spread.excess * unlike))
 
     def outlier_size(self, least: float) -> float:
-        """Largest assumed relative deviation of an unseen unit from its prediction: at least `least`, or as large as the
-        deviations seen.
-        """
-        return max(least, _far(self.believed if self.doubted else self.spread.K))
+        """As outlier_sizes, of a group that its own draws show."""
+        return float(self.outlier_sizes(least, np.zeros(1))[0])
 
     def corrected(self, x: Floats, group: NDArray[np.integer]) -> Floats:
         """Predictions x of units, corrected by the level of their group and the slope."""
@@ -122,14 +132,15 @@ class AssistedFit:
         of_other_units.
         """
         spread = Spread(self.spread.K + self.spread.K0 * unseen, 0.0, 0.0, self.spread.nu)
-        return replace(self, spread=spread, error=math.sqrt(spread.variance(q, 0.0, 0.0)))
+        return replace(self, spread=spread, error=math.sqrt(spread.variance(q, 0.0, 0.0, 0.0)))
 
     def largest_outlier(self, y: Floats, s: CellSample, least: float) -> float:
         """Largest relative deviation of draws of other units from their corrected predictions; 0 if none exceeds
         `outlier_size`.
         """
-        least = max(self.outlier_size(least), _far(self.within**2))
-        expected = np.where(self.seen[s.group], least, max(least, _far(self.common**2)))
+        within, common = _far(np.array([self.within**2, self.common**2]))
+        least = max(self.outlier_size(least), within)
+        expected = np.where(self.seen[s.group], least, max(least, common))
         off = np.abs(y - s.x) / s.size
         return float(np.where(off > expected, off, 0.0).max(initial=0.0))
 
@@ -138,9 +149,9 @@ class AssistedFit:
         return constants.ALPHA_SHARE_IF_DOUBTED * alpha if self.doubted else alpha
 
 
-def _far(K: float) -> float:
-    """OUTLIER_DEVIATIONS of a squared relative error K, and more where that is large."""
-    far = constants.OUTLIER_DEVIATIONS * math.sqrt(K)
+def _far(K: Floats) -> Floats:
+    """OUTLIER_DEVIATIONS of squared relative errors K, and more where these are large."""
+    far: Floats = constants.OUTLIER_DEVIATIONS * np.sqrt(K)
     return far * (1.0 + far)
 
 
@@ -263,8 +274,9 @@ def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust = FULL_TRUST)
     Formula: T = X + sum_h N_h (r_h + B_(-h) (xbar_h - x_h)), r = y - x the error of the prediction: difference
     estimator with a common slope, fitted without the cell's own draw, so unbiased for given cells whatever the predictions are.
 
-    Variance: V = K sum q + K0 sum q mixed + (B^2 + var B) sum N_h (N_h - 1) var_h(x), q_h = N_h (N_h - 1) mean_h(size^2):
-    predictions scatter by K inside a group, groups differ by K0, and x is trusted less the further its slope is from 1. K
+    Variance: V = K sum q + K0 sum q mixed + (K0 - d^2) sum q unlike + (B^2 + var B) sum N_h (N_h - 1) var_h(x), where
+    q_h = N_h (N_h - 1) mean_h(size^2), d = MAX_TRUSTED_ERROR: predictions scatter by K inside a group, groups differ by K0, a
+    group may scatter inside as groups differ (Leaves), and x is trusted less the further its slope is from 1. K
     with one draw a cell is that between cells (collapsed strata): from levels of groups, from neighbours (group, x, order),
     or from all draws; the one with the least t sqrt(V) counts (see Trust), with its own degrees of freedom.
 
@@ -274,8 +286,7 @@ def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust = FULL_TRUST)
     line = _fit_line(y, s)
     r = y - s.x
     estimate = s.X + float((s.N * (r + line.others * (s.mean_x - s.x))).sum())
-    q = s.q
-    sums = (float(q.sum()), float((q * s.mixed).sum()), float((s.N * (s.N - 1.0) * s.spread).sum()))
+    sums = s.sums
     spreads = [_with_expected(spread, trust.expected) for spread in _spreads(y, s, line, trust.least)]
     best = (min if trust.of_budget else max)(
         spreads, key=lambda k: quantile(alpha, k.nu) * math.sqrt(k.variance(*sums))
@@ -298,6 +309,8 @@ def fit_errors(y: Floats, s: CellSample, alpha: float) -> AssistedFit:
     mean_size, zero = np.sqrt(np.maximum(s.square - s.spread, 0.0)), np.zeros(len(y))
     total = float((s.N * mean_size).sum())
     level = float((s.N * (y - s.x)).sum()) / total
-    alone = replace(s, x=zero, mean_x=zero, mixed=zero, spread=zero, group=zero.astype(np.int64), X=0.0, count=1)
+    alone = replace(
+        s, x=zero, mean_x=zero, mixed=zero, unlike=zero, spread=zero, group=zero.astype(np.int64), X=0.0, count=1
+    )
     fit = fit_total(y - s.x - level * s.size, alone, alpha)
     return replace(fit, estimate=fit.estimate + s.X + level * total)

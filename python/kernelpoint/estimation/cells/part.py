@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,12 +82,16 @@ class Part:
         mean = leaves.mean if known.name == self.cells.name else self._means(n, known.size, known.name)[0]
         return np.where(leaves.units > 1.0, leaves.units * mean, 0.0)
 
-    def largest(self, n: int, known: Auxiliary) -> float:
-        """Largest size that one of n draws represents; 0 if all units are drawn."""
-        return 0.0 if n >= self.count else float(self.stands_for(n, known).max(initial=0.0))
+    def largest(self, n: int, known: Auxiliary, off: Callable[[Floats], Floats] = np.ones_like) -> float:
+        """Largest size that one of n draws represents; 0 if all units are drawn. `off`: of each, its part that counts, from
+        `unlike` of its cell.
+        """
+        if n >= self.count:
+            return 0.0
+        return float((self.stands_for(n, known) * off(self.cells.leaves(n).unlike)).max(initial=0.0))
 
-    def sums(self, n: int, known: Auxiliary) -> tuple[float, float, float]:
-        """Three sums over n cells that make up a variance: q = N (N - 1) mean(size^2), q mixed, and N (N - 1) var(size)."""
+    def sums(self, n: int, known: Auxiliary) -> tuple[float, float, float, float]:
+        """Four sums over n cells that make up a variance, as of CellSample.sums."""
         leaves = self.cells.leaves(n)
         mean, square = self.size_means(n, known)
         pairs = leaves.units * (leaves.units - 1.0)
@@ -94,6 +99,7 @@ class Part:
         return (
             float(q.sum()),
             float((q * leaves.mixed).sum()),
+            float((q * leaves.unlike).sum()),
             float((pairs * np.maximum(square - mean**2, 0.0)).sum()),
         )
 
@@ -148,6 +154,7 @@ class Part:
             square=square[keep],
             spread=np.maximum(square - mean**2, 0.0)[keep],
             mixed=leaves.mixed[keep],
+            unlike=leaves.unlike[keep],
             X=float((N * mean_x)[keep].sum()),
             count=int(groups.max(initial=-1)) + 1,
         ), units

@@ -231,7 +231,7 @@ class Parts:
         """For each unit the number of units that its cell's draw represents, and the standard deviation of its prediction
         error, float64 [free] both; 1 and 0 in parts that are drawn whole.
 
-        Formula: squared it is (K + K0 mixed) size^2 + line var(size), as in `Spread.variance`, but K is no less than the
+        Formula: squared it is (K + K0 mixed + ...) size^2 + line var(size), as in `Spread.variance`, but K is no less than the
         scatter about the lines of all groups: neighbours may agree where parts of the run do not.
         """
         weights, spreads = np.ones(len(known.x)), np.zeros(len(known.x))
@@ -240,9 +240,10 @@ class Parts:
             units = part.units[part.cells.order]
             mean, square = part.size_means(part.n, known)
             varies = np.maximum(square - mean**2, 0.0)
-            N, mixed, vary = (np.repeat(v, leaves.units.astype(int)) for v in (leaves.units, leaves.mixed, varies))
+            columns = leaves.units, leaves.mixed, leaves.unlike, varies
+            N, mixed, unlike, vary = (np.repeat(v, leaves.units.astype(int)) for v in columns)
             weights[units] = N
-            K = max(one.spread.K, one.within**2) + one.spread.K0 * mixed
+            K = max(one.spread.K, one.within**2) + one.spread.K0 * mixed + one.spread.excess * unlike
             spreads[units] = np.sqrt(K * known.size[units] ** 2 + one.spread.line * vary)
         return weights, spreads
 
@@ -251,11 +252,14 @@ class Parts:
     def assumptions(self, fit: TotalFit, alpha: float, target: str) -> list[str]:
         """Sentences on what a bound assumes, and on what a sample of this size cannot see."""
         shares, drawn = self.shares(self.present, next(iter(self._targets))), sum(self.present)
+        largest = int(np.argmax(shares))
+        unlike = np.concatenate([part.cells.leaves(part.n).unlike for part in self._parts])[largest : largest + 1]
+        off = float(fit.fits[0].outlier_sizes(self._allowance, unlike)[0])
         beginning = ["the beginning of the run or first units are unlike the rest: they have an estimate of their own"]
         return [
             f"one draw in each of {drawn} cells; relative errors of predictions are exchangeable between them",
-            f"the most influential simulated unit represents {100 * shares.max():.2g} % of {target}; it may be "
-            f"{100 * fit.fits[0].outlier_size(self._allowance):.2g} % off its prediction",
+            f"the most influential simulated unit represents {100 * shares[largest]:.2g} % of {target}; it may be "
+            f"{100 * off:.2g} % off its prediction",
             *(beginning if self.apart else []),
             *sentences(shares, sum(self.counts) - drawn, alpha, target),
         ]

@@ -23,6 +23,7 @@ class CellSample:
         square: mean squared size of the cell.
         spread: variance of the size in the cell.
         mixed: 1 - sum of squared shares of the cell's groups.
+        unlike: as of Leaves.
         X: total of the predictions.
         count: number of groups.
     """
@@ -36,6 +37,7 @@ class CellSample:
     square: Floats
     spread: Floats
     mixed: Floats
+    unlike: Floats
     X: float
     count: int
 
@@ -43,6 +45,12 @@ class CellSample:
     def q(self) -> Floats:
         """Factor of each cell between the squared relative error and the variance of the total: N (N - 1) mean(size^2)."""
         return np.asarray(self.N * (self.N - 1.0) * self.square)
+
+    @property
+    def sums(self) -> tuple[float, float, float, float]:
+        """Four sums over the cells that make up a variance: of q, q mixed, q unlike, and N (N - 1) var(size)."""
+        q, varies = self.q, self.N * (self.N - 1.0) * self.spread
+        return float(q.sum()), float((q * self.mixed).sum()), float((q * self.unlike).sum()), float(varies.sum())
 
     @property
     def amounts(self) -> Floats:

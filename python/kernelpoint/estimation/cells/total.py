@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,7 +107,7 @@ class TotalFit:
         guard = max(self.guards({part: part.n for part in self.parts}, self.known))
         if self.of_budget:
             return max(guard, self.unseen_counts(alpha))
-        outlier = max(constants.OUTLIER_IN_OTHERS, *self._outliers)
+        outlier = max(constants.OUTLIER_IN_OTHERS, *(fit.outlier_size(self.allowance) for fit in self.fits))
         return max(guard, outlier * self.draws.largest, self.unseen_counts(alpha))
 
     def unseen_counts(self, alpha: float) -> float:
@@ -116,13 +116,10 @@ class TotalFit:
 
     def guards(self, cells: Mapping[Part, int], known: Auxiliary) -> list[float]:
         """Change of the total by an outlier in each part, with this many cells."""
-        pairs = zip(self._outliers, self.parts, strict=True)
-        return [outlier * part.largest(cells[part], known) for outlier, part in pairs]
-
-    @cached_property
-    def _outliers(self) -> list[float]:
-        """Largest assumed relative deviation of an unseen unit of each part."""
-        return [fit.outlier_size(self.allowance) for fit in self.fits]
+        return [
+            part.largest(cells[part], known, partial(fit.outlier_sizes, self.allowance))
+            for fit, part in zip(self.fits, self.parts, strict=True)
+        ]
 
     def error_with(self, cells: Mapping[Part, int], known: Auxiliary, alpha: float) -> tuple[float, list[float]]:
         """Standard error times t that a sample with this many cells should have, and the variance of each part; relative to

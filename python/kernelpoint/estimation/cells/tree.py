@@ -37,6 +37,7 @@ class Leaves:
         start, end: its range in `Cells.order`.
         mean, square: means of the size and of its square.
         mixed: 1 - sum of squared shares of its groups.
+        unlike: share of the scatter between groups that is charged to the scatter inside its group (Cells.leaves).
         means: means of other values, by name (Cells.means).
     """
 
@@ -46,6 +47,7 @@ class Leaves:
     mean: Floats
     square: Floats
     mixed: Floats
+    unlike: Floats
     means: dict[str, tuple[Floats, Floats]] = field(default_factory=dict)
 
     @cached_property
@@ -172,7 +174,12 @@ class Cells:
         return int(ends[np.argmin(np.abs(weight[ends - 1] - half))])
 
     def leaves(self, n: int) -> Leaves:
-        """The n leaves of the tree, in the order of their units; the tree grows if necessary."""
+        """The n leaves of the tree, in the order of their units; the tree grows if necessary.
+
+        Model: a group may scatter inside as much as groups differ, until its own draws tell: `unlike` is 1 / (m (R + 1)) for m
+        draws of the group, R groups with two draws or more. Of R groups that tell, none does, so the next one does with a
+        probability of about 1 / (R + 1) (rule of succession); 1 / m of it is left after m draws that agree.
+        """
         if n not in self._leaves:
             self.grow(n)
             nodes = self._nodes[: self._made]
@@ -183,7 +190,11 @@ class Cells:
             start, end, mean, square, mixed = (
                 nodes[name][alive] for name in ("start", "end", "mean", "square", "mixed")
             )
-            self._leaves[n] = Leaves(alive, start, end, mean, square, mixed)
+            pure, groups = mixed == 0.0, self.groups[start]
+            draws = np.bincount(groups[pure], minlength=int(groups.max(initial=0)) + 1)
+            told = np.where(pure, draws[groups], 1.0) * ((draws > 1).sum() + 1.0)
+            unlike = np.where(end - start > 1, 1.0 / told, 0.0) * (not self.in_order)
+            self._leaves[n] = Leaves(alive, start, end, mean, square, mixed, unlike)
         return self._leaves[n]
 
     def means(
