@@ -67,7 +67,7 @@ def test_a_corrupt_gzip_is_refused_with_its_place(tmp_path):
     content = bytearray(warp.read_bytes())
     content[-6] ^= 255  # its checksum
     warp.write_bytes(bytes(content))
-    assert refusal(path) == "/trace_1.raw: behind record 2000: the gzip stream is damaged (incorrect data check)"
+    assert refusal(path) == "/trace_1.raw: behind record 1024: the gzip stream is damaged (incorrect data check)"
     content[20] ^= 255
     warp.write_bytes(bytes(content))
     assert refusal(path).startswith("/trace_1.raw: behind record ")

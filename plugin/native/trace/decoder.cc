@@ -94,7 +94,10 @@ public:
         const size_t written = out_size - stream_.avail_out;
         member_complete_ = status == Zlib::stream_end;
         if (status != Zlib::ok && status != Zlib::buffer_error && !member_complete_)
-            throw std::runtime_error("the gzip stream is damaged (zlib error " + std::to_string(status) + ")");
+            throw std::runtime_error(
+                "the gzip stream is damaged (" +
+                (stream_.message != nullptr ? std::string(stream_.message) : "zlib error " + std::to_string(status)) +
+                ")");
         if (last && !member_complete_ && used == 0 && written == 0)
             throw std::runtime_error("the gzip stream is truncated");
         return written;

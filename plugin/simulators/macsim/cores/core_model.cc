@@ -101,7 +101,6 @@ struct Event {
 struct LastLevel {
     const MemoryTiming timing;
     LineSet& lines;
-    LinesOnTheirWay on_their_way;  // by the clock that all cores share
 };
 
 // One of MacSim's cores, as far as the order of branches depends on it: fetched, predicted, executed, resolved.
@@ -115,9 +114,6 @@ public:
           history_(sm.predictor.history),
           lead_(sm.phase),
           first_scheduler_(sm.scheduler) {}
-
-    // Cycles of the core begin in this one of the clock that all cores share.
-    void begin_in(uint64_t cycle) { first_ = cycle; }
 
     // Cycles of the core: its schedulers' first turn is in 0.
     uint64_t now() const { return now_; }
@@ -310,21 +306,13 @@ private:
         if (instruction.action == Action::constant) return kTiming.constant;
         if (instruction.line_count == 0) return kTiming.compute;
         const uint64_t line = code_.lines[instruction.first_line + instruction.line_count - 1] / kLineBytes;
-        const int level = sm_.l1.use(line) ? 0 : finds_in_last_level(line, now_) ? 1 : 2;
+        const int level = sm_.l1.use(line) ? 0 : last_level_.lines.use(line) ? 1 : 2;
         const bool meets_another = level == 0 && on_their_way_.holds(line, now_);
         if (level > 0) on_their_way_.add(line, now_ + timing_.load[level]);
         accesses_.l1 += instruction.line_count;
         accesses_.l1_misses += level > 0 || meets_another;
         accesses_.merged += meets_another;
         return instruction.action == Action::load ? timing_.load[level] : timing_.store[level];
-    }
-
-    // True if the last level has the line. A miss is counted, also of a line that is on its way from DRAM.
-    bool finds_in_last_level(uint64_t line, uint64_t now) {
-        const bool found = last_level_.lines.use(line);
-        if (!found) last_level_.on_their_way.add(line, first_ + now + MemoryTiming::kDram);
-        accesses_.last_level_misses += last_level_.on_their_way.holds(line, first_ + now);
-        return found;
     }
 
     void retire(Resident& warp, uint64_t at) { warp.retired = std::max(warp.retired + 1, at); }
@@ -417,7 +405,7 @@ private:
         }
         if (sm_.instructions.use(warp.line)) return false;
         const uint64_t line = code_line(warp.line * kFetchBytes);
-        const bool is_near = finds_in_last_level(line, now_ + lead_);
+        const bool is_near = last_level_.lines.use(line);
         ++accesses_.fetch_misses;
         accesses_.merged += std::any_of(arriving_.begin(), arriving_.end(), [&](const auto& other) {
             return other.second > now_ + lead_ && code_line(other.first * kFetchBytes) == line;
@@ -467,9 +455,8 @@ private:
     LastLevel& last_level_;
     const MemoryTiming& timing_;
     LinesOnTheirWay on_their_way_;  // to the L1
-    uint64_t first_ = 0;
-    const uint32_t history_;  // of the predictor before the launch
-    uint64_t lead_;           // cycles from the schedulers' turn to the next fetches
+    const uint32_t history_;        // of the predictor before the launch
+    uint64_t lead_;                 // cycles from the schedulers' turn to the next fetches
     uint64_t fetches_from_ = 0;
 
     uint64_t now_ = 0;     // a turn of the schedulers
@@ -511,12 +498,11 @@ class Cores {
 public:
     Cores(const LaunchCode& code, uint64_t at_once, const CacheInfo& caches, std::vector<SmState>& sms,
           LineSet& last_level, const Clock& clock)
-        : at_once_(at_once), clock_(clock), last_level_{MemoryTiming(caches), last_level, {}} {
+        : at_once_(at_once), clock_(clock), last_level_{MemoryTiming(caches), last_level} {
         for (SmState& sm : sms) cores_.emplace_back(code, sm, last_level_);
         for (uint32_t i = 0; i < cores_.size(); ++i) {
             first_.push_back(clock.cycle + kFirstFetch - cores_[i].fetches_at() +
                              (order(i, clock.cycle) < order(clock.core, clock.cycle)));
-            cores_[i].begin_in(first_[i]);
         }
     }
 

@@ -16,14 +16,13 @@ struct CtaWarps {
 // Accesses of one core, or of all cores, in a launch. A request that meets another one of its core for the same line
 // is merged.
 struct Accesses {
-    uint64_t fetch_misses = 0, l1 = 0, l1_misses = 0, merged = 0, last_level_misses = 0, constant = 0;
+    uint64_t fetch_misses = 0, l1 = 0, l1_misses = 0, merged = 0, constant = 0;
 
     void add(const Accesses& other) {
         fetch_misses += other.fetch_misses;
         l1 += other.l1;
         l1_misses += other.l1_misses;
         merged += other.merged;
-        last_level_misses += other.last_level_misses;
         constant += other.constant;
     }
 };

@@ -53,13 +53,6 @@ public:
         return false;
     }
 
-    bool holds(uint64_t line) const {
-        const std::size_t first = line % sets_ * ways_;
-        for (std::size_t way = first; way < first + ways_; ++way)
-            if (used_[way] != 0 && tags_[way] == line) return true;
-        return false;
-    }
-
     // Number of uses so far.
     uint32_t uses() const { return now_; }
 
@@ -80,8 +73,6 @@ public:
         for (std::size_t way = 0; way < tags_.size(); ++way)
             if (used_[way] != 0) take(tags_[way]);
     }
-
-    uint64_t bytes() const { return tags_.size() * (sizeof(uint64_t) + sizeof(uint32_t)); }
 
 private:
     uint32_t sets_, ways_;

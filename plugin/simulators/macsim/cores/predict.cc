@@ -36,7 +36,6 @@ void add(const Outcome& outcome, double count, Prediction& mean, double& squares
     average(outcome.accesses.l1, mean.l1_accesses);
     average(outcome.accesses.l1_misses, mean.l1_misses);
     average(outcome.accesses.merged, mean.merged);
-    average(outcome.accesses.last_level_misses, mean.last_level_misses);
     average(outcome.accesses.constant, mean.constant_accesses);
 }
 

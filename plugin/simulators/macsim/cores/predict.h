@@ -19,7 +19,7 @@ constexpr uint32_t kCoreModelVersion = 15;
 // standard deviation of the list's cycles: squares add up to the variance.
 struct Prediction {
     double cycles = 0, spread = 0, mispredictions = 0, replayed = 0, of_total = 0;
-    double fetch_misses = 0, l1_accesses = 0, l1_misses = 0, merged = 0, last_level_misses = 0, constant_accesses = 0;
+    double fetch_misses = 0, l1_accesses = 0, l1_misses = 0, merged = 0, constant_accesses = 0;
     double replayed_mispredictions = 0;
 };
 

@@ -5,7 +5,6 @@
 
 #include "native/trace/interruption.h"
 #include "native/trace/trace.h"
-#include "native/trace/zlib.h"
 
 namespace kernelpoint::macsim {
 
@@ -14,23 +13,13 @@ constexpr size_t packed_block = 16 << 10;
 constexpr size_t record_block = 1024 * sizeof(Record);
 }  // namespace
 
-struct RecordFile::Unpacker {
-    Unpacker() : zlib(loaded<Zlib>()) {
-        if (zlib.inflate_init(&stream, Zlib::window + Zlib::gzip, Zlib::version, sizeof stream) != Zlib::ok)
-            throw std::runtime_error("zlib could not be started (out of memory)");
-    }
-    ~Unpacker() { zlib.inflate_end(&stream); }
-    const Zlib& zlib;
-    ZlibStream stream;
-    bool member_ended = false;  // a file may hold several, one behind the other
-};
-
 RecordFile::RecordFile(const std::string& path)
-    : path_(path), file_(path), packed_(new uint8_t[packed_block]), records_(new uint8_t[record_block]) {
-    packed_size_ = read_packed();
-    if (packed_size_ < 2 || packed_[0] != 0x1f || packed_[1] != 0x8b) return;
+    : path_(path), file_(path), packed_(new char[packed_block]), records_(new char[record_block]) {
+    packed_size_ = file_.read(packed_.get(), packed_block);
+    file_ended_ = packed_size_ < packed_block;
+    if (recognise_compression(packed_.get(), packed_size_) != Compression::gzip) return;
     try {
-        unpacker_ = std::make_unique<Unpacker>();
+        decoder_ = make_decoder(Compression::gzip);
     } catch (const std::runtime_error& error) {
         throw TraceError(path, 0, error.what());
     }
@@ -48,58 +37,38 @@ void RecordFile::fail_behind(const std::string& what_is_wrong) const {
         "behind record " + std::to_string(count_ + (filled_ - used_) / sizeof(Record)) + ": " + what_is_wrong);
 }
 
-size_t RecordFile::read_packed() {
-    if (file_ended_) return 0;
-    const size_t got = file_.read(packed_.get(), packed_block);
-    file_ended_ = got < packed_block;
-    return got;
-}
-
-void RecordFile::copy() {
-    const size_t taken = std::min(packed_size_ - packed_used_, record_block - filled_);
-    std::memcpy(records_.get() + filled_, packed_.get() + packed_used_, taken);
-    packed_used_ += taken;
-    filled_ += taken;
-}
-
-void RecordFile::inflate() {
-    Unpacker& unpacker = *unpacker_;
-    if (unpacker.member_ended) {
-        unpacker.zlib.inflate_reset(&unpacker.stream);
-        unpacker.member_ended = false;
-    }
-    const size_t available = packed_size_ - packed_used_;
-    unpacker.stream.next_in = packed_.get() + packed_used_;
-    unpacker.stream.avail_in = static_cast<unsigned>(available);
-    unpacker.stream.next_out = records_.get() + filled_;
-    unpacker.stream.avail_out = static_cast<unsigned>(record_block - filled_);
-    const int status = unpacker.zlib.inflate(&unpacker.stream, Zlib::no_flush);
-    packed_used_ += available - unpacker.stream.avail_in;
-    filled_ = record_block - unpacker.stream.avail_out;
-    unpacker.member_ended = status == Zlib::stream_end;
-    if (status != Zlib::ok && status != Zlib::stream_end && status != Zlib::buffer_error)
-        fail_behind(std::string("the gzip stream is damaged (") +
-                    (unpacker.stream.message != nullptr ? unpacker.stream.message : "no message") + ")");
-}
-
-void RecordFile::unpack() {
-    while (filled_ < record_block) {
-        if (packed_used_ == packed_size_) {
+size_t RecordFile::unpack() {
+    size_t filled = 0;
+    while (filled < record_block) {
+        if (packed_used_ == packed_size_ && !file_ended_) {
             packed_used_ = 0;
-            packed_size_ = read_packed();
+            packed_size_ = file_.read(packed_.get(), packed_block);
+            file_ended_ = packed_size_ < packed_block;
         }
-        const bool is_packed = unpacker_ != nullptr;
-        if (packed_size_ == 0 && is_packed && !unpacker_->member_ended) fail_behind("the gzip stream is truncated");
-        if (packed_size_ == 0) return;
-        is_packed ? inflate() : copy();
+        const char* packed = packed_.get() + packed_used_;
+        const size_t available = packed_size_ - packed_used_;
+        char* records = records_.get() + filled;
+        size_t used = std::min(available, record_block - filled), got = used;
+        if (decoder_ == nullptr) {
+            std::memcpy(records, packed, used);
+        } else {
+            try {
+                got = decoder_->decode(packed, available, used, records, record_block - filled, file_ended_);
+            } catch (const std::runtime_error& error) {
+                fail_behind(error.what());
+            }
+        }
+        packed_used_ += used;
+        filled += got;
+        if (got == 0 && used == 0 && file_ended_) break;
     }
+    return filled;
 }
 
 void RecordFile::fill() {
     interruption_point();
     filled_ = used_ = 0;
-    unpack();
-    const size_t got = filled_;
+    const size_t got = unpack();
     filled_ = got / sizeof(Record) * sizeof(Record);
     ended_ = got < record_block;
     if (got != filled_)

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "native/trace/regular_file.h"
+#include "native/trace/input.h"
 #include "simulators/macsim/trace/opcodes.h"
 
 namespace kernelpoint::macsim {
@@ -23,17 +23,13 @@ public:
 
 private:
     void fill();
-    size_t read_packed();
-    void unpack();  // fills records_ with as many bytes as there are, up to a block
-    void copy();
-    void inflate();
+    size_t unpack();  // bytes put into records_, as many as there are, up to a block
     [[noreturn]] void fail_behind(const std::string& what_is_wrong) const;
 
     const std::string path_;
     RegularFile file_;
-    struct Unpacker;
-    std::unique_ptr<Unpacker> unpacker_;  // none for a plain file
-    std::unique_ptr<uint8_t[]> packed_, records_;
+    std::unique_ptr<Decoder> decoder_;  // none for a plain file
+    std::unique_ptr<char[]> packed_, records_;
     size_t packed_size_ = 0, packed_used_ = 0;  // bytes
     size_t filled_ = 0, used_ = 0;              // bytes of records_
     uint64_t count_ = 0;

@@ -22,7 +22,7 @@ PHASE_SCATTER, PHASE_ERROR = 0.03, 0.005
 # Columns of the model's table; warps that wait for an instruction line miss it each.
 COLUMNS = (
     *("cycles", SPREAD, MISPREDICTIONS, REPLAYED, OF_TOTAL, "fetch_misses", "l1_lookups", "l1_lookup_misses"),
-    *("merged_misses", "last_level_misses", "constant_accesses", REPLAYED_MISPREDICTIONS),
+    *("merged_misses", "constant_accesses", REPLAYED_MISPREDICTIONS),
 )
 
 
