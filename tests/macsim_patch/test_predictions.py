@@ -12,6 +12,7 @@ from kernelpoint.config import parse_config
 from kernelpoint.estimation import Estimate
 from kernelpoint.fast_model import configuration_for, predict
 from kernelpoint.fast_model.predictions import OF_TOTAL, SPREAD
+from kernelpoint.program import Program
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.sample import Sample
 from kernelpoint.session.setup import prepare
@@ -24,15 +25,20 @@ REPLICATIONS = _native.macsim.REPLICATIONS
 KNOBS = "num_sim_small_cores 2\nmax_block_per_core 2\nmax_threads_per_core 8\nbp_hist_length 6\n"
 
 
+def predictions_of(paths, gpu, folder, identity):
+    """Counters of the launches of these paths, from predictions that are kept in this folder."""
+    program = Program((len(paths),), traces=list(paths))
+    return predict(program, gpu, lambda line: None, ArtefactCache(folder / "kept"), identity=identity).predictions
+
+
 @pytest.fixture
 def predicted(tmp_path):
     """Cycles and mispredictions of the launches of these paths, under MacSim's knobs."""
 
     def ask(paths, knobs=KNOBS):
         gpu = configuration_for("auto", "macsim", knobs, "", paths, lambda line: None)
-        copies = np.zeros((0, 3), dtype=np.uint64)
-        found = predict(paths, copies, gpu, f"{paths}", lambda line: None, ArtefactCache(tmp_path / "kept"))
-        return found.counters["cycles"].tolist(), found.counters["mispredictions"].tolist()
+        found = predictions_of(paths, gpu, tmp_path, f"{paths}")
+        return found["cycles"].tolist(), found["mispredictions"].tolist()
 
     return ask
 
@@ -71,8 +77,7 @@ def test_a_request_for_a_line_on_its_way_is_a_miss(launches_in, instruction, tmp
     config = launches_in("list", [two_warps_and_another_core] * 2)
     listed = read_trace_list(config).traces
     gpu = configuration_for("auto", "macsim", KNOBS, "", listed, lambda line: None)
-    none = np.zeros((0, 3), dtype=np.uint64)
-    counters = predict(listed, none, gpu, "list", lambda line: None, ArtefactCache(tmp_path / "kept")).counters
+    counters = predictions_of(listed, gpu, tmp_path, "list")
     assert counters["l1_lookup_misses"].tolist() == [3, 0]
     assert counters["fetch_misses"].tolist() == [3, 0]
     assert counters["merged_misses"].tolist() == [2, 0], "the second warp's"
@@ -86,8 +91,7 @@ def test_the_model_of_the_cores_has_the_caches_of_the_configuration(launches_in,
 
     def second(ways, latency):
         gpu = configuration_for("auto", "macsim", KNOBS + sizes.format(ways, latency), "", listed, lambda line: None)
-        none = np.zeros((0, 3), dtype=np.uint64)
-        counters = predict(listed, none, gpu, "list", lambda line: None, ArtefactCache(tmp_path / "kept")).counters
+        counters = predictions_of(listed, gpu, tmp_path, "list")
         return counters["cycles"][1], counters["l1_lookup_misses"][1]
 
     (cycles, misses), (small, all_miss), (far, also) = second(2, 100), second(1, 100), second(1, 150)
@@ -214,9 +218,7 @@ def test_a_full_run_has_no_replay_error(setup):
 def test_where_no_predictor_learns_launches_and_totals_scatter_by_their_phases(paths, tmp_path):
     gpu = configuration_for("auto", "macsim", f"{KNOBS}perfect_bp 1\n", "", paths, lambda line: None)
     paths = [*paths, ""]
-    found = predict(
-        paths, np.zeros((0, 3), dtype=np.uint64), gpu, "perfect", lambda line: None, ArtefactCache(tmp_path)
-    ).counters
+    found = predictions_of(paths, gpu, tmp_path, "perfect")
     cycles = found["cycles"][:-1]
     assert (found[SPREAD][:-1] >= 0.03 * cycles).all()
     of_total = np.hypot(0.005 * cycles.sum(), 0.03 * np.sqrt((cycles**2).sum()))
