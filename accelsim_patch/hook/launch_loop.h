@@ -1,9 +1,9 @@
 // The loop over the list of commands: hands the simulator's own loop one launch at a time, with the copies before it.
 //
 // The loop runs over a short list (copies in their order, then one launch) instead of the whole one, as often as there
-// is a launch to simulate, pass after pass. A skipped launch therefore costs nothing here: the plugin names the next
-// launch to simulate, no trace is opened, no kernel object made. Copies to the GPU are handed over once, in the first
-// pass, or come with the state that is replayed.
+// is a launch to simulate, pass after pass. A skipped launch therefore costs little here: the plugin names the next
+// launch to simulate, no trace is opened, no kernel object made. At the end the plugin is asked for its cost. Copies to
+// the GPU are handed over once, in the first pass, or come with the state that is replayed.
 #ifndef KERNELPOINT_ACCELSIM_LAUNCH_LOOP_H
 #define KERNELPOINT_ACCELSIM_LAUNCH_LOOP_H
 
@@ -22,8 +22,8 @@
 
 #include "architectures.h"
 #include "client.hpp"
+#include "file_names.hpp"
 #include "hook.h"
-#include "names.hpp"
 #include "options.h"
 #include "output.h"
 #include "power_report.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "names.hpp"
+#include "file_names.hpp"
 
 namespace kernelpoint {
 

@@ -13,13 +13,13 @@ class Effect(str, enum.Enum):
     """Effect of a finding with a large share: named, bound withdrawn, or input refused. A small finding is only named.
 
     >>> [effect.value for effect in Effect]
-    ['named', 'withdraws', 'refuses', 'exceeds']
+    ['named', 'withdraws', 'refuses', 'budget_cannot_be_met']
     """
 
     NAMED = "named"
     WITHDRAWS = "withdraws"  # the word "exact", and the bound
     REFUSES = "refuses"  # the input
-    EXCEEDS = "exceeds"  # every error budget: refused too
+    BUDGET_CANNOT_BE_MET = "budget_cannot_be_met"  # refused too
 
 
 @dataclass(frozen=True)

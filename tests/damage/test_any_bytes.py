@@ -36,8 +36,8 @@ from kernelpoint.coordinator.sweep import sweep_configs
 from kernelpoint.encoder.checkpoint import BUILTIN, UNSEALED, checkpoint_path, read_checkpoint, read_tensors
 from kernelpoint.encoder.checkpoint import checksum as checkpoint_checksum
 from kernelpoint.errors import ConfigError, JournalError, KernelPointError, PlanError, ProfileError
+from kernelpoint.file_names import BESIDE
 from kernelpoint.journal import load_run
-from kernelpoint.names import BESIDE
 from kernelpoint.packs.pack import write_pack
 from kernelpoint.packs.unpack import unpack
 from kernelpoint.planning.plan import Plan

@@ -110,7 +110,7 @@ def test_a_launch_that_cannot_be_read_is_simulated_for_certain_and_said(host):
     host.paths = [*host.paths[:50], None, "missing.traceg", *host.paths[52:]]
     summary = host.walk(host.open(LOOSE))
     assert {50, 51} <= set(host.simulated) and len(summary["degraded"]) >= 2
-    assert "launch 50 of process 0 is not skipped" in summary["degraded"][0]
+    assert "launch 50 of process 0 is ordered for certain" in summary["degraded"][0]
     assert "missing.traceg" in summary["degraded"][1]
     assert [r.take_all for r in decisions(host) if r.launch in (50, 51)] == ["failure", "failure"]
     assert summary["met"] and summary["launches"] == LAUNCHES

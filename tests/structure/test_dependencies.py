@@ -34,7 +34,7 @@ LAYERS = [
     {"config", "estimate", "finding", "randomness", "ratios", "registry", "_native"},
     {"archive", "typed"},
     {"files", "extras", "arguments"},
-    {"errors", "names", "pool", "progress", "repeated"},
+    {"errors", "file_names", "pool", "progress", "repeated"},
     {"terminal"},
 ]
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from trace_writer import cta, small_trace
 
 from kernelpoint.errors import TraceError
-from kernelpoint.names import name_problem
+from kernelpoint.file_names import name_problem
 from kernelpoint.traces import launch_paths, read_trace_list
 
 MARKS = ["\0", '"', "\u00a0", "\v", "- ", "KERNEL-1.traceg "]

@@ -45,6 +45,7 @@
     X("shared_bank_conflicts", "cycles", "shared memory: extra passes through the banks")                          \
     X("constant_accesses", "accesses", "constant cache: warp accesses")                                            \
     X("icache_misses", "accesses", "instruction cache: not there")                                                 \
+    X("mispredictions", "branches", "branches of warps whose direction was predicted wrongly")                     \
     X("energy", "J", "energy of the launch, from the simulator's power model; energy_NAME: of its part NAME")
 
 #endif

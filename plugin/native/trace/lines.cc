@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "kernelpoint/names.hpp"
+#include "kernelpoint/file_names.hpp"
 #include "native/trace/numbers.h"
 #include "native/trace/trace.h"
 

@@ -36,7 +36,7 @@ public:
 
     // Throws TraceError: the present line is `what_is_wrong`.
     [[noreturn]] void fail(const std::string& what_is_wrong) const;
-    // Throws TraceError if a name in the present line has characters that are not allowed (names.hpp).
+    // Throws TraceError if a name in the present line has characters that are not allowed (file_names.hpp).
     void require_name(const std::string& name) const;
     // Throws TraceError: "expected X, found <the present line>", or "found the end of the file".
     [[noreturn]] void fail_expected(const std::string& expected);

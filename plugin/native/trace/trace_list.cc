@@ -7,7 +7,7 @@
 #include <memory>
 #include <set>
 
-#include "kernelpoint/names.hpp"
+#include "kernelpoint/file_names.hpp"
 #include "native/trace/format.h"
 #include "native/trace/paths.h"
 

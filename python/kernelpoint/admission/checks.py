@@ -19,7 +19,7 @@ from kernelpoint.program import Program
 from kernelpoint.repeated import distinct_rows
 from kernelpoint.simulators import simulators
 
-NAMED, WITHDRAWS, REFUSES, EXCEEDS = Effect
+NAMED, WITHDRAWS, REFUSES, BUDGET_CANNOT_BE_MET = Effect
 SHORTEST = 20.0  # ns; Model: a launch takes hundreds
 ROUNDING = 1000.0  # ns by which a launch may seem to overlap the next: clocks, and files in microseconds
 
@@ -451,7 +451,7 @@ def several_contexts(listed: ListFiles) -> Case | None:
 @check(
     ListFiles,
     "unreadable",
-    EXCEEDS,
+    BUDGET_CANNOT_BE_MET,
     "an error budget below their share cannot be met. Traces without a CTA: post-processing was killed; run it again",
     large=0.5,
 )

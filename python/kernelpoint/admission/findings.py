@@ -30,10 +30,14 @@ def admit(
     >>> finding.accepted
     False
     """
-    refusing = (Effect.REFUSES, Effect.EXCEEDS)
+    refusing = (Effect.REFUSES, Effect.BUDGET_CANNOT_BE_MET)
     refused = [finding for finding in findings if finding.outcome in refusing and finding.kind not in accepted]
     if refused:
-        error = BudgetError if all(finding.outcome is Effect.EXCEEDS for finding in refused) else AdmissionError
+        error = (
+            BudgetError
+            if all(finding.outcome is Effect.BUDGET_CANNOT_BE_MET for finding in refused)
+            else AdmissionError
+        )
         kinds = " ".join(f"--accept {finding.kind}" for finding in refused)
         keys = ", ".join(finding.kind for finding in refused)
         lines = "\n".join(finding.sentence() for finding in refused)

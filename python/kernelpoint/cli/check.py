@@ -109,7 +109,7 @@ def _shown(records: list[dict[str, Any]], worst: int) -> typer.Exit:
         Effect.NAMED.value: "named",
         Effect.WITHDRAWS.value: "no bound",
         Effect.REFUSES.value: "refused",
-        Effect.EXCEEDS.value: "refused",
+        Effect.BUDGET_CANNOT_BE_MET.value: "refused",
     }
     for record in records:
         if "error" in record:

@@ -82,6 +82,7 @@ class Engine:
         self._lacking: dict[int, int] = {}  # units that can have no result, and the stratum of each, or -1
         self._left = self.budget  # of the last look: what systematic errors leave for the sampling design
         self._last: Look | None = None  # of the sampling design; None if results were missing, or the sample grew since
+        self._design_met = False  # the sampling design may stop at its last look, within `_left`
 
     # ---- units ------------------------------------------------------------------------------------------------------
 
@@ -117,7 +118,7 @@ class Engine:
             met, or results are missing (retry wanted() and look again, or end without a bound).
         """
         last = self._last
-        if last is None or last.met or self.budget.bound == "none" or not self.sampling.grow(self._left, last):
+        if last is None or self._design_met or self.budget.bound == "none" or not self.sampling.grow(self._left, last):
             return False
         self._last = None
         return True
@@ -161,8 +162,8 @@ class Engine:
         self._systematic.by_counter |= other._systematic.by_counter
 
     def without(self, units: Sequence[int]) -> Engine:
-        """Engine in which some units can have no result. They are not drawn, and every analysis includes what they may be
-        (nonresponse.py).
+        """Engine in which some units can have no result. They are take-all units that are never ordered, and every analysis
+        includes what they may be (nonresponse.py).
         """
         other = object.__new__(Engine)
         other._begin(self.sampling.lacking(np.asarray(units, dtype=np.int64)))
@@ -227,32 +228,31 @@ class Engine:
             self._left = budget
             sampled = self._sampled(missing, budget)
             self._last = None if missing else sampled
+            self._design_met = sampled.may_stop and all(sampled.meets(one) for one in budget.each())
             whole = with_nonresponse(sampled, self.nonresponse(), self.budget, self.ratios, self.sampling.ranges)
-            look = self._decided(sampled.met, whole)
+            look = self._decided(self._design_met, whole)
             added = {one.counter: part_added(sampled, whole, one) for one in self.budget.each()}
-            tighten = sampled.met and not look.met
+            tighten = self._design_met and not look.met
             budget = self._systematic.tightened(budget, look, added) if tighten else None
         return look
 
     def _sampled(self, missing: int, budget: ErrorBudget) -> Look:
-        """A look of the sampling design, met where it may stop and is within what errors of results leave of the budget."""
+        """A look of the sampling design, with its ranges."""
         look = self.sampling.look(missing, budget)
-        if self.sampling.ranges.of:
-            look = replace(look, ranges=self.sampling.range_estimates(look))
-        return replace(look, met=look.may_stop and all(look.meets(one) for one in budget.each()))
+        return replace(look, ranges=self.sampling.range_estimates(look)) if self.sampling.ranges.of else look
 
-    def _decided(self, may_stop: bool, look: Look) -> Look:
+    def _decided(self, design_met: bool, look: Look) -> Look:
         """A look with all errors in it, and whether it meets the budget of the run.
 
         Args:
-            may_stop: the look of the sampling design was met.
+            design_met: the sampling design may stop, and is within what systematic errors leave of the budget.
             look: estimates with the sampling error and lost units, without systematic errors.
         """
         whole = self._systematic.widened(look)
         targets = self.budget.each()
         within = all(whole.meets(one) for one in targets)
-        met = may_stop and within
-        but_for_errors = not met and may_stop and all(look.meets(one) for one in targets)
+        met = design_met and within
+        but_for_errors = not met and design_met and all(look.meets(one) for one in targets)
         warnings = [*whole.warnings, *(self._systematic.unmet() if but_for_errors else [])]
         goes_on = (
             "" if met or not within else look.goes_on or "the sample has to meet what other errors leave of the budget"

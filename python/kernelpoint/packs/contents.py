@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kernelpoint.config import Config, parse_config
 from kernelpoint.errors import ConfigError, shown
-from kernelpoint.names import BESIDE, name_problem
+from kernelpoint.file_names import BESIDE, name_problem
 
 FORMAT_VERSION = 2
 ABOUT, PLAN, LIST = "about.json", "sample.kpplan", "list"  # members

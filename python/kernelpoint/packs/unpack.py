@@ -22,8 +22,8 @@ import yaml
 
 from kernelpoint.archive import SEAL_DIGITS, check_directory, check_seal
 from kernelpoint.errors import ConfigError, PlanError
+from kernelpoint.file_names import name_problem
 from kernelpoint.files import open_output_bytes, open_regular, write_output
-from kernelpoint.names import name_problem
 from kernelpoint.packs.contents import (
     ABOUT,
     ABOUT_RATIO,

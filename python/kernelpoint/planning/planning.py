@@ -103,15 +103,15 @@ class Planning:
     def make(self, log: Log) -> Plan:
         """Make the plan: the inputs that the policy asks for, then its design.
 
-        A launch that cannot be read becomes a take-all unit (the failure rule): it enters the total exactly, and stands for no
-        other. Where the policy reads no traces, those on disk are read for admission, for names and for the counters that they
-        determine, and change nothing in the design.
+        A launch that cannot be read becomes a take-all unit (the failure rule): it is ordered for certain, tried at most twice,
+        then left out with a wider bound. It stands for no other. Where the policy reads no traces, those on disk are read for
+        admission, for names and for the counters that they determine, and change nothing in the design.
         """
         program = complete(self.program, self.needs, self.config.encoder, log, pool=self.pool)
         design = design_of(self.policy(self.config), program)
         broken = {} if program.contents is None else program.errors
         if broken:
-            design = design.without(np.array(sorted(broken)))
+            design = design.as_take_all(np.array(sorted(broken)))
         return replace(self.with_design(design, program, log), broken=dict(broken))
 
     def with_design(self, design: Design | AssistedDesign, program: Program, log: Log) -> Plan:
@@ -202,7 +202,7 @@ def _warn_of_unread(path: str, plan: Plan, log: Log) -> None:
     """Say that a named plan was made while traces could not be read."""
     if unread := passing(plan.broken.values()):
         log(
-            f"kernelpoint: {path}: {len(unread):,} launches are not skipped, because their traces could not be "
+            f"kernelpoint: {path}: {len(unread):,} launches are ordered for certain, because their traces could not be "
             f"opened or read when the plan was made; make it again. The first: {unread[0]}"
         )
 

@@ -265,7 +265,8 @@ class Loop:
         for unit, why in sorted(self.frame.plan.broken.items()):
             launch = self.sample.launch_of(unit)
             self._recorder.degrade(
-                f"launch {launch.index} of process {launch.process} is not skipped, because its trace cannot be read: {why}"
+                f"launch {launch.index} of process {launch.process} is ordered for certain and tried at most twice, "
+                f"because its trace cannot be read: {why}"
             )
 
     # ---- passes -----------------------------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from kernelpoint import _native
 from kernelpoint.errors import TraceError
+from kernelpoint.file_names import BESIDE
 from kernelpoint.files import open_output_bytes, open_regular
-from kernelpoint.names import BESIDE
 from kernelpoint.traces.cache import ArtefactCache
 from kernelpoint.traces.scan_launches import trace_keys
 

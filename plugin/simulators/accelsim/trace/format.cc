@@ -7,7 +7,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "kernelpoint/names.hpp"
+#include "kernelpoint/file_names.hpp"
 #include "native/trace/numbers.h"
 #include "native/trace/paths.h"
 #include "simulators/accelsim/trace/readers.h"

@@ -146,8 +146,8 @@ class AssistedDesign:
         if not 0.0 <= self.latency < math.inf:
             raise ConfigError(f"design.latency: {self.latency} is not allowed; give a number of cycles, 0 or more")
 
-    def without(self, units: Ints) -> AssistedDesign:
-        """Same design with some units outside all groups."""
+    def as_take_all(self, units: Ints) -> AssistedDesign:
+        """Same design with some units outside all groups: they are take-all units."""
         groups = np.array(self.groups)
         groups[units] = -1
         return replace(self, groups=groups, _trees={})

@@ -359,7 +359,7 @@ class CellSampling(Sampling):
 
     def _anew(self, units: Ints) -> CellSampling:
         """The sampling of its first pass where some units can have no result."""
-        return CellSampling(self.design.without(units), self.budget, self.ratios, self.ranges)
+        return CellSampling(self.design.as_take_all(units), self.budget, self.ratios, self.ranges)
 
     def lacking(self, units: Ints) -> CellSampling:
         """Copy of this sampling, without results, in which some units cannot be drawn."""

@@ -134,8 +134,8 @@ class Design:
         """float64 [N]: expected cost of each unit up to a factor, which is the covariate; or None."""
         return self.x
 
-    def without(self, units: NDArray[np.integer]) -> Design:
-        """Same design with some units outside all strata."""
+    def as_take_all(self, units: NDArray[np.integer]) -> Design:
+        """Same design with some units outside all strata: they are take-all units."""
         strata = np.array(self.strata)
         strata[units] = -1
         return replace(self, strata=strata)

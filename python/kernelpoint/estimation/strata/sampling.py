@@ -188,7 +188,7 @@ class StrataSampling(Sampling):
 
     def lacking(self, units: Ints) -> StrataSampling:
         """Copy of this sampling, without results, in which some units cannot be drawn. Sample sizes stay."""
-        return self._of(self.design.without(units), self.budget, self.ratios)
+        return self._of(self.design.as_take_all(units), self.budget, self.ratios)
 
     def _of(self, design: Design, budget: ErrorBudget, ratios: Ratios) -> StrataSampling:
         """The same sizes and order of draws over a design that may lack some units."""

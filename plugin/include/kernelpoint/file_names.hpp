@@ -1,6 +1,6 @@
-// The gate for names that a stranger's text gives: of traces in a list, of files in a folder that is read as a list.
-// A simulator may hand such a name to a shell, as in `xz -dc NAME`, so few characters are allowed. The same rule as
-// name_problem() in python/kernelpoint/names.py. C++11.
+// The gate for file names that a stranger's text gives: of traces in a list, of files in a folder that is read as a
+// list. A simulator may hand such a name to a shell, as in `xz -dc NAME`, so few characters are allowed. The same rule
+// as name_problem() in python/kernelpoint/file_names.py. C++11.
 #pragma once
 
 #include <stdio.h>

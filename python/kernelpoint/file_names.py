@@ -1,7 +1,7 @@
-"""The gate for names that a stranger's text gives: of traces in a list, of files in a pack.
+"""The gate for file names that a stranger's text gives: of traces in a list, of files in a pack.
 
 A simulator may hand such a name to a shell (Accel-Sim opens ``xz -dc NAME``), so few characters are allowed. The same rule as
-``name_problem`` in plugin/include/kernelpoint/names.hpp. Paths that the user types are not concerned.
+``name_problem`` in plugin/include/kernelpoint/file_names.hpp. Paths that the user types are not concerned.
 """
 
 from __future__ import annotations
