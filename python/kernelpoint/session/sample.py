@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -350,10 +349,8 @@ class Sample(Orders):
         parts = np.split(self.has_result, self._offsets[1:-1])
         return [(len(part), int(part.sum())) for part in parts]
 
-    @cached_property
-    def exact(self) -> dict[str, np.ndarray]:
-        """Counter -> float64 [N], of those that traces determine; of a run that has ended."""
-        return exact_values(self.frame.plan, self.engine, self._projected)
+    def _exact(self, counter: str) -> np.ndarray | None:
+        return exact_values(self.frame.plan, self.engine, self._projected, counter)
 
     def estimates(self, counters: Sequence[str] | None = None) -> np.ndarray:
         """float64 [N, counters], of a run that has ended: exact value of each launch from its trace, else its result, else its
@@ -362,8 +359,8 @@ class Sample(Orders):
         names = self.engine.counters if counters is None else tuple(counters)
         rows = self._values(np.arange(len(self.has_result)), names)
         for column, name in enumerate(names):
-            if name in self.exact:
-                rows[:, column] = self.exact[name]
+            if name in self.engine.counters and (exact := self._exact(name)) is not None:
+                rows[:, column] = exact
         return rows
 
     def _values(self, units: np.ndarray, counters: Sequence[str]) -> np.ndarray:
@@ -380,7 +377,9 @@ class Sample(Orders):
             return None
         latency = self._setup.host.launch_latency * len(self.has_result)
         targets = self._setup.budget.targets
-        basis = Basis(self.engine, self.frame.plan, self.has_result, self.exact, targets, latency)
+        of_traces = ((name, self._exact(name)) for name in self.engine.counters)
+        exact = {name: float(values.sum()) for name, values in of_traces if values is not None}
+        basis = Basis(self.engine, self.frame.plan, self.has_result, exact, targets, latency)
         return stated(self.look, basis)
 
     def one_per_stream_cycles(self) -> float | None:

@@ -263,13 +263,13 @@ def kernel_records(plan: Plan, look: Look, sample: Sample) -> list[KernelRecord]
 
 
 def _kernels_of(plan: Plan) -> tuple[list[str], np.ndarray] | None:
-    """Names of the kernels, and int64 [N], which one each launch is; None where the plan knows no names."""
+    """Names of the kernels, and int32 [N], which one each launch is; None where the plan knows no names."""
     if plan.kernel_ids is None or not plan.kernel_names:
         return None
     of_launch = np.where(plan.kernel_ids >= 0, plan.kernel_ids, len(plan.kernel_names))
     present, place = np.unique(of_launch, return_inverse=True)
     names, of_kernel = np.unique(np.array([*plan.kernel_names, ""])[present], return_inverse=True)
-    return names.tolist(), of_kernel[place]
+    return names.tolist(), of_kernel.astype(np.int32)[place]
 
 
 def _parts(

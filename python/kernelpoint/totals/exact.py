@@ -28,51 +28,46 @@ OF_MODEL = ("l1_accesses", "l1_global_reads", "l1_global_writes", "l2_global_wri
 GRID = ("ctas", "warps")
 
 
-def exact_values(plan: Plan, engine: Engine, projected: set[int]) -> dict[str, np.ndarray]:
-    """Counter -> float64 [N]: value of every launch, for counters that the traces determine.
+def exact_values(plan: Plan, engine: Engine, projected: set[int], counter: str) -> np.ndarray | None:
+    """float64 [N]: value of a counter in every launch, if the traces determine it; else None.
 
     A counter is exact if every launch simulated to its end has exactly the value of its trace. Launches whose
     trace cannot be read have their result.
 
     Args:
-        plan: of the run; engine: with the results; projected: units whose results are projections.
+        plan: of the run; engine: with the results; projected: units whose results are projections; counter: one of the host.
     """
-    exact: dict[str, np.ndarray] = {}
     units, predictions = engine.results.units, plan.design.computed
-    is_projected = np.isin(units, list(projected))
-    for name, values in zip(engine.counters, engine.results.of(units).T, strict=True):
-        candidates: list[np.ndarray] = []
-        for names in CANDIDATES.get(name, ()):
-            first, *others = (plan.count_of_unit(count) for count in names)  # None where the policy read no traces
-            if first is not None:
-                candidates.append(first - sum(other for other in others if other is not None))
-        if name in OF_MODEL and name in predictions and plan.first_phase is None:
-            candidates.append(np.where(np.asarray(plan.design.labels) < 0, np.nan, predictions[name]))
-        for counts in candidates:
-            unread = np.isnan(counts[units])
-            counts[units[unread]] = values[unread]
-            compared = ~unread & ~is_projected
-            agrees = compared.any() and np.array_equal(counts[units[compared]], values[compared])
-            if agrees and not np.isnan(counts).any():
-                exact[name] = counts
-                break
-    return exact
+    values = engine.results.of(units)[:, engine.counters.index(counter)]
+    candidates: list[np.ndarray] = []
+    for names in CANDIDATES.get(counter, ()):
+        first, *others = (plan.count_of_unit(count) for count in names)  # None where the policy read no traces
+        if first is not None:
+            candidates.append(first - sum(other for other in others if other is not None))
+    if counter in OF_MODEL and counter in predictions and plan.first_phase is None:
+        candidates.append(np.where(np.asarray(plan.design.labels) < 0, np.nan, predictions[counter]))
+    for counts in candidates:
+        unread = np.isnan(counts[units])
+        counts[units[unread]] = values[unread]
+        compared = ~unread & ~np.isin(units, list(projected))
+        agrees = compared.any() and np.array_equal(counts[units[compared]], values[compared])
+        if agrees and not np.isnan(counts).any():
+            return counts
+    return None
 
 
-def with_exact(look: Look, values: Mapping[str, np.ndarray]) -> Look:
-    """Replace the estimated totals of `values` in a look by exact ones, and remake ratios.
+def with_exact(look: Look, totals: Mapping[str, float]) -> Look:
+    """Replace the estimated totals of a look by those that the traces determine, and remake ratios.
 
     Model: the relative half-width of a ratio of which one total is exact is that of the other total.
     """
-    if not values:
+    if not totals:
         return look
     estimates = {
-        name: one.moved(float(values[name].sum()), 0.0, std_error=0.0, computed_half_width=0.0)
-        if name in values
-        else one
+        name: one.moved(totals[name], 0.0, std_error=0.0, computed_half_width=0.0) if name in totals else one
         for name, one in look.estimates.items()
     }
-    ratios = {name: _ratio(name, ratio, estimates, values) for name, ratio in look.ratios.items()}
+    ratios = {name: _ratio(name, ratio, estimates, totals) for name, ratio in look.ratios.items()}
     return replace(look, estimates=estimates, ratios=ratios)
 
 
@@ -94,8 +89,8 @@ def with_grids(look: Look, plan: Plan, has_result: np.ndarray) -> Look:
     return replace(look, estimates={**look.estimates, **exact})
 
 
-def _ratio(name: str, ratio: Estimate, estimates: Mapping[str, Estimate], values: Mapping[str, np.ndarray]) -> Estimate:
+def _ratio(name: str, ratio: Estimate, estimates: Mapping[str, Estimate], totals: Mapping[str, float]) -> Estimate:
     above, below = (estimates[counter] for counter in RATIOS[name])
-    if not {above.counter, below.counter} & set(values) or not below.estimate:
+    if not {above.counter, below.counter} & set(totals) or not below.estimate:
         return ratio
     return replace(above / below, counter=name, simulated=ratio.simulated)

@@ -22,7 +22,7 @@ class Basis:
     Attributes:
         engine: with the results; plan: of the run.
         has_result: bool [N], which launches were simulated.
-        exact: by counter, float64 [N], what traces determine (exact.exact_values).
+        exact: by counter, the total that traces determine (exact.exact_values).
         targets: counters and ratios of the error budget.
         latency: constant launch latency of all launches together, in cycles.
     """
@@ -30,7 +30,7 @@ class Basis:
     engine: Engine
     plan: Plan
     has_result: np.ndarray
-    exact: Mapping[str, np.ndarray]
+    exact: Mapping[str, float]
     targets: Collection[str]
     latency: int
 
