@@ -40,7 +40,7 @@ def test_launches_and_copies_keep_their_order(folder):
     commands = read_trace_list(path)
     names = ["kernel-2.traceg.xz", "kernel-1.traceg", "kernel-1.traceg"]
     assert list(commands.traces) == [str(folder / name) for name in names]
-    assert commands.copies.tolist() == [[0, 0x7F0000000010, 4096], [3, 0x20, 8]]
+    assert commands.copies[0].tolist() == [[0, 0x7F0000000010, 4096], [3, 0x20, 8]]
 
 
 def test_other_lines_are_ignored(folder):
