@@ -123,8 +123,8 @@ class Description(_Section):
 def simulators() -> dict[str, Path]:
     """Simulators that can be patched, by name, each with its folder: every folder with a ``patch.yaml``.
 
-    >>> list(simulators())
-    ['accelsim', 'macsim']
+    >>> {"accelsim", "macsim"} <= {*simulators()}
+    True
     """
     package = Path(kernelpoint.__file__).parent
     installed = package.glob("patches/*/patch.yaml")
@@ -139,10 +139,10 @@ def load_description(simulator: str, folder: Path | None = None) -> Description:
     Raises:
         PatchError: the simulator is unknown, or its description is missing or wrong.
 
-    >>> load_description("gem5")
+    >>> load_description("gem5")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    kernelpoint.errors.PatchError: simulator: got 'gem5'; allowed: accelsim, macsim
+    kernelpoint.errors.PatchError: simulator: got 'gem5'; allowed: ...
     """
     folders = simulators()
     if folder is None and simulator not in folders:

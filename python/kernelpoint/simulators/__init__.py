@@ -1,7 +1,8 @@
 """Simulators that KernelPoint has parts for: one package each, with all that is known of that simulator.
 
 A package's `SIMULATOR` is all that other modules know of it; they find it by its name here and import nothing else of the
-package. The hook stands in `NAME_patch`, the C++ parts in `plugin/simulators/NAME`.
+package. The hook stands in `NAME_patch`, the C++ parts in `plugin/simulators/NAME`. NAME is
+the text that the hook sets as `Host.simulator`, and a Python identifier.
 
 A hook alone gives runs with a bound. Every other part of a simulator is optional, and is used as soon as its file is there:
 
@@ -103,7 +104,7 @@ class Simulator:
     """Everything that other modules ask about one simulator. The defaults are for an unknown simulator.
 
     Attributes:
-        name: as it calls itself at the ABI.
+        name: as it calls itself at the ABI (`Host.simulator`), and the name of its package.
         title: for users.
         next_steps: commands that follow `kernelpoint file init`.
         configuration: stem of the file names of its configurations, where all have the same.
@@ -154,8 +155,8 @@ DEFAULT = "accelsim"  # the simulator whose traces and costs stand for those of 
 def simulators() -> tuple[Simulator, ...]:
     """List all known simulators by name.
 
-    >>> [one.name for one in simulators()]
-    ['accelsim', 'macsim']
+    >>> {"accelsim", "macsim"} <= {one.name for one in simulators()}
+    True
     """
     return tuple(
         importlib.import_module(f"{__name__}.{package.name}").SIMULATOR for package in pkgutil.iter_modules(__path__)
