@@ -32,7 +32,7 @@ def run(engine, y, lacking) -> tuple[Look, object]:
         for unit in sorted(wanted - lacking):
             engine.record(unit, ("cycles", "reads"), [y[unit], 2.0 * y[unit]])
         if wanted & lacking:
-            engine = engine.without(sorted(wanted & lacking))
+            engine = engine.leaving_out(sorted(wanted & lacking))
             continue
         look = engine.look()
         if look.met or not engine.grow():
@@ -104,7 +104,7 @@ def test_a_journal_finds_the_engine_as_it_was():
     first = Engine(designed("assisted", x, strata, u), ErrorBudget(0.01))
     lacking = {int(first.wanted()[0])}
     look, engine = run(first, y, lacking)
-    again = Engine(designed("assisted", x, strata, u), ErrorBudget(0.01)).without(sorted(lacking))
+    again = Engine(designed("assisted", x, strata, u), ErrorBudget(0.01)).leaving_out(sorted(lacking))
     again.restore_pass(engine.pass_state())
     again.record_many(engine.results.units, ("cycles", "reads"), engine.results.of(engine.results.units))
     assert again.look().estimates["cycles"].estimate == look.estimates["cycles"].estimate

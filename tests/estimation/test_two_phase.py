@@ -157,7 +157,7 @@ def test_a_unit_that_can_have_no_result_gives_way_to_others_of_its_stratum():
     phase = phase_of(strata, y, 1)
     engine = Engine(phase, ErrorBudget(0.05))
     lost = int(next(unit for unit in engine.wanted() if strata[unit] >= 0))
-    other = engine.without([lost])
+    other = engine.leaving_out([lost])
     assert lost not in other.wanted() and phase.observed[other.wanted()].all()
     wanted = other.wanted()
     other.record_many(wanted, ("cycles",), y[wanted][:, None])

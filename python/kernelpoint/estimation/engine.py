@@ -79,7 +79,7 @@ class Engine:
         self.results = sampling.results
         self._counters_of = {**self.ratios, **sampling.ranges.counters}  # of targets that are no counters
         self._systematic = SystematicErrors(self.budget, self._counters_of)
-        self._lacking: dict[int, int] = {}  # units that can have no result, and the stratum of each, or -1
+        self._left_out: dict[int, int] = {}  # units that can have no result, and the stratum of each, or -1
         self._left = self.budget  # of the last look: what systematic errors leave for the sampling design
         self._last: Look | None = None  # of the sampling design; None if results were missing, or the sample grew since
         self._design_met = False  # the sampling design may stop at its last look, within `_left`
@@ -108,7 +108,7 @@ class Engine:
     def wanted(self) -> Ints:
         """int64, ascending: drawn units without a result, which this pass still has to simulate."""
         drawn = self.drawn()
-        return np.setdiff1d(drawn[self.results.rows[drawn] < 0], sorted(self._lacking), assume_unique=True)
+        return np.setdiff1d(drawn[self.results.rows[drawn] < 0], sorted(self._left_out), assume_unique=True)
 
     def grow(self) -> bool:
         """Size the sample of the next pass from the last analysis.
@@ -161,29 +161,29 @@ class Engine:
             self.record_many(units, other.counters, other.results.of(units))
         self._systematic.by_counter |= other._systematic.by_counter
 
-    def without(self, units: Sequence[int]) -> Engine:
+    def leaving_out(self, units: Sequence[int]) -> Engine:
         """Engine in which some units can have no result. They are take-all units that are never ordered, and every analysis
         includes what they may be (nonresponse.py).
         """
         other = object.__new__(Engine)
-        other._begin(self.sampling.lacking(np.asarray(units, dtype=np.int64)))
+        other._begin(self.sampling.leaving_out(np.asarray(units, dtype=np.int64)))
         other.take_over(self)
         other.sampling.looks = self.looks
         strata = np.asarray(self.sampling.frame.strata)
-        other._lacking = self._lacking | {unit: int(strata[unit]) for unit in units}
+        other._left_out = self._left_out | {unit: int(strata[unit]) for unit in units}
         return other
 
     def nonresponse(self) -> dict[int, Values]:
         """Estimated counters of each unit that can have no result; {} before the first result."""
         units = self.results.units
-        if not self._lacking or not len(units):
+        if not self._left_out or not len(units):
             return {}
         frame = self.sampling.frame
         x = frame.x
-        covariates = {} if x is None else {unit: float(x[unit]) for unit in self._lacking}
+        covariates = {} if x is None else {unit: float(x[unit]) for unit in self._left_out}
         of_results = None if x is None else np.asarray(x, dtype=float)[units]
         strata = np.asarray(frame.strata)[units]
-        return values_of(self._lacking, self.counters, self.results.of(units), strata, of_results, covariates)
+        return values_of(self._left_out, self.counters, self.results.of(units), strata, of_results, covariates)
 
     @property
     def systematic_errors(self) -> Mapping[str, Estimate]:
@@ -206,7 +206,7 @@ class Engine:
     @property
     def has_bias(self) -> bool:
         """True if results may share an error, or some units have no result: then no part is known better than the whole."""
-        return bool(self._systematic.by_counter or self._lacking)
+        return bool(self._systematic.by_counter or self._left_out)
 
     # ---- estimates --------------------------------------------------------------------------------------------------
 

@@ -113,7 +113,7 @@ class Sampling(ABC):
         """
 
     @abstractmethod
-    def lacking(self, units: Ints) -> Sampling:
+    def leaving_out(self, units: Ints) -> Sampling:
         """Copy of this sampling, without results, in which some units cannot be drawn. Sample sizes stay."""
 
     # ---- estimates --------------------------------------------------------------------------------------------------

@@ -317,6 +317,7 @@ class SummaryRecord:
     """End of the run: totals, bounds and everything that `kernelpoint report --json` prints.
 
     Attributes:
+        skipped: launches that were not simulated, copied ones included.
         copied: launches that took the result of an equal one, or of an earlier run.
         lost: units that failed as often as is allowed, and have no result.
         never_completed: units in flight.

@@ -325,7 +325,7 @@ class Loop:
 
     def _leave_out(self, units: list[int]) -> bool:
         """Go on without launches that failed for good; False where the run has to end for them."""
-        if can_go_on := self.sample.can_lack(units):
+        if can_go_on := self.sample.can_leave_out(units):
             places = [self.sample.launch_of(unit).place for unit in units]
             self.accept(LeftOutRecord(self.sample.pass_index, places))
         return can_go_on

@@ -125,10 +125,10 @@ def check_counters(launch: int, counters: dict[str, float], expected: Sequence[s
 
 class Answer(NamedTuple):
     """Decision for the simulator: action, pass, cycles between progress calls (0: none), initial state of the launch, 1 if its
-    result is not part of the sample, 1 if its constant latency may be skipped.
+    result is not part of the sample, 1 if its constant latency is counted and not simulated.
 
     >>> Answer(SIMULATE, pass_index=1, interval=200)
-    Answer(action=0, pass_index=1, interval=200, state=0, uncounted=0, latency=0)
+    Answer(action=0, pass_index=1, interval=200, state=0, uncounted=0, latency_counted=0)
     """
 
     action: int
@@ -136,7 +136,7 @@ class Answer(NamedTuple):
     interval: int = 0
     state: int = 0
     uncounted: int = 0
-    latency: int = 0
+    latency_counted: int = 0
 
 
 OutcomeRecord = ResultRecord | ValidationRecord | AbortRecord

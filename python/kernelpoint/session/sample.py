@@ -149,7 +149,7 @@ class Sample(Orders):
         self.engine = Engine(self._design, budget, "mean", RATIOS, ranges)
         self.engine.take_over(before)
         if self.left_out:
-            self.engine = self.engine.without(sorted(self.left_out))
+            self.engine = self.engine.leaving_out(sorted(self.left_out))
 
     # ---- one launch -------------------------------------------------------------------------------------------------
 
@@ -301,7 +301,7 @@ class Sample(Orders):
             lost |= {unit for unit in alike.tolist() if not self.has_result[unit]} - self.left_out
         return sorted(lost)
 
-    def can_lack(self, units: Sequence[int]) -> bool:
+    def can_leave_out(self, units: Sequence[int]) -> bool:
         """True if the run can state an estimate without the results of some launches, because others represent them or can be
         drawn instead.
 
@@ -311,7 +311,7 @@ class Sample(Orders):
         fixed = isinstance(design, Design) and design.chosen is not None
         if self._setup.config.policy.name == "all" or fixed:
             return False
-        return self.frame.program.listed is None or bool(traced[self.engine.without(units).wanted()].all())
+        return self.frame.program.listed is None or bool(traced[self.engine.leaving_out(units).wanted()].all())
 
     def leave_out(self, launches: Sequence[tuple[int, int]]) -> None:
         """Continue without the results of some launches, given as (process, index); every later bound allows for them."""
@@ -319,7 +319,7 @@ class Sample(Orders):
         for unit in units:
             self.attempts.pop(unit, None)
             self.close(unit)
-        self.engine = self.engine.without(units)
+        self.engine = self.engine.leaving_out(units)
         self.left_out |= set(units)
 
     def forget_in_flight(self) -> None:

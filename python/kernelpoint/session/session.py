@@ -33,7 +33,7 @@ from kernelpoint.session.orders import (
 )
 from kernelpoint.session.recorder import Recorder, describe
 from kernelpoint.session.replays import Replays
-from kernelpoint.session.setup import Setup, latency_of
+from kernelpoint.session.setup import Setup, counts_latency
 from kernelpoint.session.statement import Summary, sentence
 from kernelpoint.session.time_saved import TimeSaved
 from kernelpoint.session.verdict import open_launch, unmet_counters
@@ -66,7 +66,7 @@ class Session:
         self.summary: SummaryRecord | None = None
         self._stated: Sequence[Record] = ()  # ranges and summary at the end of the journal that is resumed
         self._estimates: np.ndarray | None = None
-        self._latency = latency_of(setup.config)
+        self._latency_counted = counts_latency(setup.config)
         program = None if setup.frame is None else setup.frame.program
         self._selected = program if program is not None and program.listed is not None else None
         self.saved = TimeSaved()
@@ -93,7 +93,7 @@ class Session:
         if answer.action == SKIP:
             return answer._replace(action=EXECUTE) if self.setup.host.executes else answer
         self.saved.begin()
-        return answer._replace(latency=self._latency)
+        return answer._replace(latency_counted=self._latency_counted)
 
     def replay_before(self, process: int, index: int) -> Replayed:
         """Memory accesses of the launches before one that fill the caches (kp_state in kernelpoint/state.h)."""
@@ -213,7 +213,7 @@ class Session:
         cycles, sample, host = summary.counters.get("cycles"), self.loop.sample, self.setup.host
         if host.concurrent or cycles is None or not summary.skipped or np.isnan(cycles.estimate):
             return
-        self.saved.is_least = bool(host.launch_latency and self._latency)
+        self.saved.is_least = bool(host.launch_latency and self._latency_counted)
 
         def weights(places: list[tuple[int, int]]) -> np.ndarray:
             processes, launches = np.array(places, dtype=np.int64).T

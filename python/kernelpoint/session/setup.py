@@ -200,11 +200,11 @@ def _needs_census(config: Config, policy: type[Policy], host: HostInfo) -> bool:
     return screened
 
 
-def latency_of(config: Config) -> int:
-    """Treatment of the constant latency of launches: 0 simulated, 1 skipped.
+def counts_latency(config: Config) -> int:
+    """Treatment of the constant latency of launches: 0 simulated, 1 counted.
 
     >>> from kernelpoint.config import parse_config
-    >>> [latency_of(parse_config({"version": 1, "policy": policy})) for policy in ("random", "all")]
+    >>> [counts_latency(parse_config({"version": 1, "policy": policy})) for policy in ("random", "all")]
     [1, 0]
     """
     is_full_run = config.policy.name == "all"

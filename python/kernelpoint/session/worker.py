@@ -43,7 +43,7 @@ from kernelpoint.session.orders import (
     not_in_flight,
 )
 from kernelpoint.session.replays import Replays
-from kernelpoint.session.setup import latency_of
+from kernelpoint.session.setup import counts_latency
 from kernelpoint.session.statement import NO_BOUND, Summary
 from kernelpoint.traces import ListedTraces
 from kernelpoint.traces.replay import Replayed
@@ -133,7 +133,7 @@ class WorkerSession:
         self._whole_traces = TraceIntegrity(host.needs_whole_traces)
         self._listed = ListedTraces(host.list_paths)
         self._projections = Projections(load_policy(config.policy).projects(config))
-        self._latency = latency_of(config)
+        self._latency_counted = counts_latency(config)
         self._chain: Chain = ()
         self._outcomes: list[Outcome] = []
         self._points: list[tuple[int, ...]] = []
@@ -167,7 +167,7 @@ class WorkerSession:
         if problem := self._whole_traces.problem(trace_path or self._listed.path(process, index)):
             self.on_abort(process, index, problem)
             return Answer(SKIP, 0)
-        return Answer(SIMULATE, 0, order.interval, order.state, latency=self._latency)
+        return Answer(SIMULATE, 0, order.interval, order.state, latency_counted=self._latency_counted)
 
     def replay_before(self, process: int, index: int) -> Replayed:
         """Memory accesses of the launches before one that fill the caches."""

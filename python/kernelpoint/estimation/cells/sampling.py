@@ -361,7 +361,7 @@ class CellSampling(Sampling):
         """The sampling of its first pass where some units can have no result."""
         return CellSampling(self.design.as_take_all(units), self.budget, self.ratios, self.ranges)
 
-    def lacking(self, units: Ints) -> CellSampling:
+    def leaving_out(self, units: Ints) -> CellSampling:
         """Copy of this sampling, without results, in which some units cannot be drawn."""
         other = self._anew(units)
         counts = other._parts.counts

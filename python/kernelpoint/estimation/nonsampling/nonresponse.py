@@ -28,7 +28,7 @@ Values = Mapping[str, Estimate]  # by counter
 
 
 def values_of(
-    lacking: Mapping[int, int],
+    left_out: Mapping[int, int],
     counters: Sequence[str],
     y: Floats,
     strata: NDArray[np.integer],
@@ -38,7 +38,7 @@ def values_of(
     """Estimated counters of each unit that can have no result.
 
     Args:
-        lacking: by unit, the stratum that it was drawn from, or -1.
+        left_out: by unit, the stratum that it was drawn from, or -1.
         counters: names of the columns of y.
         y: float64 [n, counters], all results, n >= 1; strata: int [n], of each; x: float64 [n], their covariate, or None.
         covariates: covariate of each unit here, as far as there is one above 0.
@@ -48,7 +48,7 @@ def values_of(
     >>> value.estimate, value.half_width
     (12.0, 12.0)
     """
-    rows = {unit: _row(stratum, y, strata, x, covariates.get(unit)) for unit, stratum in lacking.items()}
+    rows = {unit: _row(stratum, y, strata, x, covariates.get(unit)) for unit, stratum in left_out.items()}
     return {
         unit: {
             name: Estimate.of(m, h, 0.0, math.inf, counter=name, simulated=0.0, computed_half_width=h)

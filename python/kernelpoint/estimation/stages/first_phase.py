@@ -71,10 +71,10 @@ class TwoPhaseDesign:
         inside[self.first.drawn()] = True
         return inside & self.observed
 
-    def without(self, units: Ints) -> TwoPhaseDesign:
+    def leaving_out(self, units: Ints) -> TwoPhaseDesign:
         """Same design in which some units can have no result: they represent none, and others take their place."""
         observed, groups = self.observed.copy(), np.array(self.groups)
         observed[units], groups[units] = False, -1
-        first = self.first.lacking(units)
+        first = self.first.leaving_out(units)
         first.restrict_to(observed)
         return replace(self, first=first, observed=observed, groups=groups)

@@ -224,7 +224,7 @@ class TwoPhaseSampling(CellSampling):
         return True
 
     def _anew(self, units: Ints) -> CellSampling:
-        return TwoPhaseSampling(self._phases.without(units), self.budget, self.ratios)
+        return TwoPhaseSampling(self._phases.leaving_out(units), self.budget, self.ratios)
 
     def expansions(self, units: Ints) -> Floats:
         """float64 [units]: number of units whose donor is this unit; 1 for units that are not drawn."""

@@ -186,7 +186,7 @@ class StrataSampling(Sampling):
         """
         return self._of(self.design, budget, ratios)
 
-    def lacking(self, units: Ints) -> StrataSampling:
+    def leaving_out(self, units: Ints) -> StrataSampling:
         """Copy of this sampling, without results, in which some units cannot be drawn. Sample sizes stay."""
         return self._of(self.design.as_take_all(units), self.budget, self.ratios)
 
