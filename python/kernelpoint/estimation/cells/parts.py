@@ -240,11 +240,13 @@ class Parts:
             units = part.units[part.cells.order]
             mean, square = part.size_means(part.n, known)
             varies = np.maximum(square - mean**2, 0.0)
-            columns = leaves.units, leaves.mixed, leaves.unlike, varies
-            N, mixed, unlike, vary = (np.repeat(v, leaves.units.astype(int)) for v in columns)
-            weights[units] = N
-            K = max(one.spread.K, one.within**2) + one.spread.K0 * mixed + one.spread.excess * unlike
-            spreads[units] = np.sqrt(K * known.size[units] ** 2 + one.spread.line * vary)
+            count = leaves.units.astype(int)
+            K = max(one.spread.K, one.within**2) + one.spread.K0 * leaves.mixed + one.spread.excess * leaves.unlike
+            weights[units] = np.repeat(leaves.units, count)
+            variances = np.repeat(K, count)
+            variances *= known.size[units] ** 2
+            variances += np.repeat(one.spread.line * varies, count)
+            spreads[units] = np.sqrt(variances, out=variances)
         return weights, spreads
 
     # ---- statements -------------------------------------------------------------------------------------------------
