@@ -47,6 +47,31 @@ def test_take_all_units_enter_exactly():
     assert errors([(1.0, PAIR[1]), (-1.0, PAIR[0])]).estimate("", 0.0, 0.95).half_width == 0.0
 
 
+def test_a_pair_has_no_bound_where_only_take_all_units_show_its_counter():
+    """What the undrawn units of the strata hold, nothing tells: neither a ratio nor a difference is exact."""
+    sample = Sample(np.array([0, 0, 1, 1]), np.array([1000, 1000]), np.zeros(2, int))
+    values, exact = np.zeros((4, 2)), np.array([[5.0, 10.0]])
+    difference = errors_of_change(sample, values, exact, "mean")([(1.0, PAIR[1]), (-1.0, PAIR[0])])
+    assert np.isnan(ratio_of(sample, values, exact).half_width)
+    assert np.isnan(difference.estimate("", 0.0, 0.95).half_width)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 3), st.floats(-9.0, 9.0))
+def test_the_error_of_a_change_is_proportional_to_its_weights(seed, draws, log_factor):
+    """So a ratio, whose weights are divided by a total, has the interval of the change in cycles."""
+    random, factor = np.random.default_rng(seed), 10.0**log_factor
+    strata = np.repeat(np.arange(12), draws)
+    first = 10.0 ** random.uniform(2, 6, 12)[strata] * random.normal(1.0, 0.02, len(strata))
+    second = first * np.where(random.random(12) < 0.3, random.uniform(0.5, 2.0, 12), 1.2)[strata]
+    second *= random.normal(1.0, 0.02, len(strata))
+    sample = Sample(strata, random.integers(10, 5000, 12), np.arange(12) // 4)
+    errors = errors_of_change(sample, np.column_stack([first, second]), NOTHING, "mean")
+    whole, scaled = (errors([(c, PAIR[1]), (-1.1 * c, PAIR[0])]) for c in (1.0, factor))
+    assert whole.t * whole.error > 0.0
+    assert scaled.t * scaled.error == pytest.approx(factor * whole.t * whole.error)
+
+
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 6), st.floats(0.1, 10.0))
 def test_a_second_gpu_that_is_slower_by_a_factor_has_that_ratio(seed, strata, factor):

@@ -35,7 +35,7 @@ def collapsed(sample: Sample, residuals: Floats, scale: Floats) -> tuple[float, 
         return 0.0, math.inf
     relative = np.where(scale[sample.strata] > 0.0, residuals / np.maximum(scale[sample.strata], 1e-300), 0.0)
     moments = Moments.of(cluster[sample.strata], relative, count)
-    spread = pooled_spread(np.ceil(np.sqrt(weight)).astype(np.int64), moments, np.ones(count))
+    spread = pooled_spread(np.sqrt(weight), moments, np.ones(count))
     terms = weight * spread.S2
     V = float(terms.sum())
     if math.isinf(spread.uncertainty):

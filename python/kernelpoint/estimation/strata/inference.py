@@ -178,11 +178,12 @@ class Inference:
         return (shown == 0.0) & (self.n > 0) & (self.n < self.sample.N), usual
 
     def _is_hardly_seen(self, index: int) -> bool:
-        """True if no bound on a counter can be stated: it is 0 in all draws, or the budget is not about it, and its spread
-        rests on few, or strata showed nothing of it and few draws show any.
+        """True if no bound on a counter can be stated: it is 0 in all draws (of two runs, in those of the strata, for no
+        allowance is added to a change), or the budget is not about it, and its spread rests on few, or strata showed nothing
+        of it and few draws show any.
         """
         name = self.targets.counters[index]
-        if self._total(index) == 0.0:
+        if self._total(index) == 0.0 or (self.paired and not self.fits[index].totals.any()):
             return True
         if any(name in self.targets.counters_of(target) for target in self.targets.budget.targets):
             return False

@@ -115,7 +115,7 @@ class SlowDraws:
 
 
 def pooled_spread(
-    N: Ints, residuals: Moments, scale: Floats, neighbours: bool = False, least: Floats | float = 0.0
+    N: Ints | Floats, residuals: Moments, scale: Floats, neighbours: bool = False, least: Floats | float = 0.0
 ) -> Spread:
     """Shrunk variances S_h^2 = scale_h^2 (nu_0 c_0^2 + nu_h c_h^2) / (nu_0 + nu_h): empirical Bayes (Smyth 2004, section 4).
 
