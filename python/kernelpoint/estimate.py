@@ -171,20 +171,6 @@ class Estimate:
         return bool(abs(self.estimate - truth) <= self.half_width + 1e-9 * abs(truth))
 
 
-def launches_for(estimate: Estimate, simulated: int, relative_error: float, launches: int) -> int:
-    """Launches to simulate until the half-width of an estimate is that of an error budget.
-
-    Model: n (w / b)^2, at most all launches, for n simulated launches, half-width w as results show it and budget b:
-    half-widths fall with the root of the sample. Where w is not known, all.
-
-    >>> launches_for(Estimate.of(200.0, computed_half_width=4.0), 50, 0.01, 1000)
-    200
-    """
-    width = relative(estimate.computed_half_width, estimate.estimate, 0.0)
-    most = simulated * (width / relative_error) ** 2
-    return math.ceil(most) if most < launches else launches
-
-
 @dataclass(frozen=True, slots=True)
 class PartTotals:
     """Totals of one part of a run: a process, or a cluster.

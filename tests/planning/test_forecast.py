@@ -10,10 +10,11 @@ from workloads import synthesised
 from kernelpoint.api import Plan, simulate
 from kernelpoint.cli.plan import plan as plan_list
 from kernelpoint.config import parse_config
+from kernelpoint.estimation import Engine, ErrorBudget
 from kernelpoint.journal import load_run
 from kernelpoint.planning.forecast import Forecast, compared, sentences
 from kernelpoint.planning.plan import Plan as Stored
-from kernelpoint.planning.rehearsal import MOST_LAUNCHES, forecasts
+from kernelpoint.planning.rehearsal import MOST_LAUNCHES, PRICED, forecasts
 from kernelpoint.policies.processes import design_of
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.program import Program
@@ -55,15 +56,42 @@ def test_a_run_finds_the_plan_in_the_cache_and_says_what_was_expected_and_what_i
     assert compared([one], 0.01, summary.simulated, summary.cycle_speedup) in done.stdout + done.stderr
 
 
-def test_a_plan_says_what_each_counter_costs_and_what_it_assumes_of_launches_that_nobody_sees(traces, tmp_path):
-    plan_list(traces, tmp_path / "run.kpplan", gpu=["v100"])
-    made = Stored.load(tmp_path / "run.kpplan", permanent_random_numbers(0, 0, LAUNCHES))
-    own = next(f for f in made.forecast if f.relative_error == 0.01)
-    assert own.prices["cycles"] < LAUNCHES and all(0 <= count <= LAUNCHES for count in own.prices.values())
-    times = {f.relative_error: f.unseen_times for f in made.forecast}
+def test_a_plan_says_what_it_assumes_of_launches_that_nobody_sees(traces):
+    made = Plan.from_traces(traces, gpu=["v100"]).forecast
+    times = {f.relative_error: f.unseen_times for f in made}
     assert times[0.05] > times[0.01] > times[0.005] > 1.0
-    said = "\n".join(sentences([own], LAUNCHES))
-    assert f"takes {own.unseen_times:.2g} times its expected cycles breaks it unseen" in said and "dram_reads" in said
+    said = "\n".join(sentences(made, LAUNCHES))
+    assert f"takes {times[0.01]:.2g} times its expected cycles breaks it unseen" in said
+
+
+@pytest.mark.parametrize(
+    ("workload", "sizes"), [("iterative-solver", {"rows": [1024, 2048]}), ("transformer-decode", {})]
+)
+def test_a_run_with_one_more_counter_takes_what_the_plan_said_within_a_factor_of_two(workload, sizes, tmp_path):
+    traces, of_looser = synthesised(tmp_path, workload, 2 * LAUNCHES, **sizes), {}
+    for error in (0.05, 0.01):
+        made = Plan.from_traces(traces, gpu=["v100"], error_budget={"relative_error": error})
+        own = next(one for one in made.forecast if one.relative_error == error)
+        assert own.prices.keys() == set(PRICED)
+        for name, (least, most) in own.prices.items():
+            budget = {"relative_error": error, "further": {name: error}}
+            took = simulate(traces, tmp_path / f"{name}{error}.kpjournal", error_budget=budget).ended().simulated
+            assert least / 2 <= took <= 2 * most, (name, error, least, most, took)
+            assert own.launches <= least <= most <= 2 * LAUNCHES and own.most_launches <= most
+            assert least >= len(Engine(made.design, ErrorBudget(error)).drawn()), "the first pass alone takes more"
+            assert least >= of_looser.get(name, [0, 0])[0] and most >= of_looser.get(name, [0, 0])[1]
+        assert f"+- {own.budget} in cycles and in one more counter: l1_misses " in "\n".join(
+            sentences([own], 2 * LAUNCHES)
+        )
+        of_looser = own.prices
+
+
+def test_a_plan_names_the_targets_of_which_it_has_no_forecast(traces, tmp_path, capsys):
+    config = tmp_path / "kp.yaml"
+    config.write_text("version: 1\npolicy: kernelpoint\nerror_budget: {cycles: 1 %, dram_reads: 5 %, nonsense: 10 %}\n")
+    plan_list(traces, config=config, gpu=["v100"])
+    said = capsys.readouterr().out
+    assert "no forecast with nonsense: nothing predicts it" in said and "with dram_reads 5 %: " in said
 
 
 def test_each_further_target_has_a_forecast_and_so_have_all_together(traces, tmp_path):

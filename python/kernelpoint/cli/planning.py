@@ -86,7 +86,8 @@ def save(made: Plan, output: Path | None, settings: Config, named_gpu: bool) -> 
             f"launches ({percent(lost)}) cannot be read"
         )
         raise typer.Exit(BudgetError.exit_code)
-    for line in sentences(made.forecast, len(made.design.labels), time.process_time()):
+    further = settings.error_budget.further
+    for line in sentences(made.forecast, len(made.design.labels), time.process_time(), further):
         stdout.print(line)
 
 

@@ -29,7 +29,7 @@ class Forecast:
         further: the further targets that the same sample meets, as text; empty: none.
         unseen_times: so many times its expected cycles an undrawn launch has to take to break the budget unseen; 0: there is
             none. unseen_kernel: the kernel of the launch of which most is expected.
-        prices: by counter that the model predicts, launches to simulate for this error in that counter.
+        prices: by counter, launches for this error in cycles and in that counter: the ends of the same range.
 
     >>> one = Forecast(0.01, 14, 30.0, 2.0, "instructions", most_launches=36, least_speedup=12.0, most_minutes=5.0)
     >>> sentences([one], launches=1000)[1]
@@ -50,7 +50,7 @@ class Forecast:
     further: str = ""
     unseen_times: float = 0.0
     unseen_kernel: str = ""
-    prices: Mapping[str, int] = field(default_factory=dict)
+    prices: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
     @property
     def budget(self) -> str:
@@ -58,8 +58,17 @@ class Forecast:
         return f"{100 * self.relative_error:g} %" + (f" with {self.further}" if self.further else "")
 
 
-def sentences(forecasts: Sequence[Forecast], launches: int, planning_seconds: float = 0.0) -> list[str]:
-    """Format forecasts as lines for the user; warnings come last. planning_seconds: processor time of the plan."""
+def sentences(
+    forecasts: Sequence[Forecast],
+    launches: int,
+    planning_seconds: float = 0.0,
+    further: Mapping[str, float] | None = None,
+) -> list[str]:
+    """Format forecasts as lines for the user; warnings come last.
+
+    Args:
+        launches: of the list; planning_seconds: processor time of the plan; further: targets of the error budget.
+    """
     if not forecasts:
         return []
     simulator = f"times in {forecasts[0].simulator} on one core, to a factor of three"
@@ -74,10 +83,15 @@ def sentences(forecasts: Sequence[Forecast], launches: int, planning_seconds: fl
         )
     for forecast in forecasts:
         if forecast.prices:
-            parts = (f"{name} {_range(count, 0)}" for name, count in forecast.prices.items())
-            lines.append(
-                f"launches for +- {forecast.budget} in one counter, about, unless its traces determine it: {', '.join(parts)}"
-            )
+            parts = (f"{name} {_range(*ends)}" for name, ends in forecast.prices.items())
+            lines.append(f"launches for +- {forecast.budget} in cycles and in one more counter: {', '.join(parts)}")
+    made = {forecast.further for forecast in forecasts}
+    unknown = [name for name, error in (further or {}).items() if targets_text({name: error}) not in made]
+    if unknown:
+        lines.append(
+            f"no forecast with {', '.join(unknown)}: nothing predicts it; a run refuses a counter that its simulator does not "
+            "report"
+        )
     validations = [forecast.validations for forecast in forecasts]
     if any(validations):
         lines.append(

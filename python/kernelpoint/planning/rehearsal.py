@@ -11,7 +11,6 @@ import numpy as np
 
 from kernelpoint.config import Config
 from kernelpoint.errors import PolicyError
-from kernelpoint.estimate import launches_for
 from kernelpoint.estimation import (
     NO_RANGES,
     AssistedDesign,
@@ -37,7 +36,8 @@ from kernelpoint.simulators import simulator_of
 
 BUDGETS = (0.05, 0.01, 0.005)
 MOST_LAUNCHES = 1_000_000  # beyond that, planning for three budgets takes longer than anybody waits
-MOST_PRICED = 100_000  # beyond that, a rehearsal with every counter takes as long
+PRICED = ("l1_misses", "l2_misses", "dram_reads")  # what caches decide; traces determine no such counter
+MOST_PRICED = 10_000  # beyond that, the rehearsals of PRICED take seconds
 LAUNCHES_OF_VALIDATION = 2  # the least; one more where it has to begin farther in front of the drawn launch
 # Relative standard deviations of results about the known amounts. LINE_ERROR is shared by launches with one correction line, or
 # without predictions by those of a stratum; PREDICTION_ERROR by launches of equal amounts; LAUNCH_ERROR is each launch's own.
@@ -79,9 +79,8 @@ def forecasts(config: Config, policy: type[Policy], program: Program, plan: Plan
         ]
     except PolicyError:
         return []
-    prices = planned.prices()
     of_budgets = [
-        replace(one, prices=prices) if one.relative_error == config.error_budget.relative_error else one
+        replace(one, prices=planned.prices(one)) if one.relative_error == config.error_budget.relative_error else one
         for one in of_budgets
     ]
     return [*of_budgets, *planned.with_further_targets(), *planned.with_ranges()]
@@ -116,16 +115,20 @@ class _PlannedRun:
 
     def with_further_targets(self) -> list[Forecast]:
         """Forecasts of the run's first target with each further one, and with all; [] without predictions of them."""
-        design, wanted, costs = self.plan.design, self.config.error_budget, []
-        each = [{name: error} for name, error in wanted.further.items()]
-        for further in [*each, *([wanted.further] if len(each) > 1 else [])]:
-            counters = {counter for name in further for counter in RATIOS.get(name, (name,))} - {"cycles"}
-            if not isinstance(design, AssistedDesign) or not counters <= design.means.keys():
-                continue
-            others = {name: design.means[name] for name in sorted(counters)}
-            drawn = self._rehearse(design, self._budget(further), others=others)
-            costs.append(replace(self._forecast(wanted.relative_error, drawn), further=targets_text(further)))
-        return costs
+        wanted = self.config.error_budget.further
+        each = [{name: error} for name, error in wanted.items()]
+        costs = [self._with(further) for further in [*each, *([wanted] if len(each) > 1 else [])]]
+        return [one for one in costs if one is not None]
+
+    def _with(self, further: Mapping[str, float]) -> Forecast | None:
+        """Forecast of the run's first target with further ones; None without predictions of one of them."""
+        design = self.plan.design
+        counters = {counter for name in further for counter in RATIOS.get(name, (name,))} - {"cycles"}
+        if not isinstance(design, AssistedDesign) or not counters <= design.means.keys():
+            return None
+        others = {name: design.means[name] for name in sorted(counters)}
+        drawn = self._rehearse(design, self._budget(further), others=others)
+        return replace(self._forecast(self.config.error_budget.relative_error, drawn), further=targets_text(further))
 
     def with_ranges(self) -> list[Forecast]:
         """Forecast of the run's own target with those of ranges; [] without such."""
@@ -184,23 +187,21 @@ class _PlannedRun:
             unseen_kernel=self.plan.name_of_unit(unseen) or "" if len(undrawn) else "",
         )
 
-    def prices(self) -> dict[str, int]:
-        """Launches to simulate for the budget in each counter that a model predicts, by a rehearsal as predicted; {} for lists
-        of more than MOST_PRICED launches.
+    def prices(self, least: Forecast) -> dict[str, list[int]]:
+        """Launches for the error budget in cycles and in one more counter, the 80 % range, for PRICED that the model predicts.
+
+        Each is the forecast of a run with this further target, but neither below the run's first pass nor below `least`, the
+        forecast without it. {} for lists of more than MOST_PRICED launches, and for simulators that name other counters.
         """
-        design, size = self.plan.design, self.program.size
-        if not isinstance(design, AssistedDesign) or len(design.computed) < 2 or size > MOST_PRICED:
+        if self.program.size > MOST_PRICED or simulator_of(self.program.traces).cores is not None:
             return {}
-        budget, labels = self._budget(), np.asarray(design.labels)
-        known = {"cycles": self.work, **{name: design.computed[name] for name in design.computed if name != "cycles"}}
-        values = [next(_made_up(amounts, labels, self.config.seed, name)) for name, amounts in known.items()]
-        engine = Engine(design, budget)
-        *_, look = passes(engine, tuple(known), np.column_stack(values))
-        simulated = len(engine.drawn())
+        wanted = self.config.error_budget
+        each = [(name, self._with({name: wanted.relative_error})) for name in PRICED if name not in wanted.further]
+        first = len(Engine(self.plan.design, self._budget()).drawn())
         return {
-            name: launches_for(estimate, simulated, budget.relative_error, size)
-            for name, estimate in look.estimates.items()
-            if design.computed[name].any()
+            name: [max(one.launches, least.launches, first), max(one.most_launches, least.most_launches)]
+            for name, one in each
+            if one is not None
         }
 
     def _minutes(self, drawn: np.ndarray, is_full_run: bool = False) -> float:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelpoint.errors import ConfigError
-from kernelpoint.estimate import Estimate, launches_for, relative
+from kernelpoint.estimate import Estimate, relative
 from kernelpoint.finding import Finding
 from kernelpoint.journal import KernelRecord, RangeRecord, Run
 from kernelpoint.journal.text import number as or_none
@@ -50,7 +50,7 @@ def _total(value: float | None) -> str:
 
 COUNTERS_NOTE = (
     "Half-width: as stated, never below the error budget. Computed: as the results show it. Simulated: sum over the simulated "
-    "launches. Price: launches to simulate, about, for the error budget in this counter"
+    "launches"
 )
 WEAK_NOTE = "Grey: the half-width is over 25 % of the estimate, or none is stated"
 
@@ -64,13 +64,6 @@ def computed(estimate: Estimate) -> float:
     return relative(estimate.computed_half_width, estimate.estimate, 0.0)
 
 
-def price(run: Run, estimate: Estimate) -> float:
-    """Launches to simulate until the half-width of a counter is that of the error budget; nan where no bound is stated."""
-    if (s := run.summary) is None or not math.isfinite(computed(estimate)):
-        return math.nan
-    return launches_for(estimate, s.simulated, s.relative_error, s.launches)
-
-
 def counter_table(run: Run, truth: FullRun | None = None) -> Table:
     """Table of the estimates of all counters, beside the full run if there is one; uncertain ones are grey."""
     unmet = run.summary.unmet if run.summary else {}
@@ -80,7 +73,6 @@ def counter_table(run: Run, truth: FullRun | None = None) -> Table:
         Column("half-width", half_width, of="relative_half_width"),
         Column("computed", half_width, of=computed),
         Column("simulated", of="simulated"),
-        Column("price", of=lambda estimate: price(run, estimate)),
     ]
     if truth is not None:
         true = truth.totals
