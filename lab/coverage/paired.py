@@ -1,7 +1,7 @@
 """Coverage of the bound of `kernelpoint compare` on the ratio of two full runs, and how much tighter it is than two bounds.
 
 Policy `kernelpoint` without predictions, on both GPUs: share of seeds whose paired interval holds the ratio of the full runs'
-cycles; its half-width, and that of the ratio from both runs' own bounds, relative to the ratio; median over seeds of one over
+cycles; medians of its half-width and of that of the ratio from both runs' own bounds, relative to the ratio, and of one over
 the other; mean error; launches drawn in both runs. `--lists NAME=LIST` names the traces of workloads.
 """
 
@@ -14,7 +14,7 @@ from functools import cache, partial
 import numpy as np
 from full_runs import known_from_traces
 from populations import Population, with_traces
-from runs import Experiment, Numbers, mean, percent, share, times
+from runs import Experiment, Numbers, mean, median_percent, percent, share, times
 
 from kernelpoint.estimation import ErrorBudget
 from kernelpoint.estimation.bounds import joint_error_probability
@@ -65,8 +65,8 @@ PAIRED = Experiment(
     rows,
     {
         "held": share,
-        "paired": percent,
-        "separate": percent,
+        "paired": median_percent,
+        "separate": median_percent,
         "tighter": times,
         "error": percent,
         "common launches": mean,

@@ -374,7 +374,7 @@ class CellSampling(Sampling):
 
     @property
     def frame(self) -> Frame:
-        """Group, covariate and domain of each unit."""
+        """Group and covariate of each unit."""
         return Frame(self.design.groups, self.design.means[self.design.predicted_by(self.target, self.target)])
 
     def pass_state(self) -> dict[str, Any]:
