@@ -122,6 +122,12 @@ def test_latency_is_taken_off_for_the_second_error(truth_file):
     assert row.error_beyond_latency == pytest.approx(row.error * row.total / (row.total - 300 * 1000))
 
 
+@pytest.mark.parametrize("latency", ["1e9", "-1", "nan", "inf"])
+def test_a_latency_that_is_not_below_the_shortest_launch_is_refused(truth_file, latency):
+    with pytest.raises(ProfileError, match=r"latency: got .*the shortest launch of .*truth\.csv"):
+        load(f"truth={truth_file},latency={latency}")
+
+
 def test_a_workload_that_names_no_latency_has_no_error_beyond_it(truth_file):
     assert np.isnan(row_of(load(str(truth_file)), "random").error_beyond_latency)
 

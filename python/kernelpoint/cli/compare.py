@@ -72,8 +72,9 @@ def compare(
     profile=model       the fast model's predictions ...
     fast_model=FILE     ... configured so: gpgpusim.config, params.in, v100, rtx
     device=N            the GPU, in a profile of several
-    latency=CYCLES      of each launch; errors beyond it are shown too. Of a truth
-                        that names no simulator, runs take it out
+    latency=CYCLES      of each launch, less than the shortest; errors beyond it are
+                        shown too. Of a truth that names no simulator, only
+                        kernelpoint with the fast model takes it out
 
     Example: kernelpoint compare -w traces=traces/kernelslist.g,host=v100 -p gcl,random -o out/compare
     """

@@ -83,7 +83,8 @@ def load_workload(request: Request, communication: bool, log: Log) -> Workload:
         communication: keep the kernels of NCCL.
 
     Raises:
-        ProfileError: a file cannot be read, or truth, traces and profile are not of the same launches.
+        ProfileError: a file cannot be read, truth, traces and profile are not of the same launches, or a launch is no longer
+            than the latency.
     """
     if request.truth is None:
         read = _simulated(str(request.traces), configuration_of_host(str(request.host)), log)
@@ -95,6 +96,11 @@ def load_workload(request: Request, communication: bool, log: Log) -> Workload:
     if not np.isfinite(results).all() or (results < 0).any() or results.sum() <= 0:
         raise ProfileError(
             f"{truth.source}: every launch needs a time or cycles of at least 0, and their sum has to be above 0"
+        )
+    latency, shortest = request.latency, results.min()
+    if latency and not 0 <= latency < shortest:
+        raise ProfileError(
+            f"latency: got {latency:g}; allowed: 0 to less than the shortest launch of {truth.source}, {shortest:g}"
         )
     program = Program((truth.size,))
     if request.traces is not None:
@@ -121,7 +127,6 @@ def load_workload(request: Request, communication: bool, log: Log) -> Workload:
         profile = profile.with_labels_of(labelled(program))
     program = program.with_times_of(profile)
     counter = "ns" if np.isfinite(truth.duration).any() else "cycles"
-    latency = request.latency
     return Workload(request.name, results, counter, program, from_truth, latency, tuple(notes), informed, host)
 
 
@@ -231,7 +236,7 @@ class Request:
             nearest shipped; `off`).
         device: GPU of the truth file.
         latency: cycles of each launch that no method can save, taken off for a second error; of a simulator that does not state
-            it, runs take it out.
+            it, only `kernelpoint` with the fast model takes it out.
         accept: kinds of findings that are accepted, between +.
     """
 
