@@ -1,6 +1,7 @@
 """Two sampled runs, launch by launch: from journals to a bound on the ratio of their totals."""
 
 import json
+from dataclasses import replace
 from itertools import cycle
 
 import numpy as np
@@ -12,6 +13,7 @@ from kernelpoint.errors import JournalError, KernelPointError
 from kernelpoint.journal import load_run
 from kernelpoint.journal.lines import split_lines
 from kernelpoint.paired import compare_runs, sample_of
+from kernelpoint.report.pair import pair_page
 from kernelpoint.report.text import sentences
 
 
@@ -53,6 +55,14 @@ def test_a_run_compared_with_itself_has_the_ratio_1_and_says_so(run, cycles):
     found = compared(first, first)
     assert row(found).ratio.estimate == 1.0 and row(found).difference.estimate == 0.0
     assert any("same GPU" in note for note in found.notes)
+
+
+def test_a_page_of_two_runs_without_a_common_counter_has_no_verdict(run, cycles):
+    first, second = load_run(run("a", cycles[0])), load_run(run("b", cycles[1]))
+    result = compare_runs(first, second)
+    assert "B / A = " in pair_page(first, second, result)
+    page = pair_page(first, second, replace(result, rows=()))
+    assert "B / A = " not in page and "Every counter" in page
 
 
 def test_exchanging_the_runs_inverts_the_ratio(run, cycles):

@@ -100,13 +100,13 @@ def common(result: Comparison) -> str:
 def pair_page(first: Run, second: Run, result: Comparison) -> str:
     """HTML page on two runs: verdict on the error budget's counter, changes of kernels, table of all counters."""
     counter = first.ended().counter
-    main = next((row for row in result.rows if row.counter == counter), result.rows[0])
-    figure, claim, colour = verdict(main, result.confidence)
+    main = sorted(result.rows, key=lambda row: row.counter != counter)[:1]
+    verdicts = [verdict(row, result.confidence) for row in main]
     kernels = kernel_changes(first, second)
     rows = rows_of(KERNELS, kernels, key=lambda change: change.cycles.counter)
     blocks = [
         Text([f"A: {first.path}", f"B: {second.path}"]),
-        Verdict(figure, claim, [f"{common(result)}."], colour=colour),
+        *(Verdict(figure, claim, [f"{common(result)}."], colour=colour) for figure, claim, colour in verdicts),
         Chart("changes", "Change by kernel", CAPTION, _chart(kernels[:SHOWN]) if kernels else None),
         Table(KERNELS, rows, name="kernels") if kernels else None,
         pair_table(result),
