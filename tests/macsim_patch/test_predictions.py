@@ -16,6 +16,7 @@ from kernelpoint.program import Program
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.sample import Sample
 from kernelpoint.session.setup import prepare
+from kernelpoint.session.statement import summarise
 from kernelpoint.session.validation import ReplayCheck, Validation, check_without_validation, needs_validation
 from kernelpoint.session.verdict import OF_MEAN
 from kernelpoint.traces import ArtefactCache, read_trace_list
@@ -194,6 +195,20 @@ def test_launches_with_other_mispredictions_than_the_model_began_with_other_pred
     assert error(lambda predicted: predicted) == Estimate.of(0.0, 0.0)
     assert error(lambda predicted: predicted + 1e9).estimate == pytest.approx(-1 / 9, rel=1e-3)
     assert -1 / 9 < error(lambda predicted: 20.0 * predicted).estimate < 0.0
+
+
+@pytest.mark.parametrize(("counters", "warns"), [((), True), (("mispredictions",), False)])
+def test_a_build_that_does_not_report_mispredictions_is_named_with_what_to_do(setup, counters, warns):
+    run = setup()
+    sample = Sample(run, run.frame)
+    validation = Validation(run, sample, Replays(run.host, print, frame=run.frame))
+    for unit in sample.engine.wanted().tolist():
+        sample.engine.record(unit, ("cycles", "instructions", *counters), (900.0, 1.0, *(0.0 for _ in counters)))
+    check = validation._with_trajectories(ReplayCheck({"cycles": Estimate.of(0.0, 0.0)}), Estimate.of(0.0, 0.0))
+    sample.take_look(check.errors)
+    summary = summarise(run, sample, check, sample.statement(), [])
+    named = [text for text in summary.warnings if "MacSim does not report mispredictions" in text]
+    assert [("kernelpoint patch macsim" in text) for text in named] == [True] * warns
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,12 @@ def summarise(
         main = {**ratios, **counters}.get(budget.counter, Estimate())
         range_targets = as_stated({name: total for name, total in look.ranges.items() if " of " in name})
         assumptions = [*look.assumptions, *filter(None, [checked.assumption])]
-        warnings = [*look.warnings, *sample.projections.warnings(), *sample.warnings()]
+        warnings = [
+            *look.warnings,
+            *sample.projections.warnings(),
+            *sample.warnings(),
+            *filter(None, [checked.warning]),
+        ]
         how = "replayed state" if host.restores_state else "whatever state the simulator starts with"
         warnings += [
             f"the run was resumed at launch unit {unit}, with {how}: launches from there on may differ from those of a run "

@@ -317,7 +317,20 @@ class Validation(Orders):
             math.hypot(of_pairs.half_width, state.half_width, scatter.half_width),
         )
         return replace(
-            check, errors={**check.errors, "cycles": cycles}, assumption=OF_MEAN if of_mean else OF_TRAJECTORIES
+            check,
+            errors={**check.errors, "cycles": cycles},
+            assumption=OF_MEAN if of_mean else OF_TRAJECTORIES,
+            warning=self._lacks_mispredictions(),
+        )
+
+    def _lacks_mispredictions(self) -> str:
+        """Warning that the simulator has branch predictors but does not report their mispredictions; empty if it does."""
+        if not self._setup.host.predictor[0] or MISPREDICTIONS in self._sample.engine.counters:
+            return ""
+        host = simulator_of(self._frame.program.traces)
+        return (
+            f"this build of {host.title} does not report {MISPREDICTIONS}, so errors of replayed branch predictors are not in "
+            f"the bound: patch it again (kernelpoint patch {host.name} CHECKOUT) and build it"
         )
 
     def further(self) -> FurtherValidationsRecord | None:
@@ -355,7 +368,7 @@ class ReplayCheck:
     their number.
 
     errors: by counter; cycles: simulated for it; reason: why there are no errors, or empty; assumption: that it rests on, or
-    empty; validations: number of validation launches that it was made from.
+    empty; validations: number of validation launches that it was made from; warning: what it lacks, and what to do, or empty.
     """
 
     errors: dict[str, Estimate] = field(default_factory=dict)
@@ -363,6 +376,7 @@ class ReplayCheck:
     reason: str = ""
     assumption: str = ""
     validations: int = 0
+    warning: str = ""
 
 
 def check_of(
