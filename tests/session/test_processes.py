@@ -18,10 +18,10 @@ def cost(process: int, index: int) -> float:
     return 1000.0 * (1 + process) + 37.0 * ((index * 7) % 11)
 
 
-def run_two(folder, budget: str) -> dict:
+def run_two(folder, budget: str, policy: str = "random", **more) -> dict:
     config = folder / "kernelpoint.yaml"
-    config.write_text(f"version: 1\npolicy: random\nerror_budget: {budget}\njournal: {folder / 'run.kpjournal'}\n")
-    info = {"simulator": "test", "config_hash": "gpu", "process_count": 2, "launch_counts": list(COUNTS)}
+    config.write_text(f"version: 1\npolicy: {policy}\nerror_budget: {budget}\njournal: {folder / 'run.kpjournal'}\n")
+    info = {"simulator": "test", "config_hash": "gpu", "process_count": 2, "launch_counts": list(COUNTS), **more}
     session = boundary.open(str(config), info, lambda line: None)
     after, done = [-1, -1], [False, False]
     while not all(done):
@@ -49,6 +49,18 @@ def test_each_application_has_its_own_total_and_meets_the_budget_by_itself(tmp_p
         assert own["relative_half_width"] <= 0.02 * (1.0 + 1e-9)
         assert own["estimate"] == pytest.approx(truth, rel=0.02)
     assert sum(p["estimates"]["cycles"]["estimate"] for p in summary["processes"]) == pytest.approx(summary["estimate"])
+
+
+def test_each_application_has_the_ctas_of_its_traces_which_the_host_does_not_report(tmp_path):
+    folders = [tmp_path / str(process) for process in (0, 1)]
+    for folder in folders:
+        folder.mkdir()
+    lists = [str(one_trace(folder, count)) for folder, count in zip(folders, COUNTS, strict=True)]
+    summary = run_two(tmp_path, "{relative_error: 0.02}", "kernelpoint", list_paths=lists)
+    assert summary["simulated"] < sum(COUNTS) == summary["counters"]["ctas"]["estimate"]
+    for part, launches in zip(summary["processes"], COUNTS, strict=True):
+        ctas = part["estimates"]["ctas"]
+        assert (ctas["estimate"], ctas["half_width"], ctas["simulated"]) == (launches, 0.0, part["simulated"])
 
 
 def test_the_budget_may_be_put_on_a_ratio_which_the_summary_states_with_its_bound(tmp_path):

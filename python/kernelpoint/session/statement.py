@@ -283,9 +283,10 @@ def _parts(
     """Launches, simulated launches, and the estimates of the counters of `targets`, of each part of a run."""
     results, estimates = sample.has_result, {}
     for name, of_counter in targets.items():
-        if name in sample.engine.counters and name in look.estimates:
-            values = sample.estimates([name])[:, 0]
-            if np.isfinite(values).all():
+        if name in look.estimates:
+            is_reported = name in sample.engine.counters
+            values = sample.estimates([name])[:, 0] if is_reported else sample.frame.plan.count_of_unit(name)
+            if values is not None and np.isfinite(values).all():
                 estimates[name] = _of_counter(tree, look.estimates[name], values, sample, of_counter)
     launches, simulated = (tree.sums(count)[: tree.count].astype(int) for count in (np.ones(len(results)), results))
     return [
