@@ -3,9 +3,10 @@
 import ast
 import importlib
 import inspect
+import re
 from pathlib import Path
 
-from project_files import LAB, PACKAGE, cpp_files, place, python_files, tree
+from project_files import LAB, PACKAGE, ROOT, cpp_files, place, python_files, tree
 
 import kernelpoint
 
@@ -146,3 +147,19 @@ def test_files_are_opened_by_files_py_which_refuses_what_would_hang():
 def test_openings_are_found():
     text = 'open(path)\npath.write_text("")\nos.open(path)\nopen(descriptor)\nself.folder.open("w")\n'
     assert [node.lineno for node in openings(ast.parse(text))] == [1, 2, 5]
+
+
+def test_pages_name_only_python_files_that_exist():
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md"), *PACKAGE.rglob("*.md")]
+    paths = [
+        f"/{path.relative_to(ROOT)}"
+        for top in ("lab", "plugin", "python", "tests")
+        for path in (ROOT / top).rglob("*.py")
+    ]
+    gone = [
+        f"{page.relative_to(ROOT)}: {named}"
+        for page in pages
+        for named in re.findall(r"`([a-z0-9_./-]+/[a-z0-9_]+\.py)`", page.read_text())
+        if not any(path.endswith(f"/{named}") for path in paths)
+    ]
+    assert gone == []
