@@ -70,7 +70,7 @@ def test_a_scan_is_remembered_until_a_file_of_the_launch_is_replaced(tmp_path):
     os.utime(path.parent, ns=(0, 0))
     replacement.rename(path.parent / "trace_0.raw")
     after = scan_launches([str(path)], cache, progress=lambda done, total: asked.append(total))
-    assert asked and after.streams.tolist() == before.streams.tolist()
+    assert asked and after.stream_ids.tolist() == before.stream_ids.tolist()
 
 
 def test_plan_and_inspect_take_macsim_lists(both, tmp_path):

@@ -1,7 +1,7 @@
 """Writing lists whose launches touch given lines, and replaying them."""
 
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trace_writer import cta, small_trace
@@ -50,6 +50,5 @@ class Lists:
     ) -> Replay:
         cache = cache or tempfile.mkdtemp(dir=self.folder)
         self.said: list[str] = []
-        return Replay(
-            read_trace_list(path), StateInfo(lines, **state), memory, cache, self.said.append, contents=contents
-        )
+        launches = replace(read_trace_list(path), content=contents)
+        return Replay(launches, StateInfo(lines, **state), memory, cache, self.said.append)

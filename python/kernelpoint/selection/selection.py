@@ -193,7 +193,7 @@ def listed_launches(selection: Selection, path: str) -> tuple[np.ndarray, Texts]
         )
     for launch, trace in zip(launches.tolist(), listed.traces, strict=True):
         _check(selection, launch, trace)
-    return launches, listed.traces
+    return launches.astype(np.int64), listed.traces
 
 
 def _repeated(selection: Selection, path: str) -> tuple[np.ndarray, Texts]:
@@ -207,7 +207,7 @@ def _repeated(selection: Selection, path: str) -> tuple[np.ndarray, Texts]:
         )
     for trace, place in zip(listed.traces.distinct, first_of_each(listed.traces.numbers).tolist(), strict=True):
         _check(selection, int(launches[place]), trace)
-    return launches, listed.traces
+    return launches.astype(np.int64), listed.traces
 
 
 def _check(selection: Selection, launch: int, trace: str) -> None:
