@@ -48,7 +48,7 @@ def run(command: list[str], folder: Path, cache: Path) -> Callable[[], float]:
 
 
 def launches_done(output: Path) -> int:
-    """How many launches a simulator has ended, from the last lines that it printed."""
+    """Number of launches that a simulator has ended, read from the last lines of its output."""
     with output.open("rb") as file:
         file.seek(max(0, output.stat().st_size - (1 << 20)))
         return max((int(number) for number in LAUNCH.findall(file.read())), default=0)

@@ -1,4 +1,4 @@
-"""A finding: what is wrong with an input, and what follows; in admission, in plans, and in the journal and report of a run."""
+"""Finding: a defect of an input, and its effect on the run. Admission makes findings; plans, journals and reports hold them."""
 
 from __future__ import annotations
 

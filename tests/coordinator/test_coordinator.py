@@ -67,8 +67,8 @@ def test_a_launch_that_ends_its_simulator_twice_is_named_with_the_last_lines_and
     journal = gpu.spread(yaml, pool).decode()
     assert journal.count('"launch":17,') == 2  # decided and aborted, in one pass
     assert ': it was ended by SIGSEGV again"' in journal and '"lost":[17]' in journal
-    told = [line for line in pool.said if "the last\n  lines" in line]
-    assert len(told) == 1 and "launch 17: the simulator on here was ended by SIGSEGV, 2 times" in told[0]
+    messages = [line for line in pool.said if "the last\n  lines" in line]
+    assert len(messages) == 1 and "launch 17: the simulator on here was ended by SIGSEGV, 2 times" in messages[0]
     assert journal.count('{"type":"result"') == gpu.launches - 1
 
 
@@ -245,7 +245,7 @@ def test_a_batch_that_takes_three_times_its_forecast_is_told_once_although_every
     simulations.expect([Planned((step,), 1.0) for step in steps])
     for step in steps:
         simulations.outcome(step)
-    told = [line for line in pool.said if "no result after" in line]
-    assert len(told) == 1 and told[0].startswith(
+    messages = [line for line in pool.said if "no result after" in line]
+    assert len(messages) == 1 and messages[0].startswith(
         "launch 7: no result after 0.1 s; the forecast is 0 s. Its simulator is slow"
     )

@@ -93,9 +93,9 @@ def engine(people: Population, list_path: Path, budget: ErrorBudget, seed: int, 
     """The engine on the shipped policy's design."""
     if fast_model == "off":
         return Engine(people.design(budget, seed), budget)
-    found = predict(read_trace_list(str(list_path)), shipped("v100"), lambda line: None)
-    told = replace(people.known, seed=seed, predictions=found.predictions)
-    return Engine(policy(budget, seed).design(told), budget)
+    predicted = predict(read_trace_list(str(list_path)), shipped("v100"), lambda line: None)
+    program = replace(people.known, seed=seed, predictions=predicted.predictions)
+    return Engine(policy(budget, seed).design(program), budget)
 
 
 @pytest.mark.parametrize(

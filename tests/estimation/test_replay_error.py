@@ -146,6 +146,6 @@ def test_launches_with_other_events_than_their_state_lets_expect_show_an_error_o
     whole = error(np.arange(400))
     assert whole.estimate == pytest.approx((20 - 30**0.5) / 30 * (cycles - predicted).sum() / cycles.sum())
     assert whole.half_width == 0.0
-    found = [error(np.random.default_rng(seed).choice(400, 40, replace=False)) for seed in range(300)]
-    assert 0.9 <= np.mean([abs(each.estimate - whole.estimate) <= each.half_width for each in found]) <= 0.99
+    errors = [error(np.random.default_rng(seed).choice(400, 40, replace=False)) for seed in range(300)]
+    assert 0.9 <= np.mean([abs(each.estimate - whole.estimate) <= each.half_width for each in errors]) <= 0.99
     assert error(np.flatnonzero(~wrong)) == Estimate.of(0.0, 0.0)

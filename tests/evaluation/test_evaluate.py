@@ -78,8 +78,8 @@ def test_a_detailed_profile_of_some_launches_is_joined_with_names_and_shapes_of_
     prefix.write_text("".join(profile_text(seed=1).splitlines(keepends=True)[:41]))
     said = []
     request = parse_request(f"truth={truth_file},profile={prefix}")
-    known = load_workload(request, False, said.append).program
-    assert np.isfinite(known.duration).sum() == 40 and all(known.names)
+    program = load_workload(request, False, said.append).program
+    assert np.isfinite(program.duration).sum() == 40 and all(program.names)
     assert any("40 of 300 launches" in line for line in said)
 
 

@@ -173,13 +173,15 @@ class TestPredictions:
         return model()
 
     def test_accelsim_counts_stores_in_l1_and_calls_no_sector_on_its_way_a_hit(self, table):
-        own = dict(table.predictions)
-        told = in_terms_of("accelsim", own, "-gpgpu_cache:dl1     S:4:128:64,L:T:m:L:L,A:512:8,16:0,32 # L1")
-        assert np.array_equal(told["l1_accesses"], own["l1_accesses"] + own["l1_global_writes"], equal_nan=True)
+        predictions = dict(table.predictions)
+        told = in_terms_of("accelsim", predictions, "-gpgpu_cache:dl1     S:4:128:64,L:T:m:L:L,A:512:8,16:0,32 # L1")
+        assert np.array_equal(
+            told["l1_accesses"], predictions["l1_accesses"] + predictions["l1_global_writes"], equal_nan=True
+        )
         hits = told["l1_global_read_hits"] + told["l1_global_reads_merged"]
-        assert np.array_equal(told["l1_global_reads"] - hits, own["l1_misses"], equal_nan=True)
-        on_fill = in_terms_of("accelsim", own, "-gpgpu_cache:dl1  S:1:128:512,L:L:s:N:L,A:256:8")
-        merged = told["l1_misses"] + own["l1_global_reads_merged"]
+        assert np.array_equal(told["l1_global_reads"] - hits, predictions["l1_misses"], equal_nan=True)
+        on_fill = in_terms_of("accelsim", predictions, "-gpgpu_cache:dl1  S:1:128:512,L:L:s:N:L,A:256:8")
+        merged = told["l1_misses"] + predictions["l1_global_reads_merged"]
         assert np.array_equal(on_fill["l1_misses"], merged, equal_nan=True)
 
     def test_cycles_of_sms_in_accelsim_are_those_after_the_latency_of_as_many_sms_as_there_are_ctas(self):

@@ -38,8 +38,8 @@ def predicted(tmp_path):
 
     def ask(paths, knobs=KNOBS):
         gpu = configuration_for("auto", "macsim", knobs, "", paths, lambda line: None)
-        found = predictions_of(paths, gpu, tmp_path, f"{paths}")
-        return found["cycles"].tolist(), found["mispredictions"].tolist()
+        predictions = predictions_of(paths, gpu, tmp_path, f"{paths}")
+        return predictions["cycles"].tolist(), predictions["mispredictions"].tolist()
 
     return ask
 
@@ -233,12 +233,12 @@ def test_a_full_run_has_no_replay_error(setup):
 def test_where_no_predictor_learns_launches_and_totals_scatter_by_their_phases(paths, tmp_path):
     gpu = configuration_for("auto", "macsim", f"{KNOBS}perfect_bp 1\n", "", paths, lambda line: None)
     paths = [*paths, ""]
-    found = predictions_of(paths, gpu, tmp_path, "perfect")
-    cycles = found["cycles"][:-1]
-    assert (found[SPREAD][:-1] >= 0.03 * cycles).all()
+    predictions = predictions_of(paths, gpu, tmp_path, "perfect")
+    cycles = predictions["cycles"][:-1]
+    assert (predictions[SPREAD][:-1] >= 0.03 * cycles).all()
     of_total = np.hypot(0.005 * cycles.sum(), 0.03 * np.sqrt((cycles**2).sum()))
-    assert np.sqrt((found[OF_TOTAL][:-1] ** 2).sum()) == pytest.approx(of_total, rel=0.01)
-    assert np.isnan(found[SPREAD][-1]) and np.isnan(found[OF_TOTAL][-1])
+    assert np.sqrt((predictions[OF_TOTAL][:-1] ** 2).sum()) == pytest.approx(of_total, rel=0.01)
+    assert np.isnan(predictions[SPREAD][-1]) and np.isnan(predictions[OF_TOTAL][-1])
 
 
 @pytest.mark.parametrize("damaged", [False, True])

@@ -30,12 +30,12 @@ def test_one_stratum_gives_the_textbook_interval_at_least():
     a = 100 + 20 * random.random(60)
     b = 1.2 * a + 3 * random.random(60)
     sample = Sample(np.zeros(60, int), np.array([1000]), np.zeros(1, int))
-    found = ratio_of(sample, np.column_stack([a, b]))
+    estimate = ratio_of(sample, np.column_stack([a, b]))
     R = b.mean() / a.mean()
     plain = np.sqrt((1 - 0.06) / 60 * (b - R * a).var(ddof=1)) / a.mean()
-    assert found.estimate == pytest.approx(R)
-    assert plain * 0.9 < found.std_error < plain * 2.5  # pooled towards what is expected of strata in general
-    assert 1.96 * found.std_error < found.half_width < 2.1 * found.std_error
+    assert estimate.estimate == pytest.approx(R)
+    assert plain * 0.9 < estimate.std_error < plain * 2.5  # pooled towards what is expected of strata in general
+    assert 1.96 * estimate.std_error < estimate.half_width < 2.1 * estimate.std_error
 
 
 def test_take_all_units_enter_exactly():
@@ -48,7 +48,7 @@ def test_take_all_units_enter_exactly():
 
 
 def test_a_pair_has_no_bound_where_only_take_all_units_show_its_counter():
-    """What the undrawn units of the strata hold, nothing tells: neither a ratio nor a difference is exact."""
+    """The undrawn units of the strata are unknown, so neither a ratio nor a difference is exact."""
     sample = Sample(np.array([0, 0, 1, 1]), np.array([1000, 1000]), np.zeros(2, int))
     values, exact = np.zeros((4, 2)), np.array([[5.0, 10.0]])
     difference = errors_of_change(sample, values, exact, "mean")([(1.0, PAIR[1]), (-1.0, PAIR[0])])
@@ -108,5 +108,5 @@ def test_strata_that_move_alike_in_many_draws_add_little():
     strata = np.repeat(np.arange(4), 12)
     a = 100.0 + 5.0 * np.random.default_rng(3).random(48)
     b = a * np.array([0.7, 0.9, 1.0, 1.1])[strata]
-    found = ratio_of(Sample(strata, np.full(4, 50), np.arange(4)), np.column_stack([a, b]))
-    assert 0.0 < found.half_width < 0.03 * found.estimate
+    estimate = ratio_of(Sample(strata, np.full(4, 50), np.arange(4)), np.column_stack([a, b]))
+    assert 0.0 < estimate.half_width < 0.03 * estimate.estimate

@@ -112,6 +112,6 @@ def test_the_interval_holds_the_true_ratio_in_repeated_samples(change):
     }[change]
     y = np.column_stack([first, factor * first])
     truth = float(y[:, 1].sum() / y[:, 0].sum())
-    found = [ratio_of_both(y, x, group, seed) for seed in range(100)]
-    assert np.mean([ratio.contains(truth) for ratio in found]) >= 0.92
-    assert np.mean([ratio.half_width for ratio in found]) < 0.2
+    ratios = [ratio_of_both(y, x, group, seed) for seed in range(100)]
+    assert np.mean([ratio.contains(truth) for ratio in ratios]) >= 0.92
+    assert np.mean([ratio.half_width for ratio in ratios]) < 0.2

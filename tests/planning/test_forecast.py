@@ -71,19 +71,19 @@ def test_a_run_with_one_more_counter_takes_what_the_plan_said_within_a_factor_of
     traces, of_looser = synthesised(tmp_path, workload, 2 * LAUNCHES, **sizes), {}
     for error in (0.05, 0.01):
         made = Plan.from_traces(traces, gpu=["v100"], error_budget={"relative_error": error})
-        own = next(one for one in made.forecast if one.relative_error == error)
-        assert own.prices.keys() == set(PRICED)
-        for name, (least, most) in own.prices.items():
+        forecast = next(one for one in made.forecast if one.relative_error == error)
+        assert forecast.prices.keys() == set(PRICED)
+        for name, (least, most) in forecast.prices.items():
             budget = {"relative_error": error, "further": {name: error}}
             took = simulate(traces, tmp_path / f"{name}{error}.kpjournal", error_budget=budget).ended().simulated
             assert least / 2 <= took <= 2 * most, (name, error, least, most, took)
-            assert own.launches <= least <= most <= 2 * LAUNCHES and own.most_launches <= most
+            assert forecast.launches <= least <= most <= 2 * LAUNCHES and forecast.most_launches <= most
             assert least >= len(Engine(made.design, ErrorBudget(error)).drawn()), "the first pass alone takes more"
             assert least >= of_looser.get(name, [0, 0])[0] and most >= of_looser.get(name, [0, 0])[1]
-        assert f"+- {own.budget} in cycles and in one more counter: l1_misses " in "\n".join(
-            sentences([own], 2 * LAUNCHES)
+        assert f"+- {forecast.budget} in cycles and in one more counter: l1_misses " in "\n".join(
+            sentences([forecast], 2 * LAUNCHES)
         )
-        of_looser = own.prices
+        of_looser = forecast.prices
 
 
 def test_a_plan_names_the_targets_of_which_it_has_no_forecast(traces, tmp_path, capsys):

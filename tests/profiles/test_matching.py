@@ -104,7 +104,7 @@ def test_too_many_differences_fall_back_to_occurrences_and_say_so(monkeypatch):
 def test_a_real_profile_with_launches_missing_is_matched(shared_data):
     whole = read_profile(shared_data / "profiles" / "h100_owlv2.csv.gz")
     kept = np.sort(np.random.default_rng(0).permutation(whole.size)[:-200])
-    found = match(whole.take(kept), whole)
-    assert found.matched == len(kept) and len(found.extra) == 0
-    rows = np.flatnonzero(found.rows >= 0)
-    assert np.array_equal(whole.signature[kept[found.rows[rows]]], whole.signature[rows])
+    matching = match(whole.take(kept), whole)
+    assert matching.matched == len(kept) and len(matching.extra) == 0
+    rows = np.flatnonzero(matching.rows >= 0)
+    assert np.array_equal(whole.signature[kept[matching.rows[rows]]], whole.signature[rows])

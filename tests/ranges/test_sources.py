@@ -229,8 +229,8 @@ def test_names_are_the_folders_of_traces_and_the_kernel():
 
 def test_names_of_launches_that_describe_themselves_may_hold_a_path():
     described = descriptions([{"name": "decode/layer.0/gemm"}, {"name": "head"}])
-    known = with_descriptions(Program((2,)), described)
-    assert of_file("names", known) == ["decode/layer.0/gemm", "head"]
+    program = with_descriptions(Program((2,)), described)
+    assert of_file("names", program) == ["decode/layer.0/gemm", "head"]
 
 
 def test_names_need_a_name():

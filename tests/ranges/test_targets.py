@@ -173,8 +173,8 @@ def test_a_range_with_strata_of_its_own_scatters_as_its_standard_error_says(draw
         design = Design(kind, np.full(100, draws), permanent_random_numbers(seed, 0, 4000))
         engine = Engine(design, budget, ranges=targets)
         engine.record_many(engine.wanted(), ("cycles",), y[engine.wanted()][:, None])
-        found = engine.look().ranges.values()
-        errors += [(one.estimate - y[1000 * k :][:1000].sum()) / one.std_error for k, one in enumerate(found)]
+        estimates = engine.look().ranges.values()
+        errors += [(one.estimate - y[1000 * k :][:1000].sum()) / one.std_error for k, one in enumerate(estimates)]
     assert np.sqrt(np.mean(np.square(errors))) < 1.1
 
 

@@ -105,10 +105,10 @@ def test_kernels_are_named_whatever_letters_they_hold(drawn, svgs):
     result = a_result()
     kernels = [replace(k, name=n) for k, n in zip(result.kernels, names, strict=True)]
     result = replace(result, kernels=kernels, passes=[], stream_map=None)
-    found = drawn(result)
+    files = drawn(result)
     for name in ("share", "timeline"):
-        assert words(found[name]).count("$kernel_3$_xx…xxxxxxxxxxxx") == 1
-        assert any(word.startswith("other kernels") for word in words(found[name]))
+        assert words(files[name]).count("$kernel_3$_xx…xxxxxxxxxxxx") == 1
+        assert any(word.startswith("other kernels") for word in words(files[name]))
     assert HOSTILE in [k.name for k in a_result().kernels]
     assert words(svgs["share"]).count(HOSTILE) == 1
 

@@ -84,8 +84,8 @@ def test_times_of_a_profile_go_to_the_launches_of_the_same_name_and_shape(census
         rows += f"{launch},{names[launch % 4]},{grid}x1x1,{block}x1x1,16,0,7,{launch},{launch + 1}\n"
     profile.write_text(TIMES.split("\n")[0] + "\n" + rows)
     said = []
-    known = with_profile(read_census(census, None, QUIET), read_profile(profile), said.append)
-    assert known.duration[8] == 9000.0 and known.duration[7] != known.duration[7]
+    program = with_profile(read_census(census, None, QUIET), read_profile(profile), said.append)
+    assert program.duration[8] == 9000.0 and program.duration[7] != program.duration[7]
     assert "399 of 400 launches are in the profile, matched by order" in said[0]
 
 

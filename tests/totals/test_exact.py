@@ -37,8 +37,8 @@ GOOD = {0: (500.0, 300.0, 10.0, 1.0), 4: (900.0, 900.0, 30.0, 3.0)}
 
 
 def test_counters_that_equal_the_traces_in_every_simulated_launch_are_summed_over_all():
-    found = exact_of(plan(), engine_with(GOOD), set())
-    assert {name: values.sum() for name, values in found.items()} == {
+    exact = exact_of(plan(), engine_with(GOOD), set())
+    assert {name: values.sum() for name, values in exact.items()} == {
         "instructions": 2 * THREAD.sum(),
         "warp_instructions": 2 * WARP.sum(),
         "ctas": 2 * CTAS.sum(),
@@ -46,15 +46,15 @@ def test_counters_that_equal_the_traces_in_every_simulated_launch_are_summed_ove
 
 
 def test_a_host_whose_instructions_are_those_of_warps_is_recognised():
-    found = exact_of(plan(), engine_with({0: (500.0, 10.0), 5: (900.0, 30.0)}, ("cycles", "instructions")), set())
-    assert found["instructions"].tolist() == WARP[STREAMS].tolist()
+    exact = exact_of(plan(), engine_with({0: (500.0, 10.0), 5: (900.0, 30.0)}, ("cycles", "instructions")), set())
+    assert exact["instructions"].tolist() == WARP[STREAMS].tolist()
 
 
 def test_a_host_that_leaves_instructions_of_its_traces_out_is_recognised():
     unread = np.array([1, 2, 4])
     results = {0: (500.0, 9.0), 5: (900.0, 26.0)}
-    found = exact_of(plan(unread_instructions=unread), engine_with(results, ("cycles", "instructions")), set())
-    assert found["instructions"].tolist() == (WARP - unread)[STREAMS].tolist()
+    exact = exact_of(plan(unread_instructions=unread), engine_with(results, ("cycles", "instructions")), set())
+    assert exact["instructions"].tolist() == (WARP - unread)[STREAMS].tolist()
 
 
 def test_a_counter_that_differs_in_one_simulated_launch_is_estimated():
@@ -65,8 +65,8 @@ def test_a_counter_that_differs_in_one_simulated_launch_is_estimated():
 
 def test_launches_without_a_trace_have_their_result_or_leave_the_total_unknown():
     broken = np.array([0, 0, 1, 1, -1, 2], dtype=np.int32)
-    found = exact_of(plan(broken), engine_with({**GOOD, 4: (9.0, 7.0, 5.0, 4.0)}), set())
-    assert found["instructions"][4] == 7.0
+    exact = exact_of(plan(broken), engine_with({**GOOD, 4: (9.0, 7.0, 5.0, 4.0)}), set())
+    assert exact["instructions"][4] == 7.0
     assert exact_of(plan(broken), engine_with({0: GOOD[0], 5: GOOD[4]}), set()) == {}
 
 
@@ -82,9 +82,9 @@ def test_ctas_and_warps_are_stated_where_the_host_reports_none():
     estimates = {name: estimate(name, 1000.0, 0.1) for name in ("cycles", "ctas")}
     look = Look(1, estimates, {}, True)
     warps, simulated = np.array([4, 8, 12]), np.array([True, False, False, False, True, False])
-    found = with_grids(look, plan(warps=warps), simulated)
-    assert found.estimates["ctas"] == estimates["ctas"], "the host's own stays"
-    told = found.estimates["warps"]
+    stated = with_grids(look, plan(warps=warps), simulated)
+    assert stated.estimates["ctas"] == estimates["ctas"], "the host's own stays"
+    told = stated.estimates["warps"]
     assert (told.estimate, told.half_width, told.simulated) == (2 * warps.sum(), 0.0, 4 + 12)
     broken = plan(np.array([0, 0, 1, 1, -1, 2], dtype=np.int32), warps=warps)
     assert with_grids(look, broken, simulated) is look, "a launch without a trace"
@@ -94,10 +94,10 @@ def test_ctas_and_warps_are_stated_where_the_host_reports_none():
 def test_totals_and_ratios_of_a_look_are_made_with_exact_counters():
     estimates = {"cycles": estimate("cycles", 1000.0, 0.1), "instructions": estimate("instructions", 500.0, 0.4)}
     look = Look(1, estimates, {"ipc": estimate("ipc", 0.5, 0.3)}, True)
-    found = with_exact(look, {"instructions": 250.0})
-    told = found.estimates["instructions"]
+    stated = with_exact(look, {"instructions": 250.0})
+    told = stated.estimates["instructions"]
     assert (told.estimate, told.half_width, told.simulated) == (250.0, 0.0, 1.0)
-    assert found.estimates["cycles"] == estimates["cycles"]
-    ipc = found.ratios["ipc"]
+    assert stated.estimates["cycles"] == estimates["cycles"]
+    ipc = stated.ratios["ipc"]
     assert (ipc.estimate, ipc.relative_half_width) == (pytest.approx(0.25), 0.1)
     assert ipc.half_width == pytest.approx(0.025) and ipc.std_error == pytest.approx(0.0125)

@@ -56,12 +56,12 @@ def test_predictions_are_made_process_by_process_under_the_simulators_own_config
     said = []
     source = sourced(population, Told(list_paths=lists), said=said)
     assert source.predictions is None and said == []  # nothing is made, or said, before it is needed
-    found = complete(source, MODEL, ENCODER, said.append).predictions
+    predictions = complete(source, MODEL, ENCODER, said.append).predictions
     assert source.predictor.configuration.values["sms"] == 7
     for number, path in enumerate(lists):
         alone = predict(read_trace_list(path), source.predictor.configuration, said.append).predictions
         rows = slice(number * LAUNCHES, (number + 1) * LAUNCHES)
-        assert found["cycles"][rows].tolist() == alone["cycles"].tolist()
+        assert predictions["cycles"][rows].tolist() == alone["cycles"].tolist()
     assert any(source.predictor.configuration.hash in line for line in said)
 
 
@@ -119,8 +119,8 @@ def test_profile_model_gives_a_policy_the_predictions_as_times(population, lists
 )
 def test_the_estimate_rests_on_predictions_unless_a_setting_is_in_the_way(population, lists, keys, reason):
     config = parse_config({"version": 1, "policy": "kernelpoint", **keys})
-    one = Program((LAUNCHES,), traces=population.traces[:LAUNCHES])
-    found = why_unassisted(config, sourced(one, Told(list_paths=lists[:1])))
+    program = Program((LAUNCHES,), traces=population.traces[:LAUNCHES])
+    found = why_unassisted(config, sourced(program, Told(list_paths=lists[:1])))
     assert found is None if reason is None else reason in found
 
 

@@ -98,7 +98,7 @@ def _by_strata(first: Run, second: Run) -> Compared:
 
 
 def _errors(run: DrawnSample, rows: np.ndarray, values: np.ndarray, alpha: float) -> Errors:
-    """What the common launches, `rows` of `run`, tell of one counter of both runs, float64 [rows, 2]."""
+    """Errors of two counters in the launches that both runs simulated: `rows` of `run`, values float64 [rows, 2]."""
     stratum, total = run.stratum[rows], run.strata_covariate
     inside = stratum >= 0
     x = None if total is None else run.x[rows][inside]

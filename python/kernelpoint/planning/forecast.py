@@ -117,7 +117,7 @@ def sentences(
 
 
 def _unseen(forecast: Forecast) -> str:
-    """What the budget assumes of launches that nobody saw."""
+    """Assumption of the budget about launches that are not simulated, as the end of a sentence."""
     if not forecast.unseen_times:
         return ""
     which = f"one launch of {readable(forecast.unseen_kernel)}" if forecast.unseen_kernel else "one launch"

@@ -1,8 +1,7 @@
 """The program: one type for the launches of a workload, whatever they were read from.
 
 - Copies and memsets are no kernel launches: every reader leaves them out and counts them in `Program.left_out`.
-- Readers judge nothing: what a file shows of its own soundness is in `Program.remarks`, and `kernelpoint.admission` says what
-  follows from it.
+- A reader records defects of its file in `Program.remarks`. `kernelpoint.admission` decides whether they refuse the run.
 """
 
 from kernelpoint.program.builder import ProgramBuilder as ProgramBuilder

@@ -67,7 +67,7 @@ def kernel_changes(first: Run, second: Run) -> list[Change]:
 
 
 def verdict(row: CounterRow, confidence: float) -> tuple[str, str, str]:
-    """Ratio of two runs with its half-width, what it means, and its colour, that of the chart's bars.
+    """Three parts of the verdict on two runs: their ratio with its half-width, a sentence, and the colour of the chart's bars.
 
     >>> from kernelpoint.estimate import Estimate
     >>> ratio, difference = Estimate.of(0.9, 0.01), Estimate.of(-10.0, 1.0)

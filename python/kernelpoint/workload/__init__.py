@@ -1,4 +1,4 @@
-"""A program before it is simulated: what a run's simulator says of it, and the inputs of its plan."""
+"""Inputs of a plan: the description of the simulator, and the program with its traces, embeddings, predictions and times."""
 
 from kernelpoint.workload.host_info import HostInfo as HostInfo
 from kernelpoint.workload.inputs import Available as Available

@@ -192,8 +192,8 @@ class Cells:
             )
             pure, groups = mixed == 0.0, self.groups[start]
             draws = np.bincount(groups[pure], minlength=int(groups.max(initial=0)) + 1)
-            told = np.where(pure, draws[groups], 1.0) * ((draws > 1).sum() + 1.0)
-            unlike = np.where(end - start > 1, 1.0 / told, 0.0) * (not self.in_order)
+            weights_of_draws = np.where(pure, draws[groups], 1.0) * ((draws > 1).sum() + 1.0)
+            unlike = np.where(end - start > 1, 1.0 / weights_of_draws, 0.0) * (not self.in_order)
             self._leaves[n] = Leaves(alive, start, end, mean, square, mixed, unlike)
         return self._leaves[n]
 

@@ -136,11 +136,11 @@ class TwoPhaseSampling(CellSampling):
         return error_probability(self.budget.bound, 1.0 - self.budget.confidence, ("first",))
 
     def _errors_of_first(self, combination: Combination) -> TotalErrors:
-        """What the first sample alone leaves, as corrected predictions tell it, and what these scatter by beyond."""
+        """Errors of the first sample alone: those of its corrected predictions, and the scatter of results about these."""
         assert self._first is not None
         errors = self._first.errors(combination)
-        told = self._weights[1] * errors.error**2
-        return replace(errors, error=math.sqrt(told + self._scatter(combination)))
+        variance = self._weights[1] * errors.error**2
+        return replace(errors, error=math.sqrt(variance + self._scatter(combination)))
 
     def _scatter(self, combination: Combination) -> float:
         """Variance that the first sample adds because predictions scatter; 0 where every unit of it is simulated."""
