@@ -41,8 +41,8 @@ kp_status started(kp_session* session, Body body) {
     return in_python(KP_ECONFIG, body);
 }
 
-// Starts Python unless it runs, and runs `body` in it. Python handles SIGINT meanwhile, so that a user can end unpacking
-// and planning. After `body`, a SIGINT that came is raised again for the simulator's own handler.
+// Starts Python unless it runs, and runs `body` in it. Python handles SIGINT meanwhile, so that a user can end
+// unpacking and planning. After `body`, a SIGINT that came is raised again for the simulator's own handler.
 template <typename Body>
 kp_status interruptible(kp_session* session, Body body) {
     was_interrupted();
