@@ -9,11 +9,25 @@
 #include <vector>
 
 #include "all_knobs.h"
-#include "kept_bytes.h"
 #include "macsim.h"
 #include "members.h"
+#include "state.h"
 
 namespace kernelpoint {
+
+// Layout of kp_touch.opaque: core of an access (the CTA's number modulo kp_kept.sms), and its path to what all cores
+// share.
+enum Path {
+    kPathData = 0,   // through the core's L1
+    kPathFetch = 1,  // of instructions, through the core's instruction cache
+    kPathAround = 2  // around both: code; or a store to generic or local memory, which some L1s take after all
+};
+inline uint32_t core_of(const kp_touch& touch) {
+    return touch.opaque & 0xffff;
+}
+inline uint32_t path_of(const kp_touch& touch) {
+    return touch.opaque >> 16;
+}
 
 // Caches of MacSim, filled with what earlier launches leave. Model: an address that misses is brought into every level
 // on its way. A store makes its line dirty where it hits, and lines are brought in clean; where a dirty line goes that

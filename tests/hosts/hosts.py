@@ -186,6 +186,7 @@ class MacSim(HostUnderTest):
 
     name = "macsim miniature"
     can = frozenset()
+    reads_no_broken_trace = True
 
     def __init__(self, plugin: Path, build: Path) -> None:
         super().__init__(plugin, build)
@@ -196,9 +197,6 @@ class MacSim(HostUnderTest):
 
     def run(self, folder: Path, script: str, processes: int = 1, broken: int | None = None, in_flight: int = 1) -> Run:
         workload = self.miniature.write_workload(folder / "workload")
-        if broken is not None:
-            kernel = list(self.miniature.WARPS)[broken]
-            (workload.parent / f"Kernel{kernel}" / "trace.txt").write_text("nvbit\n14\n")
         where = folder / "run"
         where.mkdir()
         (where / "trace_file_list").write_text(f"1\n{workload}\n")

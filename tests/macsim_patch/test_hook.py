@@ -1,8 +1,5 @@
 """The hook inside a miniature simulator: what is simulated, in which order, and what is left behind."""
 
-import gzip
-import os
-
 import pytest
 
 ALL = "pass 0:0 0:1 0:2 0:3 0:4 0:5"
@@ -103,69 +100,6 @@ def test_launches_that_share_a_folder_are_launches_of_their_own(simulator, share
     run = simulator.run(shared_folders, "pass 0:0 0:2 0:3")
     assert run.code == 0 and list(cycles(run)) == ["0:0", "0:2", "0:3"]
     assert cycles(run)["0:2"] < cycles(run)["0:0"], "warm by then"
-
-
-def damage_missing(folder):
-    (folder / "trace_3.raw").unlink()
-
-
-def damage_fifo(folder):
-    (folder / "trace_3.raw").unlink()
-    os.mkfifo(folder / "trace_3.raw")
-
-
-def damage_list_of_lengths(folder):
-    (folder / "trace_info.txt").unlink()
-    os.mkfifo(folder / "trace_info.txt")
-
-
-def damage_cut(folder):
-    path = folder / "trace_3.raw"
-    path.write_bytes(path.read_bytes()[:-9])
-
-
-def damage_short(folder):
-    with gzip.open(folder / "trace_3.raw", "wb") as file:
-        file.write(bytes(64))
-
-
-def damage_lengths(folder):
-    (folder / "trace_info.txt").write_text("0 3\n")
-
-
-def damage_header(folder):
-    (folder / "trace.txt").write_text("nvbit\n14\n")
-
-
-@pytest.mark.parametrize(
-    "damage, reason",
-    [
-        (damage_missing, "trace_3.raw: No such file"),
-        (damage_fifo, "trace_3.raw: not a regular file"),
-        (damage_list_of_lengths, "trace_info.txt: not a regular file"),
-        (damage_cut, "trace_3.raw: cut short or damaged"),
-        (damage_short, "trace_3.raw: holds 1 instructions; trace_info.txt says 3"),
-        (damage_lengths, "trace_info.txt: cut short"),
-        (damage_header, "no number of warps"),
-    ],
-)
-def test_a_launch_with_broken_files_is_given_up_and_the_run_goes_on(simulator, workload, damage, reason):
-    damage(workload.parent / "Kernel2")
-    run = simulator.run(workload, "pass 0:0 0:1 0:2")
-    assert run.code == 0 and run.err == ""
-    assert [call[1] for call in run.calls("complete")] == ["0:0", "0:2"]
-    aborts = run.calls("abort")
-    assert [call[1] for call in aborts] == ["0:1", "0:1"], "once more in the next pass, then never"
-    assert reason in " ".join(aborts[0])
-
-
-@pytest.mark.parametrize("broken", [0, 5])
-def test_the_first_and_the_last_launch_may_be_broken(simulator, workload, broken):
-    folders = sorted((path for path in workload.parent.glob("Kernel*")), key=lambda path: int(path.name[6:]))
-    (folders[broken] / "trace.txt").write_text("nvbit\n14\n")
-    run = simulator.run(workload, ALL)
-    completed = {call[1] for call in run.calls("complete")}
-    assert run.code == 0 and f"0:{broken}" not in completed and len(completed) == len(folders) - 1
 
 
 def test_too_few_open_files_are_told_before_the_launch(simulator, workload):

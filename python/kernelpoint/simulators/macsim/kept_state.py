@@ -1,4 +1,4 @@
-"""Bytes that MacSim's hook and KernelPoint exchange on the state of its cores: `macsim_patch/hook/kept_bytes.h` in Python."""
+"""Bytes on the state of MacSim's cores that its hook and KernelPoint exchange: as `macsim_patch/hook/replay.h` has them."""
 
 from __future__ import annotations
 

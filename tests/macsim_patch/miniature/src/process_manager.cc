@@ -8,6 +8,11 @@
 
 #include "trace_read.h"
 
+static void end_without_trace(const string& trace) {
+    fprintf(stderr, "%s cannot be read\n", trace.c_str());
+    exit(15);
+}
+
 void process_manager_c::add(const string& config) {
     process_s* owner = new process_s(m_simBase->admit(), config, &m_simBase->gpu_cores);
     ifstream file(config);
@@ -30,14 +35,14 @@ void process_manager_c::setup_process(process_s* owner) {
     ifstream file(trace);
     string type;
     unsigned version, blocks, count, id, start;
-    if (!(file >> type >> version >> blocks >> count)) exit(15);
+    if (!(file >> type >> version >> blocks >> count)) end_without_trace(trace);
     m_simBase->m_simulation_cycle += 16 * *m_simBase->m_knobs->KNOB_TICKS_PER_CYCLE;  // until the first fetch
     owner->m_thread_start_info = new thread_start_info_s[count];
     owner->m_thread_trace_info = new thread_s*[count];
     owner->m_no_of_threads_created = owner->m_no_of_threads_terminated = 0;
     take_cores(owner);
     for (unsigned& made = owner->m_no_of_threads_created; made < count; ++made) {
-        if (!(file >> id >> start)) exit(15);
+        if (!(file >> id >> start)) end_without_trace(trace);
         thread_s* warp = new thread_s{owner, 10 + made % 3 + stalls(owner, trace, id)};
         owner->m_thread_start_info[made].number = id;
         owner->m_thread_trace_info[made] = warp;
@@ -54,7 +59,7 @@ int process_manager_c::stalls(process_s* owner, const string& trace, unsigned wa
     advance(core, (warp >> 16) % owner->m_core_list.size());
     core_c& here = *m_simBase->m_core_pointers[core->first];
     gzFile file = gzopen((trace.substr(0, trace.rfind('.')) + "_" + to_string(warp) + ".raw").c_str(), "rb");
-    if (file == NULL) exit(15);
+    if (file == NULL) end_without_trace(trace);
     const uns64 space = 10ull * UINT32_MAX * owner->m_process_id, data = m_simBase->m_memory->base_addr(0, space);
     vector<trace_info_nvbit_small_s> records(1);
     while (gzread(file, &records.back(), sizeof(records[0])) == sizeof(records[0])) records.emplace_back();
