@@ -39,7 +39,7 @@ __all__ = [*_MODULES]
 
 
 def __getattr__(name: str) -> Any:
-    """A name of the library."""
+    """Import a public name of the library at its first use."""
     if name not in _MODULES:
         raise AttributeError(f"module 'kernelpoint' has no attribute {name!r}")
     from kernelpoint.extras import needs_extra
@@ -49,5 +49,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Names that completion shows."""
+    """Public names of the library, for completion in an interpreter."""
     return sorted([*__all__, "__version__"])

@@ -1,4 +1,4 @@
-"""The library's names, offered by `import kernelpoint as kp` offers. Every name is imported when it is first used.
+"""Public names of the library (`import kernelpoint as kp`). Each is imported at its first use.
 
 Example:
     >>> import kernelpoint as kp
@@ -35,9 +35,8 @@ from kernelpoint.workload import Need, complete, program_for
 from kernelpoint.workload.host_info import HostInfo
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from kernelpoint.evaluation.evaluate import Row
+    from kernelpoint.pages.page import AnyChart
     from kernelpoint.paired import Comparison
 
 MOST_SEEDS = 1_000_000
@@ -65,22 +64,20 @@ class Run(journal.Run):
         return cls(loaded.path, loaded.records)
 
     @checked
-    def plot(self, chart: str = "share") -> alt.Chart | alt.LayerChart:
+    def plot(self, chart: str = "share") -> AnyChart:
         """Make a chart of the run: share (cycles by kernel), timeline, passes, or map (of the embeddings).
 
         Raises:
             ConfigError: there is no such chart, or this run has no data for it.
             JournalError: the run has not ended.
         """
-        import altair as alt  # for notebooks only
-
         from kernelpoint.report.charts import charts
         from kernelpoint.report.result import result_of
 
         made = charts(result_of(self))
         if chart not in made:
             raise ConfigError(f"chart: got {shown(chart)}; allowed: {', '.join(made)}")
-        return alt.Chart.from_dict({**made[chart], "width": 600})
+        return made[chart].properties(width=600)
 
     def _repr_html_(self) -> str:
         """The verdict and the counters, for a notebook."""
@@ -301,7 +298,7 @@ def compare(
 
 
 def _stand_in(traces: str | Path, gpu: Sequence[str]) -> HostInfo:
-    """Stand-in for the simulator of a later run: it describes the same simulated GPU."""
+    """Description of a simulator as a later run will report it, from the configuration of the simulated GPU."""
     from kernelpoint.fast_model import stated_by
 
     stated: dict[str, Any] = dict(stated_by(list(gpu))) if gpu else {"simulator": "the simulator"}

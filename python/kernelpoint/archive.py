@@ -57,7 +57,7 @@ def write_archive(
 
 
 def archived(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
-    """Bytes of an archive without a checksum, for a container that has its own.
+    """Encode description and arrays as the bytes of an archive, without the checksum of a file.
 
     >>> import numpy as np
     >>> from_archived(archived({"made": "today"}, {"values": np.arange(3)}))[1]["values"].tolist()
@@ -69,7 +69,7 @@ def archived(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> byte
 
 
 def from_archived(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Description and arrays in the bytes that `archived` made.
+    """Decode bytes of `archived`; returns description and arrays.
 
     Raises:
         ValueError: it is none, or is damaged.
@@ -155,13 +155,13 @@ def check_directory(file: BinaryIO) -> None:
 
 
 def _bytes_before(file: BinaryIO, end: int, count: int) -> bytes:
-    """So many bytes that end at a place of a file; zeros where it begins behind their begin."""
+    """Read the `size` bytes of a file before a position; filled with zeros at the front if there are fewer."""
     file.seek(max(end - count, 0))
     return file.read(count) if end >= count else bytes(count)
 
 
 def _checksum(file: BinaryIO, size: int) -> bytes:
-    """The digits of the first `size` bytes of a file."""
+    """Checksum of the first `size` bytes of a file, in hexadecimal digits."""
     digest = hashlib.blake2b(digest_size=SEAL_DIGITS // 2)
     file.seek(0)
     while size > 0 and (block := file.read(min(_BLOCK, size))):
@@ -206,7 +206,7 @@ def _read(file: BinaryIO) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def _array(member: Any, size: int) -> np.ndarray:
-    """The array of a member of `size` bytes, whose header must agree with that."""
+    """Read the array in a member of an archive; its header must agree with the member's size."""
     import numpy as np
 
     version = np.lib.format.read_magic(member)

@@ -95,7 +95,7 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 def _is_one(value: Any, kind: Any) -> bool:
-    """True if a value is of a plain type; NumPy's numbers count, true and false are no numbers."""
+    """True if a value is of a plain type such as int or str. NumPy's numbers count as numbers, true and false do not."""
     if kind in (int, float):
         return isinstance(value, Integral if kind is int else Real) and not isinstance(value, (bool, np.bool_))
     if kind is bool:

@@ -1,4 +1,4 @@
-"""The gate for file names that a stranger's text gives: of traces in a list, of files in a pack.
+"""Check of file names in untrusted files: names of traces in a list, names of files in a pack.
 
 A simulator may hand such a name to a shell (Accel-Sim opens ``xz -dc NAME``), so few characters are allowed. The same rule as
 ``name_problem`` in plugin/include/kernelpoint/file_names.hpp. Paths that the user types are not concerned.
@@ -40,7 +40,7 @@ def name_problem(name: str) -> str | None:
 
 
 def _quoted(character: str) -> str:
-    """A character, or the first byte of its UTF-8 where it is no printable character of ASCII."""
+    """Format a character for a message; a character that is not printable ASCII is shown as its first byte."""
     if character == " ":
         return "a space"
     first = character.encode("utf-8", "surrogateescape")[0]

@@ -58,7 +58,7 @@ class Finding:
 
     @property
     def outcome(self) -> Effect:
-        """Effect of this finding, unless the user accepts it: a small one is only named."""
+        """Effect of this finding on the run: only named if it is small or accepted by the user."""
         return self.effect if self.share > self.large else Effect.NAMED
 
     def sentence(self) -> str:

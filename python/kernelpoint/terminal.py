@@ -1,4 +1,4 @@
-"""Text on its way to a terminal: names and messages of others' files move no cursor and change no colour, title or order.
+"""Text for a terminal, with control characters made visible: untrusted names cannot move the cursor or change colours.
 
 Everything that a command prints passes :func:`plain`: Python's streams by :class:`PlainStream`, rich's tables by
 :class:`kernelpoint.cli.console.Console`. The plugin and the hooks have the same filter in C++ (kernelpoint/printable.hpp).

@@ -1,4 +1,4 @@
-"""JSON's content as the classes that state its types: every value is checked, nothing is converted."""
+"""Reader of JSON into typed classes: every value is checked, none is converted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Read = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class Range:
-    """Whole numbers that a field may have: from `least`, below `end`; beside the type: `Annotated[int, Range(0, 10)]`."""
+    """Allowed whole numbers of a field, from `least` to below `end`, as in `Annotated[int, Range(0, 10)]`."""
 
     least: int
     end: int
@@ -34,13 +34,13 @@ class Mismatch(ValueError):
         self.place, self.value, self.is_missing = place, value, is_missing
 
     def within(self, key: Any) -> Mismatch:
-        """The same, one key further out."""
+        """Error with an outer key added in front of its path."""
         self.place = (str(key), *self.place)
         return self
 
 
 def loads(line: str | bytes) -> Any:
-    """The value of a JSON text in UTF-8.
+    """Parse JSON text in UTF-8.
 
     Raises:
         ValueError: it is none, or text in it stands for no characters.
@@ -57,7 +57,7 @@ def loads(line: str | bytes) -> Any:
 
 @cache
 def reader(kind: Any) -> Read:
-    """A function from a value, as JSON gives it, to a value of a type.
+    """Make a function that converts parsed JSON to a value of a type.
 
     Types: bool, int, float (finite), str, Any, Literal, enumerations, Optional, list, dict with text as keys, tuple
     (named too) and dataclasses of these. Dataclasses refuse fields that are missing or unknown; null stands for nan where that
@@ -186,14 +186,14 @@ _mixed = _dict_of(_number)
 
 
 def _numbers_by_name(value: Any) -> dict[str, float]:
-    """dict[str, float]: nearly always numbers already."""
+    """Read a mapping of names to floats, the most frequent type in a journal."""
     if type(value) is dict and all(type(item) is float and math.isfinite(item) for item in value.values()):
         return value
     return _mixed(value)
 
 
 def stands_for_nan(field: Field[Any]) -> bool:
-    """True of a field whose default is nan: in a file, null stands for it."""
+    """True if a field's default is nan, which a file writes as null."""
     return isinstance(field.default, float) and math.isnan(field.default)
 
 
@@ -219,7 +219,7 @@ def _dataclass(kind: Any) -> Read:
         return kind(**given)
 
     def wrong(content: dict[str, Any]) -> Mismatch:
-        """The first field that does not fit; looked for once it is known that there is one."""
+        """Find the first field of the wrong type, for the error message."""
         for name, value in content.items():
             if name not in reads:
                 return Mismatch("no such field", value, (name,))

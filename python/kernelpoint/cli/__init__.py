@@ -94,11 +94,11 @@ def main() -> None:
 
 
 def _say_nothing(*warning: object, **more: object) -> None:
-    """Stand in for warnings.showwarning: warnings of libraries are for those who change this code, not for users."""
+    """Discard a warning of a library, which users cannot act on (replaces warnings.showwarning)."""
 
 
 def _end_interrupted(program: str, name: str) -> NoReturn:
-    """Print the message on kept results, and exit."""
+    """Print that results are kept and how to resume, then exit."""
     sys.stderr.write(f"\n{program}: interrupted. {KEPT.get(name, 'Nothing was written.')}\n")
     sys.exit(INTERRUPTED)
 
@@ -130,7 +130,7 @@ def _give_up_output() -> None:
 
 
 def _split(words: list[str]) -> tuple[str, list[str]]:
-    """Name of the command, of two words in a group, and its arguments.
+    """Split a command line into the command's name (two words in a group) and its arguments.
 
     >>> _split(["file", "init", "-o", "k.yaml"]), _split(["plan", "traces"]), _split(["lab", "--help"])
     (('file init', ['-o', 'k.yaml']), ('plan', ['traces']), ('lab', ['--help']))
@@ -168,7 +168,7 @@ def _run(name: str, arguments: list[str]) -> None:
 
 
 def _unknown(name: str) -> str:
-    """The message for a name that is no command; a command of a group is named with its group.
+    """Message for an unknown command, with the most similar known one.
 
     >>> _unknown("init")
     'unknown command; write kernelpoint file init'
@@ -219,7 +219,7 @@ def _complete() -> None:
 
 
 def _overview(group: str = "") -> str:
-    """What `kernelpoint --help` prints, or `kernelpoint GROUP --help`."""
+    """Text of `kernelpoint --help`, or of `kernelpoint GROUP --help`."""
     if group:
         rows = {name: text for name, (_, text) in COMMANDS.items() if name.startswith(f"{group} ")}
         return "\n".join([USAGE.replace("COMMAND", f"{group} COMMAND"), "", *_lines(rows), ""])

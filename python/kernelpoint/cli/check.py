@@ -64,7 +64,7 @@ def check(
 
 
 def _checked(path: Path, architecture: int, accept: list[str]) -> tuple[dict[str, Any], int]:
-    """Findings of one input, as plain values, and its exit code."""
+    """Check one input; returns its findings as plain values, and the exit code."""
     try:
         kind, launches, findings = _content(path, architecture)
     except KernelPointError as error:
@@ -77,7 +77,7 @@ def _checked(path: Path, architecture: int, accept: list[str]) -> tuple[dict[str
 
 
 def _content(path: Path, architecture: int) -> tuple[str, int, list[Finding]]:
-    """The kind of an input, its launches and the findings in it."""
+    """Recognise an input; returns its kind, its number of launches, and its findings."""
     if path.is_dir() or is_list_name(path):
         return _of_list(files_of(str(path)), architecture)
     if not _is_trace(path):
@@ -87,7 +87,7 @@ def _content(path: Path, architecture: int) -> tuple[str, int, list[Finding]]:
 
 
 def _is_trace(path: Path) -> bool:
-    """True if a file is called, or begins, as a trace does."""
+    """True if the name or the first bytes of a file are those of a trace."""
     try:
         return ".trace" in path.name or path.name == "trace.txt" or beginning_of(path).text.startswith("-kernel name")
     except (OSError, EOFError) as error:

@@ -1,4 +1,4 @@
-"""The console of every command: rich's, with plain text in every cell."""
+"""Console of every command: rich's console with control characters made visible."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Console(rich.console.Console):
 
 class _PlainText(RenderHook):
     def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
-        """The renderables, their text made plain."""
+        """Renderables with all control characters in their text made visible."""
         return [_Plain(renderable) for renderable in renderables]
 
 

@@ -19,8 +19,9 @@ from kernelpoint.journal import Run, load_run
 from kernelpoint.pages.numbers import error, factor, number, percent, share
 from kernelpoint.pages.tables import Column, Row, Table
 from kernelpoint.progress import duration
+from kernelpoint.report.full_run import compare, sentence
 from kernelpoint.report.page import write_page
-from kernelpoint.report.result import FullRun, result_of
+from kernelpoint.report.result import result_of
 from kernelpoint.session.verdict import SAMPLING_ERROR, verdict
 
 CONFIGURATION = """\
@@ -80,7 +81,7 @@ def demo(
 
 
 def _traces(output: Path, launches: int, console: Console) -> Path:
-    """The workload's list; synthesised where an earlier demo has not left it."""
+    """Trace list of the demo's workload; it is written if an earlier demo has not done so."""
     from kernelpoint_lab.commands.synth import synth
 
     folder = output / f"transformer-decode-{launches}"
@@ -91,7 +92,7 @@ def _traces(output: Path, launches: int, console: Console) -> Path:
 
 
 def _plan(console: Console, output: Path, traces: Path, policy: str, budget: float, gpu: str) -> float:
-    """Seconds to read and predict every launch; the sampled run finds the plan in the cache."""
+    """Plan the demo's run, and return the seconds that this takes; the sampled run uses the plan."""
     from kernelpoint.config import load_config
     from kernelpoint.fast_model.configuration import configuration_of_host
     from kernelpoint.session.setup import prepare
@@ -136,7 +137,7 @@ def _table(full: Timed, sampled: Timed, plan_seconds: float) -> Table:
         raise JournalError(
             f"{sampled.run.path}: one of the two runs states no estimate; see its log beside the journal"
         )
-    truth = FullRun.beside(sampled.run, full.run)
+    truth = compare(sampled.run, full.run)
     name = "bound on sampling error only" if s.bound_scope == SAMPLING_ERROR else "stated bound"
     bound = "none" if s.relative_half_width is None else f"± {percent(s.relative_half_width)} at {share(s.confidence)}"
     with_plan = sampled.seconds + plan_seconds
@@ -161,5 +162,5 @@ def _table(full: Timed, sampled: Timed, plan_seconds: float) -> Table:
 
 def _judgement(full: Run, sampled: Run) -> str:
     """Say whether the full run's total lies inside the interval that the sampled run states."""
-    line = FullRun.beside(sampled, full).sentence()
+    line = sentence(compare(sampled, full))
     return f"Sampled run: {verdict(sampled.ended())}.\n{line[0].upper()}{line[1:]}."

@@ -92,7 +92,7 @@ def _expand_selection(traces: Path, selection: Selection, output: Path) -> None:
 
 
 def _of_one_process(profile: Program, process: int | None, alike: bool, console: Console) -> Program:
-    """The launches of the process that was named, or of the first of processes that are alike."""
+    """Launches of the process that `--process` names; without it, of the first process, if all run the same launches."""
     if process is not None:
         return profile.of_process(process)
     numbers = profile.processes

@@ -53,7 +53,7 @@ def patch(
 
 
 def _check(checkout: Path, description: Description, launcher: bool, console: Console) -> int:
-    """Say how far a tree is patched; the exit code."""
+    """Print the patch state of a tree; returns the exit code."""
     try:
         tree = Tree(checkout, description, launcher)
         state, plan = tree.state(), tree.plan()

@@ -47,7 +47,7 @@ def made_plan(
 
 @contextlib.contextmanager
 def _pool(workers: int | None, cluster: str | None, say: Log) -> Iterator[Pool | None]:
-    """The workers that were asked for; None for this process."""
+    """Start the workers that the user asked for; None if this process does the work alone."""
     if workers is None and cluster is None:
         yield None
         return

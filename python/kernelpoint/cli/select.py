@@ -97,6 +97,6 @@ def _select(census: Program, settings: Config, spare: float, folder: Path, conso
 
 
 def _options(relative_error: float, seed: int) -> Config:
-    """The configuration that the options stand for."""
+    """Make the configuration from the command line options."""
     budget = {"relative_error": relative_error}
     return parse_config({"version": 1, "policy": "kernelpoint", "seed": seed, "error_budget": budget}, "options")

@@ -75,7 +75,7 @@ def status(
 
 
 def _all_lines(place: Path) -> list[str]:
-    """Two lines for each journal."""
+    """Text of `kernelpoint file status`: two lines for each journal."""
     journals = sorted(place.rglob("*.kpjournal")) if place.is_dir() else [place]
     if not journals:
         raise ConfigError(f"{place}: no .kpjournal there, nor in a folder below it")
@@ -133,7 +133,7 @@ def is_locked(path: Path) -> bool | None:
 
 
 def _file_system(path: Path) -> str:
-    """The kind of a file's file system; empty if unknown."""
+    """Type of the file system of a file, such as nfs; empty text if unknown."""
     device = path.stat().st_dev
     number = f"{os.major(device)}:{os.minor(device)}"
     for line in Path("/proc/self/mountinfo").read_text(errors="replace").splitlines():
@@ -144,7 +144,7 @@ def _file_system(path: Path) -> str:
 
 
 def _inode(line: str) -> str:
-    """The inode in a line of /proc/locks."""
+    """Parse the inode in a line of /proc/locks."""
     return next((word.rsplit(":", 1)[1] for word in line.split() if word.count(":") == 2), "")
 
 

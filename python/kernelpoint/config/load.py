@@ -47,7 +47,7 @@ class _OnceLoader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        """A mapping, unless it names a key twice."""
+        """Build a mapping from YAML; raises an error if a key occurs twice."""
         seen: set[str] = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
@@ -60,7 +60,7 @@ class _OnceLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
     def construct_yaml_int(self, node: Any) -> int:
-        """A whole number in decimal; YAML would read 010 as eight."""
+        """Read a whole number in decimal; YAML would read 010 as eight."""
         text = self.construct_scalar(node)
         if not re.fullmatch(r"[+-]?(0|[1-9][0-9]{0,29})", text):
             raise yaml.constructor.ConstructorError(
@@ -69,7 +69,7 @@ class _OnceLoader(yaml.SafeLoader):
         return int(text)
 
     def construct_yaml_float(self, node: Any) -> float:
-        """A number in decimal; YAML would read 1:30.5 as ninety and a half, and digits by the thousand take time."""
+        """Read a decimal number of limited length; YAML would read 1:30.5 as ninety and a half."""
         text = self.construct_scalar(node)
         if ":" in text or len(text) > 100:
             raise yaml.constructor.ConstructorError(
@@ -171,7 +171,7 @@ def check_section(model: type[S], content: dict[str, Any], key: str) -> S:
 
 
 def _nested(content: dict[Any, Any], source: str) -> dict[Any, Any]:
-    """The content with its dotted keys put into the mappings that they name."""
+    """Copy of a configuration in which keys such as `a.b: 1` are nested mappings."""
     nested = {k: dict(v) if isinstance(v, dict) else v for k, v in content.items() if not _is_dotted(k)}
     for key in filter(_is_dotted, content):
         section, _, name = key.partition(".")
@@ -195,14 +195,14 @@ def _yaml_complaint(error: Exception) -> str:
 
 
 def _complaints(error: ValidationError, model: type[Section]) -> list[str]:
-    """A line for each refused key."""
+    """Error message of a configuration: a line for each refused key."""
     details = error.errors()
     lines = [_complaint(detail, model) for detail in details[:MOST_COMPLAINTS]]
     return lines if len(details) == len(lines) else [*lines, f"{len(details) - len(lines):,} more keys are refused"]
 
 
 def _complaint(detail: Any, model: type[Section]) -> str:
-    """One refused key: its name, the value, the allowed values."""
+    """Message on one refused key: its name, the value, and the allowed values."""
     key = ".".join(map(str, detail["loc"]))[:80]
     message = detail["msg"][0].lower() + detail["msg"][1:]
     if detail["type"] == "missing":

@@ -56,7 +56,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def _plain(part: Any) -> Any:
-    """A schema without the names that pydantic makes of keys, and without the examples in descriptions."""
+    """Simplify a JSON schema of pydantic: without generated titles, and without the examples in descriptions."""
     if isinstance(part, list):
         return [_plain(each) for each in part]
     if not isinstance(part, dict):

@@ -25,7 +25,7 @@ from kernelpoint.errors import did_you_mean
 
 
 def _text(value: Any) -> Any:
-    """A name or a path; nothing that looks like one."""
+    """Check that text, such as a name or a path, is not empty and has no zero byte."""
     if isinstance(value, str) and (not value.strip() or "\0" in value):
         raise PydanticCustomError("text", "input should be text that is not empty")
     return value
@@ -51,7 +51,7 @@ class PolicyChoice(BaseModel):
 
     @model_serializer
     def _written(self) -> str | dict[str, Any]:
-        """As in the file: the name alone where there is nothing else."""
+        """Policy as a user writes it: its name alone if it has no parameters."""
         return {"name": self.name, **self.parameters} if self.parameters else self.name
 
     def __str__(self) -> str:
@@ -59,7 +59,7 @@ class PolicyChoice(BaseModel):
 
 
 def _choice(value: Any) -> Any:
-    """A name stands for a policy with its default parameters."""
+    """Accept the name of a policy in place of a mapping with its parameters."""
     if isinstance(value, str):
         return {"name": value}
     if not isinstance(value, dict | PolicyChoice):
@@ -81,14 +81,14 @@ class Section(BaseModel):
 
 
 def _whole_number(value: Any) -> Any:
-    """Python takes true and 1.0 for 1; a version is neither."""
+    """Check that the version is a whole number; true and 1.0 are refused."""
     if type(value) is not int:
         raise PydanticCustomError("version", "input should be 1")
     return value
 
 
 def _share(value: Any) -> Any:
-    """A share of 1, or in per cent: 0.05, "5 %"."""
+    """Parse a share: 0.05, or text in per cent such as "5 %"."""
     if isinstance(value, str) and re.fullmatch(r"\d+(\.\d*)?\s*%", value.strip()):
         return float(value.strip().rstrip("%")) / 100.0
     return value

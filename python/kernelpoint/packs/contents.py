@@ -1,4 +1,4 @@
-"""Members of a pack, and what its description may say: a closed schema with declared limits, since a stranger may send it."""
+"""Members of a pack and the schema of its description, with limits on every field because a pack may be hostile."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def read_about(text: bytes) -> About:
 
 
 def _version(text: bytes) -> int:
-    """The version that a description states, whatever else it says."""
+    """Version number in a pack's description, read before the rest is checked."""
 
     class Version(BaseModel):
         model_config = ConfigDict(strict=True)
@@ -121,7 +121,7 @@ def _version(text: bytes) -> int:
 
 
 def _check_names(about: About) -> None:
-    """ValueError where a name is refused, leads to another place, or stands for the same file as another."""
+    """Check the names of members; raises ValueError for a forbidden name, a path outside the folder, and a duplicate."""
     places = {name.casefold(): "a file of the pack's own" for name in (PLAN, CONFIGURATION, SEAL, BESIDE)}
     folders: dict[str, str] = {}
     if "/" in about.list_name:

@@ -144,13 +144,13 @@ def _config(run: Run) -> dict[str, object]:
 
 
 def _head(path: str) -> bytes:
-    """The first bytes of a trace."""
+    """Read the first bytes of a trace."""
     with open_regular(path) as file:
         return file.read(HEAD)
 
 
 def _add(archive: zipfile.ZipFile, name: str, parts: Iterable[bytes]) -> None:
-    """Write a member; many small parts in one member are smaller, and quicker to compress, than each by itself."""
+    """Write several small parts as one member, which compresses better than one member for each."""
     entry = zipfile.ZipInfo(name, _FIRST_DATE)
     entry.compress_type = zipfile.ZIP_LZMA
     with archive.open(entry, "w", force_zip64=True) as member:

@@ -62,7 +62,7 @@ def is_pack(path: Path) -> bool:
 
 
 def _folder_beside(path: Path, seal: bytes) -> Path:
-    """The folder beside a pack that it is unpacked into where the user names none: its stem and 8 digits of its seal.
+    """Default folder for unpacking: beside the pack, named by its stem and 8 digits of its checksum.
 
     So it is no folder of the user, and no folder of another pack of that name.
 
@@ -126,7 +126,7 @@ def about_pack(path: Path) -> About:
 def _opened(
     path: Path, most_bytes: int | None, is_read: bool = False
 ) -> Iterator[tuple[zipfile.ZipFile, About, bytes]]:
-    """Archive, description and seal of a pack whose seal, members and sizes are right."""
+    """Open a pack and check its checksum, members and sizes; returns archive, description and checksum."""
     try:
         with open_regular(path) as file:
             check_seal(file)
@@ -164,7 +164,7 @@ def _opened(
 
 
 def _members(archive: zipfile.ZipFile, file: BinaryIO, size: int) -> dict[str, zipfile.ZipInfo]:
-    """The members by name. ValueError where one is no file, stands twice, or is packed in another way than a pack's."""
+    """Members of a pack by name; raises ValueError for a folder, a duplicate, and an unknown compression."""
     members: dict[str, zipfile.ZipInfo] = {}
     for entry in archive.infolist():
         name = entry.filename[:80]
@@ -185,7 +185,7 @@ def _members(archive: zipfile.ZipFile, file: BinaryIO, size: int) -> dict[str, z
 
 
 def _dictionary(file: BinaryIO, entry: zipfile.ZipInfo) -> int:
-    """Bytes of memory that LZMA's dictionary of a member asks for."""
+    """Size in bytes of the LZMA dictionary that a member needs."""
     file.seek(entry.header_offset)
     header = file.read(30)
     file.seek(entry.header_offset + 30 + sum(struct.unpack("<2H", header[26:30])))
@@ -196,7 +196,7 @@ def _dictionary(file: BinaryIO, entry: zipfile.ZipInfo) -> int:
 
 
 def _check_sizes(about: About, members: dict[str, zipfile.ZipInfo]) -> None:
-    """ValueError where the members are not those that the description tells of, each of its size."""
+    """Check that members and sizes agree with the description; raises ValueError."""
     whole = {TRACES + file.name: file.size for file in about.files if file.whole}
     expected = {ABOUT, LIST, PLAN, HEADS, FOOTPRINTS, *whole}
     if other := sorted(members.keys() ^ expected):
@@ -212,7 +212,7 @@ def _check_sizes(about: About, members: dict[str, zipfile.ZipInfo]) -> None:
 
 
 def _all(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], name: str, most: int) -> bytes:
-    """A whole member of a limited size."""
+    """Read a whole member of limited size."""
     if members[name].file_size > most:
         raise ValueError(f"its member {name!r} has {members[name].file_size:,} bytes; allowed are {most:,}")
     with archive.open(name) as member:
@@ -220,9 +220,7 @@ def _all(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], name: st
 
 
 def _pieces(member: IO[bytes], size: int) -> Iterator[bytes]:
-    """The next `size` bytes of a member, in small pieces; ValueError where it ends before. Zip's checksum is compared at its
-    end.
-    """
+    """Read the next `size` bytes of a member in small pieces; raises ValueError if it ends before."""
     while size > 0:
         piece = member.read(min(size, _PIECE))
         if not piece:
@@ -232,7 +230,7 @@ def _pieces(member: IO[bytes], size: int) -> Iterator[bytes]:
 
 
 def _is_made(folder: Path, archive: zipfile.ZipFile, about: About, seal: bytes) -> bool:
-    """True if this pack was unpacked into the folder, and list, plan and configuration are still its own."""
+    """True if the folder contains this pack, unpacked and with unchanged list, plan and configuration."""
     try:
         with open_regular(folder / SEAL) as file:
             is_same = file.read(SEAL_DIGITS + 1) == seal
@@ -259,12 +257,12 @@ def _checksum(path: Path) -> int | None:
 
 
 def _configuration(about: About, folder: Path) -> str:
-    """The configuration of an unpacked run. Its journal is `run.kpjournal` of the working directory, the default."""
+    """Configuration of an unpacked run; its journal is `run.kpjournal` in the working directory."""
     return yaml.safe_dump({**about.config, "plan": str((folder / PLAN).absolute())}, sort_keys=False)
 
 
 def _write(archive: zipfile.ZipFile, about: About, place: Path, folder: Path) -> None:
-    """Write all files into `place`, which becomes `folder`."""
+    """Write all files of a pack into `place`, which is then renamed to `folder`."""
     from kernelpoint.traces.footprints import (
         write_beside,  # not at the top: the next run from the folder needs no traces
     )
@@ -287,7 +285,7 @@ def _write(archive: zipfile.ZipFile, about: About, place: Path, folder: Path) ->
 
 
 def _write_trace(content: Iterator[bytes], file: TraceFile, path: Path) -> None:
-    """A trace with its size and time; one that is not whole ends in a hole."""
+    """Write a trace with its size and modification time; the missing end of an incomplete trace is a hole in the file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with open_output_bytes(path) as output:
         output.writelines(content)

@@ -161,6 +161,6 @@ def load_description(simulator: str, folder: Path | None = None) -> Description:
 
 
 def kept_at(installed: str, checkout: str) -> Path:
-    """Path of a folder that is inside an installed package, or at the top of a checkout."""
+    """Path of a folder of ours: inside an installed package, or at the top of a checkout."""
     package = Path(kernelpoint.__file__).parent
     return package / installed if (package / installed).is_dir() else package.parents[1] / checkout

@@ -204,7 +204,8 @@ class Tree:
 
 
 def _built(code: Mapping[str, str], build: str) -> dict[str, str]:
-    """Sources that build files name, and the headers that these include; all, where the build files name none.
+    """Sources to search: those that build files name and the headers that they include; all sources if build files name
+    none.
 
     So a copy of a source that somebody keeps beside it is no second place for a line.
 
