@@ -2,7 +2,7 @@
 
 python docs/generated.py        writes docs/commands.md, the tables of keys, and the tables of runs in Accel-Sim
 
-The runs in Accel-Sim are those of `docs/evidence/accelsim.json`, which `lab/benchmarks/accelsim.py` writes.
+The runs in Accel-Sim are those of `docs/evidence/accelsim.json`, which `lab/benchmarks/simulators.py` writes.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from kernelpoint.traces import ArtefactCache, launch_paths, scan_launches
 
 
 def compare(lists: list[str]) -> None:
-    """Print one row per list."""
+    """Embed each list in both formats, and print how many streams each has."""
     names, owners, both = [], [], [[], []]
     for number, path in enumerate(lists):
         with tempfile.TemporaryDirectory() as folder:
@@ -46,7 +46,9 @@ def compare(lists: list[str]) -> None:
 
 
 def report(lists: list[str], names: np.ndarray, owners: np.ndarray, across: np.ndarray, within: np.ndarray) -> None:
-    """The table."""
+    """Print a row for each list: how alike the two embeddings of one stream are, and how often they are nearest
+    neighbours.
+    """
     nearest = across.argmax(axis=0)
     own = np.arange(len(names))
     print("list | streams | cosine mean min | same stream nearest | same kernel | others' cosine")

@@ -50,12 +50,14 @@ def simulators(folder: Path) -> list[int]:
 
 
 def is_under_way(folder: Path) -> bool:
-    """A simulator works, and the plan is made."""
+    """True if the run has a plan and at least one simulator process."""
     return (folder / "run.kpjournal.outcomes").is_dir() and bool(simulators(folder))
 
 
 def lines(folder: Path) -> list[str]:
-    """The journal without its files and what resuming adds; ValueError where a launch has two results."""
+    """Journal lines that a killed and an undisturbed run must share: no file names, no records of resuming. Raises
+    ValueError if a launch has two results.
+    """
     records = read_records(folder / "run.kpjournal")
     results = [record.launch for record in records if isinstance(record, ResultRecord)]
     if len(set(results)) != len(results):
@@ -66,7 +68,7 @@ def lines(folder: Path) -> list[str]:
 
 
 class Trials:
-    """Runs with kills; counts."""
+    """Runs of one list that are killed at random moments, compared with the journal of an undisturbed run."""
 
     def __init__(self, trace_list: Path, seed: int, yaml: str) -> None:
         self.list, self.random, self.yaml = trace_list, random.Random(seed), yaml
@@ -78,7 +80,7 @@ class Trials:
             self.truth = lines(folder)
 
     def alone(self, folder: Path) -> subprocess.Popen:
-        """The host in one process, begun or gone on with, with a cache in its folder."""
+        """Start the embedded host in one process, or resume its run, with a cache in the run's folder."""
         command = host(self.list, "-kernel_sampling", "kp.yaml")
         with (folder / "out.txt").open("a") as out:
             environment = {**os.environ, "KERNELPOINT_CACHE": str(folder / "cache")}
@@ -102,7 +104,7 @@ class Trials:
         print(f"{what:<12} {kills:>5} kills in {runs:>3} runs, {differing} journals differ", flush=True)
 
     def wait_a_moment(self, process: subprocess.Popen, folder: Path, most: float) -> bool:
-        """Wait until the run is under way and a random while more; False where it ended before."""
+        """Wait until the run simulates, then for a random time; False if the run ended before."""
         while process.poll() is None and not is_under_way(folder):
             time.sleep(0.02)
         time.sleep(self.random.uniform(0.0, most))

@@ -49,7 +49,7 @@ LETTERS = re.compile(r"^([A-Za-z_][A-Za-z_0-9]*)\s+([0-9.eE+-]+)\s+(\S+)\s*$")
 
 @dataclass(frozen=True)
 class Row:
-    """One statistic."""
+    """One statistic of a simulator's output: its value in the full run, in the sampled run, and the stated half-width."""
 
     name: str
     full: float
@@ -69,7 +69,7 @@ class Row:
 
 
 def amount(text: str) -> float:
-    """A printed number; nan where there is none."""
+    """Parse a printed number; nan if the text is no number."""
     try:
         return float(text)
     except ValueError:
@@ -87,7 +87,7 @@ def values(path: Path) -> dict[str, float]:
 
 
 def scraped(tree: Path, out: Path, regexes: Path) -> dict[str, float]:
-    """Values that get_stats.py reads in an output, by regex."""
+    """Run upstream's get_stats.py on an output; the value that it finds for each regular expression."""
     with tempfile.TemporaryDirectory() as work:
         folder = Path(work) / "runs" / "app" / "NO_ARGS" / "GPU-SASS"
         folder.mkdir(parents=True)
@@ -114,7 +114,7 @@ def scraped(tree: Path, out: Path, regexes: Path) -> dict[str, float]:
 
 
 def name_of(regex: str) -> str:
-    """The name that a regex looks for.
+    """Name of the statistic that a regular expression of get_stats.py matches.
 
     >>> name_of("gpu_tot_ipc\\\\s*=\\\\s*(.*)")
     'gpu_tot_ipc'
@@ -124,7 +124,7 @@ def name_of(regex: str) -> str:
 
 
 def of_accelsim(tree: Path, full: Path, sampled: Path) -> Iterator[Row]:
-    """Rows of all shipped regex files."""
+    """Compare every statistic that get_stats.py reads from two outputs of Accel-Sim."""
     stated = values(sampled)
     for regexes in sorted((tree / "util" / "job_launching" / "stats").glob("*.yml")):
         truth, found = scraped(tree, full, regexes), scraped(tree, sampled, regexes)
@@ -135,7 +135,7 @@ def of_accelsim(tree: Path, full: Path, sampled: Path) -> Iterator[Row]:
 
 
 def of_power(full: Path, out: Path, sampled: Path) -> Iterator[Row]:
-    """Rows of AccelWattch's report: means over the samples of all launches of the full run, as gpu_tot_avg_power is."""
+    """Compare AccelWattch's report: its average powers, weighted by the power samples of each launch."""
     samples, end = [], 0
     for line in out.read_text().splitlines():
         if line.startswith("gpu_sim_cycle = "):
@@ -158,7 +158,7 @@ def of_power(full: Path, out: Path, sampled: Path) -> Iterator[Row]:
 
 
 def statistics_of(folder: Path) -> dict[tuple[str, str], float]:
-    """Statistics of MacSim's files, by file and name."""
+    """Read every statistic in MacSim's `*.stat.out` files, by file and name."""
     found = {}
     for path in sorted(folder.glob("*.stat.out")):
         for line in path.read_text(errors="replace").splitlines():
@@ -168,7 +168,9 @@ def statistics_of(folder: Path) -> dict[tuple[str, str], float]:
 
 
 def of_macsim(full: Path, sampled: Path) -> Iterator[Row]:
-    """Rows of all statistics that have a total in the sampled run, and of those that are neither there nor marked."""
+    """Compare every statistic of MacSim, except those that the sampled run marks as counts of its simulated launches
+    alone.
+    """
     truth, sample = statistics_of(full), statistics_of(sampled)
     for (file, name), value in truth.items():
         if name == "EXE_TIME" or file.startswith("kernelpoint") or (file, name + "_SIMULATED") in sample:

@@ -2,15 +2,15 @@
 
     python lab/benchmarks/steps.py scan FOLDER_OR_LIST          reading and hashing every launch, cold and from the cache
     python lab/benchmarks/steps.py plan LIST --launches N       planning a list that repeats those of LIST, nothing cached
-    python lab/benchmarks/steps.py walk --units N               strata, engine, ledger and passes of N launches
     python lab/benchmarks/steps.py decisions                    a decision with its journal record; writing an equal line
     python lab/benchmarks/steps.py open TRACES                  a fresh process that opens a run, by what is already known
     python lab/benchmarks/steps.py select --launches N          the list and the census of N launches read; a selection drawn
     python lab/benchmarks/steps.py program LIST --launches N    plan and sampled run of a list that repeats those of LIST
     python lab/benchmarks/steps.py replay LIST --launches N     walks back from launches of a list that repeats those of LIST
+    python lab/benchmarks/steps.py host LIST [--gpu v100]       a full run of the embedded host, after one that warms the files
 
 Memory is the most that a process held until the end of a step, less what it held before the first. `open`, `scan`,
-`select` and `program` run each step in a process of its own; memory is then its peak.
+`select`, `program` and `host` run each step in a process of its own; memory is then its peak.
 """
 
 from __future__ import annotations
@@ -31,17 +31,15 @@ from typing import Any
 import numpy as np
 
 from kernelpoint import api
+from kernelpoint.cli.host import program as host_program
 from kernelpoint.config import parse_config
-from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, stratify
-from kernelpoint.journal import DecisionRecord, JournalWriter
+from kernelpoint.estimation import Design, Engine, ErrorBudget
+from kernelpoint.journal import JournalWriter
 from kernelpoint.planning.plan import Plan, SamplingFrame, hash_design
 from kernelpoint.planning.planning import Planning
-from kernelpoint.policies.labels import context
-from kernelpoint.policies.methods.kernelpoint import MADE_FOR_PROFILES
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.program import Program
 from kernelpoint.randomness import generator
-from kernelpoint.session.orders import OK, Orders
 from kernelpoint.session.session import Session
 from kernelpoint.session.setup import Setup, budget_of
 from kernelpoint.traces import launch_paths, read_trace_list
@@ -49,7 +47,6 @@ from kernelpoint.traces.replay import Replay, StateInfo
 from kernelpoint.workload import Need, complete, program_for
 from kernelpoint.workload.host_info import HostInfo
 
-BODY = 5000  # launches of a loop body
 ITERATION, KERNELS, SHAPES, FILES = 2000, 40, 300, 1000  # of the program that `select` reads
 V100 = StateInfo(lines=49152, residency=(80, 32, 64, 65536, 98304), copies_fill=True)
 CENSUS_HEADER = (
@@ -71,6 +68,16 @@ PROGRAM = """
 import kernelpoint as kp
 print(kp.simulate({list!r}, {journal!r}, gpu="rtx").ended().simulated, "launches simulated")
 """
+HOST = """
+import re, subprocess
+done = subprocess.run({command!r}, capture_output=True, text=True, check=True)
+print(re.findall(r"gpu_tot_warp_instructions = .*", done.stdout, re.MULTILINE)[-1])
+"""
+COSTS = """
+import resource
+used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+print(sum(u.ru_utime + u.ru_stime for u in used), max(u.ru_maxrss for u in used) / 1024)
+"""
 CENSUS = "from pathlib import Path\nfrom kernelpoint.selection import Selection, read_census\n"
 COMMAND = """
 import sys
@@ -84,26 +91,26 @@ except SystemExit:
 
 
 def most_held() -> int:
-    """Peak bytes of this process."""
+    """Largest memory that this process has held so far, in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 
 
 class Steps:
-    """Rows of a table, printed as they come."""
+    """Table of the steps of this process: processor time, wall time and memory, printed step by step."""
 
     def __init__(self, launches: int) -> None:
         self.launches, self.base, self.begun = launches, most_held(), time.process_time()
         print(f"{launches:,} launches\n{'':<40}{'CPU s':>9}{'wall s':>9}{'bytes/launch':>14}")
 
     def __call__(self, name: str, call: Callable[[], Any]) -> Any:
-        """The result of a step."""
+        """Run one step, print its costs, and return its result."""
         begun, wall = time.process_time(), time.monotonic()
         result = call()
         self._row(name, time.process_time() - begun, time.monotonic() - wall)
         return result
 
     def end(self) -> None:
-        """The last row."""
+        """Print the row of all steps together."""
         self._row("all together", time.process_time() - self.begun, 0.0)
 
     def _row(self, name: str, seconds: float, wall: float) -> None:
@@ -112,11 +119,8 @@ class Steps:
 
 
 def apart(name: str, code: str, **environment: str) -> None:
-    """Print the costs of Python code in a process of its own, and the last line that it prints."""
-    report = (
-        "\nimport resource as r\nu = r.getrusage(r.RUSAGE_SELF)\nprint(u.ru_utime + u.ru_stime, u.ru_maxrss / 1024)"
-    )
-    command, settings = [sys.executable, "-c", code + report], {**os.environ, **environment}
+    """Print the costs of Python code in a process of its own and its children, and the last line that it prints."""
+    command, settings = [sys.executable, "-c", code + COSTS], {**os.environ, **environment}
     done = subprocess.run(command, env=settings, capture_output=True, text=True, check=True)
     *said, costs = done.stdout.strip().splitlines()
     seconds, mebibytes = map(float, costs.split())
@@ -127,7 +131,7 @@ def apart(name: str, code: str, **environment: str) -> None:
 
 
 def scan(options: argparse.Namespace, folder: Path) -> None:
-    """Reading and hashing."""
+    """Measure reading and hashing of all traces, with an empty cache and with a full one."""
     paths = launch_paths(options.source)
     size = sum(os.path.getsize(path) for path in dict.fromkeys(paths)) / 1e6
     print(f"{len(paths):,} launches, {size:,.0f} MB")
@@ -136,7 +140,7 @@ def scan(options: argparse.Namespace, folder: Path) -> None:
 
 
 def plan(options: argparse.Namespace, folder: Path) -> None:
-    """Planning, from the list to the first draw."""
+    """Measure each step of planning, from reading the list to drawing the first sample."""
     os.environ["KERNELPOINT_CACHE"] = str(folder / "cache")
     trace_list, output = repeated(Path(options.source), options.launches, folder), folder / "run.kpplan"
     config, steps = parse_config({"version": 1, "policy": options.policy}, "benchmark"), Steps(options.launches)
@@ -161,7 +165,7 @@ def plan(options: argparse.Namespace, folder: Path) -> None:
 
 
 def program(options: argparse.Namespace, folder: Path) -> None:
-    """A sampled run in the embedded host: nothing cached, and with the plan of the first."""
+    """Measure a sampled run of the embedded host, first with an empty cache and then with its plan in the cache."""
     trace_list = repeated(Path(options.source), options.launches, folder)
     for name in ("planned and run", "run, plan cached"):
         code = PROGRAM.format(list=str(trace_list), journal=str(folder / f"{name}.kpjournal"))
@@ -169,7 +173,7 @@ def program(options: argparse.Namespace, folder: Path) -> None:
 
 
 def repeated(trace_list: Path, launches: int, folder: Path) -> Path:
-    """A list of that many launches, and links to its traces."""
+    """Write a list of `launches` launches that repeats another, with links to the traces of that one."""
     paths = launch_paths(trace_list)
     for path in dict.fromkeys(paths):
         (folder / Path(path).name).symlink_to(Path(path).resolve())
@@ -181,46 +185,8 @@ def repeated(trace_list: Path, launches: int, folder: Path) -> Path:
     return folder / "kernelslist.g"
 
 
-def walk(options: argparse.Namespace, folder: Path) -> None:
-    """Passes of a run whose results are made up. Launches come in loops whose bodies change, as programs make them."""
-    N, budget, random = options.units, ErrorBudget(options.budget), generator(0, "benchmark estimation")
-    body = (options.signatures * random.random((4, BODY)) ** 2).astype(np.int32)
-    signature = body[random.integers(0, 4, N // BODY + 1)].ravel()[:N]
-    x = random.lognormal(8.0, 1.0, options.signatures)[signature]
-    program, steps, random = Program((N,)), Steps(N), generator(0, "benchmark results")
-    u = steps("permanent random numbers", lambda: program.u)
-    if options.predictions:
-        engine = steps("engine", lambda: Engine(AssistedDesign({"cycles": x}, signature, u), budget))
-    else:
-        labels = steps("context", lambda: [signature, context(signature, program.offsets)])
-        settings: dict[str, Any] = {"spreads": (1.5, 0.05), "x": x, "design_error": MADE_FOR_PROFILES}
-        design = steps("strata, sizes", lambda: stratify(labels, budget, **settings).design(u))
-        engine = steps("engine", lambda: Engine(design, budget))
-    orders, look = Orders(program.offsets), None
-    while look is None or (not look.met and steps("  growth", engine.grow)):
-        wanted = steps(f"pass {engine.looks}: wanted", engine.wanted)
-        steps(f"  walk {len(wanted)} launches", lambda wanted=wanted: walked(orders, wanted))
-        y = x[wanted] * random.lognormal(0.0, 0.05, len(wanted))
-        steps("  results", lambda w=wanted, v=y: engine.record_many(w, ("cycles",), v[:, None]))
-        look = steps("  look", engine.look)
-    steps.end()
-    steps("one np.lexsort of signature and u", lambda: np.lexsort((u, signature)))
-    width = 100 * look.estimates["cycles"].relative_half_width
-    print(f"met +-{width:.2f} %; resident at most {most_held() / 2**30:.2f} GiB")
-
-
-def walked(orders: Orders, wanted: np.ndarray) -> None:
-    """One pass over ordered launches, one after the other, as a session walks them."""
-    orders.begin(wanted)
-    launch = -1
-    while (following := orders.next(0, launch))[0] == OK:
-        launch = following[1]
-        orders.start(orders.launch(0, launch), DecisionRecord(0, launch, 0, "simulate"))
-        orders.close(launch)
-
-
 def decisions(options: argparse.Namespace, folder: Path) -> None:
-    """Microseconds of processor time per on_launch, median of blocks of 1,000."""
+    """Measure the decision on one launch, in microseconds of processor time: the median over blocks of 1,000 decisions."""
     launches, session = options.launches, session_of(options.launches, 1000, folder)
     blocks = []
     for start in range(0, launches, 1000):
@@ -254,7 +220,7 @@ def session_of(launches: int, clusters: int, folder: Path) -> Session:
 
 
 def openings(options: argparse.Namespace, folder: Path) -> None:
-    """Fresh processes that open a run and stop."""
+    """Measure opening a run in a fresh process: with an empty cache, with its plan, and without the plan."""
     links, moved, config = folder / "traces", folder / "moved", folder / "kernelpoint.yaml"
     links.mkdir()
     for number, path in enumerate(launch_paths(options.source), start=1):
@@ -275,7 +241,9 @@ def openings(options: argparse.Namespace, folder: Path) -> None:
 
 
 def select(options: argparse.Namespace, folder: Path) -> None:
-    """A program of 40 kernels in 300 shapes, in iterations of 2,000 launches that vary a little; 1,000 trace files."""
+    """Measure `kernelpoint select` on a synthetic program of 40 kernels in 300 shapes, which repeats iterations of
+    2,000 launches.
+    """
     census = write_program(folder, options.launches)
     listed, chosen = str(folder / "kernelslist.g"), f"{folder}/0.01/selection.kpselect"
     code = f"from kernelpoint.traces import launch_paths\nprint(len(launch_paths({listed!r})))"
@@ -289,7 +257,9 @@ def select(options: argparse.Namespace, folder: Path) -> None:
 
 
 def replay(options: argparse.Namespace, folder: Path) -> None:
-    """Walks back to the launches that matter for the state of one, with footprints in memory."""
+    """Measure replay: how long it takes to collect the accesses of earlier launches that fill the caches before one
+    launch.
+    """
     trace_list, count = repeated(Path(options.source), options.launches, folder), options.launches
     started = time.perf_counter()
     made = Replay(read_trace_list(trace_list), V100)
@@ -306,8 +276,15 @@ def replay(options: argparse.Namespace, folder: Path) -> None:
     )
 
 
+def host(options: argparse.Namespace, folder: Path) -> None:
+    """The embedded host's full run; the last line of its output is the number of warp instructions."""
+    command = [str(host_program()), "-trace", options.source, "-config", options.gpu]
+    for title in ("first run", "second run"):
+        apart(title, HOST.format(command=command))
+
+
 def write_program(folder: Path, launches: int) -> Path:
-    """The list and the census of a program; the census."""
+    """Write the list and the census of a synthetic program; returns the path of the census."""
     random, census = np.random.default_rng(0), folder / "stats_ctx_0x1"
     kernel, grid = random.integers(0, KERNELS, SHAPES), random.integers(1, 2000, SHAPES)
     shape = np.tile(random.integers(0, SHAPES, ITERATION), -(-launches // ITERATION))[:launches]
@@ -342,13 +319,12 @@ def main() -> None:
     planned = command("plan", plan, True, launches=1_000_000)
     planned.add_argument("--policy", default="kernelpoint")
     planned.add_argument("--gpu", default="rtx")
-    passes = command("walk", walk, False, units=10_000_000, signatures=2000, budget=0.001)
-    passes.add_argument("--predictions", action="store_true")
     command("decisions", decisions, False, launches=20_000)
     command("open", openings, True)
     command("select", select, False, launches=1_000_000)
     command("program", program, True, launches=1_000_000)
     command("replay", replay, True, launches=1_000_000)
+    command("host", host, True).add_argument("--gpu", default="v100")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         options.run(options, Path(folder))

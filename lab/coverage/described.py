@@ -44,14 +44,14 @@ class Outcome(NamedTuple):
 
 
 class Simulator(NamedTuple):
-    """A simulator with a workload: a run of a seed, and the cycles of all launches."""
+    """A simulator with a workload: a function that makes a sampled run with a seed, and the true total in cycles."""
 
     run: Callable[[int, Path], Outcome]
     total: float
 
 
 def built(folder: Path, source: Path) -> Path:
-    """The program of one source file of the examples."""
+    """Compile one source file of the examples; returns the program's path."""
     program = folder / source.stem
     kind = ["gcc", "-std=c99", "-D_POSIX_C_SOURCE=200809L"] if source.suffix == ".c" else ["g++", "-std=c++17", "-O2"]
     subprocess.run([*kind, str(source), "-o", str(program), f"-I{INCLUDE}", "-ldl"], check=True, timeout=300)
@@ -59,7 +59,7 @@ def built(folder: Path, source: Path) -> Path:
 
 
 def of_program(command: list[str], total: float) -> Simulator:
-    """A simulator that is started for each run; CONFIG stands for its configuration."""
+    """Simulator that is a program of its own, started once for each run."""
 
     def run(seed: int, folder: Path) -> Outcome:
         config = folder / f"{seed}.yaml"
@@ -76,7 +76,7 @@ def of_program(command: list[str], total: float) -> Simulator:
 
 
 def c_host(folder: Path) -> Simulator:
-    """Launches of as many instructions take about as many cycles: normal, with a standard deviation of 0.5 %."""
+    """The C host of the examples: the cycles of equal launches scatter by 0.5 % (normal distribution)."""
     draw = random.Random(3)
     kinds = [(draw.randint(2_000, 90_000), draw.randint(1_000, 900_000)) for _ in range(KINDS)]
     launches = [draw.choice(kinds) for _ in range(LAUNCHES)]
@@ -87,7 +87,9 @@ def c_host(folder: Path) -> Simulator:
 
 
 def small_simulator(folder: Path) -> Simulator:
-    """Launches are CTAs of so many cycles; those of a shape are equal."""
+    """The small simulator of the examples: every CTA of a launch takes a fixed number of cycles, so launches of one
+    shape are equal.
+    """
     draw = random.Random(3)
     kinds = [(draw.randint(1, 60), draw.randint(50, 4000)) for _ in range(KINDS)]
     launches = [draw.choice(kinds) for _ in range(LAUNCHES)]
@@ -97,7 +99,9 @@ def small_simulator(folder: Path) -> Simulator:
 
 
 def executing_simulator(folder: Path) -> Simulator:
-    """Launches that read what earlier ones wrote, and take between 1,000 and 1,015 cycles for it."""
+    """The executing simulator of the examples: the values that earlier launches wrote decide whether a launch takes
+    1,000 or up to 1,015 cycles.
+    """
     draw = random.Random(3)
     rows = [(draw.randrange(8), draw.randrange(8)) for _ in range(LAUNCHES)]
     (folder / "program").write_text("".join(f"{to} {source}\n" for to, source in rows))
@@ -110,7 +114,7 @@ def executing_simulator(folder: Path) -> Simulator:
 
 
 def in_python(launches: list[dict[str, Any]], cycles: Sequence[float], **abilities: bool) -> Simulator:
-    """A simulator in Python whose launches take these cycles."""
+    """Simulator in Python: `cycles` has the cost of each launch."""
 
     def run(seed: int, folder: Path) -> Outcome:
         budget = {"relative_error": 0.01, "confidence": 0.95}
@@ -126,7 +130,7 @@ def in_python(launches: list[dict[str, Any]], cycles: Sequence[float], **abiliti
 
 
 def deterministic(folder: Path) -> Simulator:
-    """Launches of one key have equal results; in Python."""
+    """Simulator in Python that declares launches with equal keys as equal."""
     draw = random.Random(3)
     kinds = [draw.randint(1_000, 900_000) for _ in range(KINDS)]
     keys = [draw.randrange(KINDS) for _ in range(LAUNCHES)]
@@ -170,7 +174,7 @@ def rows(names: Sequence[str], seeds: int) -> Iterator[tuple[Sequence[object], N
 
 
 def main() -> None:
-    """Print the table."""
+    """Parse the options, measure, and print the table."""
     parser = ArgumentParser(description="Simulators whose launches describe themselves.")
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("simulators", nargs="*", metavar="SIMULATOR", help=f"of {', '.join(SIMULATORS)}")

@@ -58,7 +58,9 @@ JUDGED: dict[str, tuple[str, Chosen]] = {
 
 
 def _told(profile: Program, heavy: np.ndarray, by: str) -> Program:
-    """Names and shapes of the launches where `by` says that they tell."""
+    """Mark the heavy launches in the program's names or shapes, as `by` says: "name", "shape", "behind" or "before";
+    otherwise leave them unmarked.
+    """
     if by == "shape":
         return replace(profile, grid=np.where(heavy[:, None], profile.grid * 7 + 3, profile.grid))
     marked = {"name": heavy, "behind": np.roll(heavy, -1), "before": np.roll(heavy, 1)}.get(by)
@@ -84,7 +86,9 @@ def heavy(name: str) -> Iterator[tuple[Population, np.ndarray, np.ndarray]]:
 
 
 def numbers(name: str, eps: float, seeds: int) -> Numbers:
-    """Numbers of each run."""
+    """Make the runs; numbers of each: bound right, share simulated, sentence wrong, heavy launch drawn, stated
+    probability.
+    """
     for seed, (people, y, chosen) in zip(range(seeds), heavy(name), strict=False):
         run = people.run(ErrorBudget(eps), seed, cycles=y)
         found = run.look.open_unit

@@ -1,4 +1,4 @@
-"""Made-up populations: programs that launch in loops, and trouble in them that names and shapes do not tell.
+"""Made-up populations: programs that launch kernels in loops, with disturbances that names and shapes do not show.
 
 Parameters of the estimator were chosen with SYNTHETIC and CHANGES in sight. JUDGED, programs of other sizes with other forms of
 the same trouble, and FRESH, other programs with other trouble, only judge. Each population is the same every time.
@@ -25,7 +25,7 @@ Change = Callable[[Launches, Random], np.ndarray]  # factors of the values
 def metadata(
     signature: np.ndarray, grid: np.ndarray, kernel: np.ndarray, kernels: int, block: np.ndarray | int = 1
 ) -> Program:
-    """Names and shapes of launches.
+    """Make a program of which only names and shapes of launches are known.
 
     Args:
         grid: blocks of each.
@@ -97,7 +97,7 @@ KERNELS = 18  # of a program
 
 
 def _heavy(p: Launches, r: np.random.Generator, count: int, share: float) -> np.ndarray:
-    """A few launches take `share` of the total in addition, each."""
+    """Factors that give each of `count` random launches an additional `share` of the total."""
     return 1.0 + np.where(np.isin(np.arange(len(p.y)), r.choice(len(p.y), count)), share * p.y.sum() / p.y, 0.0)
 
 
@@ -156,7 +156,7 @@ Made = tuple[np.ndarray, np.ndarray, np.ndarray]  # signature of each launch, ty
 
 
 def _steps(random: Random, kinds: int, layers: int, per_layer: int) -> tuple[np.ndarray, np.ndarray]:
-    """Equal steps of a head, equal layers and a tail: signatures, and the step of each launch."""
+    """Signatures of a program of equal steps (a head, equal layers, a tail), and the step that each launch is in."""
     head, layer, tail = (random.integers(0, kinds, n) for n in (6, per_layer, 8))
     step = np.concatenate([head, *[layer] * layers, tail])
     count = LAUNCHES // len(step) + 1
@@ -213,7 +213,7 @@ def _waits(random: Random) -> Made:
 
 
 def _tenants(random: Random) -> Made:
-    """Others come and go: launches that are bound by memory take 1.2 to 2.5 times as long while they are there."""
+    """Other tenants of the GPU come and go: memory-bound launches take 1.2 to 2.5 times as long while one is present."""
     signature, _ = _steps(random, 55, 7, 15)
     base, bound = random.lognormal(2.5, 1.2, 55), random.random(55) < 0.4
     factors, here, level = np.ones(LAUNCHES), False, 1.0

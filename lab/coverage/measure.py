@@ -92,7 +92,7 @@ def wrong_models(people: Population, counter: str) -> Iterator[Population]:
 
 
 def populations(options: Namespace) -> Iterator[Population]:
-    """The populations that are asked for."""
+    """Populations that the command line names, with wrong models or planted trouble."""
     if options.folder is None:
         yield from map(population, options.populations.split(","))
         return
@@ -180,7 +180,9 @@ def counters(people: Population, eps: float, options: Namespace) -> Rows:
 
 
 def stated_share(look: Look) -> float:
-    """Share of the total that kinds of launches without a draw make up at most, as the look says; 0 where all is drawn."""
+    """Largest share of the total that an interim analysis says unsampled kinds of launches may have; 0 if all launches
+    are sampled.
+    """
     found = (re.search(r"never sampled make up at most ([\d.e+-]+) %", line) for line in look.assumptions)
     return max((float(match[1]) / 100.0 for match in found if match), default=0.0)
 

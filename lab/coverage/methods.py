@@ -3,6 +3,7 @@
     python lab/coverage/methods.py sweep --seeds 20
     python lab/coverage/methods.py times --seeds 60 --budgets 0.05,0.01,0.005
     python lab/coverage/methods.py representatives
+    python lab/coverage/methods.py repeated --seeds 20 --budgets 0.05
 
 sweep: harmonic mean of speedups and mean |error| over the shared profiles, planned from the times that they are judged on: STEM
 in three forms, Allegro, and random samples as large as theirs. Speedups follow how often a workload repeats itself, so only the
@@ -14,12 +15,16 @@ their promise, and random samples as large as those of `kernelpoint`.
 
 representatives: the first, middle and last launch of each sequence on simpletorch in Accel-Sim, with launch latency and
 without. `kernelpoint compare` shows the policies there.
+
+repeated: speedup and error of Allegro by the number of times that a list repeats its kernels; each launch takes the time of its
+kernel, times a factor exp(s z) of its own. The design is planned from one run of the list and judged on another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 from statistics import NormalDist
 
 import numpy as np
@@ -36,6 +41,7 @@ from kernelpoint.randomness import generator, permanent_random_numbers
 NOISES = (0.0, 0.05, 0.15)  # standard deviation of the logarithm of a known time over the true one
 TIMED = ("kernelpoint", "stem joint (eq. 6 over all)", "allegro", "random")
 LATENCY = 5000  # cycles of each launch on SM7_QV100
+MADE_UP_KERNELS, REPEATED_PROFILE = 10, "v100_resnet50"  # lists that `repeated` repeats
 Judged = tuple[float, float]  # harmonic mean of speedups, mean |error|
 
 
@@ -49,7 +55,9 @@ def sampled(people: Population, design: Design) -> tuple[float, float]:
 
 
 def judged(people: Population, design: Design, seeds: int) -> Judged:
-    """The design with other random numbers for every seed."""
+    """Judge a design by runs with different random numbers; returns the harmonic mean of the speedups and the mean
+    absolute error.
+    """
     redrawn = (replace(design, u=permanent_random_numbers(seed, 0, len(people.y))) for seed in range(seeds))
     speedups, errors = np.array([sampled(people, one) for one in redrawn]).T
     return float(1.0 / (1.0 / speedups).mean()), float(np.abs(errors).mean())
@@ -71,7 +79,7 @@ FORMS: dict[str, Sizes] = {
 
 
 def planned(form: str, people: Population, eps: float) -> Design:
-    """The design of a method from the times."""
+    """Make the design of STEM or Allegro, planned from the true times."""
     z, y, kernel = NormalDist().inv_cdf(0.975) / eps, people.y, people.kernel.astype(np.int64)
     if form == "allegro":
         leaves = [leaf for k in np.unique(kernel) for leaf in split(y, np.flatnonzero(kernel == k), z)]
@@ -81,7 +89,7 @@ def planned(form: str, people: Population, eps: float) -> Design:
 
 
 def random_sample(people: Population, speed: float) -> Design:
-    """As many launches of all as make this speedup."""
+    """Design of a simple random sample whose size gives this speedup."""
     size = max(2, round(len(people.y) / speed))
     return Design(np.zeros(len(people.y), np.int32), np.array([size]), np.zeros(len(people.y)))
 
@@ -137,7 +145,7 @@ def times(
 
 
 def representatives() -> Iterator[tuple[Sequence[object], Numbers]]:
-    """A row for each choice."""
+    """A row for each rule: the first, middle or last launch represents its instruction sequence."""
     people = population("simpletorch accelsim")
     stream, total = people.signature, people.y.sum()
     units = [np.flatnonzero(stream == s) for s in np.unique(stream)]
@@ -146,6 +154,27 @@ def representatives() -> Iterator[tuple[Sequence[object], Numbers]]:
         design = Design(stream, np.ones(len(units), np.int64), np.zeros(len(stream)), chosen=chosen)
         speed, error = sampled(people, design)
         yield (name,), [(len(units), 1.0 / speed, error, error * total / (total - LATENCY * len(stream)))]
+
+
+def repeated(eps: float, seeds: int) -> Iterator[tuple[Sequence[object], Numbers]]:
+    """A row for each list; numbers: speedup, error, launches simulated, clusters."""
+    kernels = generator(0, "kernels of a list").lognormal(9.0, 1.0, MADE_UP_KERNELS)
+    profile = population(REPEATED_PROFILE)
+    lists = {
+        "made up": (kernels, np.arange(MADE_UP_KERNELS), (400, 4_000, 40_000)),
+        REPEATED_PROFILE: (profile.y, profile.kernel, (1, 5, 50)),
+    }
+    for name, (times, kernel, repetitions) in lists.items():
+        for count, spread in product(repetitions, (0.02, 0.1)):
+            size, numbers = len(times) * count, np.tile(kernel, count)
+            planned_from, judged_on = (
+                np.tile(times, count) * np.exp(spread * generator(run, "repeated list", size).standard_normal(size))
+                for run in (1, 2)
+            )
+            design = planned("allegro", Population(planned_from, numbers, numbers, name), eps)
+            drawn = Engine(design, ErrorBudget(eps, bound="none"), "mean").wanted()
+            speed, error = judged(Population(judged_on, numbers, numbers, name), design, seeds)
+            yield (name, f"{size:,}", f"{100 * spread:g} %"), [(speed, error, len(drawn), len(design.sizes))]
 
 
 def geometric(values: np.ndarray) -> str:
@@ -162,7 +191,7 @@ def harmonic(values: np.ndarray) -> str:
 
 def main() -> None:
     parser = arguments(__doc__, 20, "0.03,0.05,0.10,0.25")
-    parser.add_argument("what", choices=("sweep", "times", "representatives"))
+    parser.add_argument("what", choices=("sweep", "times", "representatives", "repeated"))
     options = parser.parse_args()
     if options.what == "sweep":
         rows = sweep(options.budgets, options.seeds)
@@ -170,6 +199,9 @@ def main() -> None:
     elif options.what == "times":
         rows = times(options.budgets, options.seeds)
         print_table(["noise", "method", "budget"], {"right": share, "least": least, "speedup": geometric}, rows)
+    elif options.what == "repeated":
+        columns = {"speedup": harmonic, "error": percent, "simulated": mean, "clusters": mean}
+        print_table(["list", "launches", "spread"], columns, repeated(options.budgets[0], options.seeds))
     else:
         columns = {"simulated": mean, "speedup": speedup, "error": bias, "beyond latency": bias}
         print_table(["launch of each sequence"], columns, representatives())

@@ -25,7 +25,9 @@ from kernelpoint.traces import launch_paths
 
 
 def one(people: Population, second: np.ndarray, eps: float, seed: int) -> Sequence[float]:
-    """1 if the interval holds, else 0; relative half-widths, paired and separate; their ratio; error; common launches."""
+    """Compare two runs of one seed: is the paired interval right, its half-width and that of two separate bounds, their
+    ratio, the error, and the number of common launches.
+    """
     budget = ErrorBudget(eps)
     made = people.design(budget, seed)
     a, b = (people.run(budget, seed, cycles=y) for y in (people.y, second))

@@ -47,7 +47,7 @@ class Reaction:
 
 
 def population(reaction: Reaction, seed: int) -> np.ndarray:
-    """Both values of every launch, float64 [STRATA, UNITS, 2]."""
+    """Synthetic population: the cycles of every launch under both configurations, float64 [STRATA, UNITS, 2]."""
     random = np.random.default_rng(seed)
     first = random.lognormal(9.0, 1.0, (STRATA, 1)) * random.normal(1.0, 0.02, (STRATA, UNITS))
     second = first * random.normal(1.0, 0.001, first.shape)

@@ -1,4 +1,4 @@
-"""Phases and layers of a transformer in a real simulator: are the stated subtotals held?
+"""Coverage of the subtotals of phases and layers of a transformer in a real simulator.
 
 python lab/coverage/phases.py FOLDER                      # a list of 32 layers, prefill and one token, and its ranges.csv
 python lab/coverage/phases.py RUN.kpjournal FULL.kpjournal   # a table; both runs with `ranges: ranges.csv`
@@ -24,7 +24,7 @@ LAYERS, HIDDEN, PROMPT, HALF = 32, 64, 32, 2
 
 
 def launches() -> Iterator[tuple[str, Launch]]:
-    """The path of the range and the launch, in program order."""
+    """Launches of the transformer in program order, each with the path of its range."""
     memory = Memory()
     x, rows, qkv = (memory.tensor(n * HIDDEN, HALF) for n in (1, PROMPT, 3 * PROMPT))
     wide, scores = memory.tensor(4 * PROMPT * HIDDEN, HALF), memory.tensor(PROMPT * PROMPT, HALF)

@@ -27,6 +27,8 @@ from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, 
 from kernelpoint.estimation.strata.stratify import Stratification, stratify
 from kernelpoint.fast_model import in_terms_of
 from kernelpoint.fast_model.configuration import configuration_of_host
+from kernelpoint.journal import load_run
+from kernelpoint.planning.plan import Plan
 from kernelpoint.policies.methods import kernelpoint as shipped
 from kernelpoint.profiles import read_profile
 from kernelpoint.program import Program
@@ -45,7 +47,7 @@ PROFILES = (
 
 
 class Run(NamedTuple):
-    """A run after its passes.
+    """A finished run: its engine, its last interim analysis, and the true values.
 
     Attributes:
         values: truth of every counter, float64 [N].
@@ -90,7 +92,7 @@ class Population(Launches):
 
     @property
     def values(self) -> dict[str, np.ndarray]:
-        """Truth of every counter, float64 [N]."""
+        """True value of every counter for each launch, float64 [N]."""
         return {**self.counters, "cycles": self.y}
 
     def with_trouble(self, trouble: str, seed_of: str) -> Population:
@@ -114,7 +116,7 @@ class Population(Launches):
 
 
 def last_look(engine: Engine, counters: tuple[str, ...], values: np.ndarray) -> Look:
-    """Passes until the budget is met or nothing is left to draw."""
+    """Make passes until the budget is met or all units are drawn; returns the last interim analysis."""
     *_, look = passes(engine, counters, values)
     return look
 
@@ -176,7 +178,7 @@ def _profile(name: str) -> Population:
 
 
 def _simpletorch() -> tuple[np.ndarray, Program]:
-    """A full Accel-Sim run of real traces (SM7_QV100): y is simulated cycles."""
+    """Full run of simpletorch in Accel-Sim (SM7_QV100): true cycles of each launch, and the program."""
     with gzip.open(SHARED_DATA / "ground_truth" / "simpletorch_accelsim_qv100.csv.gz", "rt") as file:
         rows = list(csv.DictReader(file))
     folder = trace_folder("simpletorch")
@@ -202,14 +204,29 @@ def population(name: str) -> Population:
 
 
 def full_runs(options: Namespace) -> Iterator[Population]:
-    """The full runs FOLDER/NAME-TRUTH.csv, each with the predictions of FOLDER/NAME-MODEL.csv (`kernelpoint-host -results`, or
-    recorded.py)."""
-    is_packaged = options.model != "predictions"
-    latency = int(configuration_of_host(options.model).values["launch_latency"]) if is_packaged else 0
+    """The full runs FOLDER/NAME-TRUTH.csv, each with the predictions of FOLDER/NAME-MODEL.csv (`kernelpoint-host -results`).
+
+    `--model predictions`: the journals FOLDER/NAME-TRUTH.kpjournal of runs that simulated every launch, each with the
+    predictions of the sampled run FOLDER/NAME-predictions.kpjournal.
+    """
+    if options.model == "predictions":
+        for path in sorted(options.folder.glob(f"*-{options.truth}.kpjournal")):
+            yield _recorded(path, path.name.removesuffix(f"-{options.truth}.kpjournal"), options.latency)
+        return
+    latency = int(configuration_of_host(options.model).values["launch_latency"])
     for path in sorted(options.folder.glob(f"*-{options.truth}.csv")):
         name = path.name.removesuffix(f"-{options.truth}.csv")
         truth, model = (read_profile(options.folder / f"{name}-{run}.csv") for run in (options.truth, options.model))
         kernel = np.unique(truth.names, return_inverse=True)[1]
-        told = in_terms_of("kernelpoint-host", dict(model.counters), latency=latency)
+        predictions = in_terms_of("kernelpoint-host", dict(model.counters), latency=latency)
         counters = dict(truth.counters)
-        yield Population(counters["cycles"], kernel, kernel, name, None, counters, told, options.latency)
+        yield Population(counters["cycles"], kernel, kernel, name, None, counters, predictions, options.latency)
+
+
+def _recorded(journal: Path, name: str, latency: float) -> Population:
+    """The cycles of a run of all launches in a simulator, with the predictions of a sampled run beside it."""
+    run, sampled = load_run(journal), load_run(journal.with_name(f"{name}-predictions.kpjournal"))
+    cycles = np.array([run.results[unit].counters["cycles"] for unit in range(sum(run.header.launches))])
+    plan = Plan.load(str(sampled.header.plan), np.zeros(len(cycles)))
+    kernel = np.unique([str(plan.name_of_unit(unit)) for unit in range(len(cycles))], return_inverse=True)[1]
+    return Population(cycles, kernel, kernel, name, None, {}, dict(plan.design.means), latency)

@@ -73,7 +73,7 @@ def totals(people: Population, ranges: Ranges, eps: float, seed: int) -> tuple[n
 
 
 def cells(name: str, eps: float, seeds: int) -> list[str]:
-    """Cells of a row."""
+    """Measure one population, and return the cells of its row."""
     people, ranges = ranged(name)
     truths = ranges.sums(people.y)
     estimates, halves, spent = map(
@@ -96,7 +96,7 @@ def cells(name: str, eps: float, seeds: int) -> list[str]:
 
 
 def quarters(name: str, eps: float, seeds: int) -> list[str]:
-    """Cells of a row where each quarter of the run is a target too."""
+    """Measure one population with each quarter of the run as a further target, and return the cells of its row."""
     people, _ = ranged(name)
     quarter = np.arange(len(people.y)) * 4 // len(people.y)
     tree = Tree(np.array([-1, 0, 0, 0, 0]), quarter + 1)

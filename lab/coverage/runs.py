@@ -14,7 +14,7 @@ Numbers = Iterable[Sequence[float]]  # of each run, one for each column
 
 
 def share(values: np.ndarray) -> str:
-    """Share of runs; of those alone that ask the question, where others have nan."""
+    """Format the share of runs for which a statement is true; runs with nan do not count."""
     return f"{np.nanmean(values):.3f}" if not np.isnan(values).all() else "-"
 
 
@@ -27,12 +27,12 @@ def most(values: np.ndarray) -> str:
 
 
 def speedup(values: np.ndarray) -> str:
-    """Of the shares of the total that runs simulate: one over their mean."""
+    """Format the mean speedup of runs, from the share of the total that each simulates."""
     return f"{1.0 / values.mean():.1f}x"
 
 
 def bias(values: np.ndarray) -> str:
-    """Mean of signed relative errors."""
+    """Format the mean of signed relative errors in per cent."""
     return f"{100 * values.mean():+.3f} %"
 
 
@@ -41,12 +41,12 @@ def percent(values: np.ndarray) -> str:
 
 
 def largest(values: np.ndarray) -> str:
-    """Of relative errors."""
+    """Format the largest absolute relative error in per cent."""
     return f"{100 * np.abs(values).max():.3f} %"
 
 
 def quantiles(values: np.ndarray) -> str:
-    """10th, 50th and 90th percentile."""
+    """Format the 10th, 50th and 90th percentile."""
     return ", ".join(f"{q:.2f}" for q in np.quantile(values, (0.1, 0.5, 0.9)))
 
 
@@ -55,7 +55,7 @@ def median_percent(values: np.ndarray) -> str:
 
 
 def times(values: np.ndarray) -> str:
-    """Median of factors."""
+    """Format the median of factors."""
     return f"{np.median(values):.3g}x"
 
 
@@ -95,12 +95,12 @@ def print_row(*cells: object) -> None:
 
 
 def text_of(eps: float) -> str:
-    """A budget as a label."""
+    """Format an error budget in per cent."""
     return f"{100 * eps:g} %"
 
 
 def arguments(about: str | None, seeds: int, budgets: str) -> ArgumentParser:
-    """A parser with `--seeds` and `--budgets`; about: docstring of the program."""
+    """Make a command line parser with `--seeds` and `--budgets`; `about`: docstring of the program."""
     parser = ArgumentParser(description=(about or "").partition("\n")[0])
     parser.add_argument("--seeds", type=int, default=seeds)
     parser.add_argument("--budgets", type=lambda text: [float(part) for part in text.split(",")], default=budgets)

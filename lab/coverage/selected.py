@@ -50,7 +50,7 @@ def census_of(paths: list[str]) -> Program:
 
 
 def spoiled(model: Program, names: np.ndarray, how: str | None) -> Program:
-    """A model made wrong: by a factor for each launch (`noise`) or each kernel (`kernels`)."""
+    """Predictions made wrong on purpose: by a random factor for each launch (`noise`) or for each kernel (`kernels`)."""
     if how is None:
         return model
     random, cycles = np.random.default_rng(0), model.counters["cycles"]
@@ -64,7 +64,9 @@ def spoiled(model: Program, names: np.ndarray, how: str | None) -> Program:
 def run(
     selection: Selection, path: Path, eps: float, seed: int, cycles: np.ndarray, model: Program | None
 ) -> SummaryRecord:
-    """A session over the traced launches of a selection; model: of all launches."""
+    """Make a sampled run over the traced launches of a selection, with known cycles; `model`: predictions of all
+    launches.
+    """
     config = parse_config(
         {
             "version": 1,
@@ -97,7 +99,7 @@ def run(
 def one(
     census: Program, cycles: np.ndarray, sizes: np.ndarray, model: Program | None, spare: float, eps: float, seed: int
 ) -> Sequence[float]:
-    """The numbers of a selection and its run, in the order of COLUMNS."""
+    """Draw a selection, run it, and return its numbers in the order of COLUMNS."""
     config = parse_config(
         {"version": 1, "policy": "kernelpoint", "seed": seed, "error_budget.relative_error": eps}, "coverage"
     )

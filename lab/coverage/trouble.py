@@ -1,4 +1,5 @@
-"""Trouble that neither names and shapes nor predictions tell: what real GPUs do besides running kernels.
+"""Disturbances of real GPUs that neither names, shapes nor predictions show: throttling, autotuning, slow first
+launches.
 
 Each kind takes the launches of a population and says by which factors their values change; it is the same every time.
 """
@@ -15,7 +16,7 @@ from kernelpoint.randomness import generator
 
 @dataclass(frozen=True, eq=False)
 class Launches:
-    """Launches with known values.
+    """Launches with known true values, and rules that pick some of them.
 
     Attributes:
         y: float64 [N], values in program order.
@@ -41,15 +42,17 @@ class Launches:
         return rank < count
 
     def before(self, count: int) -> np.ndarray:
-        """Signature of the launch so many before, int [N]."""
+        """Signature of the launch `count` places earlier, int [N]."""
         return np.concatenate((np.zeros(count, dtype=np.int64), self.signature[:-count]))
 
     def every(self, count: int, offset: int) -> np.ndarray:
-        """One launch of every so many, bool [N]."""
+        """Launches `offset`, `offset + count`, and so on, bool [N]."""
         return np.arange(len(self.y)) % count == offset
 
     def every_step(self, steps: int, offset: int) -> np.ndarray:
-        """One launch of every so many steps, bool [N]; a step is the distance at which signatures repeat most often."""
+        """One launch in every `steps` steps of the program, bool [N]. A step is the distance at which signatures repeat
+        most often.
+        """
         s = self.signature[100:]
         step = max(range(20, 400), key=lambda d: float((s[d:] == s[:-d]).mean()))
         return np.arange(len(self.y)) % (steps * step) == offset
@@ -64,7 +67,7 @@ class Launches:
         return inside[self.signature]
 
     def troubled(self, trouble: str, seed_of: str) -> np.ndarray:
-        """Values float64 [N] with trouble; seed_of: name of the random numbers."""
+        """Values float64 [N] after one kind of disturbance; `seed_of`: name of the random numbers."""
         return self.y * TROUBLE[trouble](self, generator(0, f"trouble {seed_of}"))
 
 

@@ -48,7 +48,9 @@ class Replayed:
 
     @classmethod
     def recorded(cls, journal: Path, output: Path) -> Replayed:
-        """A list, read from its results file and the simulator's output of the full run."""
+        """Read cycles from real and from replayed state: the output of a full run, and the journal of a run of replayed
+        launches.
+        """
         lines = output.read_text(errors="replace").splitlines()
         full = [float(line.rpartition("=")[2].split()[-1]) for line in lines if line.startswith("gpu_sim_cycle")]
         results = {unit: result.counters for unit, result in load_run(journal).results.items() if unit < len(full)}
@@ -111,7 +113,7 @@ def one_run(launches: Replayed, count: int, eps: float, seed: int) -> tuple[floa
 
 
 def rows(options: Namespace) -> Iterator[tuple[Sequence[object], Numbers]]:
-    """Each population at each budget."""
+    """Rows of the table: each population at each budget."""
     populations = {}
     for text in options.recorded:
         name, _, files = text.partition("=")
@@ -130,7 +132,7 @@ def rows(options: Namespace) -> Iterator[tuple[Sequence[object], Numbers]]:
 
 
 def main() -> None:
-    """Print the table."""
+    """Parse the options, measure, and print the table."""
     parser = arguments(__doc__, 500, "0.05,0.02,0.01,0.005")
     parser.add_argument("--drawn", type=int, default=16)
     parser.add_argument("--recorded", nargs="*", default=[])

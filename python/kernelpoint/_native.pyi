@@ -163,6 +163,12 @@ class macsim:  # noqa: N801 - a submodule
     CORE_MODEL_VERSION: int
     REPLICATIONS: int
 
+    class Stopped(Exception): ...
+
+    class StopFlag:
+        def set(self) -> None: ...
+        def is_set(self) -> bool: ...
+
     class Digest:
         header: LaunchHeader
         content: str
@@ -174,11 +180,9 @@ class macsim:  # noqa: N801 - a submodule
         instructions: np.ndarray
 
     @staticmethod
-    def digest(trace: str, check: Callable[[], None]) -> macsim.Digest: ...
+    def digest(trace: str, stop: macsim.StopFlag) -> macsim.Digest: ...
     @staticmethod
-    def each_warp(
-        trace: str, code_base: int, check: Callable[[], None], take: Callable[[int, bytes], None]
-    ) -> None: ...
+    def write(trace: str, folder: str, code_base: int, level: int, stop: macsim.StopFlag) -> int: ...
     @staticmethod
     def run_cores(
         paths: Sequence[str],

@@ -5,16 +5,12 @@ import subprocess
 import sys
 
 import methods
-import papers
 import pytest
 from compiled import ROOT
 from full_runs import SHARED_DATA
 from workloads import synthesised
 
 import kernelpoint as kp
-from kernelpoint.evaluation.evaluate import Row
-from kernelpoint.evaluation.run import ResultsFile
-from kernelpoint.evaluation.summary import per_workload
 from kernelpoint.randomness import generator
 
 
@@ -56,41 +52,22 @@ def test_the_steps_of_a_plan_are_measured(tmp_path):
     )
 
 
-def test_recorded_runs_of_a_simulator_take_the_place_of_those_of_the_embedded_host(tmp_path):
-    lists = {"solver": str(synthesised(tmp_path / "traces", "iterative-solver", 200, rows=[256, 512]))}
-    recorded = tmp_path / "rtx"
-    (recorded / "solver").mkdir(parents=True)
-    kp.simulate(lists["solver"], recorded / "solver" / papers.FULL, "rtx", "all")
-    kp.simulate(lists["solver"], recorded / "solver" / "sampled.kpjournal", "rtx", "kernelpoint")
-
-    def measured(gpu):
-        return papers.measured(lists, gpu, ("sieve", "gcl", "stem"), 0.05, 2, ResultsFile(None))
-
-    rows, errors = measured(str(recorded))
-    *lines, sampled = per_workload(rows)
-    # the host's own full run; that of the journal begins each launch from replayed state
-    computed = per_workload(measured("rtx")[0])
-    assert [line.simulated for line in lines] == [line.simulated for line in computed]
-    assert [line.harmonic for line in lines] == pytest.approx([line.harmonic for line in computed], rel=0.01)
-    assert [line.bias for line in lines] == pytest.approx([line.bias for line in computed], abs=0.001)
-    assert sampled.policy == "kernelpoint in the simulator, 1 %" and sampled.held == 1.0
-    assert 0 < sampled.simulated < 200 and sampled.harmonic > 1.0
-    assert any(sampled.policy in line for line in papers.tables(rows, errors, "rtx"))
-    assert papers.request_of("another list", lists["solver"], str(recorded)) is None
+def test_the_error_of_gcl_is_split_into_clusters_and_first_launches(tmp_path):
+    path = synthesised(tmp_path, "iterative-solver", 60, rows=[256, 512])
+    *_, row = printed("lab/benchmarks/papers.py", "gcl", f"traces={path},host=rtx,name=solver")
+    name, clusters, cov, mixed, cold = [cell.strip() for cell in row.split("|")][1:6]
+    assert name == "solver" and 1 < int(clusters) < 60 and 0.0 <= float(cov) < 0.5
+    assert all(abs(float(error.removesuffix(" %"))) < 10.0 for error in (mixed, cold))
 
 
-def test_the_mean_error_over_lists_has_an_interval_over_seeds():
-    def rows(**errors):
-        return [
-            Row(name, "random", 0.05, 0.95, seed, 10, error=e)
-            for name, of in errors.items()
-            for seed, e in enumerate(of)
-        ]
-
-    # one list: Student's interval of two degrees of freedom, 4.303 sd / sqrt(3); a list whose seeds agree adds none
-    assert papers.mean_error(rows(a=[0.01, -0.02, 0.03])) == "2.00 +- 2.48 %"
-    assert papers.mean_error(rows(a=[0.01, -0.02, 0.03], b=[0.04] * 3)) == "3.00 +- 1.24 %"
-    assert papers.mean_error(rows(a=[0.01, 0.01], b=[-0.02])) == "1.50 %"
+def test_results_and_predictions_of_recorded_runs_are_a_population(tmp_path):
+    path = str(synthesised(tmp_path / "traces", "iterative-solver", 200, rows=[256, 512]))
+    kp.simulate(path, tmp_path / "solver-simulator.kpjournal", "rtx", "all")
+    kp.simulate(path, tmp_path / "solver-predictions.kpjournal", "rtx", "kernelpoint")
+    options = ("--truth", "simulator", "--model", "predictions", "--seeds", "3", "--budgets", "0.05")
+    *_, row = printed("lab/coverage/measure.py", str(tmp_path), *options)
+    cells = [cell.strip() for cell in row.split("|")]
+    assert cells[1:4] == ["solver", "5 %", "1.000"] and float(cells[4][:-1]) > 2.0
 
 
 @pytest.mark.skipif(not SHARED_DATA.is_dir(), reason="the real profiles are not here (set KERNELPOINT_SHARED_DATA)")

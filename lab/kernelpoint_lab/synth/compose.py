@@ -34,7 +34,7 @@ class Request:
 def compose(
     name: str, scale: str = "small", seed: int = 0, launches: int | None = None, sizes: Given | None = None
 ) -> Request:
-    """A workload or a family, with `sizes` in place of its own.
+    """Check a user's request for a workload or a kernel family, and make its sequence of launches.
 
     Raises:
         ConfigError: an unknown name, scale or size, or a value outside what is allowed.
@@ -68,7 +68,8 @@ def compose(
 
 
 def prepare(directory: Path, force: bool, version: int, ending: str = "traceg") -> None:
-    """Makes the folder. One with anything in it is refused without `force`; with it, an earlier list there is removed.
+    """Make the output folder. A folder that is not empty is refused without `force`; with it, an earlier list in it is
+    removed.
 
     Only what `kernelpoint lab synth` writes is removed. Raises ConfigError.
     """

@@ -22,7 +22,7 @@ class Scope:
         self.rows = np.flatnonzero(self.present)
 
     def same(self, other: Scope) -> bool:
-        """True if both mean the same lanes and warps."""
+        """True if two scopes have the same active lanes and warps."""
         return self is other or (self.masks == other.masks)
 
 

@@ -1,4 +1,4 @@
-"""A launch: a warp program, its grid and its arguments, which together determine the trace."""
+"""One launch of a warp program: its grid and arguments determine the trace."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class HostCopy:
     tensor: Tensor
 
     def line(self) -> str:
-        """The copy's line in kernelslist.g.
+        """Line of `kernelslist.g` for this copy.
 
         >>> HostCopy(Tensor(0x7F3000000000, 10)).line()
         'MemcpyHtoD,0x00007f3000000000,40\\n'
@@ -33,7 +33,7 @@ class HostCopy:
 
 @dataclass
 class Totals:
-    """Content of a list."""
+    """Counts of a written list: launches, files, bytes, warp instructions."""
 
     launches: int = 0
     files: int = 0

@@ -49,25 +49,25 @@ class Warps:
     # Instructions
 
     def op(self, opcode: str, destination: str | None = None, *sources: str) -> None:
-        """One instruction that touches no traced memory."""
+        """Add an instruction that accesses no traced memory."""
         self._parts[-1] += f"{self.pc:04x} "
         self._parts.append(self.registers.operands(opcode, destination, sources) + "0 " + self._end)
         self.pc += PC_STEP
 
     def load(self, opcode: str, destination: str, address: str, at: np.ndarray | Addresses) -> None:
-        """A load: `address` is the register (or pair) that holds the address, `at` the byte addresses."""
+        """Add a load: `address` is the register (or pair) with the address, `at` are the byte addresses."""
         self._memory(opcode, destination, (address,), at)
 
     def store(self, opcode: str, address: str, value: str, at: np.ndarray | Addresses) -> None:
-        """A store, or a reduction without a result (RED)."""
+        """Add a store, or a reduction without a result (RED)."""
         self._memory(opcode, None, (address, value), at)
 
     def atomic(self, opcode: str, destination: str, sources: Sequence[str], at: np.ndarray | Addresses) -> None:
-        """An atomic that returns the old value (ATOMG, ATOMS); sources are the address and the operands."""
+        """Add an atomic that returns the old value (ATOMG, ATOMS); sources are the address and the operands."""
         self._memory(opcode, destination, sources, at)
 
     def addresses(self, values: np.ndarray) -> Addresses:
-        """Addresses to keep for several accesses."""
+        """Encode byte addresses once, for several accesses."""
         return Addresses(values, self.count)
 
     def _memory(self, opcode: str, destination: str | None, sources: Sequence[str], at: np.ndarray | Addresses) -> None:
@@ -77,7 +77,7 @@ class Warps:
         self._emit(middle, fields, [" " + self._end] * self.count)
 
     def _emit(self, middle: str, fields: list[str], ends: list[str]) -> None:
-        """One instruction as a column of its own: a line for each warp that issues it."""
+        """Render one instruction: a line for each warp that issues it."""
         scope, start = self._scope, f"{self.pc:04x} "
         rows = zip(scope.masks, fields, ends, strict=True)
         self._columns.append([start + mask + middle + field + end if mask else "" for mask, field, end in rows])
@@ -89,7 +89,7 @@ class Warps:
 
     @property
     def active(self) -> np.ndarray:
-        """Lanes that execute here, bool [W, 32]."""
+        """Lanes that execute at the present point of the program, bool [W, 32]."""
         return self._scope.mask
 
     @contextmanager

@@ -23,7 +23,7 @@ class Tensor:
 
     @property
     def bytes(self) -> int:
-        """Size in bytes."""
+        """Size of the tensor in bytes."""
         return self.count * self.width
 
     def at(self, index: np.ndarray | int) -> np.ndarray:
@@ -35,12 +35,12 @@ class Tensor:
         return np.asarray(self.base + np.asarray(index, dtype=np.int64) * self.width)
 
     def part(self, first: int, count: int) -> Tensor:
-        """The elements first ... first + count - 1 as a tensor of their own."""
+        """View of `count` elements from element `first` on."""
         return Tensor(self.base + first * self.width, count, self.width)
 
 
 class Memory:
-    """Hands out tensors; nothing is ever freed.
+    """Allocator of device memory that never frees a tensor.
 
     >>> memory = Memory()
     >>> hex(memory.tensor(100).base), hex(memory.tensor(100).base)

@@ -35,7 +35,7 @@ class Size:
     among: tuple[int, ...] = ()
 
     def check(self, name: str, numbers: Sequence[int]) -> Numbers:
-        """The numbers as a tuple. Raises ConfigError where one of them is not allowed.
+        """Check the numbers of a size; raises ConfigError for one that is not allowed.
 
         >>> Size("rows", 32, 100).check("rows", [64])
         (64,)
@@ -58,12 +58,12 @@ class Size:
 
 
 def one(size: Size) -> Any:
-    """A field of a shape that holds one number."""
+    """Field of a workload's shape with one number that `--set` may change."""
     return field(metadata={"size": size, "single": True})
 
 
 def several(size: Size) -> Any:
-    """A field of a shape that holds several numbers."""
+    """Field of a workload's shape with several numbers that `--set` may change."""
     return field(metadata={"size": size, "single": False})
 
 
@@ -92,7 +92,7 @@ def checked(owner: str, sizes: Mapping[str, Size], given: Given) -> dict[str, Nu
 
 
 def with_sizes(owner: str, shape: Shape, given: Given) -> Shape:
-    """The shape with the given sizes in place of its own.
+    """Copy of a workload's shape with sizes that the user gave.
 
     Raises:
         ConfigError: the shape has no such size, or the value is not allowed.

@@ -17,7 +17,7 @@ Place = tuple[int, int, int]
 
 
 class TracezWriter:
-    """One file; CTAs are added in order, and closing it writes the index.
+    """Writer of one `.tracez` file: CTAs are added in order, and closing the file writes its index.
 
     The dictionary is trained on lines of the first CTAs, as Accel-Sim's post-processing does; traces with too few lines
     go without one.
@@ -63,7 +63,7 @@ class TracezWriter:
     def add_cta(
         self, index: Place, warps: Sequence[str], cluster: Place = (0, 0, 0), place: Place = (0, 0, 0), rank: int = 0
     ) -> None:
-        """Adds a CTA: of every warp its lines, each ended by a line feed; `place` and `rank` are those in its cluster."""
+        """Add a CTA, given the instruction lines of each of its warps; `place` and `rank` are those in its cluster."""
         self._index += struct.pack("<11I", *index, *cluster, *place, rank, len(warps))
         for text in warps:
             self._add_warp(text.splitlines())
@@ -85,7 +85,9 @@ class TracezWriter:
 
 
 def _compression(samples: Sequence[bytes]) -> tuple[bytes, Callable[[bytes], bytes]]:
-    """A dictionary, empty where the samples are too few to learn from, and what makes a frame of a text."""
+    """Train a compression dictionary on sample lines (empty if there are too few); returns it with the function that
+    compresses a frame.
+    """
     try:
         import zstandard  # of the extra "formats"
     except ImportError:

@@ -42,7 +42,7 @@ class ValuedWarps(Warps):
         super().__init__(launch, first, last)
 
     def op(self, opcode: str, destination: str | None = None, *sources: str) -> None:
-        """One instruction that touches no traced memory."""
+        """Add an instruction that accesses no traced memory."""
         operands = self.registers.operands(opcode, destination, sources)
         read = [self._read(name) for name in sources]
         with np.errstate(all="ignore"):

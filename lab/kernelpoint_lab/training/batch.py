@@ -15,7 +15,7 @@ from kernelpoint.graphs import TraceGraph
 
 @dataclass(frozen=True)
 class GraphBatch:
-    """The disjoint union of graphs.
+    """Several graphs side by side as one graph of tensors (disjoint union).
 
     Attributes:
         kinds: uint8 [num_nodes], see `SCHEMA.node_kinds`.
@@ -41,12 +41,12 @@ class GraphBatch:
 
     @property
     def num_nodes(self) -> int:
-        """Nodes of all graphs."""
+        """Number of nodes of all graphs."""
         return len(self.tokens)
 
     @property
     def num_warps(self) -> int:
-        """Warps of all graphs."""
+        """Number of warps of all graphs."""
         return len(self.graph_of_warp)
 
     def to(self, device: torch.device | str) -> GraphBatch:

@@ -1,4 +1,4 @@
-"""Streams that an encoder is trained on, and their graphs."""
+"""Training data of the encoder: one graph for each distinct instruction sequence."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class TrainingData:
 
 
 def graph_digest(graph: TraceGraph) -> bytes:
-    """Equal for graphs that the encoder cannot tell apart: all arrays, and weights as shares of their sum."""
+    """Hash of a graph. Graphs between which the encoder cannot distinguish have equal hashes."""
     shares = graph.warp_weights / graph.warp_weights.sum()
     digest = hashlib.blake2b(digest_size=16)
     for array in (graph.tokens, graph.features, graph.edge_index, graph.edge_type, graph.warp_starts, shares):

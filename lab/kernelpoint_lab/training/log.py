@@ -32,7 +32,7 @@ def write_log(path: Path, records: Sequence[EpochRecord]) -> None:
 
 
 def read_log(path: Path) -> list[EpochRecord]:
-    """Read what `write_log` wrote.
+    """Read the log of a training run, one record for each epoch.
 
     >>> records = [EpochRecord(1, loss=2.5, alignment=0.4, uniformity=-2.0, learning_rate=1e-3, seconds=9.0, memory_mib=300.0)]
     >>> write_log(Path("log.csv"), records)

@@ -63,7 +63,7 @@ class Trainer:
         torch.manual_seed(int(generator(self.config.seed, f"training {purpose}", *indices).integers(2**63)))
 
     def epochs(self) -> Iterator[EpochRecord]:
-        """Trains to the last epoch, one record at a time."""
+        """Train to the last epoch; yields the record of each epoch."""
         while self.epoch < self.config.epochs:
             yield self.run_epoch()
 
@@ -106,7 +106,9 @@ class Trainer:
         return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1)
 
     def save_state(self, path: str | os.PathLike[str]) -> None:
-        """Everything needed to go on: weights, optimiser, epoch. Random numbers are keyed by epoch and need no state."""
+        """Save the state of training: weights, optimiser, epoch. Random numbers depend on the epoch alone and need no
+        state.
+        """
         tensors = {}
         for name, parameter in self.parameters.items():
             tensors[f"weight/{name}"] = parameter.detach().cpu().numpy()
@@ -119,7 +121,7 @@ class Trainer:
         return {k: v for k, v in asdict(self.config).items() if k not in ("device", "threads")}
 
     def load_state(self, path: str | os.PathLike[str]) -> None:
-        """Takes up a saved state; refused where it belongs to other data, settings or another schema."""
+        """Load a saved state; raises an error if it belongs to other data, settings or another schema."""
         from safetensors import safe_open
 
         read_sealed(path)

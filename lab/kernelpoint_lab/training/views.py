@@ -40,21 +40,21 @@ def _uniform(count: int, like: Tensor, random: np.random.Generator) -> Tensor:
 
 
 def add_noise(batch: GraphBatch, flags: Tensor, random: np.random.Generator) -> GraphBatch:
-    """Noise on the features of the graphs whose flag is set."""
+    """Copy of a batch with noise on the features of the graphs whose flag is set."""
     noise = torch.from_numpy(random.standard_normal(tuple(batch.features.shape), dtype=np.float32))
     scale = NOISE * flags[_graph_of_node(batch)].to(batch.features.dtype)
     return replace(batch, features=batch.features + noise.to(batch.features.device) * scale[:, None])
 
 
 def drop_edges(batch: GraphBatch, flags: Tensor, random: np.random.Generator) -> GraphBatch:
-    """Without 15 % of the edges of the graphs whose flag is set."""
+    """Copy of a batch that lacks 15 % of the edges of the graphs whose flag is set."""
     flagged = flags[_graph_of_node(batch)[batch.edge_index[0]]]
     keep = ~flagged | (_uniform(len(batch.edge_type), batch.edge_type, random) >= DROPPED_EDGES)
     return replace(batch, edge_index=batch.edge_index[:, keep], edge_type=batch.edge_type[keep])
 
 
 def drop_nodes(batch: GraphBatch, flags: Tensor, random: np.random.Generator) -> GraphBatch:
-    """Without 15 % of the nodes, and the edges at them, of the graphs whose flag is set."""
+    """Copy of a batch that lacks 15 % of the nodes, and the edges at them, of the graphs whose flag is set."""
     first = torch.ones_like(batch.warp_of_node, dtype=torch.bool)
     first[1:] = batch.warp_of_node[1:] != batch.warp_of_node[:-1]
     drawn = _uniform(batch.num_nodes, batch.tokens, random) >= DROPPED_NODES

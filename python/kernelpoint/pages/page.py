@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from kernelpoint.pages.script import javascript
 
 if TYPE_CHECKING:
+    import altair as alt
     from jinja2 import Template
 
-Spec = dict[str, Any]  # of a chart, in Vega-Lite
+    AnyChart = alt.Chart | alt.LayerChart | alt.FacetChart
 
 WITHOUT_CHARTS = (
     "No charts: they need the package vl-convert-python; pip install '.[report]', then write the page again."
@@ -68,14 +69,14 @@ class Chart(Block):
 
     Attributes:
         name: identifies it on the page.
-        chart: its specification; None leaves the block out.
+        chart: made by altair; None leaves the block out.
     """
 
     kind = "chart"
     name: str
     title: str
     caption: str
-    chart: Spec | None
+    chart: AnyChart | None
 
     @property
     def label(self) -> str:
@@ -120,7 +121,7 @@ class Page:
         missing = WITHOUT_CHARTS if charts and drawing is None else ""
         if drawing is None:
             blocks, charts = [block for block in blocks if not isinstance(block, Chart)], []
-        specs = {it.name: {**it.chart, "description": it.label} for it in charts if it.chart is not None}
+        specs = {it.name: {**it.chart.to_dict(), "description": it.label} for it in charts if it.chart is not None}
         data = json.dumps(specs, separators=(",", ":")).replace("</", "<\\/")
         scripts = [drawing or "", f"const SPECS = {data};\n{_assets()['js']}"]
         return _template().render(

@@ -38,13 +38,13 @@ class Family:
     widths: tuple[int, ...] = (4,)
 
     def size(self, parameter: str) -> Size:
-        """The numbers allowed; where memory runs out first, that is refused when the tensors are made."""
+        """Allowed values of a size of this family."""
         (low, high), multiple = LIMITS.get(parameter, OTHER_LIMITS), self.multiples.get(parameter, 1)
         among = self.widths if parameter == "width" else ()
         return Size(parameter, max(low, multiple), high, multiple, among=among)
 
     def defaults(self, scale: str) -> dict[str, int]:
-        """The parameters at a scale.
+        """Default sizes of this family at one scale.
 
         >>> FAMILIES["gemm"].defaults("small")
         {'m': 128, 'n': 128, 'k': 64, 'width': 4}

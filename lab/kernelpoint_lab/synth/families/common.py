@@ -46,7 +46,7 @@ def bounded_index(w: Warps, count: int) -> np.ndarray:
 
 
 def zero(w: Warps, *names: str) -> None:
-    """Clears registers."""
+    """Set registers to zero."""
     for name in names:
         w.op("MOV", name, "RZ")
 
@@ -77,7 +77,7 @@ def put(w: Warps, value: str, at: str, index: str, tensor: Tensor, element: np.n
 
 
 def strides(w: Warps, trips: np.ndarray, index: str, *compared: str) -> Iterator[int]:
-    """Iterations of a loop that lanes without trips leave out; `index` (or `compared`) is compared first, `index` counted."""
+    """Iterations of a loop in which each lane makes `trips` trips; lanes without trips branch around it."""
     w.op("ISETP.GE.AND", None, *(compared or (index,)))
     with w.branch(trips > 0):
         for step in w.loop(trips):
@@ -86,7 +86,7 @@ def strides(w: Warps, trips: np.ndarray, index: str, *compared: str) -> Iterator
 
 
 def warp_reduce(w: Warps, value: str, opcode: str, lanes: int = 32) -> None:
-    """Butterfly reduction of `value` over groups of `lanes` lanes (a power of two)."""
+    """Reduce `value` over groups of `lanes` lanes (a power of two) with butterfly shuffles."""
     for _ in range(lanes.bit_length() - 1):
         w.op("SHFL.BFLY", "other", value)
         w.op(opcode, value, value, "other")

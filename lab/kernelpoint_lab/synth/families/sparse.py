@@ -33,7 +33,7 @@ class Rows:
 
     @classmethod
     def place(cls, starts: np.ndarray, columns: np.ndarray, memory: Memory) -> Rows:
-        """Allocates both; a graph without edges gets one unused entry."""
+        """Put a matrix or graph into device memory; a graph without edges gets one unused entry."""
         columns = columns if len(columns) else np.zeros(1, dtype=np.int64)
         return cls(starts, columns, memory.tensor(len(starts)), memory.tensor(len(columns)))
 

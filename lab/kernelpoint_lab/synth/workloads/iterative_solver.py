@@ -26,7 +26,7 @@ CASES = 3  # right-hand sides per mesh
 
 @dataclass(frozen=True)
 class Shape:
-    """The meshes that a solve may have."""
+    """Sizes of the meshes that a solve runs on."""
 
     rows: tuple[int, ...] = several(
         Size("rows of each mesh, from coarse to fine", 64, 1 << 22, count=(1, 8), rising=True)
@@ -84,7 +84,7 @@ class System:
 
     @cached_property
     def start(self) -> list[Launch]:
-        """First residual and direction of a solve."""
+        """Launches at the start of a solve: first residual and first direction."""
         return [
             spmv(self.matrix, self.values, self.x, self.ap),
             self._update("copy", "b", "r"),
@@ -95,7 +95,7 @@ class System:
 
     @cached_property
     def step(self) -> list[Launch]:
-        """One iteration."""
+        """Launches of one iteration of a solve."""
         return [
             spmv(self.matrix, self.values, self.p, self.ap),
             *self._dot("p", "ap"),

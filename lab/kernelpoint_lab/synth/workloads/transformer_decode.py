@@ -42,7 +42,7 @@ class Shape:
 
     @property
     def capacity(self) -> int:
-        """Positions the cache has room for."""
+        """Number of positions that fit into the cache of keys and values."""
         return self.prompts[1] + self.generated[1]
 
 
@@ -54,7 +54,7 @@ SHAPES = {
 
 
 class Buffers:
-    """Activations, shared by all layers as inference engines do."""
+    """Buffers of activations, which all layers share."""
 
     def __init__(self, shape: Shape, memory: Memory) -> None:
         def half(count: int) -> Tensor:
@@ -119,7 +119,7 @@ class Layer:
 
 
 def sequence(shape: Shape, seed: int) -> Iterator[Launch | HostCopy]:
-    """Endless launches; request after request."""
+    """Endless launches of a server that decodes one request after another."""
     memory = Memory()
     rng = generator(seed, "synth", 1)
     buffers = Buffers(shape, memory)
