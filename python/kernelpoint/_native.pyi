@@ -163,12 +163,6 @@ class macsim:  # noqa: N801 - a submodule
     CORE_MODEL_VERSION: int
     REPLICATIONS: int
 
-    class Stopped(Exception): ...
-
-    class StopFlag:
-        def set(self) -> None: ...
-        def is_set(self) -> bool: ...
-
     class Digest:
         header: LaunchHeader
         content: str
@@ -180,9 +174,11 @@ class macsim:  # noqa: N801 - a submodule
         instructions: np.ndarray
 
     @staticmethod
-    def digest(trace: str, stop: macsim.StopFlag) -> macsim.Digest: ...
+    def digest(trace: str, check: Callable[[], None]) -> macsim.Digest: ...
     @staticmethod
-    def write(trace: str, folder: str, code_base: int, level: int, stop: macsim.StopFlag) -> int: ...
+    def each_warp(
+        trace: str, code_base: int, check: Callable[[], None], take: Callable[[int, bytes], None]
+    ) -> None: ...
     @staticmethod
     def run_cores(
         paths: Sequence[str],

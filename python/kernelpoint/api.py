@@ -35,8 +35,9 @@ from kernelpoint.workload import Need, complete, program_for
 from kernelpoint.workload.host_info import HostInfo
 
 if TYPE_CHECKING:
+    import altair as alt
+
     from kernelpoint.evaluation.evaluate import Row
-    from kernelpoint.pages.page import AnyChart
     from kernelpoint.paired import Comparison
 
 MOST_SEEDS = 1_000_000
@@ -64,20 +65,22 @@ class Run(journal.Run):
         return cls(loaded.path, loaded.records)
 
     @checked
-    def plot(self, chart: str = "share") -> AnyChart:
+    def plot(self, chart: str = "share") -> alt.Chart | alt.LayerChart:
         """Make a chart of the run: share (cycles by kernel), timeline, passes, or map (of the embeddings).
 
         Raises:
             ConfigError: there is no such chart, or this run has no data for it.
             JournalError: the run has not ended.
         """
+        import altair as alt  # for notebooks only
+
         from kernelpoint.report.charts import charts
         from kernelpoint.report.result import result_of
 
         made = charts(result_of(self))
         if chart not in made:
             raise ConfigError(f"chart: got {shown(chart)}; allowed: {', '.join(made)}")
-        return made[chart].properties(width=600)
+        return alt.Chart.from_dict({**made[chart], "width": 600})
 
     def _repr_html_(self) -> str:
         """The verdict and the counters, for a notebook."""

@@ -13,8 +13,7 @@ from slow_reader import read_slowly
 from trace_writer import cta, small_trace, traces, write
 
 from kernelpoint.errors import TraceError
-from kernelpoint.simulators.macsim.convert import convert_to_macsim
-from kernelpoint.simulators.macsim.convert.layout import FIRST_CODE
+from kernelpoint.simulators.macsim.convert import FIRST_CODE, convert_to_macsim
 from kernelpoint.traces import launch_paths, read_header, scan_trace
 
 SETTINGS = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

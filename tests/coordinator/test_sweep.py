@@ -7,7 +7,7 @@ from kernelpoint.cli.host import program
 from kernelpoint.coordinator.sweep import run_sweep, sweep_configs
 from kernelpoint.errors import ConfigError
 from kernelpoint.journal import load_run
-from kernelpoint.report.sweep import html_page, ranked, sweep_table
+from kernelpoint.report.pairs import ranked, sweep_page, sweep_table
 
 pytest.importorskip("distributed", reason="kernelpoint[cluster] is not installed")
 
@@ -77,7 +77,7 @@ def test_a_sweep_ranks_simulated_gpus_by_paired_ratios_that_hold_the_true_ones(t
     saved = 60 * 1000 / totals["a"]  # a launch of the second begins 1,000 cycles earlier, and nothing else differs much
     assert abs(rows[0].ratio.estimate - (1 - saved)) <= rows[0].ratio.half_width + 0.01
     assert rows[2].ratio.estimate == pytest.approx(1.0)
-    assert sweep_table(rows).rows[2].cells[1] == "2 =" and "<td>b</td>" in html_page(rows)
+    assert sweep_table(rows).rows[2].cells[1] == "2 =" and "<td>b</td>" in sweep_page(rows)
     runs = [load_run(tmp_path / f"run.{name}.kpjournal") for name in "abc"]
     assert len({run.hashes["design"] for run in runs}) == 1
     assert ranked(["a", "b", "c"], runs) == rows

@@ -17,7 +17,7 @@ from kernelpoint.cli.host import program
 from kernelpoint.errors import ConfigError, HostError, KernelPointError
 from kernelpoint.journal import load_run
 from kernelpoint.pages.tables import safe_cell
-from kernelpoint.report.launches import write_launches
+from kernelpoint.report.export import write_launches
 from kernelpoint.session import boundary, embedded
 from kernelpoint.session.orders import check_counters
 from kernelpoint.workload.host_info import MOST_LAUNCHES, HostInfo

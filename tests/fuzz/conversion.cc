@@ -1,6 +1,7 @@
 // From Accel-Sim's format to MacSim's: the input is a .traceg. What can be read is refused by the converter, or becomes
 // a launch that can be read and has as many CTAs, warps (one for a CTA without any) and active lanes.
 #include <algorithm>
+#include <map>
 
 #include "invariants.h"
 #include "memory_files.h"
@@ -18,11 +19,26 @@ uint64_t count_warps(const std::string& path) {
     return warps;
 }
 
+void write_launch() {
+    std::map<uint32_t, size_t> warps;
+    kernelpoint::macsim::each_warp(source, uint64_t{1} << 40, [&](uint32_t id, const auto& records) {
+        const std::string bytes(reinterpret_cast<const char*>(records.data()), records.size() * sizeof records[0]);
+        fuzz::put_file(folder + "/trace_" + std::to_string(id) + ".raw", bytes);
+        warps[id] = records.size();
+    });
+    std::string list = "nvbit\n14\n1\n" + std::to_string(warps.size()) + "\n", counts;
+    for (const auto& [id, count] : warps) {
+        list += std::to_string(id) + " 0\n";
+        counts += std::to_string(id) + " " + std::to_string(count) + "\n";
+    }
+    fuzz::put_file(folder + "/trace.txt", list);
+    fuzz::put_file(folder + "/trace_info.txt", counts);
+}
+
 void convert() {
-    const std::atomic<bool> stop{false};
     const kernelpoint::Scan before = kernelpoint::scan_trace(source);
-    const auto digest = kernelpoint::macsim::digest(source, stop);
-    kernelpoint::macsim::write(source, folder, uint64_t{1} << 40, 1, stop);
+    const auto digest = kernelpoint::macsim::digest(source);
+    write_launch();
     fuzz::require(digest.warps == count_warps(source));
     kernelpoint::Scan after;
     try {

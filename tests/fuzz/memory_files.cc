@@ -34,16 +34,12 @@ bool is_ours(const char* path) {
     return std::strncmp(path, root, sizeof root - 1) == 0;
 }
 
-int open_file(const char* path, int flags) {
-    auto found = files().find(path);
+int open_file(const char* path) {
+    const auto found = files().find(path);
     if (found == files().end()) {
-        if ((flags & O_CREAT) == 0) {
-            errno = ENOENT;
-            return -1;
-        }
-        found = files().emplace(path, std::string()).first;
+        errno = ENOENT;
+        return -1;
     }
-    if ((flags & O_TRUNC) != 0) found->second.clear();
     int descriptor = first_descriptor;
     while (descriptors().count(descriptor) != 0) ++descriptor;
     descriptors()[descriptor] = {&found->second, 0};
@@ -96,12 +92,11 @@ int __real_open(const char* path, int flags, ...);
 int __real_close(int descriptor);
 ssize_t __real_read(int descriptor, void* to, size_t size);
 ssize_t __real_pread(int descriptor, void* to, size_t size, off_t from);
-ssize_t __real_write(int descriptor, const void* bytes, size_t size);
 int __real_stat(const char* path, struct stat* status);
 int __real_fstat(int descriptor, struct stat* status);
 
 int __wrap_open(const char* path, int flags, ...) {
-    if (fuzz::is_ours(path)) return fuzz::open_file(path, flags);
+    if (fuzz::is_ours(path)) return fuzz::open_file(path);
     va_list more;
     va_start(more, flags);
     const int mode = (flags & O_CREAT) != 0 ? va_arg(more, int) : 0;
@@ -125,13 +120,6 @@ ssize_t __wrap_pread(int descriptor, void* to, size_t size, off_t from) {
     const auto found = fuzz::descriptors().find(descriptor);
     if (found == fuzz::descriptors().end()) return __real_pread(descriptor, to, size, from);
     return fuzz::copy_out(*found->second.bytes, to, size, static_cast<size_t>(from));
-}
-
-ssize_t __wrap_write(int descriptor, const void* bytes, size_t size) {
-    const auto found = fuzz::descriptors().find(descriptor);
-    if (found == fuzz::descriptors().end()) return __real_write(descriptor, bytes, size);
-    found->second.bytes->append(static_cast<const char*>(bytes), size);
-    return static_cast<ssize_t>(size);
 }
 
 int __wrap_stat(const char* path, struct stat* status) {

@@ -31,8 +31,8 @@ FOLDERS = {  # others: READERS
     "fast_model": ("native/trace", "native/replay", "fast_model", "simulators"),
     "configuration": ("native/trace", "native/replay", "fast_model", "simulators"),
 }
-PARTS = {"abi": ("runtime/shim/shim.cc",), "warp_files": (), "loader": ()}  # others: READERS
-WRAPPED = ("open", "close", "read", "pread", "write", "stat", "fstat")
+PARTS = {"abi": ("runtime/shim/shim.cc",), "loader": ()}  # others: READERS
+WRAPPED = ("open", "close", "read", "pread", "stat", "fstat")
 INCLUDES = (ROOT / "plugin", ROOT / "plugin" / "include", ROOT / "plugin" / "include" / "kernelpoint", HERE)
 FLAGS = ["-g", "-O1", "-std=c++17", *(f"-I{folder}" for folder in INCLUDES)]
 SANITISERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]

@@ -138,13 +138,6 @@ def encoder() -> Iterator[bytes]:
         yield from (tensors + bytes([layers, 4]) + bytes(shift + i % 190 for i in range(6000)) for shift in range(9))
 
 
-def warp_files() -> Iterator[bytes]:
-    """A list, a launch of one warp, its records plain and packed."""
-    for form in (bytes, lambda b: gzip.compress(b, mtime=0)):
-        texts = (LIST, "nvbit\n14\n16\n1\n0 0\n", "0 1\n")
-        yield b"%%\n".join([*(text.encode() for text in texts), form(bytes(64))])
-
-
 def configuration() -> Iterator[bytes]:
     """The model's own, and options of both simulators."""
     yield (ROOT / "python" / "kernelpoint" / "host_configs" / "v100.yaml").read_bytes()
@@ -170,7 +163,7 @@ def abi() -> Iterator[bytes]:
 
 
 TRACES = (traceg, version6, tracez, macsim, macsim_records, trace_list, conversion)
-READERS = (*TRACES, footprint, graph, history, encoder, fast_model, warp_files, configuration)
+READERS = (*TRACES, footprint, graph, history, encoder, fast_model, configuration)
 TARGETS = {f.__name__: f for f in (*READERS, loader, abi)}
 
 

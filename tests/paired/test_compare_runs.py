@@ -12,8 +12,9 @@ from sealed_lines import journal_of
 from kernelpoint.errors import JournalError, KernelPointError
 from kernelpoint.journal import load_run
 from kernelpoint.journal.lines import split_lines
-from kernelpoint.paired import compare_runs, sample_of
-from kernelpoint.report.pair import pair_page
+from kernelpoint.paired import compare_runs
+from kernelpoint.paired.sample import check_comparable
+from kernelpoint.report.pairs import pair_page
 from kernelpoint.report.text import sentences
 
 
@@ -36,7 +37,7 @@ def test_the_ratio_of_totals_is_bounded_more_tightly_than_by_both_runs_alone(run
 def test_only_launches_drawn_in_both_count(run, cycles):
     first, second = run("a", cycles[0]), run("b", np.where(np.arange(400) % 2, 9000, 3000))
     found = compared(first, second)
-    a, b = (set(sample_of(load_run(path)).units.tolist()) for path in (first, second))
+    a, b = (set(load_run(path).results) for path in (first, second))
     assert found.common == len(a & b) and len(a) < len(b)
     assert found.common == min(len(a), len(b))  # the same order of permanent random numbers: samples are nested
 
@@ -97,13 +98,13 @@ def test_a_run_that_has_not_ended_is_refused(run, cycles):
     path = run("a", cycles[0])
     path.write_text("".join(line for line in path.open() if '"type":"summary"' not in line))
     with pytest.raises(JournalError, match="has not ended"):
-        sample_of(load_run(path))
+        check_comparable(load_run(path))
 
 
 def test_a_run_without_a_bound_is_refused(run, cycles):
     path = run("a", cycles[0], "policy: random\nerror_budget: {bound: none}")
     with pytest.raises(JournalError, match="states no bound"):
-        sample_of(load_run(path))
+        check_comparable(load_run(path))
 
 
 def test_a_run_that_stopped_launches_inside_is_refused(run, cycles):
@@ -111,7 +112,7 @@ def test_a_run_that_stopped_launches_inside_is_refused(run, cycles):
     *lines, summary = split_lines(path.read_bytes(), "it")[0]
     path.write_bytes(journal_of([*lines, summary.replace(b'"projected":0', b'"projected":3')]))
     with pytest.raises(JournalError, match="3 launches were stopped inside"):
-        sample_of(load_run(path))
+        check_comparable(load_run(path))
 
 
 def test_where_the_runs_say_more_by_themselves_the_comparison_says_so(run):

@@ -14,7 +14,7 @@ from kernelpoint.fast_model.configuration import configuration_of_host
 from kernelpoint.journal import load_run
 from kernelpoint.paired import compare_runs
 from kernelpoint.randomness import generator, permanent_random_numbers
-from kernelpoint.report.pair import kernel_changes
+from kernelpoint.report.pairs import kernel_changes
 
 LAUNCHES = 240
 YAML = "policy: kernelpoint\nerror_budget: {relative_error: 0.02}\nfast_model: v100"

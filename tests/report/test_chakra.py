@@ -15,8 +15,9 @@ from kernelpoint.profiles import read_profile
 from kernelpoint.profiles.formats.chakra import COMM_COLL, COMP, read_trace, schema, set_value, value_of, write_trace
 from kernelpoint.program import Program
 from kernelpoint.ranges import read_ranges
-from kernelpoint.report.exports.chakra import system_times, write_chakra
-from kernelpoint.report.exports.simai import write_simai
+from kernelpoint.report.export import Options
+from kernelpoint.report.exports.chakra import Chakra, system_times
+from kernelpoint.report.exports.simai import Simai
 
 MEGAHERTZ = 1132.0
 PATHS = ["prefill/attention", "prefill/mlp", "decode/attention", "decode/mlp"]
@@ -39,7 +40,7 @@ def run(tmp_path_factory):
 
 
 def exported(run, path, like=None, end="estimate"):
-    write_chakra(run, system_times(run, MEGAHERTZ, end), path, like)
+    Chakra().write(run, path, Options(like, MEGAHERTZ, end))
     return read_trace(path)
 
 
@@ -145,7 +146,7 @@ def test_a_run_without_a_clock_or_ranges_is_refused(run, tmp_path):
 
 
 def test_times_of_modules_are_means_over_their_repetitions(run, tmp_path):
-    assert write_simai(run, tmp_path / "times.txt", MEGAHERTZ) == 2
+    assert Simai().write(run, tmp_path / "times.txt", Options(clock=MEGAHERTZ)) == "2 modules"
     lines = (tmp_path / "times.txt").read_text().splitlines()
     found = {name: run.ranges[name].estimates["cycles"].estimate / MEGAHERTZ for name in PATHS}
     attention = [found["prefill/attention"], found["decode/attention"]]

@@ -9,9 +9,9 @@ from workloads import synthesised
 
 import kernelpoint as kp
 from kernelpoint.profiles.names import base_key
-from kernelpoint.report.exports.chakra import system_times
-from kernelpoint.report.exports.perfetto import write_trace
-from kernelpoint.report.launches import write_launches
+from kernelpoint.report.export import Options, write_launches
+from kernelpoint.report.exports.chakra import Chakra, system_times
+from kernelpoint.report.exports.perfetto import Perfetto
 from kernelpoint.report.page import html_page
 from kernelpoint.report.result import result_of
 from kernelpoint.session.boundary import open_run
@@ -61,7 +61,7 @@ def test_csv_and_perfetto(run, expected, tmp_path):
     write_launches(run, tmp_path / "launches.csv")
     rows = list(csv.DictReader((tmp_path / "launches.csv").open()))
     assert [row["kernel"] for row in rows] == [base_key(name) for name in expected]
-    write_trace(run, tmp_path / "perfetto.json")
+    Perfetto().write(run, tmp_path / "perfetto.json", Options())
     events = json.loads((tmp_path / "perfetto.json").read_text())["traceEvents"]
     shown = {event["args"]["launch"]: event["name"] for event in events if event["ph"] == "X"}
     assert [shown[launch] for launch in range(LAUNCHES)] == [base_key(name) for name in expected]
@@ -70,9 +70,8 @@ def test_csv_and_perfetto(run, expected, tmp_path):
 def test_chakra(run, expected, tmp_path):
     pytest.importorskip("google.protobuf", reason="Chakra traces need the extra formats (protobuf)")
     from kernelpoint.profiles.formats.chakra import COMP, read_trace
-    from kernelpoint.report.exports.chakra import write_chakra
 
-    write_chakra(run, system_times(run, 1000.0), tmp_path / "run.0.et", None)
+    Chakra().write(run, tmp_path / "run.0.et", Options(clock=1000.0))
     assert [node.name for node in read_trace(tmp_path / "run.0.et")[1] if node.type == COMP] == expected
 
 

@@ -10,7 +10,6 @@ import subprocess
 from dataclasses import replace
 from types import SimpleNamespace
 
-import altair as alt
 import pytest
 from views import HOSTILE, a_result, a_run
 
@@ -21,7 +20,7 @@ from kernelpoint.pages import script
 from kernelpoint.pages.numbers import amount
 from kernelpoint.pages.page import Chart, Page
 from kernelpoint.pages.tables import Column, Row, Table
-from kernelpoint.report.charts import COLOURS, GREY, charts
+from kernelpoint.report.charts import COLOURS, GREY, channel, chart_of, charts
 from kernelpoint.report.page import html_page
 from kernelpoint.report.result import rates_from
 from kernelpoint.report.text import sentences
@@ -181,7 +180,7 @@ def test_a_hostile_kernel_name_stays_text(page):
 
 def test_a_long_run_is_drawn_in_bins():
     timeline = charts(a_result(launches=200_000))["timeline"]
-    cells = timeline.layer[0].data["values"]
+    cells = timeline["layer"][0]["data"]["values"]
     assert 300 <= len(cells) <= 21 * 301
 
 
@@ -216,7 +215,7 @@ def test_the_page_follows_the_readers_colours_can_be_read_in_both_and_fits_a_pho
 
 @pytest.mark.parametrize("dark", [True, False])
 def test_labels_beside_marks_can_be_read_in_both(tmp_path, dark):
-    label = alt.Chart({"values": [{"x": 1}]}).mark_text().encode(x="x:Q", text=alt.value("5 %"))
+    label = chart_of([{"x": 1}], "text", {"x": channel("x"), "text": {"value": "5 %"}}, width="container")
     script = (
         "const light = (c) => c.match(/[0-9]+/g).slice(0, 3).reduce((a, b) => a + Number(b), 0) / 765;"
         'const colours = [document.body, document.querySelector("#share .mark-text text")].map(getComputedStyle);'

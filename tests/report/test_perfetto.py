@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from trace_events import import_trace
 from views import a_run
 
+from kernelpoint.report.export import ESTIMATED, PROJECTED, SIMULATED, Launch, Options
 from kernelpoint.report.exports import perfetto
-from kernelpoint.report.launches import ESTIMATED, PROJECTED, SIMULATED, Launch
 
 
 @pytest.fixture(scope="module")
@@ -21,8 +21,8 @@ def trace_of(tmp_path_factory):
     def write(launches):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(perfetto, "launches", lambda _: iter(launches))
-            count = perfetto.write_trace(run, folder / "trace.json")
-        assert count == len(launches)
+            sentence = perfetto.Perfetto().write(run, folder / "trace.json", Options())
+        assert sentence.startswith(f"{len(launches)} launches;")
         return (folder / "trace.json").read_text()
 
     return write

@@ -8,8 +8,8 @@ from workloads import synthesised
 
 import kernelpoint as kp
 from kernelpoint.errors import ConfigError, SetupError
-from kernelpoint.report.export import EXPORTS
-from kernelpoint.report.exports.times import COLUMNS, kernel_times, write_times
+from kernelpoint.report.export import EXPORTS, Options
+from kernelpoint.report.exports.times import COLUMNS, Times, kernel_times
 from kernelpoint.traces import launch_paths, read_header
 
 LAUNCHES = 90
@@ -73,7 +73,8 @@ def test_rows_are_split_by_the_ranges_of_the_run(traces, tmp_path):
 
 
 def test_csv_has_these_rows(run, tmp_path):
-    assert write_times(run, tmp_path / "times.csv", 1000.0) == len(list(kernel_times(run, 1000.0)))
+    sentence = Times().write(run, tmp_path / "times.csv", Options(clock=1000.0))
+    assert sentence == f"{len(list(kernel_times(run, 1000.0)))} kernels and shapes"
     rows = list(csv.DictReader((tmp_path / "times.csv").open()))
     assert tuple(rows[0]) == COLUMNS
     assert [float(row["cycles"]) for row in rows] == [row.cycles for row in kernel_times(run, 1000.0)]
@@ -83,12 +84,12 @@ def test_parquet_without_pyarrow_is_one_message_that_names_the_extra(run, tmp_pa
     if importlib.util.find_spec("pyarrow"):
         pytest.skip("pyarrow is installed")
     with pytest.raises(SetupError, match=r"pyarrow is not installed.*'\.\[formats\]'"):
-        write_times(run, tmp_path / "times.parquet", 1000.0)
+        Times().write(run, tmp_path / "times.parquet", Options(clock=1000.0))
 
 
 def test_parquet_has_the_rows_of_the_csv(run, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet", reason="Parquet needs the extra formats (pyarrow)")
-    write_times(run, tmp_path / "times.parquet", 1000.0)
+    Times().write(run, tmp_path / "times.parquet", Options(clock=1000.0))
     table = parquet.read_table(tmp_path / "times.parquet").to_pydict()
     assert table["cycles"] == [row.cycles for row in kernel_times(run, 1000.0)]
 

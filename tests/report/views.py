@@ -20,8 +20,7 @@ from kernelpoint.journal import (
     SummaryRecord,
     load_run,
 )
-from kernelpoint.report.full_run import FullRun
-from kernelpoint.report.result import Kernel, PassEnd, Result
+from kernelpoint.report.result import FullRun, Kernel, PassEnd, Result
 
 VARIANTS = (
     KernelRecord("at::native::f<FillFunctor<long>>", 200, 2, {"cycles": Estimate.of(8e5)}),

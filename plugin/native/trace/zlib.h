@@ -25,7 +25,7 @@ struct ZlibStream {  // z_stream
 };
 
 struct Zlib {
-    enum { ok = 0, stream_end = 1, buffer_error = -5, no_flush = 0, finish = 4, deflated = 8, gzip = 16, window = 15 };
+    enum { ok = 0, stream_end = 1, buffer_error = -5, no_flush = 0, gzip = 16, window = 15 };
     static constexpr const char* version = "1.2.0";  // zlib checks the first digit only
 
     const Library library{"libz.so.1", "zlib1g (zlib on Red Hat systems)"};
@@ -33,11 +33,6 @@ struct Zlib {
     int (*const inflate)(ZlibStream*, int flush) = library["inflate"];
     int (*const inflate_reset)(ZlibStream*) = library["inflateReset"];
     int (*const inflate_end)(ZlibStream*) = library["inflateEnd"];
-    int (*const deflate_init)(ZlibStream*, int level, int method, int window_bits, int memory_level, int strategy,
-                              const char* version, int size) = library["deflateInit2_"];
-    int (*const deflate)(ZlibStream*, int flush) = library["deflate"];
-    int (*const deflate_reset)(ZlibStream*) = library["deflateReset"];
-    int (*const deflate_end)(ZlibStream*) = library["deflateEnd"];
 };
 
 }  // namespace kernelpoint

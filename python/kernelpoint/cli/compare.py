@@ -26,7 +26,7 @@ from kernelpoint.journal import load_run
 from kernelpoint.paired import compare_runs
 from kernelpoint.policies.registry import load_policy, policy_names
 from kernelpoint.progress import WorkProgress
-from kernelpoint.report.pair import common, pair_page, pair_table
+from kernelpoint.report.pairs import common, pair_page, pair_table
 
 WORKLOAD_HELP = "FILE with the full run's times or cycles of every launch, or KEY=VALUE,... as above. May be repeated."
 

@@ -19,9 +19,8 @@ from kernelpoint.journal import Run, load_run
 from kernelpoint.pages.numbers import error, factor, number, percent, share
 from kernelpoint.pages.tables import Column, Row, Table
 from kernelpoint.progress import duration
-from kernelpoint.report.full_run import compare, sentence
 from kernelpoint.report.page import write_page
-from kernelpoint.report.result import result_of
+from kernelpoint.report.result import FullRun, result_of
 from kernelpoint.session.verdict import SAMPLING_ERROR, verdict
 
 CONFIGURATION = """\
@@ -137,7 +136,7 @@ def _table(full: Timed, sampled: Timed, plan_seconds: float) -> Table:
         raise JournalError(
             f"{sampled.run.path}: one of the two runs states no estimate; see its log beside the journal"
         )
-    truth = compare(sampled.run, full.run)
+    truth = FullRun.beside(sampled.run, full.run)
     name = "bound on sampling error only" if s.bound_scope == SAMPLING_ERROR else "stated bound"
     bound = "none" if s.relative_half_width is None else f"± {percent(s.relative_half_width)} at {share(s.confidence)}"
     with_plan = sampled.seconds + plan_seconds
@@ -162,5 +161,5 @@ def _table(full: Timed, sampled: Timed, plan_seconds: float) -> Table:
 
 def _judgement(full: Run, sampled: Run) -> str:
     """Say whether the full run's total lies inside the interval that the sampled run states."""
-    line = sentence(compare(sampled, full))
+    line = FullRun.beside(sampled, full).sentence()
     return f"Sampled run: {verdict(sampled.ended())}.\n{line[0].upper()}{line[1:]}."

@@ -80,7 +80,6 @@ def report(
     from kernelpoint.pages.numbers import json_text
     from kernelpoint.progress import telling
     from kernelpoint.report.export import EXPORTS, Options
-    from kernelpoint.report.full_run import compare
 
     if figures is not None:
         require("--figures", "vl_convert")
@@ -103,11 +102,13 @@ def report(
         Console().print(f"{output}: {written}", soft_wrap=True, highlight=False)
         return
     if as_json:
-        truth = {} if full is None else {"full_run": asdict(compare(loaded, full))}
+        from kernelpoint.report.result import FullRun
+
+        truth = {} if full is None else {"full_run": asdict(FullRun.beside(loaded, full))}
         typer.echo(json_text({**loaded.content(), **truth}))
         return
 
-    from kernelpoint.report.launches import write_launches  # not for --json and --as, which need no charts
+    from kernelpoint.report.export import write_launches  # not for --json and --as, which need no charts
     from kernelpoint.report.page import write_page
     from kernelpoint.report.paper import write_paper
     from kernelpoint.report.result import result_of

@@ -75,12 +75,12 @@ def _sweep(
     output: Path | None,
 ) -> None:
     from kernelpoint.coordinator.sweep import run_sweep
-    from kernelpoint.report.sweep import html_page, sweep_table
+    from kernelpoint.report.pairs import sweep_page, sweep_table
 
     rows = run_sweep(command, sweep, path, opened, _say)
     Console(highlight=False).print(sweep_table(rows))
     if output is not None:
-        write_output(output, html_page(rows))
+        write_output(output, sweep_page(rows))
 
 
 def _split(words: list[str], line: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -15,7 +15,7 @@ from kernelpoint.coordinator.run import OpenPool, Workers, run_one
 from kernelpoint.errors import ConfigError
 from kernelpoint.journal import load_run
 from kernelpoint.progress import Log
-from kernelpoint.report.sweep import SweepRow, ranked
+from kernelpoint.report.pairs import SweepRow, ranked
 from kernelpoint.simulators import simulators
 
 MOST_POINTS = 10_000  # configurations of one sweep

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import altair as alt
+from typing import Any
 
 from kernelpoint.evaluation.evaluate import Row
 from kernelpoint.evaluation.summary import Line, overall, per_workload
@@ -15,12 +13,9 @@ from kernelpoint.evaluation.table import LEGEND, MARKS, tables
 from kernelpoint.evaluation.workload import Workload
 from kernelpoint.files import write_output
 from kernelpoint.pages.numbers import finite, json_text, share
-from kernelpoint.pages.page import Chart, Page, Text
+from kernelpoint.pages.page import Chart, Page, Spec, Text
 from kernelpoint.pages.tables import write_table
-from kernelpoint.report.charts import COLOURS
-
-if TYPE_CHECKING:
-    from kernelpoint.pages.page import AnyChart
+from kernelpoint.report.charts import COLOURS, channel, tooltip
 
 CAPTION = (
     "Up and to the left is better: few cycles simulated, small error. One dot for each policy and budget, over all workloads; "
@@ -81,7 +76,7 @@ def markdown(workloads: Sequence[Workload], lines: Sequence[Line], total: Sequen
     return "\n".join([*parts, *(f"- {item}" for item in LEGEND)]) + "\n"
 
 
-def scatter_of(lines: Sequence[Line]) -> AnyChart | None:
+def scatter_of(lines: Sequence[Line]) -> Spec | None:
     """Chart of mean error against cycle speedup of every policy and budget, on logarithmic axes; None without any speedup.
 
     Marks are outlines, so that two at one place are seen. Lines over several workloads have a panel for each of these, in
@@ -90,34 +85,31 @@ def scatter_of(lines: Sequence[Line]) -> AnyChart | None:
     if not (dots := _dots(lines)):
         return None
     several = len({dot["workload"] for dot in dots}) > 1
-    base = alt.Chart(height=380).encode(
-        x=alt.X(
-            "error:Q",
-            title="mean error of the total",
-            scale=alt.Scale(type="log"),
-            axis=alt.Axis(format=".3~%", labelOverlap="greedy", labelSeparation=8),
-        ),
-        y=alt.Y("speedup:Q", title="cycle speedup", scale=alt.Scale(type="log")),
-    )
-    coloured = base.encode(color=_by_policy(alt.Color, dots, COLOURS))
-    marks = coloured.mark_point(filled=False, size=50 if several else 90, opacity=1.0, strokeWidth=2).encode(
-        shape=_by_policy(alt.Shape, dots, SHAPES),
-        tooltip=["policy:N", "budget:N", alt.Tooltip("error:Q", format=".3%"), alt.Tooltip("speedup:Q", format=".1f")],
-    )
-    data = {"values": dots}
+    colour, shape = (_by_policy(dots, values) for values in (COLOURS, SHAPES))
+    axis = {"format": ".3~%", "labelOverlap": "greedy", "labelSeparation": 8}
+    mark = {"type": "point", "filled": False, "size": 50 if several else 90, "opacity": 1.0, "strokeWidth": 2}
+    tip = [*tooltip("policy"), *tooltip("budget", error=".3%", speedup=".1f")]
+    encoding = {
+        "x": channel("error", title="mean error of the total", scale={"type": "log"}, axis=axis),
+        "y": channel("speedup", title="cycle speedup", scale={"type": "log"}),
+    }
+    marks = {"mark": mark, "encoding": {"color": colour, "shape": shape, "tooltip": tip}}
     if several:
-        panel = alt.Facet("workload:N", title=None, sort=None)
-        return alt.layer(coloured.mark_line(strokeWidth=1.2), marks).facet(panel, columns=2, data=data)
+        joined = {"mark": {"type": "line", "strokeWidth": 1.2}, "encoding": {"color": colour}}
+        panel = {"layer": [joined, marks], "encoding": encoding, "height": 380, "width": 300}
+        facet = channel("workload", "nominal", title=None, sort=None)
+        return {"data": {"values": dots}, "facet": facet, "columns": 2, "spec": panel}
     layers = [marks]
     if len({item.relative_error for item in lines}) > 1:
-        layers.append(base.mark_text(align="left", dx=9, dy=-6).encode(text="budget:N"))
-    return alt.layer(*layers).properties(data=data, width="container")
+        text = {"type": "text", "align": "left", "dx": 9, "dy": -6}
+        layers.append({"mark": text, "encoding": {"text": channel("budget", "nominal")}})
+    return {"data": {"values": dots}, "layer": layers, "encoding": encoding, "height": 380, "width": "container"}
 
 
-def _by_policy(channel: Any, dots: Sequence[dict[str, Any]], values: Sequence[str]) -> Any:
-    """A colour or shape for each policy; both channels have one legend, since their domains are equal."""
-    scale = alt.Scale(domain=sorted({dot["policy"] for dot in dots}), range=values)
-    return channel("policy:N", scale=scale, legend=alt.Legend(orient="bottom", title=None, columns=4))
+def _by_policy(dots: Sequence[dict[str, Any]], values: Sequence[str]) -> Spec:
+    """A colour or shape for each policy; both have one legend, since their domains are equal."""
+    scale = {"domain": sorted({dot["policy"] for dot in dots}), "range": list(values)}
+    return channel("policy", "nominal", scale=scale, legend={"orient": "bottom", "title": None, "columns": 4})
 
 
 def _dots(lines: Sequence[Line]) -> list[dict[str, Any]]:

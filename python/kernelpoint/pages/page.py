@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from kernelpoint.pages.script import javascript
 
 if TYPE_CHECKING:
-    import altair as alt
     from jinja2 import Template
 
-    AnyChart = alt.Chart | alt.LayerChart | alt.FacetChart
+Spec = dict[str, Any]  # of a chart, in Vega-Lite
 
 WITHOUT_CHARTS = (
     "No charts: they need the package vl-convert-python; pip install '.[report]', then write the page again."
@@ -69,14 +68,14 @@ class Chart(Block):
 
     Attributes:
         name: identifies it on the page.
-        chart: made by altair; None leaves the block out.
+        chart: its specification; None leaves the block out.
     """
 
     kind = "chart"
     name: str
     title: str
     caption: str
-    chart: AnyChart | None
+    chart: Spec | None
 
     @property
     def label(self) -> str:
@@ -121,7 +120,7 @@ class Page:
         missing = WITHOUT_CHARTS if charts and drawing is None else ""
         if drawing is None:
             blocks, charts = [block for block in blocks if not isinstance(block, Chart)], []
-        specs = {it.name: {**it.chart.to_dict(), "description": it.label} for it in charts if it.chart is not None}
+        specs = {it.name: {**it.chart, "description": it.label} for it in charts if it.chart is not None}
         data = json.dumps(specs, separators=(",", ":")).replace("</", "<\\/")
         scripts = [drawing or "", f"const SPECS = {data};\n{_assets()['js']}"]
         return _template().render(

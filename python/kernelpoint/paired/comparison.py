@@ -1,94 +1,35 @@
-"""Two runs compared: a row for each counter."""
+"""Two sampled runs of one list on two simulated GPUs: ratio and difference of their totals, each with a bound, from launches
+that both drew, or from the intervals that both state.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from kernelpoint.errors import JournalError
-from kernelpoint.estimation import Estimate
+from kernelpoint.estimation import Bound, Estimate, Method
+from kernelpoint.estimation.bounds import joint_error_probability
+from kernelpoint.estimation.inference import Errors, ratio
+from kernelpoint.estimation.strata.inference import PAIR, errors_of_change
 from kernelpoint.journal import Run
 from kernelpoint.pages.numbers import finite
-from kernelpoint.paired.sample import DrawnSample, is_predicted
+from kernelpoint.paired.sample import (
+    cells_of,
+    check_comparable,
+    is_predicted,
+    kinds_of,
+    predicts_traced,
+    results_of,
+    sample_of,
+)
 from kernelpoint.session.verdict import NOT_COVERED
 
 FEW = 2  # common launches of a stratum, from which on it may hide much
-
-
-def notes(first: Run, second: Run, rows: list[CounterRow]) -> list[str]:
-    """Sentences that explain the numbers of a comparison."""
-    sentences = []
-    if first.hashes.get("simulator_config") == second.hashes.get("simulator_config"):
-        sentences.append("both runs simulated the same GPU: the ratio of a deterministic simulator is 1")
-    wider = [row.counter for row in rows if row.tighter < 1.0]
-    if wider:
-        sentences.append(
-            f"{', '.join(wider)}: the launches drawn in both say less than the runs by themselves; use the separate bounds, or "
-            "run both with a smaller error budget"
-        )
-    return [*_not_the_estimate(first, rows), *sentences, *(f"not covered by the bound: {text}" for text in NOT_COVERED)]
-
-
-def _not_the_estimate(first: Run, rows: list[CounterRow]) -> list[str]:
-    """Sentence on why A is not the total that the first run states; nothing where it is."""
-    stated = first.ended().counters
-    for row in rows:
-        total = stated[row.counter].estimate
-        if not math.isnan(total) and not math.isclose(row.first, total, rel_tol=1e-6):
-            return [
-                "A is estimated from the launches drawn in both runs, so that the comparison is launch by launch; "
-                f"{first.path} states {total:,.0f} {row.counter}, from all launches that it drew"
-            ]
-    return []
-
-
-def assumptions(run: DrawnSample, rows: np.ndarray) -> list[str]:
-    """Assumptions of the bound on the common launches; empty if all launches are common. `rows` are the common launches of
-    `run`.
-    """
-    stratum = run.stratum[rows]
-    drawn = np.bincount(stratum[stratum >= 0], minlength=len(run.strata_units))
-    has_undrawn = drawn < run.strata_units
-    if not has_undrawn.any():
-        return []
-    few = int((has_undrawn & (drawn <= FEW)).sum())
-    return [
-        f"assumed: where the change of configuration acts on a stratum, the launches drawn there show it; {few} of "
-        f"{int(has_undrawn.sum())} strata that are not fully drawn have {FEW} common launches or fewer, and what those miss is "
-        "not in the bound"
-    ]
-
-
-def check_shared(first: Run, second: Run, *settings: str) -> None:
-    """Raise an error if two runs differ in launch list, plan or seed: their launches could not be paired."""
-
-    def shared(run: Run) -> dict[str, Any]:
-        hashes = {f"hashes.{name}": run.hashes.get(name) for name in ("traces", "design")}
-        config = {f"config.{key}": run.setting(key) for key in ("seed", "policy", *settings)}
-        return {"launches": run.launches, **hashes, **config, "estimate": run.header.estimate}
-
-    a, b = shared(first), shared(second)
-    differing = [f"{key}: {first.path} has {a[key]!r}, {second.path} {b[key]!r}" for key in a if a[key] != b[key]]
-    if differing:
-        raise JournalError(
-            "runs are compared launch by launch; both need the same list, plan and seed:\n"
-            + "\n".join([*differing, *_cure(first, second)])
-        )
-
-
-def _cure(first: Run, second: Run) -> list[str]:
-    """Advice where each run derived a fast model of its own GPU; else empty."""
-    same = {name: first.hashes.get(name) == second.hashes.get(name) for name in ("traces", "design")}
-    derived = any(is_predicted(run) and run.setting("fast_model") == "auto" for run in (first, second))
-    if same["design"] or not same["traces"] or not derived:
-        return []
-    return [
-        "with `fast_model: auto` each run predicted for its own GPU, so the draws differ; give both one model, `fast_model: "
-        "FILE` with the configuration of either GPU, and run them again (another `journal:`, or `resume: never`)"
-    ]
 
 
 @dataclass(frozen=True)
@@ -169,3 +110,200 @@ def _interval(estimate: Estimate) -> dict[str, float]:
     """A ratio or a difference as a JSON object."""
     names = ("half_width", "std_error", "degrees_of_freedom")
     return {"value": estimate.estimate, **{name: getattr(estimate, name) for name in names}}
+
+
+def compare_runs(first: Run, second: Run) -> Comparison:
+    """Compare `second` with `first`, counter by counter.
+
+    Raises:
+        JournalError: list, plan, seed, policy or estimator differ (the message names each key with both values), or a run has
+            not ended, or states no bound.
+
+    >>> import kernelpoint as kp
+    >>> first, second = (kp.simulate("traces/kernelslist.g", f"{gpu}.kpjournal", gpu, "all") for gpu in ("v100", "rtx"))
+    >>> cycles = compare_runs(first, second).rows[0]
+    >>> cycles.counter, cycles.ratio.half_width
+    ('cycles', 0.0)
+    """
+    if first.policy != second.policy:
+        raise JournalError(
+            f"{first.path} is a run of the policy {first.policy}, {second.path} of {second.policy}; two runs that are compared "
+            "have one policy, plan and seed. The error of a sampled run beside a full one: `kernelpoint report SAMPLED "
+            "--full-run FULL`"
+        )
+    if is_predicted(first) and is_predicted(second):
+        return _by_cells(first, second)
+    if predicts_traced(first) or predicts_traced(second):
+        return _apart(first, second)
+    return _by_strata(first, second)
+
+
+def _by_strata(first: Run, second: Run) -> Comparison:
+    """Draws of both runs are prefixes of the same order of permanent random numbers in every stratum, so the launches drawn in
+    both are again such a prefix, of the smaller size: given the sizes, a simple random sample of each stratum. The
+    runs' own results choose the sizes; the price for that is paid with `joint_error_probability`.
+    """
+    units = np.array(sorted(first.results.keys() & second.results.keys()), dtype=np.int64)
+    (sample, by_chance), _ = (sample_of(run, units) for run in (first, second))
+    kinds, bounds = (kinds_of(first), kinds_of(second)), (first.header.bound, second.header.bound)
+    _check_shared(first, second)
+    confidence = min(run.ended().confidence for run in (first, second))
+    alpha = joint_error_probability(cast("tuple[Bound, Bound]", bounds), 1.0 - confidence, kinds)
+    rows = []
+    for name in _shared_counters(first, second):
+        values = np.column_stack([results_of(run, name)[units] for run in (first, second)])
+        method = cast(Method, first.header.estimate)
+        errors = errors_of_change(sample, values[by_chance], values[~by_chance], method, alpha)
+        rows.append(_row(first, second, name, PAIR, errors, confidence))
+    undrawn = sample.n < sample.N
+    few = int((undrawn & (sample.n <= FEW)).sum())
+    assumed = (
+        f"assumed: where the change of configuration acts on a stratum, the launches drawn there show it; {few} of "
+        f"{int(undrawn.sum())} strata that are not fully drawn have {FEW} common launches or fewer, and what those miss is "
+        "not in the bound"
+    )
+    notes = [*_notes(first, second, rows), *[assumed] * bool(undrawn.any())]
+    return _comparison(first, second, rows, confidence, notes)
+
+
+def _by_cells(first: Run, second: Run) -> Comparison:
+    """Runs whose estimates rest on predictions: their cells nest, so both runs sampled the smaller sample of each part."""
+    cells, other = cells_of(first), cells_of(second)
+    _check_shared(first, second, "assume", "error_budget.relative_error", "error_budget.counter")
+    cells.restrict_to(other)
+    names, drawn = _shared_counters(first, second), cells.drawn()
+    pairs = {name: (f"{name} of the first run", f"{name} of the second run") for name in names}
+    columns = [results_of(run, name)[drawn] for name in names for run in (first, second)]
+    cells.results.add_many(drawn, tuple(of_run for pair in pairs.values() for of_run in pair), np.column_stack(columns))
+    cells.looks = max(len(first.looks), len(second.looks))
+    cells.begin_comparison({of_run: name for name, pair in pairs.items() for of_run in pair})
+    confidence = min(run.ended().confidence for run in (first, second))
+    rows = [_row(first, second, name, pairs[name], cells.errors, confidence) for name in names]
+    assumed = (
+        f"assumed: a launch that was not drawn changes by no more than {100 * cells.design.care.allowance:g} % of its "
+        "prediction otherwise than the drawn ones do"
+    )
+    notes = [*_notes(first, second, rows), *[assumed] * (cells.largest_share > 0.0)]
+    return _comparison(first, second, rows, confidence, notes, common=len(drawn))
+
+
+def _apart(first: Run, second: Run) -> Comparison:
+    """Runs of one selection whose samples differ, because each run predicted its launches for its own GPU.
+
+    Both intervals are right with probability 1 - alpha_1 - alpha_2 at least (union bound), whichever launches the runs share.
+    """
+    for run in (first, second):
+        check_comparable(run)
+    _check_shared(first, second)
+    confidence = sum(run.ended().confidence for run in (first, second)) - 1.0
+    a, b = first.estimates(), second.estimates()
+    note = (
+        "each run predicts the traced launches for its own GPU and draws by that, so launches are not paired: every "
+        f"half-width is that of both runs' own bounds together, at {100 * confidence:g} %; with `fast_model: off` in both "
+        "runs launches are paired"
+    )
+    rows = [row_apart(name, a[name], b[name]) for name in _shared_counters(first, second)]
+    return _comparison(first, second, rows, confidence, [note, *_notes(first, second, rows)])
+
+
+def _comparison(
+    first: Run, second: Run, rows: list[CounterRow], confidence: float, notes: list[str], common: int | None = None
+) -> Comparison:
+    """The comparison of rows; `common`: launches that they rest on, all with a result in both runs if None."""
+    common = len(first.results.keys() & second.results.keys()) if common is None else common
+    drawn = len(first.results), len(second.results)
+    return Comparison(tuple(rows), first.ended().launches, common, *drawn, confidence, tuple(notes))
+
+
+def _shared_counters(first: Run, second: Run) -> list[str]:
+    return [name for name in first.counters if name in second.counters]
+
+
+def _row(first: Run, second: Run, counter: str, pair: tuple[str, str], errors: Errors, confidence: float) -> CounterRow:
+    """Row of a counter: exact if both runs know it exactly, from traces or full runs, else the ratio and the difference of
+    `pair`, by the launches that were drawn in both.
+    """
+    a, b = first.estimates()[counter], second.estimates()[counter]
+    if a.half_width == b.half_width == 0.0:
+        return CounterRow.exact(counter, a.estimate, b.estimate)
+    total_of_first, total_of_second = (errors([(1.0, name)]).value for name in pair)
+    difference = errors([(1.0, pair[1]), (-1.0, pair[0])]).estimate("", 0.0, confidence)
+    quotient = ratio("", pair[::-1], errors, 0.0, confidence)
+    separate = row_apart(counter, a, b).separate
+    return CounterRow(counter, total_of_first, total_of_second, quotient, difference, separate)
+
+
+def row_apart(name: str, a: Estimate, b: Estimate) -> CounterRow:
+    """Compare two totals by their own intervals; a ratio has the half-width to its farther end, nan if a bound is missing.
+
+    Formula: B - A +- (a + b) from A +- a and B +- b; the ratio lies between (B - b) / (A + a) and (B + b) / (A - a).
+
+    >>> row = row_apart("cycles", Estimate.of(100.0, 10.0), Estimate.of(180.0, 9.0))
+    >>> row.difference.half_width, round(row.ratio.half_width, 6)
+    (19.0, 0.3)
+    """
+    ratio = Estimate()
+    if a.estimate > 0.0:
+        value, lowest = b.estimate / a.estimate, a.estimate - a.half_width
+        ratio = Estimate.of(value, (b.estimate + b.half_width) / lowest - value if lowest > 0.0 else math.nan)
+    difference = Estimate.of(b.estimate - a.estimate, a.half_width + b.half_width)
+    return CounterRow(name, a.estimate, b.estimate, ratio, difference, ratio.half_width)
+
+
+# ---- sentences -------------------------------------------------------------------------------------------------------
+
+
+def _notes(first: Run, second: Run, rows: Sequence[CounterRow]) -> list[str]:
+    """Sentences that explain the numbers of a comparison."""
+    sentences = []
+    if first.hashes.get("simulator_config") == second.hashes.get("simulator_config"):
+        sentences.append("both runs simulated the same GPU: the ratio of a deterministic simulator is 1")
+    wider = [row.counter for row in rows if row.tighter < 1.0]
+    if wider:
+        sentences.append(
+            f"{', '.join(wider)}: the launches drawn in both say less than the runs by themselves; use the separate bounds, or "
+            "run both with a smaller error budget"
+        )
+    return [*_not_the_estimate(first, rows), *sentences, *(f"not covered by the bound: {text}" for text in NOT_COVERED)]
+
+
+def _not_the_estimate(first: Run, rows: Sequence[CounterRow]) -> list[str]:
+    """Sentence on why A is not the total that the first run states; nothing where it is."""
+    stated = first.ended().counters
+    for row in rows:
+        total = stated[row.counter].estimate
+        if not math.isnan(total) and not math.isclose(row.first, total, rel_tol=1e-6):
+            return [
+                "A is estimated from the launches drawn in both runs, so that the comparison is launch by launch; "
+                f"{first.path} states {total:,.0f} {row.counter}, from all launches that it drew"
+            ]
+    return []
+
+
+def _check_shared(first: Run, second: Run, *settings: str) -> None:
+    """Raise an error if two runs differ in launch list, plan or seed: their launches could not be paired."""
+
+    def shared(run: Run) -> dict[str, Any]:
+        hashes = {f"hashes.{name}": run.hashes.get(name) for name in ("traces", "design")}
+        config = {f"config.{key}": run.setting(key) for key in ("seed", "policy", *settings)}
+        return {"launches": run.launches, **hashes, **config, "estimate": run.header.estimate}
+
+    a, b = shared(first), shared(second)
+    differing = [f"{key}: {first.path} has {a[key]!r}, {second.path} {b[key]!r}" for key in a if a[key] != b[key]]
+    if differing:
+        raise JournalError(
+            "runs are compared launch by launch; both need the same list, plan and seed:\n"
+            + "\n".join([*differing, *_cure(first, second)])
+        )
+
+
+def _cure(first: Run, second: Run) -> list[str]:
+    """Advice where each run derived a fast model of its own GPU; else empty."""
+    same = {name: first.hashes.get(name) == second.hashes.get(name) for name in ("traces", "design")}
+    derived = any(is_predicted(run) and run.setting("fast_model") == "auto" for run in (first, second))
+    if same["design"] or not same["traces"] or not derived:
+        return []
+    return [
+        "with `fast_model: auto` each run predicted for its own GPU, so the draws differ; give both one model, `fast_model: "
+        "FILE` with the configuration of either GPU, and run them again (another `journal:`, or `resume: never`)"
+    ]

@@ -2,63 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 
 from kernelpoint.errors import ConfigError, JournalError, PlanError
-from kernelpoint.estimation import AssistedDesign, Bound, CellSampling, ErrorBudget, Method
+from kernelpoint.estimation import AssistedDesign, CellSampling, ErrorBudget
 from kernelpoint.estimation.bounds import Kind
+from kernelpoint.estimation.strata.estimators import Sample
 from kernelpoint.journal import DecisionRecord, DegradedRecord, PassRecord, Run
 from kernelpoint.planning.plan import Plan, hash_design
 from kernelpoint.program import Program
 
 
-@dataclass(frozen=True)
-class DrawnSample:
-    """Sample and results of a finished run that stated a bound.
+def sample_of(run: Run, units: np.ndarray) -> tuple[Sample, np.ndarray]:
+    """Sample of the strata of a finished run, of which only some launches count.
 
-    Attributes:
-        units: int64 [n], launches with a result, ascending.
-        stratum: int64 [n], -1 for take-all units.
-        x: float64 [n], the covariate, nan without one.
-        counters: names.
-        values: float64 [n, counters].
-        strata_units: N_h, int64 [H].
-        strata_covariate: X_h, float64 [H], or None.
-        clusters: int64 [H], 0 where none are named.
-        kinds: the kind of each of its passes.
-        bound, method: its bound and its estimator.
+    Args:
+        units: int64 [n], launches with a result.
 
-    >>> import kernelpoint as kp
-    >>> drawn = sample_of(kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="all"))
-    >>> drawn.counters[:2], len(drawn.values)
-    (('cycles', 'instructions'), 6)
-    """
-
-    units: np.ndarray
-    stratum: np.ndarray
-    x: np.ndarray
-    counters: tuple[str, ...]
-    values: np.ndarray
-    strata_units: np.ndarray
-    strata_covariate: np.ndarray | None
-    clusters: np.ndarray
-    kinds: tuple[Kind, ...]
-    bound: Bound
-    method: Method
-
-
-def sample_of(run: Run) -> DrawnSample:
-    """Read the sample and the results of a finished run.
+    Returns:
+        The sample, and bool [n], which of the launches are in it; the others were simulated for certain.
 
     Raises:
         JournalError: the run has not ended or lacks launches that it drew, or its policy states no bound.
 
     >>> import kernelpoint as kp
-    >>> sample_of(kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="random")).units.tolist()
-    [0, 1, 2, 3, 4, 5]
+    >>> run = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="random")
+    >>> sample, by_chance = sample_of(run, np.array(sorted(run.results)))
+    >>> sample.n.tolist(), int(by_chance.sum())
+    ([6], 6)
     """
     check_comparable(run)
     if (strata := run.frozen.strata) is None:
@@ -66,33 +40,36 @@ def sample_of(run: Run) -> DrawnSample:
     drawn = [(run.unit(record), record) for record in run.of(DecisionRecord) if record.action == "simulate"]
     stratum = {unit: -1 if record.stratum is None else record.stratum for unit, record in drawn}
     x = {unit: record.x for unit, record in drawn if record.x is not None}
-    count, results = len(strata.units), run.results
+    count = len(strata.units)
     parts = [part for part in (strata.covariate, strata.clusters) if part is not None]
     if any(len(part) != count for part in parts) or max(stratum.values(), default=-1) >= count:
         raise JournalError(f"{run.path}: the strata do not add up: sizes of {count}, and others that do not fit them")
     if strata.covariate is not None and (bare := [u for u, h in stratum.items() if h >= 0 and u not in x]):
         raise JournalError(f"{run.path}: launch unit {min(bare)} was sampled without its covariate")
-    if missing := results.keys() - stratum.keys():
+    if missing := run.results.keys() - stratum.keys():
         raise JournalError(f"{run.path}: launch unit {min(missing)} has a result and no decision to simulate it")
-    last = list(run.of(PassRecord))[-1:]  # with which the engine notes the kinds of all passes
+    of_unit = np.array([stratum[unit] for unit in units.tolist()], dtype=np.int64)
+    by_chance = of_unit >= 0
+    sample = Sample(
+        of_unit[by_chance], np.array(strata.units, np.int64), np.array(strata.clusters or [0] * count, np.int64)
+    )
+    if strata.covariate is not None:
+        covariates = np.array([x[unit] for unit in units[by_chance].tolist()])
+        sample = replace(sample, x=covariates, X=np.array(strata.covariate, dtype=float))
+    return sample, by_chance
+
+
+def kinds_of(run: Run) -> tuple[Kind, ...]:
+    """Kind of each pass of a run, which the engine notes with the last one.
+
+    Raises:
+        JournalError: the state of the last pass does not say them.
+    """
+    last = list(run.of(PassRecord))[-1:]
     kinds = (last[0].state or {}).get("kinds") if last else ["first"]
     if not isinstance(kinds, list) or not all(isinstance(kind, str) for kind in kinds):
         raise JournalError(f"{run.path}: the state of the last pass does not say the kinds of the passes")
-    units = sorted(results)
-    values = [[results[unit].counters[name] for name in run.counters] for unit in units]
-    return DrawnSample(
-        units=np.array(units, dtype=np.int64),
-        stratum=np.array([stratum[unit] for unit in units], dtype=np.int64),
-        x=np.array([x.get(unit, np.nan) for unit in units]),
-        counters=tuple(run.counters),
-        values=np.array(values, dtype=float).reshape(len(units), len(run.counters)),
-        strata_units=np.array(strata.units, dtype=np.int64),
-        strata_covariate=None if strata.covariate is None else np.array(strata.covariate, dtype=float),
-        clusters=np.array(strata.clusters or [0] * count, dtype=np.int64),
-        kinds=cast("tuple[Kind, ...]", tuple(kinds)),
-        bound=cast(Bound, run.header.bound),
-        method=cast(Method, run.header.estimate),
-    )
+    return cast("tuple[Kind, ...]", tuple(kinds))
 
 
 def check_comparable(run: Run) -> None:

@@ -1,4 +1,4 @@
-"""The charts of a run, for its page, papers and notebooks.
+"""The charts of a run, for its page, papers and notebooks, as specifications of Vega-Lite.
 
 Colours begin with those of Okabe and Ito, which the colour-blind can distinguish: blue for simulated, grey for skipped,
 vermilion for the full run.
@@ -7,18 +7,14 @@ vermilion for the full run.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import altair as alt
 import numpy as np
 
 from kernelpoint.pages.numbers import is_finite, share
-from kernelpoint.report.full_run import FullRun
-from kernelpoint.report.result import OTHERS, PassEnd, Result
+from kernelpoint.pages.page import Spec
+from kernelpoint.report.result import OTHERS, FullRun, PassEnd, Result
 from kernelpoint.report.tables import largest_kernels
-
-if TYPE_CHECKING:
-    from kernelpoint.pages.page import AnyChart
 
 # Each has a contrast of at least 3 to the white and to the dark page.
 BLUE, GREY, VERMILION, GREEN = "#0072B2", "#7f8896", "#D55E00", "#009E73"
@@ -28,10 +24,14 @@ BINS = 300  # steps of the timeline
 POINTS = 4000  # simulated launches drawn one by one
 LETTERS = 34  # of a kernel's name beside a chart of the page
 
-CHOSEN = alt.param(name="chosen", value="")  # the kernel chosen on the page, which sets it in every chart at once
+CHOSEN = {"name": "chosen", "value": ""}  # the kernel chosen on the page, which sets it in every chart at once
+FAINT = {
+    "condition": {"test": "chosen === '' || chosen === datum.kernel", "value": 1.0},
+    "value": 0.15,
+}  # if not chosen
 
 
-def charts(result: Result, letters: int = LETTERS) -> dict[str, AnyChart]:
+def charts(result: Result, letters: int = LETTERS) -> dict[str, Spec]:
     """Charts of a run by name. A chart without data is left out.
 
     share: estimated cycles of each kernel; timeline: launches of each kernel along the run, and which were simulated; passes:
@@ -41,25 +41,35 @@ def charts(result: Result, letters: int = LETTERS) -> dict[str, AnyChart]:
         result: content of the run.
         letters: longest name of a kernel; the middle of a longer one is left out.
     """
-    made: dict[str, AnyChart | None] = {
+    end = result.run.ended()
+    made: dict[str, Spec | None] = {
         "share": _share(result, letters),
         "timeline": _timeline(result, letters),
-        "passes": passes_chart(
-            result.passes, result.run.ended().counter, result.run.ended().relative_error, result.truth
-        ),
+        "passes": passes_chart(result.passes, end.counter, end.relative_error, result.truth),
         "map": _map(result, letters),
     }
     return {name: chart for name, chart in made.items() if chart is not None}
 
 
-def chart_of(rows: list[dict[str, Any]], **more: Any) -> alt.Chart:
-    """Make a chart of some rows, as wide as its place."""
-    return alt.Chart({"values": rows}, width="container", **more)
+def chart_of(rows: list[dict[str, Any]], mark: str | Spec, encoding: Spec, **more: Any) -> Spec:
+    """Make a chart, or a layer of one, of some rows; a chart is as wide as its place."""
+    return {"data": {"values": rows}, "mark": mark, "encoding": encoding, **more}
 
 
-def _opacity() -> Any:
-    """Less where another kernel is chosen."""
-    return alt.condition("chosen === '' || chosen === datum.kernel", alt.value(1.0), alt.value(0.15))
+def channel(field: str, kind: str = "quantitative", **more: Any) -> Spec:
+    """Make the encoding of a field: where it stands, or how it looks."""
+    return {"field": field, "type": kind, **more}
+
+
+def rows_by(field: str, letters: int = 0, **more: Any) -> Spec:
+    """Make a vertical axis with a row for each name; of names of more than `letters` letters the middle is left out."""
+    axis: Spec = {"labelLimit": 0, "labelExpr": _label(letters)} if letters else {"labelLimit": 260}
+    return channel(field, "nominal", title=None, axis=axis, **{"sort": None, **more})
+
+
+def tooltip(name: str, **formats: str) -> list[Spec]:
+    """Make a tooltip of a name and of numbers, each with its format."""
+    return [channel(name, "nominal"), *(channel(field, format=text) for field, text in formats.items())]
 
 
 def _label(letters: int) -> str:
@@ -68,12 +78,7 @@ def _label(letters: int) -> str:
     return f"length(datum.label) > {letters} ? {cut} : datum.label"
 
 
-def _kernels(letters: int, names: Sequence[str] | None = None) -> alt.Y:
-    """An axis with a row for each kernel, in the order of `names`, or of the data."""
-    return alt.Y("kernel:N", sort=names, title=None, axis=alt.Axis(labelExpr=_label(letters), labelLimit=0))
-
-
-def _share(result: Result, letters: int) -> alt.Chart | None:
+def _share(result: Result, letters: int) -> Spec | None:
     """Estimated cycles of each kernel, as a share of the total."""
     rows = [
         {
@@ -87,44 +92,38 @@ def _share(result: Result, letters: int) -> alt.Chart | None:
     ]
     if not rows:
         return None
-    chart = chart_of(rows, height=alt.Step(20)).mark_bar(color=BLUE, cursor="pointer").add_params(CHOSEN)
-    formats = {"share:Q": ".2%", "cycles:Q": ",.0f", "launches:Q": ",", "simulated:Q": ","}
-    return chart.encode(
-        x=alt.X("share:Q", title="share of the estimated cycles", axis=alt.Axis(format="%", tickCount=6)),
-        y=_kernels(letters),
-        opacity=_opacity(),
-        tooltip=[alt.Tooltip("kernel:N"), *(alt.Tooltip(field, format=text) for field, text in formats.items())],
-    )
+    encoding = {
+        "x": channel("share", title="share of the estimated cycles", axis={"format": "%", "tickCount": 6}),
+        "y": rows_by("kernel", letters),
+        "opacity": FAINT,
+        "tooltip": tooltip("kernel", share=".2%", cycles=",.0f", launches=",", simulated=","),
+    }
+    mark = {"type": "bar", "color": BLUE, "cursor": "pointer"}
+    return chart_of(rows, mark, encoding, params=[CHOSEN], width="container", height={"step": 20})
 
 
-def _timeline(result: Result, letters: int) -> AnyChart | None:
+def _timeline(result: Result, letters: int) -> Spec | None:
     """Rows are kernels; grey where a kernel has launches, a blue mark where one was simulated."""
     if not result.kernels:
         return None
     labels = np.array([*(kernel.name for kernel in result.kernels[:ROWS]), OTHERS], dtype=object)
     row_of = np.minimum(result.kernel_of_launch, len(labels) - 1)
-    kernels = _kernels(letters, labels.tolist())
-    launches = alt.X("from:Q", title="launch index", axis=alt.Axis(tickCount=8), scale=alt.Scale(nice=False))
-    zoom = alt.selection_interval(name="zoom", encodings=["x"], bind="scales")
-    grey = chart_of(_launch_bins(row_of, labels)).mark_bar(color=GREY, height=6).add_params(zoom)
     drawn = np.flatnonzero(result.simulated)
     drawn = drawn[:: max(1, -(-len(drawn) // POINTS))]
     marks = [{"kernel": labels[row_of[u]], "launch": u, "value": float(result.values[u])} for u in drawn.tolist()]
-    blue = chart_of(marks).mark_tick(color=BLUE, thickness=3, height=16, cursor="pointer")
-    layers = (
-        grey.encode(x=launches, x2="to:Q", y=kernels, opacity=_opacity()),
-        blue.encode(
-            x="launch:Q",
-            y=kernels,
-            opacity=_opacity(),
-            tooltip=[
-                "kernel:N",
-                alt.Tooltip("launch:Q", format=","),
-                alt.Tooltip("value:Q", format=",.6~g", title=result.counter),
-            ],
-        ),
+    along = channel("from", title="launch index", axis={"tickCount": 8}, scale={"nice": False})
+    tip = [*tooltip("kernel", launch=","), channel("value", format=",.6~g", title=result.counter)]
+    zoom = {"name": "zoom", "select": {"type": "interval", "encodings": ["x"]}, "bind": "scales"}
+    grey, blue = (
+        {"type": "bar", "color": GREY, "height": 6},
+        {"type": "tick", "color": BLUE, "thickness": 3, "height": 16},
     )
-    return alt.layer(*layers, width="container", height=alt.Step(20)).add_params(CHOSEN)
+    layers = [
+        chart_of(_launch_bins(row_of, labels), grey, {"x": along, "x2": {"field": "to"}}, params=[zoom]),
+        chart_of(marks, {**blue, "cursor": "pointer"}, {"x": channel("launch"), "tooltip": tip}),
+    ]
+    encoding = {"y": rows_by("kernel", letters, sort=labels.tolist()), "opacity": FAINT}
+    return {"layer": layers, "encoding": encoding, "params": [CHOSEN], "width": "container", "height": {"step": 20}}
 
 
 def _launch_bins(row_of: np.ndarray, labels: np.ndarray) -> list[dict[str, Any]]:
@@ -145,42 +144,47 @@ def _launch_bins(row_of: np.ndarray, labels: np.ndarray) -> list[dict[str, Any]]
 
 def passes_chart(
     passes: Sequence[PassEnd], counter: str, relative_error: float, full_run: FullRun | None = None
-) -> AnyChart | None:
+) -> Spec | None:
     """Chart of the interval after each pass, the error budget around the last estimate, and the full run's total if known."""
-    bounded = [(f"{end.number}", end.simulated, end.estimate) for end in passes if is_finite(end.estimate.half_width)]
     rows = [
         {
-            "pass": number,
-            "estimate": e.estimate,
-            "low": e.estimate - e.half_width,
-            "high": e.estimate + e.half_width,
-            "simulated": simulated,
+            "pass": f"{end.number}",
+            "estimate": end.estimate.estimate,
+            "low": end.estimate.estimate - end.estimate.half_width,
+            "high": end.estimate.estimate + end.estimate.half_width,
+            "simulated": end.simulated,
         }
-        for number, simulated, e in bounded
+        for end in passes
+        if is_finite(end.estimate.half_width)
     ]
     if not rows:
         return None
-    last, scale = passes[-1].estimate.estimate, alt.Scale(zero=False)
+    last, scale = passes[-1].estimate.estimate, {"zero": False}
     wide, name = abs(last) * relative_error, f"error budget, {share(relative_error)}"
-    low = alt.Y("low:Q", title=f"estimated {counter}", scale=scale)
-    of_pass = chart_of(rows).encode(
-        x=alt.X("pass:O", title="pass", sort=None, axis=alt.Axis(labelAngle=0)),
-        tooltip=["pass:O", alt.Tooltip("estimate:Q", format=",.0f"), alt.Tooltip("simulated:Q", format=",")],
+    interval = {"y": channel("low", title=f"estimated {counter}", scale=scale), "y2": {"field": "high"}}
+    of_pass = {
+        "x": channel("pass", "ordinal", title="pass", sort=None, axis={"labelAngle": 0}),
+        "tooltip": [channel("pass", "ordinal"), channel("estimate", format=",.0f"), channel("simulated", format=",")],
+    }
+    band, dot = (
+        {"type": "rect", "color": GREEN, "opacity": 0.18},
+        {"type": "point", "color": BLUE, "filled": True, "size": 70},
     )
     layers = [
-        chart_of([{"low": last - wide, "high": last + wide, "band": name}])
-        .mark_rect(color=GREEN, opacity=0.18)
-        .encode(y=low, y2="high:Q", tooltip=["band:N"]),
-        of_pass.mark_rule(color=BLUE, strokeWidth=2).encode(y=low, y2="high:Q"),
-        of_pass.mark_point(color=BLUE, filled=True, size=70).encode(y=alt.Y("estimate:Q", scale=scale)),
+        chart_of(
+            [{"low": last - wide, "high": last + wide, "band": name}], band, {**interval, "tooltip": tooltip("band")}
+        ),
+        chart_of(rows, {"type": "rule", "color": BLUE, "strokeWidth": 2}, {**of_pass, **interval}),
+        chart_of(rows, dot, {**of_pass, "y": channel("estimate", scale=scale)}),
     ]
     if full_run is not None:
-        line = chart_of([{"total": full_run.total, "line": "full run"}]).mark_rule(color=VERMILION, strokeDash=[6, 4])
-        layers.append(line.encode(y="total:Q", tooltip=["line:N", alt.Tooltip("total:Q", format=",.0f")]))
-    return alt.layer(*layers, width="container", height=220)
+        line, dashed = [{"total": full_run.total, "line": "full run"}], {"color": VERMILION, "strokeDash": [6, 4]}
+        tip = tooltip("line", total=",.0f")
+        layers.append(chart_of(line, {"type": "rule", **dashed}, {"y": channel("total"), "tooltip": tip}))
+    return {"layer": layers, "width": "container", "height": 220}
 
 
-def _map(result: Result, letters: int) -> alt.Chart | None:
+def _map(result: Result, letters: int) -> Spec | None:
     """Embeddings of the streams in two dimensions; the largest kernels are named by colour."""
     if result.stream_map is None or not len(result.stream_map):
         return None
@@ -192,14 +196,15 @@ def _map(result: Result, letters: int) -> alt.Chart | None:
             result.stream_names, result.stream_map.tolist(), np.asarray(result.stream_launches).tolist(), strict=True
         )
     ]
-    legend = alt.Legend(title=None, orient="bottom", columns=1, labelExpr=_label(letters), labelLimit=0)
-    colours = alt.Scale(domain=list(colour_of), range=list(colour_of.values()))
-    chart = chart_of(rows, height=320).mark_circle(opacity=0.8, cursor="pointer").add_params(CHOSEN)
-    return chart.encode(
-        x=alt.X("x:Q", axis=None),
-        y=alt.Y("y:Q", axis=None),
-        size=alt.Size("launches:Q", scale=alt.Scale(type="log", range=[30, 400]), legend=None),
-        color=alt.Color("group:N", scale=colours, legend=legend),
-        opacity=_opacity(),
-        tooltip=["kernel:N", alt.Tooltip("launches:Q", format=",")],
-    )
+    legend = {"title": None, "orient": "bottom", "columns": 1, "labelExpr": _label(letters), "labelLimit": 0}
+    colours = {"domain": list(colour_of), "range": list(colour_of.values())}
+    encoding = {
+        "x": channel("x", axis=None),
+        "y": channel("y", axis=None),
+        "size": channel("launches", scale={"type": "log", "range": [30, 400]}, legend=None),
+        "color": channel("group", "nominal", scale=colours, legend=legend),
+        "opacity": FAINT,
+        "tooltip": tooltip("kernel", launches=","),
+    }
+    mark = {"type": "circle", "opacity": 0.8, "cursor": "pointer"}
+    return chart_of(rows, mark, encoding, params=[CHOSEN], width="container", height=320)

@@ -1,14 +1,22 @@
-"""The contract of a file that another program reads of a run, and their registry: one file each in `exports`."""
+"""A run as files for other programs: its launches one by one, and the contract of further forms, one file each in `exports`."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernelpoint.errors import ConfigError, TraceError
 from kernelpoint.journal import Run
+from kernelpoint.pages.tables import write_table
+from kernelpoint.profiles.names import base_key
 from kernelpoint.registry import Registry
+from kernelpoint.repeated import NO_TEXTS, Texts
 from kernelpoint.report import End
+from kernelpoint.simulators import options_of, simulator
+from kernelpoint.traces import launch_paths
 
 
 @dataclass(frozen=True)
@@ -36,3 +44,97 @@ class Export(ABC):
 
 
 EXPORTS: Registry[Export] = Registry("--as", Export, "kernelpoint.report.exports", "kernelpoint.exports")
+
+
+# ---- launches --------------------------------------------------------------------------------------------------------
+
+SIMULATED, ESTIMATED, PROJECTED = "simulated", "estimated", "projected"
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch of a run: kernel, simulated or estimated, stratum, cycles and counters.
+
+    Attributes:
+        process, launch: its place.
+        kernel: its name, shortened; empty where it is not known.
+        how: simulated, projected (stopped inside, the rest estimated), or estimated.
+        cycles: its result or its estimate; None where there is neither.
+        stratum: -1 where it was simulated for certain; None where the journal does not say.
+        counters: of its result; empty where it was not simulated.
+    """
+
+    process: int
+    launch: int
+    kernel: str
+    how: str
+    cycles: float | None
+    stratum: int | None
+    counters: dict[str, float]
+
+
+def launches(run: Run) -> Iterator[Launch]:
+    """Iterate over all launches of a finished run.
+
+    Raises:
+        JournalError: the run has not ended, or its journal is inconsistent.
+    """
+    run.ended()
+    estimates, unit = run.launch_estimates, 0
+    for process, count in enumerate(run.launches):
+        for launch in range(count):
+            result = run.results.get(unit)
+            how = ESTIMATED if result is None else SIMULATED if result.projection is None else PROJECTED
+            cycles = None if result is None else result.counters["cycles"]
+            stratum = None
+            if estimates is not None:
+                value, stratum = float(estimates.cycles[unit]), int(estimates.strata[unit])
+                cycles = value if value == value else cycles
+            counters = {} if result is None else result.counters
+            yield Launch(process, launch, base_key(run.name_of(unit)), how, cycles, stratum, counters)
+            unit += 1
+
+
+COLUMNS = ("process", "launch", "kernel", "how", "stratum", "cycles")
+
+
+def write_launches(run: Run, path: Path) -> int:
+    """Write one row for each launch; the cycles add up to the estimated total. Returns the number of launches.
+
+    Columns: process, launch (index in program order), kernel, how (simulated, estimated, projected), stratum (-1: simulated for
+    certain), cycles, and every other counter where the launch was simulated.
+
+    Raises:
+        JournalError: the run has not ended.
+        OSError: the file cannot be written.
+    """
+    others = [name for name in run.counters if name != "cycles"]
+    rows = (
+        (it.process, it.launch, it.kernel, it.how, it.stratum, it.cycles, *(it.counters.get(name) for name in others))
+        for it in launches(run)
+    )
+    return write_table(path, [*COLUMNS, *others], rows)
+
+
+def clock_of(run: Run, megahertz: float | None) -> float:
+    """Clock of the SMs in MHz: the given one, else that of the simulator."""
+    if megahertz is None:
+        host = run.header.host
+        megahertz = None if host is None else simulator(host.simulator).clock(options_of(host.configuration))
+        if megahertz is None:
+            raise ConfigError("--clock: the run does not state the clock of its SMs; give it in MHz: --clock 1132")
+    if not (math.isfinite(megahertz) and megahertz > 0.0):
+        raise ConfigError(f"--clock: got {megahertz}; allowed: MHz, above 0")
+    return megahertz
+
+
+def traces_of(run: Run) -> list[Texts]:
+    """Paths of the traces of each process, launch by launch; none of a list that is not on disk any more."""
+    of_processes = []
+    for name, count in zip(run.header.host.lists if run.header.host else [], run.launches, strict=False):
+        try:
+            paths = launch_paths(name or "")
+        except (OSError, TraceError):
+            paths = NO_TEXTS
+        of_processes.append(paths if len(paths) == count else NO_TEXTS)
+    return of_processes

@@ -11,7 +11,6 @@ from kernelpoint.files import write_output
 from kernelpoint.journal import Run
 from kernelpoint.pages.page import Chart, Facts, Page, Text, Verdict
 from kernelpoint.report.charts import charts
-from kernelpoint.report.full_run import sentence
 from kernelpoint.report.result import Result
 from kernelpoint.report.tables import counter_table, finding_table, kernel_table, range_table
 from kernelpoint.report.text import answers, caveats, costs
@@ -79,7 +78,7 @@ def html_page(result: Result) -> str:
 def _verdict(result: Result) -> Verdict:
     """The answer to "can I trust this number", first on the page."""
     s, truth = result.run.ended(), result.truth
-    lines = [f"{sentence(truth)[0].upper()}{sentence(truth)[1:]}."] if truth is not None else []
+    lines = [] if truth is None else [f"F{truth.sentence()[1:]}."]
     lines += [f"Degraded: {reason}" for reason in s.degraded[:3]]
     figure, _, claim = verdict(s).replace("+-", "±").partition("; ")
     has_interval = s.bound_scope not in (EXACT, NOTHING) and s.relative_half_width is not None

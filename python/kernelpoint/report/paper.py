@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kernelpoint.errors import ConfigError
 from kernelpoint.extras import needs_extra
 from kernelpoint.files import write_output
 from kernelpoint.journal import Run
 from kernelpoint.pages.numbers import factor, half_width, number, percent, share
+from kernelpoint.pages.page import Spec
 from kernelpoint.pages.tables import Column, Table, rows_of
 from kernelpoint.report.charts import charts
 from kernelpoint.report.result import Result
 from kernelpoint.report.tables import largest_kernels
 from kernelpoint.session.verdict import EXACT, NOTHING, SAMPLING_ERROR
-
-if TYPE_CHECKING:
-    from kernelpoint.pages.page import AnyChart
 
 ROWS = 10  # kernels with a row of their own
 WIDTH = 326  # pixels, of which an inch has 96: a column of a page of two
@@ -70,7 +68,7 @@ def write_paper(result: Result, folder: Path) -> list[Path]:
     return [*figures, *files]
 
 
-def draw(made: Mapping[str, AnyChart], folder: Path) -> list[Path]:
+def draw(made: Mapping[str, Spec], folder: Path) -> list[Path]:
     """Draw charts as `NAME.pdf` and `NAME.svg`, as wide as a column of a two-column page; returns the files.
 
     Raises:
@@ -82,7 +80,7 @@ def draw(made: Mapping[str, AnyChart], folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     for name, chart in made.items():
-        paper = {**chart.to_dict(), "padding": 2, "config": STYLE}
+        paper = {**chart, "padding": 2, "config": STYLE}
         if "facet" in paper:  # panels have the width, two in a row
             paper["spec"] |= {"width": PANEL, "height": PANEL}
         else:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from kernelpoint.errors import PlanError
+from kernelpoint.errors import JournalError, PlanError
 from kernelpoint.estimate import Estimate
 from kernelpoint.journal import KernelRecord, Run
+from kernelpoint.pages.numbers import error, is_finite, number
 from kernelpoint.planning.forecast import compared
 from kernelpoint.planning.plan import Plan
 from kernelpoint.profiles.names import base_key, readable
 from kernelpoint.program import Program
 from kernelpoint.ratios import RATIOS, rates_of
 from kernelpoint.repeated import first_of_each
-from kernelpoint.report.full_run import FullRun, compare
 
 OTHERS = "other kernels"
 UNNAMED = "(name not known)"
@@ -71,6 +71,72 @@ def rates_from(totals: Mapping[str, Estimate]) -> dict[str, Estimate]:
         for name, rate in rates.items()
         if rate.half_width <= rate.estimate
     }
+
+
+@dataclass(frozen=True)
+class FullRun:
+    """True totals and cycles of launches, from a full run, to compare a sampled run with.
+
+    Attributes:
+        total: total of the budget's counter in the full run.
+        error: (estimate - total) / total; None where the sampled run states no estimate.
+        inside: True if the total lies inside the stated interval; None where none is stated.
+        non_sampling_error: excess of the simulated launches' cycles over those of the same launches in the full run, as a
+            fraction; None where nothing was simulated.
+        totals: of every counter and ratio in the full run.
+    """
+
+    total: float
+    error: float | None
+    inside: bool | None
+    non_sampling_error: float | None
+    totals: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def beside(cls, run: Run, full: Run) -> FullRun:
+        """Compare a finished run with a full run.
+
+        Args:
+            run: the sampled run.
+            full: a run of the same list with `policy: all`.
+
+        Raises:
+            JournalError: one of them has not ended, or the full run is of other traces or another simulated GPU, or not full.
+        """
+        s, counter = run.ended(), run.ended().counter
+        for key in ("traces", "simulator_config"):
+            if run.hashes.get(key) != full.hashes.get(key):
+                raise JournalError(
+                    f"{full.path}: not a run of the same launches on the same simulated GPU ({key} differs)"
+                )
+        totals = {name: row.simulated for name, row in full.estimates().items() if is_finite(row.simulated)}
+        if full.ended().skipped or counter not in totals:
+            raise JournalError(
+                f"{full.path}: {full.ended().simulated:,} of {full.ended().launches:,} launches were simulated, so it is no "
+                f"full run of {counter}; make one with `policy: all` and another `journal:`"
+            )
+        total, off, inside = totals[counter], None, None
+        if s.estimate is not None and total > 0.0:
+            off = s.estimate / total - 1.0
+        if s.estimate is not None and s.half_width is not None:
+            inside = abs(s.estimate - total) <= s.half_width
+        before = sum(full.results[unit].counters["cycles"] for unit in run.results)
+        after = sum(result.counters["cycles"] for result in run.results.values())
+        return cls(total, off, inside, after / before - 1.0 if before else None, totals)
+
+    def sentence(self) -> str:
+        """Sentence that compares the sampled run with the full run.
+
+        >>> FullRun(total=1000.0, error=0.002, inside=True, non_sampling_error=0.0001).sentence()
+        'full run: 1,000; error +0.200 %, inside the stated interval; non-sampling error +0.010 %'
+        """
+        parts = [f"full run: {number(self.total)}"]
+        if self.error is not None:
+            place = "" if self.inside is None else f", {'inside' if self.inside else 'OUTSIDE'} the stated interval"
+            parts.append(f"error {error(self.error)}{place}")
+        if self.non_sampling_error is not None:
+            parts.append(f"non-sampling error {error(self.non_sampling_error)}")
+        return "; ".join(parts)
 
 
 class PassEnd(NamedTuple):
@@ -139,7 +205,7 @@ def result_of(run: Run, full_run: Run | None = None) -> Result:
         kernels=kernels,
         kernel_of_launch=of_launch,
         passes=pass_ends(run, s.counter),
-        truth=compare(run, full_run) if full_run else None,
+        truth=FullRun.beside(run, full_run) if full_run else None,
         note=note,
     )
     if plan is None:

@@ -16,8 +16,7 @@ from kernelpoint.journal.text import number as or_none
 from kernelpoint.pages.numbers import amount, error, half_width, is_finite, number, percent, rate
 from kernelpoint.pages.tables import Column, Row, Table, rows_of, write_table
 from kernelpoint.ratios import RATIOS
-from kernelpoint.report.full_run import FullRun
-from kernelpoint.report.result import NO_CYCLES, OTHERS, SHARES, Kernel, Result, rates_from
+from kernelpoint.report.result import NO_CYCLES, OTHERS, SHARES, FullRun, Kernel, Result, rates_from
 
 WEAK = 0.25  # relative half-width; an estimate with a larger one is marked
 

@@ -9,7 +9,6 @@ from kernelpoint.estimate import PartTotals
 from kernelpoint.journal import Run, SummaryRecord, ValidationRecord
 from kernelpoint.pages.numbers import factor, half_width, is_finite, number, percent, share
 from kernelpoint.pages.tables import Table
-from kernelpoint.report.full_run import sentence
 from kernelpoint.report.result import Result
 from kernelpoint.report.tables import counter_table, range_table
 from kernelpoint.session.verdict import EXACT, NOTHING, SAMPLING_ERROR, open_launch, unmet_counters, verdict
@@ -23,7 +22,7 @@ def text_of(result: Result, verbose: bool) -> Iterator[str | Table]:
     first, *more = sentences(run)
     yield first
     if result.truth is not None:
-        yield sentence(result.truth)
+        yield result.truth.sentence()
     yield from (f"{question}: {answer}" for question, answer in answers(result).items())
     if not verbose:
         return

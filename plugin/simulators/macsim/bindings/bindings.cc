@@ -15,18 +15,8 @@ namespace py = pybind11;
 namespace kernelpoint::macsim {
 namespace {
 
-// Set by the thread that wants others to give up.
-struct StopFlag {
-    std::atomic<bool> stop{false};
-};
-
 void add_conversion(py::module_& part) {
     PYBIND11_NUMPY_DTYPE(StaticInstruction, pc, hash);
-    py::register_exception<Stopped>(part, "Stopped");
-    py::class_<StopFlag>(part, "StopFlag")
-        .def(py::init())
-        .def("set", [](StopFlag& flag) { flag.stop = true; })
-        .def("is_set", [](const StopFlag& flag) { return flag.stop.load(); });
     py::class_<Digest>(part, "Digest")
         .def_readonly("header", &Digest::header)
         .def_property_readonly("content", [](const Digest& digest) { return digest.content.hex(); })
@@ -40,15 +30,25 @@ void add_conversion(py::module_& part) {
                                                   digest.instructions.data());
         });
     part.def(
-        "digest", [](const std::string& trace, const StopFlag& flag) { return digest(trace, flag.stop); },
-        py::arg("trace"), py::arg("stop"), py::call_guard<py::gil_scoped_release>());
-    part.def(
-        "write",
-        [](const std::string& trace, const std::string& folder, uint64_t code_base, int level, const StopFlag& flag) {
-            return write(trace, folder, code_base, level, flag.stop);
+        "digest",
+        [](const std::string& trace, const py::function& check) {
+            const py::gil_scoped_release released;
+            const Interruption interruption([&check] { tell(check); });
+            return digest(trace);
         },
-        py::arg("trace"), py::arg("folder"), py::arg("code_base"), py::arg("level"), py::arg("stop"),
-        py::call_guard<py::gil_scoped_release>());
+        py::arg("trace"), py::arg("check"));
+    part.def(
+        "each_warp",
+        [](const std::string& trace, uint64_t code_base, const py::function& check, const py::function& take) {
+            const py::gil_scoped_release released;
+            const Interruption interruption([&check] { tell(check); });
+            each_warp(trace, code_base, [&take](uint32_t id, const std::vector<Record>& records) {
+                const py::gil_scoped_acquire held;
+                take(id, py::bytes(reinterpret_cast<const char*>(records.data()), records.size() * sizeof(Record)));
+            });
+        },
+        py::arg("trace"), py::arg("code_base"), py::arg("check"), py::arg("take"),
+        "Calls `take` with the id and the records of every warp, and `check` now and then: what they raise ends it.");
     part.attr("CODE_SIZE") = code_size;
 }
 

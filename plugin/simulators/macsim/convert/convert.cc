@@ -1,17 +1,11 @@
 #include "simulators/macsim/convert/convert.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <set>
 
-#include "kernelpoint/descriptors.h"
 #include "native/replay/footprint.h"
 #include "native/trace/interruption.h"
-#include "native/trace/zlib.h"
 #include "simulators/macsim/trace/opcodes.h"
 
 namespace kernelpoint::macsim {
@@ -171,12 +165,6 @@ private:
     uint64_t without_lanes_ = 0;
 };
 
-struct WarpEntry {
-    uint32_t id;
-    uint64_t records;
-    bool operator<(const WarpEntry& other) const { return id < other.id; }
-};
-
 void check_header(const std::string& trace, const LaunchHeader& header) {
     if (header.grid.count() > most_ctas)
         throw TraceError(trace, 0,
@@ -192,13 +180,7 @@ void check_code(const std::string& trace, const Cta& cta) {
                                  std::to_string(instruction.pc));
 }
 
-// Calls `take(id, records)` for every warp of a trace, in the order of the file.
-template <typename Take>
-void for_each_warp(TraceReader& reader, const std::string& trace, Recorder& recorder, const std::atomic<bool>& stop,
-                   Take take) {
-    const Interruption interruption([&] {
-        if (stop) throw Stopped();
-    });
+void read_warps(TraceReader& reader, const std::string& trace, Recorder& recorder, const TakeWarp& take) {
     check_header(trace, reader.header());
     std::set<uint32_t> seen;
     Cta cta;
@@ -247,82 +229,6 @@ private:
     std::vector<StaticInstruction> instructions_;
 };
 
-[[noreturn]] void fail_writing(const std::string& path) {
-    throw TraceError(path, 0, std::string("cannot be written: ") + std::strerror(errno));
-}
-
-void write_file(const std::string& path, const uint8_t* bytes, size_t size) {
-    const int file = kp_above_streams(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    if (file < 0) fail_writing(path);
-    for (size_t done = 0; done < size;) {
-        const ssize_t written = ::write(file, bytes + done, size - done);
-        if (written < 0 && errno == EINTR) continue;
-        if (written < 0) {
-            const int reason = errno;
-            close(file);
-            errno = reason;
-            fail_writing(path);
-        }
-        done += static_cast<size_t>(written);
-    }
-    if (close(file) != 0) fail_writing(path);
-}
-
-void write_file(const std::string& path, const std::string& text) {
-    write_file(path, reinterpret_cast<const uint8_t*>(text.data()), text.size());
-}
-
-// Bytes as one gzip member, always the same for the same bytes and level.
-class Gzip {
-public:
-    explicit Gzip(int level) : zlib_(loaded<Zlib>()) {
-        if (zlib_.deflate_init(&stream_, level, Zlib::deflated, Zlib::window + Zlib::gzip, 8, 0, Zlib::version,
-                               sizeof stream_) != Zlib::ok)
-            throw std::runtime_error("zlib could not be started (out of memory)");
-    }
-    ~Gzip() { zlib_.deflate_end(&stream_); }
-    Gzip(const Gzip&) = delete;
-    Gzip& operator=(const Gzip&) = delete;
-
-    const std::vector<uint8_t>& pack(const uint8_t* bytes, size_t size) {
-        constexpr size_t piece = 1 << 30;
-        zlib_.deflate_reset(&stream_);
-        packed_.resize(std::max<size_t>(packed_.size(), 4096));
-        size_t filled = 0;
-        for (int status = Zlib::ok; status != Zlib::stream_end;) {
-            if (stream_.avail_in == 0) {
-                stream_.next_in = bytes;
-                stream_.avail_in = static_cast<unsigned>(std::min(size, piece));
-                bytes += stream_.avail_in;
-                size -= stream_.avail_in;
-            }
-            if (filled == packed_.size()) packed_.resize(2 * filled);
-            stream_.next_out = packed_.data() + filled;
-            stream_.avail_out = static_cast<unsigned>(std::min(packed_.size() - filled, piece));
-            const unsigned room = stream_.avail_out;
-            status = zlib_.deflate(&stream_, size == 0 ? Zlib::finish : Zlib::no_flush);
-            filled += room - stream_.avail_out;
-        }
-        size_ = filled;
-        return packed_;
-    }
-    size_t size() const { return size_; }
-
-private:
-    const Zlib& zlib_;
-    ZlibStream stream_;
-    std::vector<uint8_t> packed_;
-    size_t size_ = 0;
-};
-
-Gzip start_gzip(const std::string& folder, int level) {
-    try {
-        return Gzip(level);
-    } catch (const std::runtime_error& error) {
-        throw TraceError(folder, 0, error.what());
-    }
-}
-
 // Model: CTAs that fit an SM of Volta by threads (2,048), CTAs (32), registers (65,536) and shared memory (96 KiB).
 // The tracer asks the GPU it runs on; MacSim reads the number and does not use it.
 uint64_t ctas_per_core(const LaunchHeader& header) {
@@ -331,30 +237,16 @@ uint64_t ctas_per_core(const LaunchHeader& header) {
                             header.shared_memory);
 }
 
-void write_lists(const std::string& folder, const LaunchHeader& header, std::vector<WarpEntry>& warps) {
-    std::sort(warps.begin(), warps.end());  // MacSim counts the warps of a CTA by those of CTA 0 at the beginning
-    std::string list =
-        "nvbit\n14\n" + std::to_string(ctas_per_core(header)) + "\n" + std::to_string(warps.size()) + "\n";
-    std::string info;
-    for (const WarpEntry& warp : warps) {
-        const std::string id = std::to_string(warp.id);
-        list += id + " 0\n";
-        info += id + " " + std::to_string(warp.records) + "\n";
-    }
-    write_file(folder + "/trace_info.txt", info);
-    write_file(folder + "/trace.txt", list);
-}
-
 }  // namespace
 
-Digest digest(const std::string& trace, const std::atomic<bool>& stop) {
+Digest digest(const std::string& trace) {
     const auto reader = open_trace(trace);
     Recorder recorder(reader->header(), 0);
     Digest result;
     StreamHasher hasher;
     CodeTable code;
     hash_launch(hasher, reader->header());
-    for_each_warp(*reader, trace, recorder, stop, [&](uint32_t id, const std::vector<Record>& records) {
+    read_warps(*reader, trace, recorder, [&](uint32_t id, const std::vector<Record>& records) {
         ++result.warps;
         result.records += records.size();
         hasher.add(id, records.size());
@@ -375,22 +267,10 @@ Digest digest(const std::string& trace, const std::atomic<bool>& stop) {
     return result;
 }
 
-uint64_t write(const std::string& trace, const std::string& folder, uint64_t code_base, int level,
-               const std::atomic<bool>& stop) {
+void each_warp(const std::string& trace, uint64_t code_base, const TakeWarp& take) {
     const auto reader = open_trace(trace);
     Recorder recorder(reader->header(), code_base);
-    Gzip gzip = start_gzip(folder, level);
-    std::vector<WarpEntry> warps;
-    uint64_t bytes = 0;
-    for_each_warp(*reader, trace, recorder, stop, [&](uint32_t id, const std::vector<Record>& records) {
-        const auto& packed =
-            gzip.pack(reinterpret_cast<const uint8_t*>(records.data()), records.size() * sizeof(Record));
-        write_file(folder + "/trace_" + std::to_string(id) + ".raw", packed.data(), gzip.size());
-        warps.push_back({id, records.size()});
-        bytes += gzip.size();
-    });
-    write_lists(folder, reader->header(), warps);
-    return bytes;
+    read_warps(*reader, trace, recorder, take);
 }
 
 }  // namespace kernelpoint::macsim

@@ -1,14 +1,15 @@
 // One launch of an Accel-Sim trace as a launch of MacSim's.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "native/trace/stream_hash.h"
 #include "native/trace/trace.h"
+#include "simulators/macsim/trace/opcodes.h"
 
 namespace kernelpoint::macsim {
 
@@ -28,16 +29,11 @@ struct Digest {
     std::vector<StaticInstruction> instructions;   // by PC, each once
 };
 
-// Exception: the conversion was stopped.
-struct Stopped : std::runtime_error {
-    Stopped() : std::runtime_error("stopped") {}
-};
-Digest digest(const std::string& trace, const std::atomic<bool>& stop);
+Digest digest(const std::string& trace);  // throws TraceError, as each_warp does
 
-// Writes trace.txt, trace_info.txt and the warps' files into an existing folder; returns the bytes written. PCs start
-// at `code_base`; `level` is zlib's, 1 to 9. Throws TraceError, and Stopped soon after `stop` is set.
-uint64_t write(const std::string& trace, const std::string& folder, uint64_t code_base, int level,
-               const std::atomic<bool>& stop);
+// Calls `take` with the records of every warp, in the order of the trace. PCs start at `code_base`.
+using TakeWarp = std::function<void(uint32_t id, const std::vector<Record>& records)>;
+void each_warp(const std::string& trace, uint64_t code_base, const TakeWarp& take);
 
 constexpr uint64_t code_size = 1 << 24;  // of a kernel at most
 

@@ -33,8 +33,7 @@ from kernelpoint.profiles.formats.chakra import (
 )
 from kernelpoint.program import Program, ProgramBuilder
 from kernelpoint.report import End
-from kernelpoint.report.export import Export, Options
-from kernelpoint.report.launches import SIMULATED, clock_of, launches
+from kernelpoint.report.export import SIMULATED, Export, Options, clock_of, launches
 from kernelpoint.session.verdict import verdict
 
 VERSION = "1.0.0"
@@ -52,15 +51,6 @@ BYTES = {
     "char": 1,
     "bool": 1,
 }
-
-
-@dataclass(frozen=True)
-class Written:
-    """Counts of a written Chakra trace: nodes, kernels among them, and kernels that got a time from the run (`filled`)."""
-
-    nodes: int
-    kernels: int
-    filled: int
 
 
 @dataclass(frozen=True)
@@ -106,42 +96,35 @@ class Chakra(Export):
     """Export as an execution trace of MLCommons Chakra, for ASTRA-sim."""
 
     def write(self, run: Run, path: Path, options: Options) -> str:
-        """Write the Chakra trace of a finished run; returns a sentence on its content."""
-        made = write_chakra(run, system_times(run, options.clock, options.end), path, options.like)
-        return f"{made.nodes:,} nodes, {made.filled:,} of {made.kernels:,} kernels with times of the run"
+        """Write the Chakra trace of a finished run; returns a sentence on its content.
 
+        Args:
+            options: with `like`, a Chakra trace whose GPU nodes get the times, or PyTorch profiler JSON, whose kernels and
+                collectives become one chain; without it, one chain of the launches.
 
-def write_chakra(run: Run, times: SystemTimes, path: Path, like: Path | None) -> Written:
-    """Write a Chakra trace with the launch times of a run.
-
-    Args:
-        times: of the run's launches.
-        like: a Chakra trace whose GPU nodes get them, or PyTorch profiler JSON, whose kernels and collectives become
-            one chain; None: one chain of the launches.
-
-    Raises:
-        ProfileError: `like` cannot be read, or is of other launches. SetupError: protobuf is not installed.
-    """
-    metadata = schema().GlobalMetadata(version=VERSION)
-    if like is None:
-        nodes = _chain((name or "kernel", 0.0, {}) for name in times.names)
-    else:
-        with told_of(f"--like: {like}"):
-            if is_chakra(beginning_of(like).raw):
-                metadata, nodes = read_trace(like)
-            else:
-                nodes = _chain(_events(like))
-    kernels = sorted(filter(is_kernel, nodes), key=lambda node: node.id)
-    rows = _matched(kernels, times, like)
-    _fill(kernels, rows, times)
-    total = float(times.nanoseconds.sum())
-    set_value(metadata, "total_nanoseconds", double_val=total)
-    if math.isfinite(times.half_width):
-        set_value(metadata, "half_width_nanoseconds", double_val=times.half_width)
-    set_value(metadata, "statement", string_val=f"KernelPoint: {verdict(run.ended())}")
-    with open_output_bytes(path) as file:
-        write_trace(file, metadata, nodes)
-    return Written(len(nodes), len(kernels), int((rows >= 0).sum()))
+        Raises:
+            ProfileError: `like` cannot be read, or is of other launches. SetupError: protobuf is not installed.
+        """
+        times, like = system_times(run, options.clock, options.end), options.like
+        metadata = schema().GlobalMetadata(version=VERSION)
+        if like is None:
+            nodes = _chain((name or "kernel", 0.0, {}) for name in times.names)
+        else:
+            with told_of(f"--like: {like}"):
+                if is_chakra(beginning_of(like).raw):
+                    metadata, nodes = read_trace(like)
+                else:
+                    nodes = _chain(_events(like))
+        kernels = sorted(filter(is_kernel, nodes), key=lambda node: node.id)
+        rows = _matched(kernels, times, like)
+        _fill(kernels, rows, times)
+        set_value(metadata, "total_nanoseconds", double_val=float(times.nanoseconds.sum()))
+        if math.isfinite(times.half_width):
+            set_value(metadata, "half_width_nanoseconds", double_val=times.half_width)
+        set_value(metadata, "statement", string_val=f"KernelPoint: {verdict(run.ended())}")
+        with open_output_bytes(path) as file:
+            write_trace(file, metadata, nodes)
+        return f"{len(nodes):,} nodes, {int((rows >= 0).sum()):,} of {len(kernels):,} kernels with times of the run"
 
 
 def _matched(kernels: list[Any], times: SystemTimes, like: Path | None) -> np.ndarray:

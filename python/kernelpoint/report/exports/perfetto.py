@@ -16,10 +16,8 @@ from typing import Any
 from kernelpoint.errors import TraceError
 from kernelpoint.files import open_output
 from kernelpoint.journal import Run
-from kernelpoint.repeated import NO_TEXTS
-from kernelpoint.report.export import Export, Options
-from kernelpoint.report.launches import ESTIMATED, PROJECTED, SIMULATED, launches
-from kernelpoint.traces import launch_paths, read_header
+from kernelpoint.report.export import ESTIMATED, PROJECTED, SIMULATED, Export, Options, launches, traces_of
+from kernelpoint.traces import read_header
 
 GROUPS = (SIMULATED, PROJECTED, ESTIMATED)
 LOOKS = 1  # number of the process with the counter track; those of launches come behind, none is 0, the idle one
@@ -35,37 +33,26 @@ class Perfetto(Export):
 
     def write(self, run: Run, path: Path, options: Options) -> str:
         """Write the timeline of a finished run; returns a sentence on its content."""
-        return f"{write_trace(run, path):,} launches; open it in the Perfetto viewer"
-
-
-def write_trace(run: Run, path: Path) -> int:
-    """Write the timeline; returns the number of launches in it.
-
-    Raises:
-        JournalError: the run has not ended.
-        OSError: the file cannot be written.
-    """
-    count = 0
-    with open_output(path) as file:
-        file.write('{"displayTimeUnit":"ns","traceEvents":[\n')
-        for number, event in enumerate(_events(run)):
-            file.write(("" if number == 0 else ",\n") + json.dumps(event, separators=(",", ":")))
-            count += event["ph"] == "X"
-        file.write("\n]}\n")
-    return count
+        count = 0
+        with open_output(path) as file:
+            file.write('{"displayTimeUnit":"ns","traceEvents":[\n')
+            for number, event in enumerate(_events(run)):
+                file.write(("" if number == 0 else ",\n") + json.dumps(event, separators=(",", ":")))
+                count += event["ph"] == "X"
+            file.write("\n]}\n")
+        return f"{count:,} launches; open it in the Perfetto viewer"
 
 
 def _streams(run: Run) -> list[list[int]]:
     """The CUDA stream of every launch of each process, from the headers of the traces; empty for lists that are not on
     disk."""
     of_processes, stream_of = [], dict[str, int]()
-    for name, count in zip(run.header.host.lists if run.header.host else [], run.launches, strict=False):
+    for paths in traces_of(run):
         try:
-            paths = launch_paths(name or "")
             stream_of |= {path: read_header(path).stream_id for path in set(paths.distinct) - set(stream_of)}
+            of_processes.append([stream_of[path] for path in paths])
         except (OSError, TraceError):
-            paths = NO_TEXTS
-        of_processes.append([stream_of[path] for path in paths] if len(paths) == count else [])
+            of_processes.append([])
     return of_processes
 
 

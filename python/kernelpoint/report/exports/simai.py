@@ -8,43 +8,35 @@ from pathlib import Path
 from kernelpoint.errors import ConfigError
 from kernelpoint.files import write_output
 from kernelpoint.journal import Run
-from kernelpoint.report.export import Export, Options
-from kernelpoint.report.launches import clock_of
+from kernelpoint.report.export import Export, Options, clock_of
 
 
 class Simai(Export):
-    """Export of the times of modules, for SimAI."""
-
-    def write(self, run: Run, path: Path, options: Options) -> str:
-        """Write the times of a run's modules; returns a sentence on its content."""
-        return f"{write_simai(run, path, options.clock):,} modules"
-
-
-def write_simai(run: Run, path: Path, megahertz: float | None) -> int:
-    """Write the time of each module. Modules are the innermost ranges; ranges of one name count as repetitions.
+    """Export of the times of modules, for SimAI. Modules are the innermost ranges; ranges of one name count as repetitions.
 
     `time_gpu_avg` is the mean over them, `time_gpu_min` and `time_gpu_max` the least and the largest. SimAI
     recognises attention, MLP and others by the sections' names (`layernorm`, `atten...`, `mlp...`, `Emb`,
     `logit_time`): letters, digits, "_".
-
-    Returns:
-        The number of sections.
-
-    Raises:
-        ConfigError: the run has no ranges, or no clock is known.
     """
-    if not run.ranges:
-        raise ConfigError(f"{run.path}: the run states no ranges; give it some with `ranges:`")
-    microseconds = 1.0 / clock_of(run, megahertz)
-    parents = {name.rpartition("/")[0] for name in run.ranges}
-    times_of: dict[str, list[float]] = {}
-    for name, part in run.ranges.items():
-        cycles = part.estimates["cycles"].estimate if "cycles" in part.estimates else None
-        if name not in parents and cycles is not None:
-            times_of.setdefault(re.sub(r"\W", "_", name.rpartition("/")[2]), []).append(cycles * microseconds)
-    lines = ["train_iter:1"]
-    for name, times in times_of.items():
-        for key, value in (("max", max(times)), ("min", min(times)), ("avg", sum(times) / len(times))):
-            lines += [f"{name}:"] * (key == "max") + [f"    time_gpu_{key}: {value:.3f}"]
-    write_output(path, "\n".join(lines) + "\n")
-    return len(times_of)
+
+    def write(self, run: Run, path: Path, options: Options) -> str:
+        """Write the time of each module; returns a sentence on its content.
+
+        Raises:
+            ConfigError: the run has no ranges, or no clock is known.
+        """
+        if not run.ranges:
+            raise ConfigError(f"{run.path}: the run states no ranges; give it some with `ranges:`")
+        microseconds = 1.0 / clock_of(run, options.clock)
+        parents = {name.rpartition("/")[0] for name in run.ranges}
+        times_of: dict[str, list[float]] = {}
+        for name, part in run.ranges.items():
+            cycles = part.estimates["cycles"].estimate if "cycles" in part.estimates else None
+            if name not in parents and cycles is not None:
+                times_of.setdefault(re.sub(r"\W", "_", name.rpartition("/")[2]), []).append(cycles * microseconds)
+        lines = ["train_iter:1"]
+        for name, times in times_of.items():
+            for key, value in (("max", max(times)), ("min", min(times)), ("avg", sum(times) / len(times))):
+                lines += [f"{name}:"] * (key == "max") + [f"    time_gpu_{key}: {value:.3f}"]
+        write_output(path, "\n".join(lines) + "\n")
+        return f"{len(times_of):,} modules"

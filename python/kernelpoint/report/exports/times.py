@@ -8,16 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from kernelpoint.errors import TraceError
 from kernelpoint.journal import Run
 from kernelpoint.journal.text import number
 from kernelpoint.pages.tables import write_table
 from kernelpoint.progress import silent
 from kernelpoint.ranges import read_ranges
-from kernelpoint.repeated import NO_TEXTS, Texts
-from kernelpoint.report.export import Export, Options
-from kernelpoint.report.launches import clock_of, launches
-from kernelpoint.traces import launch_paths, read_labels
+from kernelpoint.repeated import Texts
+from kernelpoint.report.export import Export, Options, clock_of, launches, traces_of
+from kernelpoint.traces import read_labels
 
 
 @dataclass(frozen=True)
@@ -57,8 +55,13 @@ class Times(Export):
     """Export as a table of kernel times, CSV or .parquet."""
 
     def write(self, run: Run, path: Path, options: Options) -> str:
-        """Write the table of kernel times of a finished run; returns a sentence on its content."""
-        return f"{write_times(run, path, options.clock):,} kernels and shapes"
+        """Write the table of kernel times of a finished run; returns a sentence on its content.
+
+        Raises:
+            SetupError: Parquet, and pyarrow is not installed. ConfigError, JournalError: as :func:`kernel_times`.
+        """
+        rows = map(astuple, kernel_times(run, options.clock))
+        return f"{write_table(path, COLUMNS, rows):,} kernels and shapes"
 
 
 def kernel_times(run: Run, megahertz: float | None) -> Iterator[KernelTime]:
@@ -99,19 +102,10 @@ def kernel_times(run: Run, megahertz: float | None) -> Iterator[KernelTime]:
         )
 
 
-def write_times(run: Run, path: Path, megahertz: float | None) -> int:
-    """Write the table of kernel times as CSV, or as Parquet if the file name ends in `.parquet`; returns the number of rows.
-
-    Raises:
-        SetupError: Parquet, and pyarrow is not installed. ConfigError, JournalError: as :func:`kernel_times`.
-    """
-    return write_table(path, COLUMNS, map(astuple, kernel_times(run, megahertz)))
-
-
 def _keys(run: Run) -> Iterator[Key]:
     """Range, kernel, grid and block of every launch: by the journal, and by traces that are on disk."""
     size, names = sum(run.launches), [run.name_of(unit) for unit in range(sum(run.launches))]
-    traced = read_labels(_traces(run))
+    traced = read_labels(Texts.joined(traces_of(run)))
     shapes = [("", "")] * size
     if traced.size == size:
         shapes = [(_text(grid), _text(block)) for grid, block in zip(traced.grid, traced.block, strict=True)]
@@ -121,14 +115,6 @@ def _keys(run: Run) -> Iterator[Key]:
         ranges = [stated.paths[number] for number in stated.of_launch.tolist()]
     for of_range, name, shape in zip(ranges, names, shapes, strict=True):
         yield of_range, name, *shape
-
-
-def _traces(run: Run) -> Texts:
-    """The trace of every launch; none where a list is not on disk."""
-    try:
-        return Texts.joined([launch_paths(path or "") for path in (run.header.host.lists if run.header.host else [])])
-    except (OSError, TraceError):
-        return NO_TEXTS
 
 
 def _text(extents: np.ndarray) -> str:

@@ -4,30 +4,40 @@ The layout is the one that MacSim's public tracer writes and its simulator reads
 lists the launches in order, ``kernel_names.txt`` describes each, and ``Kernel<N>/`` contains one launch: ``trace.txt``,
 ``trace_info.txt`` and a gzip file of 64-byte records for each warp. plugin/simulators/macsim/convert/convert.cc lists the
 fields of a record and the losses; opcodes that MacSim has no number for are listed in the result.
+
+MacSim decodes an instruction once for each PC of an application, so code of different kernels must not share PCs, and
+launches of one kernel should, as on hardware, or the instruction cache would see new code at each of them.
 """
 
 from __future__ import annotations
 
+import gzip
 import os
 import resource
 import shutil
+import threading
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
 
 from kernelpoint import _native
 from kernelpoint.errors import TraceError
-from kernelpoint.files import write_output
+from kernelpoint.files import open_output_bytes, write_output
 from kernelpoint.simulators import ConversionProgress
-from kernelpoint.simulators.macsim.convert.layout import Placement, place
 from kernelpoint.traces import launch_paths
 
 # zlib's fastest: 6 makes the files of a synthesised transformer 38 % smaller and takes three times the processor time.
 LEVEL = 1
 OTHER_FILES = 32  # that MacSim has open besides those of warps
+FIRST_CODE = 0x7F00_0000_0000  # address of code in real traces
+RECORD_BYTES = 64
+Check = Callable[[], None]  # called now and then during long work; an exception ends it
 
 
 @dataclass(frozen=True)
@@ -116,10 +126,10 @@ def convert_to_macsim(
         if unfinished.exists():
             shutil.rmtree(unfinished)
         unfinished.mkdir(parents=True)
-        with _pool(threads) as (pool, stop):
-            digests = _read(pool, stop, paths, progress)
+        with _pool(threads) as (pool, check):
+            digests = _read(pool, check, paths, progress)
             placements = place(digests)
-            _write(pool, stop, paths, placements, unfinished, level, progress)
+            _write(pool, check, paths, digests, placements, unfinished, level, progress)
         _write_lists(unfinished, digests, placements)
         unfinished.rename(output)
     except OSError as error:
@@ -128,23 +138,28 @@ def convert_to_macsim(
 
 
 @contextmanager
-def _pool(threads: int | None) -> Iterator[tuple[ThreadPoolExecutor, _native.macsim.StopFlag]]:
+def _pool(threads: int | None) -> Iterator[tuple[ThreadPoolExecutor, Check]]:
     """Threads that give up soon when the caller is interrupted."""
-    stop = _native.macsim.StopFlag()
+    stop = threading.Event()
+
+    def check() -> None:
+        if stop.is_set():
+            raise CancelledError
+
     pool = ThreadPoolExecutor(threads or len(os.sched_getaffinity(0)))
     try:
-        yield pool, stop
+        yield pool, check
     finally:
         stop.set()
         pool.shutdown(cancel_futures=True)
 
 
 def _read(
-    pool: ThreadPoolExecutor, stop: _native.macsim.StopFlag, paths: Sequence[str], progress: ConversionProgress
+    pool: ThreadPoolExecutor, check: Check, paths: Sequence[str], progress: ConversionProgress
 ) -> list[_native.macsim.Digest]:
     """The digest of every launch; launches of one kernel with equal files share the object, so that memory stays small."""
     distinct = list(dict.fromkeys(paths))
-    futures = deque(pool.submit(_native.macsim.digest, path, stop) for path in distinct)
+    futures = deque(pool.submit(_native.macsim.digest, path, check) for path in distinct)
     digest_of_file: dict[tuple[str, str], _native.macsim.Digest] = {}
     digests: dict[str, _native.macsim.Digest] = {}
     for path in distinct:
@@ -155,10 +170,70 @@ def _read(
     return [digests[path] for path in paths]
 
 
+class Placement(NamedTuple):
+    """Folder and code of one launch in the converted list.
+
+    Attributes:
+        folder: N of ``Kernel<N>``: the launch's own index, or that of an earlier launch with the same files.
+        code_base: address of its kernel's first instruction.
+    """
+
+    folder: int
+    code_base: int
+
+
+class _Code:
+    """Instructions that are known to lie at the PCs of one kernel."""
+
+    def __init__(self, base: int) -> None:
+        self.base = base
+        self._hashes: dict[int, int] = {}
+
+    def take(self, instructions: dict[int, int]) -> bool:
+        """Add a launch's instructions (PC -> hash) unless one contradicts those that are known."""
+        if any(self._hashes.get(pc, digest) != digest for pc, digest in instructions.items()):
+            return False
+        self._hashes |= instructions
+        return True
+
+
+def place(digests: Sequence[_native.macsim.Digest]) -> list[Placement]:
+    """Assign a folder and a code number to every launch, in the order of the list.
+
+    ``Model:`` launches whose kernels have the same name run the same code, unless one PC says otherwise: then they are
+    different functions of that name (several libraries in one process).
+    """
+    codes: dict[str, list[_Code]] = {}
+    folders: dict[tuple[str, int], int] = {}
+    base_of_digest: dict[int, int] = {}  # id of a digest -> code base: launches of one trace share the object
+    bases = 0
+    placements = []
+    for launch, digest in enumerate(digests):
+        if id(digest) not in base_of_digest:
+            instructions = _instructions(digest)
+            same_name = codes.setdefault(digest.header.kernel_name, [])
+            code = next((code for code in same_name if code.take(instructions)), None)
+            if code is None:
+                code = _Code(FIRST_CODE + bases * _native.macsim.CODE_SIZE)
+                code.take(instructions)
+                same_name.append(code)
+                bases += 1
+            base_of_digest[id(digest)] = code.base
+        base = base_of_digest[id(digest)]
+        placements.append(Placement(folders.setdefault((digest.content, base), launch), base))
+    return placements
+
+
+def _instructions(digest: _native.macsim.Digest) -> dict[int, int]:
+    table: np.ndarray = digest.instructions
+    return dict(zip(table["pc"].tolist(), table["hash"].tolist(), strict=True))
+
+
 def _write(
     pool: ThreadPoolExecutor,
-    stop: _native.macsim.StopFlag,
+    check: Check,
     paths: Sequence[str],
+    digests: Sequence[_native.macsim.Digest],
     placements: Sequence[Placement],
     output: Path,
     level: int,
@@ -169,7 +244,21 @@ def _write(
     def write(launch: int) -> None:
         folder = output / f"Kernel{launch}"
         folder.mkdir()
-        _native.macsim.write(paths[launch], str(folder), placements[launch].code_base, level, stop)
+        counts: dict[int, int] = {}
+
+        def put(name: str, content: bytes) -> None:
+            with open_output_bytes(folder / name) as file:
+                file.write(content)
+
+        def take(warp: int, records: bytes) -> None:
+            counts[warp] = len(records) // RECORD_BYTES
+            put(f"trace_{warp}.raw", gzip.compress(records, level, mtime=0))
+
+        _native.macsim.each_warp(paths[launch], placements[launch].code_base, check, take)
+        warps = sorted(counts)  # MacSim counts the warps of a CTA by those of CTA 0 at the beginning
+        put("trace_info.txt", "".join(f"{warp} {counts[warp]}\n" for warp in warps).encode())
+        lines = ["nvbit", "14", f"{digests[launch].ctas_per_core}", f"{len(warps)}", *(f"{warp} 0" for warp in warps)]
+        put("trace.txt", ("\n".join(lines) + "\n").encode())
 
     written = [launch for launch, placement in enumerate(placements) if placement.folder == launch]
     for done, future in enumerate([pool.submit(write, launch) for launch in written]):
