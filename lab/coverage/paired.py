@@ -38,9 +38,7 @@ def one(people: Population, second: np.ndarray, eps: float, seed: int) -> Sequen
     kinds = tuple(run.engine.pass_state()["kinds"] for run in (a, b))
     alpha = joint_error_probability(("sequential", "sequential"), 0.05, kinds)
     values = np.column_stack([people.y, second])
-    pair = ratio(
-        "", PAIR[::-1], errors_of_change(sample, values[inside], values[exact], "regression", alpha), 0.0, 0.95
-    )
+    pair = ratio("", PAIR[::-1], errors_of_change(sample, values[inside], values[exact], "regression", alpha), 0.95)
     p, q = (run.look.estimates["cycles"] for run in (a, b))
     high = (q.estimate + q.half_width) / (p.estimate - p.half_width)
     low = (q.estimate - q.half_width) / (p.estimate + p.half_width)

@@ -62,7 +62,7 @@ def covered(values: np.ndarray, draws: int, clusters: np.ndarray, seed: int, alp
     drawn = np.argsort(random.random((STRATA, UNITS)), axis=1)[:, :draws]
     sample = Sample(np.repeat(np.arange(STRATA), draws), np.full(STRATA, UNITS), clusters)
     both = np.take_along_axis(values, drawn[:, :, None], 1).reshape(-1, 2)
-    estimate = ratio("", PAIR[::-1], errors_of_change(sample, both, np.zeros((0, 2)), "mean", alpha), 0.0, 1.0 - alpha)
+    estimate = ratio("", PAIR[::-1], errors_of_change(sample, both, np.zeros((0, 2)), "mean", alpha), 1.0 - alpha)
     truth = values[:, :, 1].sum() / values[:, :, 0].sum()
     return estimate.contains(truth), estimate.half_width / truth
 

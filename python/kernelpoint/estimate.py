@@ -74,36 +74,6 @@ class Estimate:
         return cls.of(estimate, 0.0, 0.0, math.inf, computed_half_width=0.0, **more)
 
     @classmethod
-    def bounded(
-        cls,
-        counter: str,
-        estimate: float,
-        computed: float,
-        guard: float,
-        error: float,
-        degrees: float,
-        simulated: float,
-        allowed: float,
-        confidence: float,
-    ) -> Estimate:
-        """Make an estimate whose half-width is at least t SE, the error budget, and the effect of outliers.
-
-        Args:
-            computed: t SE; nan where no bound is stated.
-            guard: change of the total by outliers, which are in no estimated variance if none is drawn.
-            error, degrees: standard error, and degrees of freedom of its square.
-            allowed: relative error of the error budget; confidence: of it.
-
-        >>> Estimate.bounded("cycles", 1000.0, 3.0, 25.0, 1.5, 9.0, 50.0, 0.01, 0.95).half_width
-        25.0
-        """
-        half = computed
-        if not math.isnan(computed):
-            half = max(stated(computed, estimate, allowed), guard)
-        part = relative(half, estimate, allowed)
-        return cls(counter, estimate, half, part, error, degrees, confidence, simulated, max(computed, guard))
-
-    @classmethod
     def unknown(cls, counter: str, confidence: float) -> Estimate:
         """Make an estimate of a ratio whose denominator is 0."""
         return cls(counter, degrees_of_freedom=0.0, confidence=confidence)
@@ -142,16 +112,24 @@ class Estimate:
             computed_half_width=(self.computed_half_width + abs(value) * other.computed_half_width) / below,
         )
 
-    def no_narrower_than(self, relative_error: float) -> Estimate:
-        """Copy whose half-width is at least this share of the value; an estimate without sampling error is unchanged.
+    def no_narrower_than(self, relative_error: float, lost: float = 0.0) -> Estimate:
+        """Copy whose half-width is at least this share of the value, plus what was `lost`; an estimate without sampling error
+        is unchanged.
+
+        A run stops because its estimated variance is small, and of the small ones the too small ones are the ones that stop
+        it. So a run claims its budget, +- eps, as in fixed-width sequential estimation (Chow and Robbins 1965), not the smaller
+        figure by which it seems to beat it: measured, t SE alone holds the truth too seldom on populations with rare slow
+        launches, while the budget holds. t SE follows from `std_error` and `degrees_of_freedom`, which are reported.
 
         >>> [Estimate.of(100.0, half, std_error=half).no_narrower_than(0.02).half_width for half in (0.0, 1.0, 3.0)]
         [0.0, 2.0, 3.0]
+        >>> Estimate.of(100.0, 1.5, std_error=0.5).no_narrower_than(0.02, lost=1.0).half_width
+        3.0
         """
-        least = relative_error * abs(self.estimate)
+        least = relative_error * abs(self.estimate) + lost
         if not (self.half_width < least and self.std_error > 0.0):
             return self
-        return replace(self, half_width=least, relative_half_width=relative_error)
+        return replace(self, half_width=least, relative_half_width=relative(least, self.estimate, relative_error))
 
     @property
     def is_bounded(self) -> bool:
@@ -190,20 +168,6 @@ class PartTotals:
 def _degrees(*parts: Estimate) -> float:
     """Degrees of freedom of a sum: the fewest of the parts that have an error."""
     return min((part.degrees_of_freedom for part in parts if part.std_error != 0.0), default=math.inf)
-
-
-def stated(computed: float, estimate: float, relative_error: float) -> float:
-    """Half-width that the run states: max(t SE, eps |that|); 0 if nothing was left to chance.
-
-    A run stops because its estimated variance is small, and of the small ones the too small ones are the ones that stop it.
-    So a run claims its budget, +- eps, as in fixed-width sequential estimation (Chow and Robbins 1965), not the smaller
-    figure by which it seems to beat it: measured, t SE alone holds the truth too seldom on populations with rare slow
-    launches, while the budget holds. t SE follows from `std_error` and `degrees_of_freedom`, which are reported as they are.
-
-    >>> stated(3.0, 1000.0, 0.01), stated(30.0, 1000.0, 0.01), stated(0.0, 1000.0, 0.01)
-    (10.0, 30.0, 0.0)
-    """
-    return computed if computed == 0.0 else max(computed, relative_error * abs(estimate))
 
 
 def relative(half_width: float, estimate: float, relative_error: float) -> float:

@@ -1,11 +1,14 @@
 """A simulator in Python: launches that describe themselves are sampled by what they say, and a run survives its end."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import kernelpoint as kp
 from kernelpoint.errors import HostError
 from kernelpoint.randomness import generator
+from kernelpoint.session.verdict import verdict
 
 SHAPES = [(64 * m, 64 * n, 64 * k) for m in (1, 2, 4) for n in (1, 2, 4) for k in (1, 3, 9)]
 
@@ -172,6 +175,9 @@ def test_a_launch_that_fails_twice_is_left_out_and_said(tmp_path):
                 failed.append(launch)
                 run.fail(launch, "out of memory")
     assert len(failed) == 2 and run.summary.lost == failed[:1]
+    assert run.summary.met and run.summary.relative_half_width > 0.01
+    stated = verdict(replace(run.summary, bound_scope="total error"))
+    assert stated.endswith("error budget met, but for the launches without a result")
 
 
 def keyed(launches=1500):

@@ -48,9 +48,11 @@ def test_the_interval_holds_the_total_where_drawn_units_have_no_result(kind, bud
         look, engine = run(Engine(designed(kind, x, strata, u), ErrorBudget(budget)), y, lacking)
         found = engine.nonresponse()
         lacked += len(found)
-        inside += look.estimates["cycles"].contains(y.sum())
-        assert look.met == (look.estimates["cycles"].relative_half_width <= budget)
-        assert look.estimates["cycles"].relative_half_width >= budget or len(engine.drawn()) + len(found) >= N
+        total = look.estimates["cycles"]
+        inside += total.contains(y.sum())
+        assert look.met == (total.computed_half_width <= budget * total.estimate * (1.0 + 1e-9))
+        least = budget * total.estimate + sum(values["cycles"].half_width for values in found.values())
+        assert total.half_width >= least * (1.0 - 1e-9) or len(engine.drawn()) + len(found) >= N
         assert set(found) <= lacking and not set(engine.wanted().tolist())
         for unit, values in found.items():
             cycles = values["cycles"]

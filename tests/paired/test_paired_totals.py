@@ -16,7 +16,7 @@ NOTHING = np.zeros((0, 2))
 
 
 def ratio_of(sample, values, exact=NOTHING):
-    return ratio("", PAIR[::-1], errors_of_change(sample, values, exact, "mean"), 0.0, 0.95)
+    return ratio("", PAIR[::-1], errors_of_change(sample, values, exact, "mean"), 0.95)
 
 
 def test_all_pairs_of_looks_together_spend_the_error_probability_at_most():
@@ -44,7 +44,7 @@ def test_take_all_units_enter_exactly():
     errors = errors_of_change(sample, values, exact, "mean")
     assert [errors([(1.0, name)]).value for name in PAIR] == [14.0, 27.0]
     assert ratio_of(sample, values, exact).half_width == 0.0
-    assert errors([(1.0, PAIR[1]), (-1.0, PAIR[0])]).estimate("", 0.0, 0.95).half_width == 0.0
+    assert errors([(1.0, PAIR[1]), (-1.0, PAIR[0])]).estimate("", 0.95).half_width == 0.0
 
 
 def test_a_pair_has_no_bound_where_only_take_all_units_show_its_counter():
@@ -53,7 +53,7 @@ def test_a_pair_has_no_bound_where_only_take_all_units_show_its_counter():
     values, exact = np.zeros((4, 2)), np.array([[5.0, 10.0]])
     difference = errors_of_change(sample, values, exact, "mean")([(1.0, PAIR[1]), (-1.0, PAIR[0])])
     assert np.isnan(ratio_of(sample, values, exact).half_width)
-    assert np.isnan(difference.estimate("", 0.0, 0.95).half_width)
+    assert np.isnan(difference.estimate("", 0.95).half_width)
 
 
 @settings(max_examples=50, deadline=None)

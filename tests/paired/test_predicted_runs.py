@@ -96,7 +96,7 @@ def ratio_of_both(y: np.ndarray, x: np.ndarray, group: np.ndarray, seed: int) ->
     units = cells.drawn()
     cells.results.add_many(units, pair, y[units])
     cells.begin_comparison(dict.fromkeys(pair, "cycles"))
-    return ratio("", pair[::-1], cells.errors, 0.0, 0.95)
+    return ratio("", pair[::-1], cells.errors, 0.95)
 
 
 @pytest.mark.parametrize("change", ["one factor", "a factor for each kernel", "scattered"])

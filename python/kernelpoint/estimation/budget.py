@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, get_args
@@ -79,8 +79,11 @@ class ErrorBudget:
         """
         return [replace(self, counter=name, relative_error=e, further={}) for name, e in self.targets.items()]
 
-    @staticmethod
-    def joined(budgets: Sequence[ErrorBudget]) -> ErrorBudget:
-        """Join budgets of single targets into one; the inverse of `each`."""
-        first, *others = budgets
-        return replace(first, further={other.counter: other.relative_error for other in others})
+    def with_errors(self, errors: Mapping[str, float]) -> ErrorBudget:
+        """Copy with other relative errors, one for each target.
+
+        >>> ErrorBudget(0.01, further={"dram_reads": 0.05}).with_errors({"cycles": 0.008, "dram_reads": 0.04}).targets
+        {'cycles': 0.008, 'dram_reads': 0.04}
+        """
+        further = {name: errors[name] for name in self.further}
+        return replace(self, relative_error=errors[self.counter], further=further)

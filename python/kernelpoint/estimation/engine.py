@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import index
@@ -17,7 +18,7 @@ from kernelpoint.estimation.cells.sampling import CellSampling
 from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.nested_totals import NO_RANGES, RangeTargets, UnitErrors
-from kernelpoint.estimation.nonsampling.nonresponse import Values, part_added, values_of, with_nonresponse
+from kernelpoint.estimation.nonsampling.nonresponse import Values, values_of, with_nonresponse
 from kernelpoint.estimation.nonsampling.systematic_error import SystematicErrors
 from kernelpoint.estimation.sampling import Ratios, Sampling
 from kernelpoint.estimation.stages.first_phase import TwoPhaseDesign
@@ -80,9 +81,9 @@ class Engine:
         self._counters_of = {**self.ratios, **sampling.ranges.counters}  # of targets that are no counters
         self._systematic = SystematicErrors(self.budget, self._counters_of)
         self._left_out: dict[int, int] = {}  # units that can have no result, and the stratum of each, or -1
-        self._left = self.budget  # of the last look: what systematic errors leave for the sampling design
+        self._left = self.budget  # of the last look: what other errors leave for sampling
         self._last: Look | None = None  # of the sampling design; None if results were missing, or the sample grew since
-        self._design_met = False  # the sampling design may stop at its last look, within `_left`
+        self._ends = False  # at the last look the budget was met, or no larger sample meets it
 
     # ---- units ------------------------------------------------------------------------------------------------------
 
@@ -118,7 +119,7 @@ class Engine:
             met, or results are missing (retry wanted() and look again, or end without a bound).
         """
         last = self._last
-        if last is None or self._design_met or self.budget.bound == "none" or not self.sampling.grow(self._left, last):
+        if last is None or self._ends or self.budget.bound == "none" or not self.sampling.grow(self._left, last):
             return False
         self._last = None
         return True
@@ -214,7 +215,9 @@ class Engine:
         """Make the interim analysis at the end of a pass: estimates of everything. It uses error probability unless results
         are missing.
 
-        Systematic errors are in the half-widths, and the sampling design gets what they leave of the budget.
+        Here alone an estimate is compared with the budget, once its half-width has all errors: of sampling, of units without a
+        result, and those that all results share, in this order. The half-width that a run states is no less than the budget
+        plus what was lost.
 
         Raises:
             ConfigError: the budget's counter is not among those that the host reports.
@@ -223,41 +226,28 @@ class Engine:
         missing = len(self.wanted())
         if not missing:
             self.sampling.looks += 1
-        budget: ErrorBudget | None = self._systematic.design_budget()
-        while budget is not None:
-            self._left = budget
-            sampled = self._sampled(missing, budget)
-            self._last = None if missing else sampled
-            self._design_met = sampled.may_stop and all(sampled.meets(one) for one in budget.each())
-            whole = with_nonresponse(sampled, self.nonresponse(), self.budget, self.ratios, self.sampling.ranges)
-            look = self._decided(self._design_met, whole)
-            added = {one.counter: part_added(sampled, whole, one) for one in self.budget.each()}
-            tighten = self._design_met and not look.met
-            budget = self._systematic.tightened(budget, look, added) if tighten else None
-        return look
-
-    def _sampled(self, missing: int, budget: ErrorBudget) -> Look:
-        """A look of the sampling design, with its ranges."""
-        look = self.sampling.look(missing, budget)
-        return replace(look, ranges=self.sampling.range_estimates(look)) if self.sampling.ranges.of else look
-
-    def _decided(self, design_met: bool, look: Look) -> Look:
-        """A look with all errors in it, and whether it meets the budget of the run.
-
-        Args:
-            design_met: the sampling design may stop, and is within what systematic errors leave of the budget.
-            look: estimates with the sampling error and lost units, without systematic errors.
-        """
-        whole = self._systematic.widened(look)
-        targets = self.budget.each()
-        within = all(whole.meets(one) for one in targets)
-        met = design_met and within
-        but_for_errors = not met and design_met and all(look.meets(one) for one in targets)
-        warnings = [*whole.warnings, *(self._systematic.unmet() if but_for_errors else [])]
-        goes_on = (
-            "" if met or not within else look.goes_on or "the sample has to meet what other errors leave of the budget"
+        sampled = self.sampling.look(missing, self._systematic.left_for_sampling())
+        if self.sampling.ranges.of:
+            sampled = replace(sampled, ranges=self.sampling.range_estimates(sampled))
+        with_lost = with_nonresponse(
+            sampled, self.nonresponse(), self.budget.counter, self.ratios, self.sampling.ranges
         )
-        return replace(whole.no_narrower_than(self.budget), met=met, warnings=warnings, goes_on=goes_on)
+        whole = self._systematic.widened(with_lost)
+
+        before = sampled.by_name
+        lost = {name: one.half_width - before[name].half_width for name, one in with_lost.by_name.items()}
+        shares = {
+            name: lost[name] / abs(before[name].estimate or math.nan) for name in self.budget.targets if name in lost
+        }
+        self._left = self._systematic.left_for_sampling(shares)
+        met = whole.may_stop and whole.meets(self.budget)
+        self._last = None if missing else sampled
+        self._ends = met or (whole.may_stop and sampled.meets(self._left))
+        by_systematic = not met and self._ends and with_lost.meets(self.budget)
+        stated = whole.changed(lambda name, one: one.no_narrower_than(self.budget.allowed(name), lost[name]))
+        warnings = [*whole.warnings, *(self._systematic.unmet() if by_systematic else [])]
+        goes_on = whole.goes_on if whole.meets(self.budget) else ""
+        return replace(stated, met=met, warnings=warnings, goes_on=goes_on)
 
     def _check_targets(self) -> None:
         """Raises ConfigError where a target is not among the counters of the results."""

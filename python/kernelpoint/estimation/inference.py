@@ -31,26 +31,29 @@ class TotalErrors:
     t: float = 0.0
     guard: float = 0.0
 
-    def estimate(self, name: str, allowed: float, confidence: float) -> Estimate:
-        """The total with its half-width: at least t SE, the guard, and the error budget.
+    def estimate(self, name: str, confidence: float) -> Estimate:
+        """The total with its half-width: at least t SE and the guard; nan where no bound can be stated.
 
-        Args:
-            allowed: relative error of the error budget, 0 of a value that the budget is not about; confidence: of it.
-
-        >>> TotalErrors(1000.0, 50.0, 1.5, 9.0, 2.0, 25.0).estimate("cycles", 0.01, 0.95).half_width
+        >>> TotalErrors(1000.0, 50.0, 1.5, 9.0, 2.0, 25.0).estimate("cycles", 0.95).half_width
         25.0
         """
-        computed = self.error and self.t * self.error
-        if math.isnan(self.t):
-            computed = math.nan
-        parts = computed, self.guard, self.error, self.degrees, self.simulated
-        return Estimate.bounded(name, self.value, *parts, allowed, confidence)
+        half = math.nan if math.isnan(self.t) else max(self.error and self.t * self.error, self.guard)
+        return Estimate.of(
+            self.value,
+            half,
+            self.error,
+            self.degrees,
+            counter=name,
+            confidence=confidence,
+            simulated=self.simulated,
+            computed_half_width=half,
+        )
 
 
 Errors = Callable[[Combination], TotalErrors]  # of a sampling
 
 
-def ratio(name: str, pair: tuple[str, str], errors: Errors, allowed: float, confidence: float) -> Estimate:
+def ratio(name: str, pair: tuple[str, str], errors: Errors, confidence: float) -> Estimate:
     """A ratio of totals R = A / B by linearisation (Sarndal, Swensson, Wretman 1992, section 5.6): R - R_true is nearly the
     error of the total of (a - R b) / B. Two runs over the same units are such a pair; unknown if B is 0.
 
@@ -58,7 +61,7 @@ def ratio(name: str, pair: tuple[str, str], errors: Errors, allowed: float, conf
     >>> def errors(combination):
     ...     value = sum(weight * totals[name] for weight, name in combination)
     ...     return TotalErrors(value, value, error=0.1 * abs(combination[0][0]), t=2.0)
-    >>> found = ratio("a_per_b", ("a", "b"), errors, 0.01, 0.95)
+    >>> found = ratio("a_per_b", ("a", "b"), errors, 0.95)
     >>> found.estimate, found.half_width
     (3.0, 0.1)
     """
@@ -68,4 +71,4 @@ def ratio(name: str, pair: tuple[str, str], errors: Errors, allowed: float, conf
     R = above.value / below.value
     of = errors([(1.0 / below.value, pair[0]), (-R / below.value, pair[1])])
     simulated = above.simulated / below.simulated if below.simulated else math.nan
-    return TotalErrors(R, simulated, of.error, of.degrees, of.t, of.guard).estimate(name, allowed, confidence)
+    return TotalErrors(R, simulated, of.error, of.degrees, of.t, of.guard).estimate(name, confidence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from kernelpoint.estimate import Estimate
@@ -19,7 +19,7 @@ class Look:
         estimates: estimate of each counter.
         ratios: estimate of each named ratio.
         ranges: estimate of each range that is a target.
-        met: True if the design may stop and every target is within the error budget; `Engine` decides it.
+        met: True if the design may stop and every target is within the error budget; `Engine.look` decides it.
         assumptions: sentences on what the statement rests on.
         warnings: sentences.
         open_unit: the undrawn unit that breaks the budget first, None where there is none.
@@ -45,19 +45,19 @@ class Look:
     may_stop: bool = False
     ranges: dict[str, Estimate] = field(default_factory=dict)
 
-    def budgeted(self, target: str) -> Estimate:
-        """Estimate that an error budget on a counter, a ratio or a range is about."""
-        return self.ratios.get(target) or self.ranges.get(target) or self.estimates[target]
+    @property
+    def by_name(self) -> dict[str, Estimate]:
+        """Every estimate by its name: counters, ratios and ranges."""
+        return {**self.estimates, **self.ratios, **self.ranges}
 
     def meets(self, budget: ErrorBudget) -> bool:
-        """True if it meets the budget of one target, which has results."""
-        return self.budgeted(budget.counter).meets(budget.relative_error)
+        """True if every target of a budget has results and is within its error."""
+        return all(name in self.by_name and self.by_name[name].meets(error) for name, error in budget.targets.items())
 
-    def no_narrower_than(self, budget: ErrorBudget) -> Look:
-        """Copy whose half-widths are at least the budget: a run states no less than the budget it was sized for."""
-
-        def raised(estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
-            return {name: estimate.no_narrower_than(budget.allowed(name)) for name, estimate in estimates.items()}
-
-        estimates, ratios, ranges = raised(self.estimates), raised(self.ratios), raised(self.ranges)
+    def changed(self, change: Callable[[str, Estimate], Estimate]) -> Look:
+        """Copy with `change` of each estimate, by its name."""
+        estimates, ratios, ranges = (
+            {name: change(name, estimate) for name, estimate in kind.items()}
+            for kind in (self.estimates, self.ratios, self.ranges)
+        )
         return replace(self, estimates=estimates, ratios=ratios, ranges=ranges)

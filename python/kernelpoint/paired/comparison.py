@@ -227,8 +227,8 @@ def _row(first: Run, second: Run, counter: str, pair: tuple[str, str], errors: E
     if a.half_width == b.half_width == 0.0:
         return CounterRow.exact(counter, a.estimate, b.estimate)
     total_of_first, total_of_second = (errors([(1.0, name)]).value for name in pair)
-    difference = errors([(1.0, pair[1]), (-1.0, pair[0])]).estimate("", 0.0, confidence)
-    quotient = ratio("", pair[::-1], errors, 0.0, confidence)
+    difference = errors([(1.0, pair[1]), (-1.0, pair[0])]).estimate("", confidence)
+    quotient = ratio("", pair[::-1], errors, confidence)
     separate = row_apart(counter, a, b).separate
     return CounterRow(counter, total_of_first, total_of_second, quotient, difference, separate)
 

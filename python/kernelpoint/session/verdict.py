@@ -47,7 +47,12 @@ def _stated(summary: SummaryRecord) -> str:
     interval += "".join(f", {name} {_width(summary, name)}" for name in summary.further)
     if scope == TOTAL_ERROR:
         total = "mean of equally likely full runs" if OF_MEAN in summary.assumptions else "total"
-        return f"{total} within {interval}; error budget {'met' if summary.met else 'not met'}"
+        beyond = (
+            ", but for the launches without a result"
+            if summary.met and summary.lost and width > summary.relative_error
+            else ""
+        )
+        return f"{total} within {interval}; error budget {'met' if summary.met else 'not met'}{beyond}"
     reason = f" ({summary.bound_scope_reason})" if summary.bound_scope_reason else ""
     return f"bound on sampling error only{reason}: {interval}"
 

@@ -266,10 +266,8 @@ class CellSampling(Sampling):
     def _stated(self, budget: ErrorBudget) -> dict[str, Estimate]:
         """Estimates of all counters and ratios."""
         level, parts = budget.confidence, {n: pair for n, pair in self.ratios.items() if {*pair} <= {*self.counters}}
-        totals = {
-            name: self.errors([(1.0, name)]).estimate(name, budget.allowed(name), level) for name in self.counters
-        }
-        return {name: ratio(name, parts[name], self.errors, budget.allowed(name), level) for name in parts} | totals
+        totals = {name: self.errors([(1.0, name)]).estimate(name, level) for name in self.counters}
+        return {name: ratio(name, parts[name], self.errors, level) for name in parts} | totals
 
     def _finds_outliers(self, target: str, stated: Mapping[str, Estimate], error: float) -> bool:
         """True if outliers of the beginning may take more than the bound of a target leaves of ROOM of its error, and more than
@@ -331,7 +329,7 @@ class CellSampling(Sampling):
         counter, eps = self.counted(target), self._allowed(target)
         fit, total = (
             self._fits[counter],
-            abs(look.budgeted(target if target in self.ranges.of else counter).estimate),
+            abs(look.by_name[target if target in self.ranges.of else counter].estimate),
         )
         name, scale = self._predicted_by(target), self._scales.get(counter, 1.0) or 1.0
         x, size = self.design.prediction(name, name)

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.estimate import Estimate
-from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.moments import Floats
 from kernelpoint.estimation.nested_totals import NO_RANGES, RangeTargets
@@ -74,11 +73,13 @@ def _row(
 def with_nonresponse(
     look: Look,
     values: Mapping[int, Values],
-    budget: ErrorBudget,
+    target: str,
     ratios: Mapping[str, tuple[str, str]],
     ranges: RangeTargets = NO_RANGES,
 ) -> Look:
-    """A look of the other units with those of `values` in every total, ratio and range."""
+    """A look of the other units with those of `values` in every total, ratio and range; a warning says by how much the bound
+    on `target` is wider.
+    """
     if not values or not look.estimates:
         return look
     estimates = _with(look.estimates, list(values.values()))
@@ -88,13 +89,9 @@ def with_nonresponse(
         ranges={name: _of_range(one, values, ranges, name) for name, one in look.ranges.items()},
         ratios={name: _ratio(ratio, look.estimates, estimates, ratios[name]) for name, ratio in look.ratios.items()},
     )
-    return replace(wider, warnings=[*look.warnings, _sentence(len(values), part_added(look, wider, budget))])
-
-
-def part_added(before: Look, after: Look, budget: ErrorBudget) -> float:
-    """Share of an estimate by which its half-width grew; nan if no bound is stated."""
-    a, b = (look.budgeted(budget.counter) for look in (before, after))
-    return (b.half_width - a.half_width) / abs(b.estimate) if b.estimate else math.inf
+    total = wider.by_name[target]
+    added = (total.half_width - look.by_name[target].half_width) / abs(total.estimate) if total.estimate else math.inf
+    return replace(wider, warnings=[*look.warnings, _sentence(len(values), added)])
 
 
 def _sentence(count: int, added: float) -> str:

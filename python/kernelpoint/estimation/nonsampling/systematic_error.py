@@ -37,7 +37,7 @@ class SystematicErrors:
 
     >>> errors = SystematicErrors(ErrorBudget(0.01), {})
     >>> errors.set({"cycles": Estimate.of(0.002, 0.0048)})
-    >>> round(errors.design_budget().relative_error, 5)
+    >>> round(errors.left_for_sampling().relative_error, 5)
     0.0064
     """
 
@@ -59,9 +59,22 @@ class SystematicErrors:
                 )
         self.by_counter = dict(by_counter)
 
-    def design_budget(self) -> ErrorBudget:
-        """Error budget that is left for sampling after these errors."""
-        return ErrorBudget.joined([self._left_for_sampling(one) for one in self._budget.each()])
+    def left_for_sampling(self, lost: Mapping[str, float] | None = None) -> ErrorBudget:
+        """Error budget that is left for sampling.
+
+        Formula: |b| + sqrt((w + l)^2 + v^2) = eps, so w = sqrt((eps - |b|)^2 - v^2) - l. It is eps where nothing is left, for
+        then no sample meets the budget.
+
+        Args:
+            lost: l of each target, what units without a result add to the half-width, relative to the estimate.
+        """
+        remaining = {}
+        for target, error in self._budget.targets.items():
+            bias, random = self._part(target)
+            squared = (error - bias) ** 2 - random**2 if bias + random < error else 0.0
+            rest = math.sqrt(squared) - (lost or {}).get(target, 0.0)
+            remaining[target] = rest if rest >= LEAST_BUDGET * error else error
+        return self._budget.with_errors(remaining)
 
     def beyond_budget(self) -> list[str]:
         """Sentences on targets whose errors alone exceed the budget, so that no sample can meet it.
@@ -79,75 +92,26 @@ class SystematicErrors:
             if bias + random >= error
         ]
 
-    def _left_for_sampling(self, wanted: ErrorBudget) -> ErrorBudget:
-        """The budget of one target without the part of these errors."""
-        bias, random = self._part(wanted.counter)
-        if not self.by_counter or not bias + random < math.inf or bias + random >= wanted.relative_error:
-            return wanted  # nothing to give away, or no sample can meet it
-        allowed = wanted.relative_error - bias
-        share = random / allowed
-        return replace(wanted, relative_error=allowed * math.sqrt(1.0 - share * share))
-
-    def tightened(self, budget: ErrorBudget, look: Look, added: Mapping[str, float]) -> ErrorBudget | None:
-        """Smaller budget for a design whose own bound met `budget` while the whole bound did not; None if no design can help.
-
-        Args:
-            added: by target, the part of the total that is added to the half-width whatever the design (nonresponse).
-        """
-        smaller = []
-        for left, wanted in zip(budget.each(), self._budget.each(), strict=True):
-            if not look.meets(wanted):
-                error = self._next_smaller_error(left.relative_error, wanted, added[wanted.counter])
-                if error is None:
-                    return None
-                left = replace(left, relative_error=error)
-            smaller.append(left)
-        return ErrorBudget.joined(smaller)
-
-    def _next_smaller_error(self, left: float, wanted: ErrorBudget, added: float) -> float | None:
-        """A smaller relative error for the design than `left`, for one target; None where that would not help."""
-        smaller, most = 0.5 * left, wanted.relative_error - added
-        if not self.by_counter and most < left:  # nothing else widens the half-width
-            smaller = most
-        helps = (
-            added < wanted.relative_error
-            and sum(self._part(wanted.counter)) < wanted.relative_error
-            and smaller >= LEAST_BUDGET * wanted.relative_error
-        )
-        return smaller if helps else None
-
     def widened(self, look: Look) -> Look:
         """Interim analysis with these errors added to its half-widths."""
         if not self.by_counter:
             return look
-        widened = replace(
-            look,
-            estimates=self._wider(look.estimates),
-            ratios=self._wider(look.ratios),
-            ranges=self._wider(look.ranges),
-        )
         assumption = (
             f"the systematic error of {_listed(sorted(self.by_counter))} was estimated; processes and kernels have parts "
             "of it in proportion to their totals"
         )
-        return replace(widened, assumptions=[*look.assumptions, assumption])
+        return replace(look.changed(self._wider), assumptions=[*look.assumptions, assumption])
 
     def _part(self, target: str) -> tuple[float, float]:
         """|b| and v over the total of a target."""
         errors = [e for name in self._ratios.get(target, (target,)) if (e := self.by_counter.get(name)) is not None]
         return sum(abs(e.estimate) for e in errors), sum(e.half_width for e in errors)
 
-    def _wider(self, estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
-        return {name: self._wider_estimate(estimate) for name, estimate in estimates.items()}
-
-    def _wider_estimate(self, estimate: Estimate) -> Estimate:
-        bias, random = (part * abs(estimate.estimate) for part in self._part(estimate.counter))
+    def _wider(self, name: str, estimate: Estimate) -> Estimate:
+        bias, random = (part * abs(estimate.estimate) for part in self._part(name))
         half, computed = (
             bias + math.hypot(width, random) for width in (estimate.half_width, estimate.computed_half_width)
         )
-        scale = self._budget.allowed(estimate.counter) * abs(estimate.estimate)
-        if math.isclose(half, scale, rel_tol=1e-9):
-            half = scale  # Numerics: what is left of the budget and what is added make up the budget, but for rounding
         return estimate.moved(estimate.estimate, half, computed_half_width=computed)
 
     def unmet(self) -> list[str]:

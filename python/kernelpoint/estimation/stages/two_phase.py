@@ -205,7 +205,7 @@ class TwoPhaseSampling(CellSampling):
         if not self._first_is_short():
             return self._grow_second(left, look)
         more, first = self._first_with_results(self.budget)
-        if all(first.meets(one) for one in more.budget.each()) or not more.grow(more.budget, first):
+        if first.meets(more.budget) or not more.grow(more.budget, first):
             if not self._parts.whole or bool(self._sample.all()):
                 return self._grow_second(left, look)
             more.restrict_to(np.ones(len(self._sample), dtype=bool))  # it is nearly everything: take the rest

@@ -145,13 +145,11 @@ class Inference:
 
     def total(self, name: str) -> Estimate:
         """Estimate of a counter."""
-        budget = self.targets.budget
-        return self.errors([(1.0, name)]).estimate(name, budget.allowed(name), budget.confidence)
+        return self.errors([(1.0, name)]).estimate(name, self.targets.budget.confidence)
 
     def ratio(self, name: str) -> Estimate:
         """Estimate of a ratio of counters."""
-        budget = self.targets.budget
-        return inference.ratio(name, self.targets.ratios[name], self.errors, budget.allowed(name), budget.confidence)
+        return inference.ratio(name, self.targets.ratios[name], self.errors, self.targets.budget.confidence)
 
     # ---- what no draw shows -----------------------------------------------------------------------------------------
 
@@ -301,7 +299,7 @@ def errors_of_change(
     >>> sample = Sample(np.zeros(10, int), np.array([100]), np.zeros(1, int))
     >>> a = 50.0 + u[:10]
     >>> errors = errors_of_change(sample, np.column_stack([a, 2.0 * a]), np.zeros((0, 2)), "mean")
-    >>> found = inference.ratio("", PAIR[::-1], errors, 0.0, 0.95)
+    >>> found = inference.ratio("", PAIR[::-1], errors, 0.95)
     >>> found.estimate, found.half_width < 0.02
     (2.0, True)
     """

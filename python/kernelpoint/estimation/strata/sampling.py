@@ -220,6 +220,7 @@ class StrataSampling(Sampling):
             last = replace(last, ranges=parts)
         if last is None or self.design.chosen is not None or bool((self.sizes >= self._population).all()):
             return False
+        last = replace(last, targets=replace(last.targets, budget=left))
         grown, kind = next_sizes(last, self.design.cost)
         self._kinds = (*self._kinds, kind)
         self.sizes = np.minimum(self.sizes + np.maximum(grown - last.n, 0), self._population)
