@@ -284,8 +284,8 @@ def compare(
     >>> len(rows)
     2
     """
-    from kernelpoint.evaluation.run import ResultsFile, cells
-    from kernelpoint.evaluation.run import compare as compare_workload
+    from kernelpoint.evaluation.evaluate import ResultsFile, cells
+    from kernelpoint.evaluation.evaluate import compare as compare_workload
     from kernelpoint.evaluation.workload import load_workload, parse_request
 
     text = workload if isinstance(workload, str) else ",".join(f"{key}={value}" for key, value in workload.items())
@@ -297,7 +297,7 @@ def compare(
     for budget in budgets:
         ErrorBudget(budget, confidence)
     wanted = list(cells(policies, budgets, seeds, confidence, None))
-    return compare_workload(load_workload(request, False, log), wanted, ResultsFile(None), log)
+    return list(compare_workload(load_workload(request, False, log), wanted, ResultsFile(None), log))
 
 
 def _stand_in(traces: str | Path, gpu: Sequence[str]) -> HostInfo:

@@ -11,7 +11,7 @@ READERS = {
     "config/load.py": "configuration, cluster file, sweep",
     "coordinator/task.py": "outcomes of workers",
     "encoder/checkpoint.py": "checkpoint",
-    "evaluation/run.py": "record of a comparison",
+    "evaluation/evaluate.py": "record of a comparison",
     "fast_model/configuration.py": "configuration of a simulator for the fast model",
     "journal/reader.py": "journal",
     "journal/writer.py": "journal",

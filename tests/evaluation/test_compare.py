@@ -11,8 +11,8 @@ from workloads import synthesised
 
 from kernelpoint.api import simulate
 from kernelpoint.cli.host import program
-from kernelpoint.evaluation import run as running
-from kernelpoint.evaluation.run import PACKAGE, code_version
+from kernelpoint.evaluation import evaluate as running
+from kernelpoint.evaluation.evaluate import PACKAGE, code_version
 
 
 @pytest.fixture(autouse=True)

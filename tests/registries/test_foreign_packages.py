@@ -11,8 +11,7 @@ import pytest
 
 from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError, PolicyError, ProfileError
-from kernelpoint.evaluation.evaluate import Cell
-from kernelpoint.evaluation.run import ResultsFile, compare
+from kernelpoint.evaluation.evaluate import Cell, ResultsFile, compare
 from kernelpoint.evaluation.workload import load_workload, parse_request
 from kernelpoint.planning.planning import plan_for
 from kernelpoint.policies.conformance import CHECKS

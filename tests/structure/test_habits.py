@@ -108,7 +108,7 @@ OPENERS = {
     "files.py": "the one place",
     "pages/page.py": "the package's own page",
     "patching/description.py": "the package's own descriptions",
-    "evaluation/run.py": "the package's own code",
+    "evaluation/evaluate.py": "the package's own code",
     "cli/status.py": "tables of the system",
     "coordinator/handshake.py": "/proc/PID/status",
     "session/boundary.py": "/proc/self/cmdline",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from itertools import count
 from pathlib import Path
 from typing import Annotated
 
@@ -13,13 +12,11 @@ import typer
 
 from kernelpoint.cli.console import Console
 from kernelpoint.errors import ConfigError
-from kernelpoint.evaluation.evaluate import Row
-from kernelpoint.evaluation.page import scatter_of, write_files
-from kernelpoint.evaluation.run import ResultsFile, cells
-from kernelpoint.evaluation.run import compare as compare_workload
+from kernelpoint.evaluation.evaluate import ResultsFile, Row, cells
+from kernelpoint.evaluation.evaluate import compare as compare_workload
+from kernelpoint.evaluation.page import LEGEND, scatter_of, tables, write_files
 from kernelpoint.evaluation.summary import overall, per_workload
-from kernelpoint.evaluation.table import LEGEND, tables
-from kernelpoint.evaluation.workload import Request, Workload, load_workload, parse_request
+from kernelpoint.evaluation.workload import Workload, load_workload, parse_request
 from kernelpoint.extras import require
 from kernelpoint.files import write_output
 from kernelpoint.journal import load_run
@@ -91,52 +88,35 @@ def compare(
     console = Console(stderr=True, highlight=False)
     wanted = list(cells(_policies(policies), _numbers(budgets), seeds, confidence, bound))
     if output is not None:
-        _make_folder(output)
-    workloads = [_load(parse_request(text), communication, console) for text in workload]
-    _refuse_twins(workloads)
-    rows = _rows(workloads, wanted, ResultsFile(output / "rows.jsonl" if output else None), console)
+        try:
+            output.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(
+                f"-o: got {str(output)!r}; allowed: a folder that can be made ({error.strerror})"
+            ) from None
+    workloads: list[Workload] = []
+    for text in workload:
+        loaded = load_workload(parse_request(text), communication, console.print)
+        for note in loaded.notes:
+            console.print(f"{loaded.name}: {note}", soft_wrap=True)
+        if loaded.name in [other.name for other in workloads]:
+            raise ConfigError(f"--workload: two are called {loaded.name!r}; give each its own name=")
+        workloads.append(loaded)
+    progress, total = WorkProgress("comparing", "runs", console.print), len(wanted) * len(workloads)
+    results, rows = ResultsFile(output / "rows.jsonl" if output else None), list[Row]()
+    for loaded in workloads:
+        for row in compare_workload(loaded, wanted, results, console.print):
+            rows.append(row)
+            progress(len(rows), total)
     _show(rows, workloads)
-    if output is not None:
-        for path in write_files(output, workloads, rows):
-            console.print(f"wrote {path}", soft_wrap=True)
+    files = [] if output is None else write_files(output, workloads, rows)
     if figures is not None:
         from kernelpoint.report.paper import draw
 
         chart = scatter_of(per_workload(rows))
-        for path in draw({} if chart is None else {"comparison": chart}, figures):
-            console.print(f"wrote {path}", soft_wrap=True)
-
-
-def _make_folder(output: Path) -> None:
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigError(f"-o: got {str(output)!r}; allowed: a folder that can be made ({error.strerror})") from None
-
-
-def _rows(workloads: Sequence[Workload], wanted: list, results: ResultsFile, console: Console) -> list[Row]:
-    shown, done, total = WorkProgress("comparing", "runs", console.print), count(1), len(wanted) * len(workloads)
-
-    def advance(what: str) -> None:
-        shown(next(done), total)
-
-    return [
-        row for workload in workloads for row in compare_workload(workload, wanted, results, console.print, advance)
-    ]
-
-
-def _load(request: Request, communication: bool, console: Console) -> Workload:
-    loaded = load_workload(request, communication, console.print)
-    for note in loaded.notes:
-        console.print(f"{loaded.name}: {note}", soft_wrap=True)
-    return loaded
-
-
-def _refuse_twins(workloads: Sequence[Workload]) -> None:
-    names = [workload.name for workload in workloads]
-    twins = sorted({name for name in names if names.count(name) > 1})
-    if twins:
-        raise ConfigError(f"--workload: two are called {twins[0]!r}; give each its own name=")
+        files += draw({} if chart is None else {"comparison": chart}, figures)
+    for path in files:
+        console.print(f"wrote {path}", soft_wrap=True)
 
 
 def _policies(text: str) -> list[str]:

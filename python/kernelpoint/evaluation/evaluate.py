@@ -1,18 +1,29 @@
-"""One cell of the comparison: one policy, one budget, one seed, run on results that are already there."""
+"""A comparison: cell after cell, each one policy, budget and seed, run on results that are already there, and kept on disk."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from importlib import metadata
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import kernelpoint
 from kernelpoint.config import Config, parse_config
-from kernelpoint.errors import KernelPointError
+from kernelpoint.encoder import checkpoint_hash
+from kernelpoint.errors import ConfigError, KernelPointError
 from kernelpoint.estimation import AssistedDesign, Design
 from kernelpoint.evaluation.workload import Workload
+from kernelpoint.files import append_output, read_regular, write_output
+from kernelpoint.pages.numbers import json_text
 from kernelpoint.planning.plan import Plan, SamplingFrame
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
@@ -20,6 +31,7 @@ from kernelpoint.policies.registry import load_policy
 from kernelpoint.program import Program
 from kernelpoint.progress import Log, silent
 from kernelpoint.ratios import ACTIVE_CYCLES
+from kernelpoint.registry import foreign_code
 from kernelpoint.session.loop import Loop
 from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.replays import Replays
@@ -27,6 +39,9 @@ from kernelpoint.session.setup import Setup
 from kernelpoint.workload import Available, FastModel, Need, complete, why_unassisted
 
 CYCLES = "cycles"  # name of the results in a run, also where they are times
+PACKAGE = Path(kernelpoint.__file__).parent
+LIBRARIES = ("numpy", "scikit-learn")
+MOST_BYTES = 1 << 30  # of the file of results
 
 
 @dataclass(frozen=True)
@@ -38,6 +53,11 @@ class Cell:
     seed: int
     confidence: float = 0.95
     bound: str | None = None
+
+
+def cells(policies: Sequence[str], budgets: Sequence[float], seeds: int, *settings: Any) -> Iterator[Cell]:
+    """Make the cells of a comparison: every policy at every budget with every seed."""
+    return (Cell(*place, *settings) for place in product(policies, budgets, range(seeds)))
 
 
 @dataclass(frozen=True)
@@ -245,3 +265,91 @@ def _judged(row: Row, workload: Workload, config: Config, policy: type[Policy], 
         half_width=half_width,
         held=None if held is None else bool(held),
     )
+
+
+# ---- all cells -------------------------------------------------------------------------------------------------------
+
+
+@cache
+def code_version(package: Path = PACKAGE) -> str:
+    """Hash of KernelPoint's code and the versions of its libraries: 32 hexadecimal digits.
+
+    Rows are kept under it, so a folder that an older checkout filled never answers for the code of today; the number of the
+    package's version would, for it stays the same while the code is worked on.
+
+    >>> len(code_version())
+    32
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    for path in sorted([*package.rglob("*.py"), *package.glob("_native*.so")]):
+        content = hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
+        digest.update(f"{path.relative_to(package)}:{content}\n".encode())
+    for library in LIBRARIES:
+        digest.update(f"{library}:{metadata.version(library)}\n".encode())
+    return digest.hexdigest()
+
+
+class ResultsFile:
+    """File with finished rows of a comparison, one JSON line each. The key of a row contains inputs, cell and code version.
+
+    >>> import tempfile
+    >>> results = ResultsFile(Path(tempfile.mkdtemp()) / "rows.jsonl")
+    >>> results.find("key") is None
+    True
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._rows: dict[str, Row] = {}
+        if path is None or not path.exists():
+            return
+        data = read_regular(path, MOST_BYTES)
+        whole = data[: data.rfind(b"\n") + 1]  # a last line without its end was torn by a kill
+        for number, line in enumerate(whole.splitlines(), start=1):
+            try:
+                record = json.loads(line)
+                self._rows[record["key"]] = Row.of_record(record["row"])
+            except (ValueError, KeyError, TypeError):
+                raise ConfigError(f"{path}:{number}: not a row of a comparison; name another output folder") from None
+        if len(whole) != len(data):
+            write_output(path, whole)
+
+    def find(self, key: str) -> Row | None:
+        """Stored row with this key; None if there is none."""
+        return self._rows.get(key)
+
+    def keep(self, key: str, row: Row) -> None:
+        """Store a row. Refused rows are not stored, because the missing input may come later."""
+        if self._path is None or row.reason:
+            return
+        append_output(self._path, json_text({"key": key, "row": asdict(row)}) + "\n")
+
+
+def compare(workload: Workload, wanted: Sequence[Cell], results: ResultsFile, log: Log) -> Iterator[Row]:
+    """Compute the rows of one workload, one by one; rows already in the results file are read from it.
+
+    A policy that refuses the workload is asked once, not for every seed.
+    """
+    inputs = Inputs(workload, log)
+    refused: dict[tuple[str, float], Row] = {}
+    base = f"{code_version()}:{workload.key()}"
+    versions = {policy: _version(policy) for policy in {cell.policy for cell in wanted}}
+    for cell in wanted:
+        key = f"{base}:{cell}{versions[cell.policy]}"
+        row = results.find(key) or refused.get((cell.policy, cell.relative_error))
+        if row is None:
+            row = evaluate(inputs, cell)
+            results.keep(key, row)
+            if row.reason:
+                refused[(cell.policy, cell.relative_error)] = row
+        yield row
+
+
+def _version(policy: str) -> str:
+    """Hashes of the file of a policy of another package, and of the checkpoint that its embeddings depend on, if any."""
+    kind = load_policy(policy)
+    code = foreign_code(kind)
+    version = "" if code is None else f":{code}"
+    if Need.EMBEDDINGS not in kind.inputs(Available(traces=True)):
+        return version
+    return f"{version}:{checkpoint_hash('builtin')}"

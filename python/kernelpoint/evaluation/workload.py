@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -167,11 +168,10 @@ def _host(request: Request) -> HostInfo:
     lists = (request.traces,)
     if request.host is not None:
         return HostInfo("kernelpoint-host", config_hash=configuration_of_host(request.host).hash, list_paths=lists)
-    try:
+    stated, identity = None, ""
+    with suppress(JournalError):  # another kind of profile
         run = load_run(str(request.truth))
-    except JournalError:  # another kind of profile
-        return HostInfo("the truth", list_paths=lists, stated_latency=int(request.latency))
-    stated, identity = run.header.host, str(run.hashes.get("simulator_config") or "")
+        stated, identity = run.header.host, str(run.hashes.get("simulator_config") or "")
     if stated is None:
         return HostInfo("the truth", config_hash=identity, list_paths=lists, stated_latency=int(request.latency))
     return HostInfo(stated.simulator, stated.version, identity, list_paths=lists, configuration=stated.configuration)

@@ -7,15 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kernelpoint.extras import needs_extra
 from kernelpoint.files import open_output, open_output_bytes
 from kernelpoint.pages.numbers import number
 from kernelpoint.pages.page import Block, macro
-
-if TYPE_CHECKING:
-    from rich.table import Table as RichTable
 
 WIDE_TERMINAL = 150  # columns of text from which on a terminal shows every column of a table
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -107,7 +104,13 @@ class Table(Block):
 
     def flat(self) -> Iterator[tuple[int, Row]]:
         """All rows with their depth; a row is followed by the rows below it."""
-        return _flat(self.rows, 0)
+
+        def below(rows: Iterable[Row], depth: int) -> Iterator[tuple[int, Row]]:
+            for row in rows:
+                yield depth, row
+                yield from below(row.inner, depth + 1)
+
+        return below(self.rows, 0)
 
     def texts(self, row: Row) -> list[str]:
         """Texts of the cells of a row."""
@@ -135,16 +138,11 @@ class Table(Block):
 
     def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
         """The table for a terminal, with its notes; a narrow one shows the brief columns."""
-        wide = options.max_width >= WIDE_TERMINAL
-        yield self._rich([place for place, column in enumerate(self.columns) if wide or column.brief])
-        yield from self.notes
-        if not wide and not all(column.brief for column in self.columns):
-            yield "some columns are left out of this narrow terminal; the page has all"
-
-    def _rich(self, places: Sequence[int]) -> RichTable:
         from rich.box import SIMPLE_HEAD  # takes 0.1 s, and pages do without
         from rich.table import Table as RichTable
 
+        wide = options.max_width >= WIDE_TERMINAL
+        places = [place for place, column in enumerate(self.columns) if wide or column.brief]
         made = RichTable(title=self.title or None, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
         made.show_header = any(column.name for column in self.columns)
         for place in places:
@@ -157,13 +155,10 @@ class Table(Block):
             first, *rest = (self.texts(row)[place] for place in places)
             made.add_row("  " * depth + first, *rest, style="dim" if row.weak else None)
         made.caption, made.caption_justify = self.caption or None, "left"
-        return made
-
-
-def _flat(rows: Iterable[Row], depth: int) -> Iterator[tuple[int, Row]]:
-    for row in rows:
-        yield depth, row
-        yield from _flat(row.inner, depth + 1)
+        yield made
+        yield from self.notes
+        if len(places) < len(self.columns):
+            yield "some columns are left out of this narrow terminal; the page has all"
 
 
 def facts(title: str, values: Iterable[tuple[str, str]]) -> Table:
@@ -179,7 +174,15 @@ def write_table(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]])
         SetupError: Parquet, and the extra `formats` is not installed.
     """
     if path.suffix == ".parquet":
-        return _write_parquet(path, names, list(rows))
+        with needs_extra(f"{path.name}: Parquet"):
+            import pyarrow
+            import pyarrow.parquet
+        values = list(rows)
+        columns = zip(*values, strict=True) if values else [()] * len(names)
+        table = pyarrow.table(dict(zip(names, map(list, columns), strict=True)))
+        with open_output_bytes(path) as binary:
+            pyarrow.parquet.write_table(table, binary)
+        return len(values)
     count = 0
     with open_output(path) as file:
         lines = csv.writer(file)
@@ -188,17 +191,6 @@ def write_table(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]])
             lines.writerow(map(safe_cell, row))
             count += 1
     return count
-
-
-def _write_parquet(path: Path, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
-    with needs_extra(f"{path.name}: Parquet"):
-        import pyarrow
-        import pyarrow.parquet
-    columns = zip(*rows, strict=True) if rows else [()] * len(names)
-    table = pyarrow.table(dict(zip(names, map(list, columns), strict=True)))
-    with open_output_bytes(path) as file:
-        pyarrow.parquet.write_table(table, file)
-    return len(rows)
 
 
 def safe_cell(value: object) -> object:
