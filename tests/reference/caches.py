@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from compiled import OBJECTS, locked
 
-from kernelpoint.pages.script import javascript
+from kernelpoint.pages.page import javascript
 
 
 def new_cache(folder: Path) -> str:

@@ -16,7 +16,7 @@ from views import HOSTILE, a_result, a_run
 from kernelpoint.estimation import Estimate
 from kernelpoint.finding import Finding
 from kernelpoint.journal import OpenLaunchRecord
-from kernelpoint.pages import script
+from kernelpoint.pages import page as pages
 from kernelpoint.pages.numbers import amount
 from kernelpoint.pages.page import Chart, Page
 from kernelpoint.pages.tables import Column, Row, Table
@@ -334,14 +334,14 @@ def kept(tmp_path, monkeypatch):
     made = []
     fake = SimpleNamespace(javascript_bundle=lambda: made.append(1) or TEXT)
     monkeypatch.setitem(__import__("sys").modules, "vl_convert", fake)
-    monkeypatch.setattr(script, "version", lambda name: "1.0")
+    monkeypatch.setattr(pages, "version", lambda name: "1.0")
     monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path))
-    script.javascript()
+    pages.javascript()
     return SimpleNamespace(path=tmp_path / "vega-1.0.js", made=made)
 
 
 def test_the_bundle_is_made_once_and_cannot_end_the_pages_script(kept):
-    assert script.javascript() == r"var made = '\x3C/SCRIPT>\x3C!--' < 5;"
+    assert pages.javascript() == r"var made = '\x3C/SCRIPT>\x3C!--' < 5;"
     assert len(kept.made) == 1
 
 
@@ -375,9 +375,9 @@ def given_away(path):
 @pytest.mark.parametrize("damage", [changed, replaced, cut, sent_by_a_stranger, opened_to_others, given_away])
 def test_a_kept_bundle_that_was_changed_or_could_have_been_is_made_anew(kept, damage):
     damage(kept.path)
-    assert script.javascript() == r"var made = '\x3C/SCRIPT>\x3C!--' < 5;"
+    assert pages.javascript() == r"var made = '\x3C/SCRIPT>\x3C!--' < 5;"
     assert len(kept.made) == 2
-    assert script.javascript() and len(kept.made) == 2
+    assert pages.javascript() and len(kept.made) == 2
     status = kept.path.stat()
     assert status.st_uid == os.getuid() and not status.st_mode & 0o022
 

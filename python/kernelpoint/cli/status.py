@@ -82,17 +82,13 @@ def _all_lines(place: Path) -> list[str]:
     lines = []
     for path in journals:
         try:
-            lines += _lines(path)
+            status = status_of(load_run(path), is_locked(path), time.time())
+            lines += [f"{path}: {status.place}", f"  {status.progress}; {status.estimate}"]
         except JournalError as error:
             if path == place:
                 raise
             lines.append(str(error))
     return lines
-
-
-def _lines(path: Path) -> list[str]:
-    found = status_of(load_run(path), is_locked(path), time.time())
-    return [f"{path}: {found.place}", f"  {found.progress}; {found.estimate}"]
 
 
 def status_of(run: Run, locked: bool | None, now: float) -> Status:

@@ -183,7 +183,9 @@ def evaluate(inputs: Inputs, cell: Cell) -> Row:
     row = Row(workload.name, cell.policy, cell.relative_error, cell.confidence, cell.seed, workload.size)
     try:
         policy = load_policy(cell.policy)
-        config = _config(cell)
+        settings = {"bound": cell.bound} if cell.bound is not None else {}
+        budget = {"relative_error": cell.relative_error, "confidence": cell.confidence, **settings}
+        config = parse_config({"version": 1, "policy": cell.policy, "seed": cell.seed, "error_budget": budget})
         program, needs, sees_truth = inputs.program(policy, config)
         design, seconds = inputs.design(policy, config, program)
         planning = seconds + sum(inputs.seconds.get(need, 0.0) for need in needs)
@@ -225,13 +227,6 @@ def looked_up(
         names, results = [CYCLES, ACTIVE_CYCLES], [*results, np.maximum(workload.results - host.launch_latency, 0.0)]
     loop.look_up(names, np.stack(results, axis=1))
     return loop
-
-
-def _config(cell: Cell) -> Config:
-    budget: dict[str, Any] = {"relative_error": cell.relative_error, "confidence": cell.confidence}
-    if cell.bound is not None:
-        budget["bound"] = cell.bound
-    return parse_config({"version": 1, "policy": cell.policy, "seed": cell.seed, "error_budget": budget})
 
 
 def _judged(row: Row, workload: Workload, config: Config, policy: type[Policy], run: Loop) -> Row:

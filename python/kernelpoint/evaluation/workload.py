@@ -109,7 +109,7 @@ def load_workload(request: Request, communication: bool, log: Log) -> Workload:
         program, notes = replace(program, traces=traces), [*notes, *more]
     informed, from_truth = request.profile == "truth", request.profile in (None, "truth")
     host = _host(request)
-    if _takes_predictions(request):
+    if request.traces is not None and request.fast_model != "off" and request.profile in (None, MODEL):  # as in a run
         program = replace(program, predictions=_predictions(request, host, program, log))
     equal = 0 if program.predictions is None else int((program.predictions["cycles"] == results).sum())
     if equal > ITSELF * len(results):
@@ -131,11 +131,6 @@ def load_workload(request: Request, communication: bool, log: Log) -> Workload:
     return Workload(request.name, results, counter, program, from_truth, latency, tuple(notes), informed, host)
 
 
-def _takes_predictions(request: Request) -> bool:
-    """True if the fast model runs over the traces, as it does in a run: unless it is off, or a profile takes its place."""
-    return request.traces is not None and request.fast_model != "off" and request.profile in (None, MODEL)
-
-
 def _predictions(request: Request, host: HostInfo, program: Program, log: Log) -> Repeated:
     """Predictions of the fast model for the launches of a program, under the names of its simulator."""
     listed = launch_paths(str(request.traces))
@@ -144,7 +139,7 @@ def _predictions(request: Request, host: HostInfo, program: Program, log: Log) -
     assert columns is not None
     latency = int(gpu.values["launch_latency"])
     in_terms = in_terms_of(host.simulator, columns.of_kind, host.configuration, latency)
-    return Repeated(columns.kinds, in_terms).take(_rows(listed, program.traces))
+    return Repeated(columns.kinds, in_terms).take(_rows(program.traces, listed))
 
 
 def _simulated(traces: str, gpu: Configuration, log: Log) -> Program:
@@ -155,12 +150,16 @@ def _simulated(traces: str, gpu: Configuration, log: Log) -> Program:
     return Program((made.size,), source=about, counters=made.predictions, predictions=made.predictions)
 
 
-def _rows(listed: Sequence[str], paths: Sequence[str]) -> np.ndarray:
-    """int64 [n]: the row of each of these paths in a list, which may hold more; equal paths are equal traces."""
-    if listed == paths:
-        return np.arange(len(paths))
-    row_of = {path: row for row, path in enumerate(listed)}
-    return np.array([row_of[path] for path in paths], dtype=np.int64)
+def _rows(wanted: Sequence[str], present: Sequence[str]) -> np.ndarray:
+    """int64 [n]: the row of each name among those present, any of equal ones; -1 where there is none."""
+    if wanted == present:
+        return np.arange(len(wanted))
+    row_of = {name: row for row, name in enumerate(present)}
+    return np.array([row_of.get(name, -1) for name in wanted], dtype=np.int64)
+
+
+def _file_names(traces: Sequence[str]) -> list[str]:
+    return [Path(path).name for path in traces]
 
 
 def _host(request: Request) -> HostInfo:
@@ -184,16 +183,15 @@ def _traces_of(truth: Program, traces: str) -> tuple[Texts, list[str]]:
         if truth.size != len(listed):
             raise ProfileError(f"{truth.source}: {truth.size} launches, but {traces} lists {len(listed)}")
         return listed, []
-    if truth.size == len(listed) and all(
-        Path(a).name == Path(b).name for a, b in zip(truth.traces, listed, strict=True)
-    ):
+    names, listed_names = _file_names(truth.traces), _file_names(listed)
+    if names == listed_names:
         return listed, []
-    by_name = {Path(path).name: path for path in listed.distinct}
-    missing = [name for name in truth.traces if Path(name).name not in by_name]
-    if missing:
-        raise ProfileError(f"{truth.source}: launch {missing[0]} is not in {traces} ({len(missing)} such launches)")
+    rows = _rows(names, listed_names)
+    if len(missing := np.flatnonzero(rows < 0)):
+        launch = truth.traces[int(missing[0])]
+        raise ProfileError(f"{truth.source}: launch {launch} is not in {traces} ({len(missing)} such launches)")
     note = f"{truth.size:,} of the {len(listed):,} launches of the list have results; the others are left out"
-    return Texts.of([by_name[Path(name).name] for name in truth.traces]), [note]
+    return listed.take(rows), [note]
 
 
 def _other_profile(request: Request, truth: Program, program: Program, communication: bool, log: Log) -> Program:
@@ -201,12 +199,11 @@ def _other_profile(request: Request, truth: Program, program: Program, communica
     path = str(request.profile)
     if path.startswith(HOST):
         full = _simulated(str(request.traces), configuration_of_host(path.removeprefix(HOST)), log)
-        return full.take(_rows(launch_paths(str(request.traces)), program.traces))
+        return full.take(_rows(program.traces, launch_paths(str(request.traces))))
     profile = admitted_profile(path, request.accept, log)
     profile = profile if communication else profile.without_communication()
     if len(profile.traces) and len(truth.traces):
-        rows = {Path(name).name: row for row, name in enumerate(profile.traces)}
-        return profile.take(np.array([rows.get(Path(name).name, -1) for name in truth.traces], dtype=np.int64))
+        return profile.take(_rows(_file_names(truth.traces), _file_names(profile.traces)))
     if profile.size == truth.size and profile.names == truth.names:
         return profile
     if len(program.traces):

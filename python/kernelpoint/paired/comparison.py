@@ -102,14 +102,11 @@ class Comparison:
         rows = content.pop("rows")
         for row, compared in zip(rows, self.rows, strict=True):
             row |= {"separate_half_width": row.pop("separate"), "tighter": compared.tighter}
-            row |= {name: _interval(getattr(compared, name)) for name in ("ratio", "difference")}
+            for name in ("ratio", "difference"):
+                interval = row[name]
+                parts = {part: interval[part] for part in ("half_width", "std_error", "degrees_of_freedom")}
+                row[name] = {"value": interval["estimate"], **parts}
         return dict(finite(content | {"counters": rows}))
-
-
-def _interval(estimate: Estimate) -> dict[str, float]:
-    """A ratio or a difference as a JSON object."""
-    names = ("half_width", "std_error", "degrees_of_freedom")
-    return {"value": estimate.estimate, **{name: getattr(estimate, name) for name in names}}
 
 
 def compare_runs(first: Run, second: Run) -> Comparison:

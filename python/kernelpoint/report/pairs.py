@@ -21,6 +21,7 @@ from kernelpoint.report.result import result_of
 
 # ---- two runs --------------------------------------------------------------------------------------------------------
 
+NOTHING = 1e-12  # Numerics: of a total, a smaller difference is rounding
 SHOWN = 20  # kernels in the chart; the table has all
 CAPTION = (
     "Estimated cycles of B less those of A. Orange: more cycles in B. Blue: fewer. Grey: a tie, the change is within its "
@@ -29,7 +30,9 @@ CAPTION = (
 COUNTERS = (
     Column("counter", str, of="counter"),
     Column("A", of="first"),
-    Column("B - A", of="difference.estimate"),
+    Column(
+        "B - A", of=lambda row: row.difference.estimate if abs(row.difference.estimate) > NOTHING * row.first else 0.0
+    ),
     Column("half-width", of="difference.half_width"),
     Column("B / A", ratio, of="ratio.estimate"),
     Column("half-width", ratio, of="ratio.half_width"),

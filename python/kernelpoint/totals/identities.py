@@ -190,7 +190,11 @@ class Balance:
         """
         names = list(self.values)
         x = before = np.array([self.values[name] for name in names])
-        variance = np.array([self._scale(name) for name in names]) ** 2
+        scales = [
+            half if math.isfinite(half) else 10.0 * (abs(self.values[name]) + self.unit.get(name, 1.0))
+            for name, half in ((name, self.half_widths[name]) for name in names)
+        ]
+        variance = np.array(scales) ** 2
         rows = [*identities, *at_most, *({name: -1.0} for name in self.least)]
         A = np.array([[terms.get(name, 0.0) for name in names] for terms in rows])
         b = np.array([0.0] * (len(rows) - len(self.least)) + [-least for least in self.least.values()])
@@ -214,7 +218,3 @@ class Balance:
         for name, moved, was in zip(names, x.tolist(), before.tolist(), strict=True):
             self.values[name] = moved
             self.half_widths[name] += abs(moved - was)
-
-    def _scale(self, name: str) -> float:
-        half = self.half_widths[name]
-        return half if math.isfinite(half) else 10.0 * (abs(self.values[name]) + self.unit.get(name, 1.0))
