@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, passes
-from kernelpoint.totals.unmet import unmet_shares
+from kernelpoint.totals.rules import unmet_shares
 
 N, GROUPS, SEEDS = 1000, 10, 60
 

@@ -197,7 +197,15 @@ def result_of(run: Run, full_run: Run | None = None) -> Result:
     simulated = np.zeros(len(values), dtype=bool)
     simulated[units] = True
     kernels, of_launch = _kernels(run, simulated, full_run)
-    result = Result(
+    forecast, stream_map, stream_names, stream_launches = "", None, list[str](), np.zeros(0, dtype=np.int64)
+    if plan is not None:
+        forecast = compared(plan.forecast, s.relative_error, s.simulated, s.cycle_speedup, s.further) or ""
+    if plan is not None and (streams := plan.stream_ids) is not None:
+        names = [*(base_key(kernel.name) for kernel in s.kernels), UNNAMED]  # -1: the last
+        if (estimates := run.launch_estimates) is not None:
+            stream_names = [names[kernel] for kernel in estimates.kernels[first_of_each(streams)].tolist()]
+        stream_map, stream_launches = plan.stream_map, np.bincount(streams[streams >= 0])
+    return Result(
         run=run,
         counter=counter,
         simulated=simulated,
@@ -206,22 +214,11 @@ def result_of(run: Run, full_run: Run | None = None) -> Result:
         kernel_of_launch=of_launch,
         passes=pass_ends(run, s.counter),
         truth=FullRun.beside(run, full_run) if full_run else None,
+        stream_map=stream_map,
+        stream_names=stream_names,
+        stream_launches=stream_launches,
         note=note,
-    )
-    if plan is None:
-        return result
-    forecast = compared(plan.forecast, s.relative_error, s.simulated, s.cycle_speedup, s.further) or ""
-    if (streams := plan.stream_ids) is None:
-        return replace(result, forecast=forecast)
-    names = [*(base_key(kernel.name) for kernel in s.kernels), UNNAMED]  # -1: the last
-    estimates = run.launch_estimates
-    ids = [] if estimates is None else estimates.kernels[first_of_each(streams)].tolist()
-    return replace(
-        result,
         forecast=forecast,
-        stream_map=plan.stream_map,
-        stream_names=[names[kernel] for kernel in ids],
-        stream_launches=np.bincount(streams[streams >= 0]),
     )
 
 
@@ -240,7 +237,7 @@ def _kernels(run: Run, simulated: np.ndarray, full_run: Run | None) -> tuple[lis
     in_stratum = estimates.strata >= 0
     drawn_by_chance, cycles = simulated[in_stratum], estimates.cycles[in_stratum]
     variances = _variance_shares(estimates.strata[in_stratum], drawn_by_chance, cycles, kernel[in_stratum], count)
-    truths = _truths(full_run, kernel, count)
+    truths = {} if full_run is None else {name: _together(of_name) for name, of_name in _variants(full_run).items()}
     kernels = []
     for k, name in enumerate(distinct.tolist()):
         results, of_kernel = cycles_of[k], variants.get(name, [])
@@ -248,7 +245,7 @@ def _kernels(run: Run, simulated: np.ndarray, full_run: Run | None) -> tuple[lis
         if len(results) > 1 and any(results):
             made.cov = float(np.std(results, ddof=1) / np.mean(results))
         made.variance = None if variances is None else float(variances[k])
-        made.truth = None if truths is None else truths[k]
+        made.truth = truths.get(name)
         kernels.append(made)
     estimated = np.array([each.cycles.estimate for each in kernels])
     for each in kernels:
@@ -282,17 +279,6 @@ def _together(variants: Sequence[KernelRecord]) -> dict[str, Estimate]:
         for name, total in first.items()
         if all(name in other for other in others)
     }
-
-
-def _truths(full_run: Run | None, kernel: np.ndarray, count: int) -> list[dict[str, Estimate]] | None:
-    """Totals of each kernel in a full run; None where there is none."""
-    if full_run is None:
-        return None
-    place, results = kernel[list(full_run.results)], full_run.results.values()
-    sums = {
-        name: np.bincount(place, [r.counters.get(name, np.nan) for r in results], count) for name in full_run.counters
-    }
-    return [{name: Estimate.exact(float(of[k])) for name, of in sums.items()} for k in range(count)]
 
 
 def _variance_shares(

@@ -40,7 +40,7 @@ from kernelpoint.session.verdict import (
     TOTAL_ERROR,
     verdict,
 )
-from kernelpoint.totals.unmet import unmet_shares
+from kernelpoint.totals.rules import unmet_shares
 
 # ---- the summary -----------------------------------------------------------------------------------------------------
 
