@@ -62,7 +62,9 @@ def write_lists(folder: Path, small: bool) -> None:
 
 
 def errors_of_gcl(workload: Workload) -> str:
-    """A row: clusters, coefficient of variation inside them weighted by cycles, and both errors."""
+    """Row of the table for one workload: clusters of `gcl`, variation of cycles inside them, and both errors of the
+    total.
+    """
     config = parse_config({"version": 1, "policy": "gcl", "seed": 0})
     program, _, _ = Inputs(workload, print).program(Gcl, config)
     design, content = Gcl(config).design(program), program.stream_ids

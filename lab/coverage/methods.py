@@ -133,7 +133,9 @@ def by_times(people: Population, eps: float, seeds: int, method: str) -> tuple[f
 def times(
     budgets: Sequence[float], seeds: int, names: Sequence[str] = PROFILES
 ) -> Iterator[tuple[Sequence[object], Numbers]]:
-    """A row for each noise, method and budget; two numbers for each workload."""
+    """Rows of the table `times`, for each noise, method and budget: share of right runs and share simulated, for each
+    workload.
+    """
     workloads = [population(name) for name in names]
     for noise in NOISES:
         noisy = [known_times(people, noise) for people in workloads]

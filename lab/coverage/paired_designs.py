@@ -35,7 +35,7 @@ class Reaction:
     change: float
 
     def factors(self, random: np.random.Generator) -> np.ndarray:
-        """Factors of the launches of the strata that react, float64 [strata, UNITS]."""
+        """Factors by which the launches of the reacting strata change, float64 [strata, UNITS]."""
         size = (self.strata, UNITS)
         shapes = {
             "even": lambda: random.normal(1.0, 0.5, size),

@@ -1,4 +1,4 @@
-"""A value with its half-width: of a total, a ratio, a difference or an error, in a run, its journal and its reports."""
+"""Value with a half-width: a total, a ratio, a difference or an error, in runs, journals and reports."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Estimate:
         simulated: float = math.nan,
         computed_half_width: float = math.nan,
     ) -> Estimate:
-        """Make an estimate of which only some attributes are known."""
+        """Make an estimate from some of its attributes; the others get their defaults."""
         part = relative(half_width, estimate, 0.0)
         spread = std_error, degrees_of_freedom
         return cls(counter, estimate, half_width, part, *spread, confidence, simulated, computed_half_width)
@@ -166,7 +166,7 @@ class PartTotals:
 
 
 def _degrees(*parts: Estimate) -> float:
-    """Degrees of freedom of a sum: the fewest of the parts that have an error."""
+    """Degrees of freedom of a sum of estimates: the smallest among the terms that have an error."""
     return min((part.degrees_of_freedom for part in parts if part.std_error != 0.0), default=math.inf)
 
 

@@ -36,7 +36,7 @@ class Repeated(Mapping[str, NDArray[np.float64]]):
 
     @property
     def size(self) -> int:
-        """Number of rows N."""
+        """Number of rows."""
         return len(next(iter(self.of_kind.values()))) if self.kinds is None else len(self.kinds)
 
     def take(self, rows: NDArray[np.integer]) -> Repeated:

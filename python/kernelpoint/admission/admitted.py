@@ -1,4 +1,4 @@
-"""Profiles that have passed their checks."""
+"""Reading a profile with all checks of admission."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The table of checks. To add one, write a function here, with its kind, effect and remedy, and a test of an input.
+"""Table of all checks. To add a check, write a function here, with its kind, effect and remedy, and a test with an
+input.
 
 Checks of what one simulator refuses stand in its own package (`Simulator.checks`).
 """
@@ -108,7 +109,7 @@ def of_all(count: float, size: int) -> str:
 
 
 def _among(profile: Program, mask: np.ndarray, what: str) -> Case | None:
-    """The case of launches of a profile, with their share of its time."""
+    """Make the case of some launches of a profile, with their share of its time."""
     if not mask.any():
         return None
     time, row = np.nan_to_num(_times(profile)), int(np.flatnonzero(mask)[0])
@@ -176,7 +177,7 @@ def several_runs(profile: Program) -> Case | None:
     Program, "missing-results", REFUSES, "the file was cut or filtered, so launches are missing: give the whole output"
 )
 def missing_results(profile: Program) -> Case | None:
-    """An output that lacks numbers of launches."""
+    """Find an output in which numbers of launches are missing."""
     remark = _remarked(profile, "missing-results")
     if remark is None:
         return None
@@ -223,7 +224,7 @@ def zero_durations(profile: Program) -> Case | None:
     "no kernel is that short: its unit, or a decimal comma, was lost on the way. Export the file again with LC_ALL=C",
 )
 def impossible_durations(profile: Program) -> Case | None:
-    """Launches that take less than SHORTEST."""
+    """Find launches that take less time than any kernel can."""
     mask = (profile.duration > 0) & (profile.duration < SHORTEST)
     return _among(profile, mask, f"take less than {SHORTEST:g} ns")
 
@@ -239,7 +240,7 @@ def whole_microseconds(profile: Program) -> Case | None:
 
 
 def _rounds_to_zero(profile: Program) -> bool:
-    """Model: in times that are rounded, launches of less than a microsecond are no more than those of one."""
+    """True if times of 0 come from rounding. Model: then launches of 0 us are no more than those of 1 us."""
     durations = profile.duration[np.isfinite(profile.duration)]
     is_whole = bool((durations % 1000.0 == 0).all()) and bool((profile.start % 1000 == 0).all())
     return len(durations) > 0 and is_whole and int((durations == 0).sum()) <= int((durations == 1000.0).sum())
@@ -354,7 +355,7 @@ def no_grid(profile: Program) -> Case | None:
     "their place in the program is not known, nor which are replays of graphs: record again, with the calls of the runtime",
 )
 def no_call(profile: Program) -> Case | None:
-    """Launches without the number of the call that launched them, if others have one; one of each process may have number 0."""
+    """Find launches without the number of the call that launched them, in a profile that has such numbers."""
     if profile.calls is None:
         return None
     lacking = profile.calls <= 0
@@ -364,7 +365,7 @@ def no_call(profile: Program) -> Case | None:
 
 @check(Program, "lost-letters", NAMED, "the file is not in UTF-8: convert it, so that kernels match those of traces")
 def lost_letters(profile: Program) -> Case | None:
-    """Kernel names in which letters could not be read."""
+    """Find kernel names with letters that could not be decoded."""
     lost = np.array([*("\ufffd" in name for name in profile.names.distinct), False], dtype=bool)
     return _among(profile, lost[profile.names.numbers], "have letters in their names that cannot be read")
 

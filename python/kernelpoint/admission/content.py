@@ -93,7 +93,7 @@ class ListFiles:
 
     @cached_property
     def text(self) -> bytes:
-        """Text of the first list; empty if it is a folder without a list file, or too long."""
+        """Text of the first list; empty for a folder without a list file, and for a list that is too long."""
         path = Path(self.lists[0]) if self.lists else Path()
         path = path / "kernelslist.g" if path.is_dir() else path
         if path.suffix != ".g":
@@ -114,7 +114,7 @@ class ListFiles:
 
 
 def text_of(path: Path) -> bytes:
-    """The bytes of a list or a census; none where it cannot be read, or is very long.
+    """Read a list or a census as bytes; empty if it cannot be read or is very long.
 
     >>> text_of(Path("no-such.g"))
     b''
@@ -126,7 +126,7 @@ def text_of(path: Path) -> bytes:
 
 
 def names_in(folder: Path) -> set[str]:
-    """Names of the files of a folder; none where it cannot be read.
+    """File names in a folder; empty if it cannot be read.
 
     >>> "kernelslist.g" in names_in(Path("traces"))
     True
@@ -150,7 +150,7 @@ def files_of(path: str) -> ListFiles:
 
 
 def _name_of(path: str) -> tuple[int, str]:
-    """Number and CUDA context in the name of a trace; -1 and empty text where it names none.
+    """Parse the number and the CUDA context in the file name of a trace; -1 and empty text if there are none.
 
     >>> _name_of("traces/kernel-3-ctx_0x55d0.traceg.xz"), _name_of("Kernel7/trace.txt"), _name_of("kernelslist.g")
     ((3, 'ctx_0x55d0'), (7, ''), (-1, ''))

@@ -1,4 +1,4 @@
-"""Traces that a simulator can simulate: of an architecture that it knows, and whole."""
+"""Checks before simulation: does the simulator know the code's architecture, and is each trace complete?"""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def silhouette_kmeans(rows: np.ndarray, weights: np.ndarray, max_clusters: int, 
 
 
 def _centers(points: np.ndarray, weights: np.ndarray, max_clusters: int, seed: int) -> np.ndarray:
-    """Centres for the best K."""
+    """Cluster centres for the number of clusters K with the best silhouette."""
     some, share = points, weights
     if len(points) > MOST_POINTS:
         drawn = generator(seed, "silhouette").permutation(len(points))[:MOST_POINTS]
@@ -107,7 +107,7 @@ def weighted_silhouettes(points: np.ndarray, weights: np.ndarray, labellings: Se
 
 
 def _mean_silhouette(total: np.ndarray, weights: np.ndarray, labels: np.ndarray, sizes: np.ndarray) -> float:
-    """From the sums of distances of every point to the rows of every cluster, [n, K], and the clusters' rows."""
+    """Mean silhouette, from the sum of distances of every point to each cluster [n, K] and the clusters' sizes."""
     own_cluster = np.arange(len(total)), labels
     alone = sizes[labels] <= 1
     within = total[own_cluster] / np.where(alone, 1, sizes[labels] - 1)

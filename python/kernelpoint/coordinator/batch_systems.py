@@ -204,6 +204,6 @@ def _is_submitting(cluster: Any, failures: list[Exception]) -> bool:
 
 
 def _words(error: Exception) -> str:
-    """Words of the batch system in a report of dask-jobqueue."""
+    """Error text of the batch system, without the words that dask-jobqueue adds."""
     said = str(error).partition("stderr:\n")[2].strip()
     return said or " ".join(str(error).split())

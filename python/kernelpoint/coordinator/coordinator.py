@@ -48,12 +48,12 @@ def coordinate(session: Session, simulations: Simulations | InProcess) -> None:
 
 
 def _next(session: Session, after: int) -> int | None:
-    """The next launch to ask about; None at the end of the run."""
+    """Next launch that the coordinator asks the session about; None at the end of the run."""
     for _ in range(2):  # a pass that begins with launches before this one says so at the second time
         status, launch = session.next(0, after)
         if status != PENDING:
             return None if status == DONE else launch
-    raise HostError("the session waits for a launch in flight, but there is none")
+    raise HostError("internal error, please report it: the session waits for a launch, but none is being simulated")
 
 
 class InProcess:

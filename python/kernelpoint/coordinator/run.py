@@ -119,7 +119,7 @@ def work_through(session: Session, pool: DaskPool, command: Sequence[str], hello
 
 
 def _account(simulations: Simulations, workers: int, wall: float) -> str:
-    """Sentence on where the workers' time went."""
+    """Sentence on the workers' time: simulating, starting simulators, waiting."""
     simulated, started = simulations.seconds, simulations.start_seconds
     share, cost = 100 * simulated / (wall * workers), 100 * started / ((simulated + started) or 1.0)
     return (

@@ -93,7 +93,9 @@ class Simulations:
         """
         if step not in self._chain_of:
             if step.state == KEPT:
-                raise HostError(f"launch {step.launch} goes on from one that was not simulated before it")
+                raise HostError(
+                    f"launch {step.launch} needs the state of the launch before it, which this simulator has not simulated"
+                )
             self.expect([Planned((step,), 1.0)])
         chain = self._chain_of.pop(step)
         while chain not in self._outcomes:
@@ -121,20 +123,22 @@ class Simulations:
         self._note_running()
 
     def _note_running(self) -> None:
-        """Workers take batches in the order in which they were begun."""
+        """Note which batches are running: workers take batches in the order in which they were submitted."""
         for handle in self._batches:
             if len(self._running) >= self._pool.workers:
                 return
             self._running.setdefault(handle, time.monotonic())
 
     def _patience(self) -> float | None:
-        """Seconds until a batch straggles while a worker is free for it, or is overdue; None where no forecast can be made."""
+        """Seconds to wait before a running batch is copied to a free worker or reported as overdue; None without a
+        forecast.
+        """
         is_full = len(self._batches) >= self._pool.workers
         waits = [*({} if is_full else self._until_straggling()).values(), *self._until_overdue().values()]
         return max(0.0, min(waits)) if waits else None
 
     def _until_overdue(self) -> dict[Any, float]:
-        """Seconds until a batch has taken STRAGGLES times its forecast; of those of which that was not told."""
+        """Seconds until the next running batch, of those not yet reported, has taken STRAGGLES times its forecast."""
         if not self._done_cost or not self.seconds:
             return {}
         return {
@@ -144,7 +148,7 @@ class Simulations:
         }
 
     def _tell_of_overdue(self) -> None:
-        """One line on each batch that is overdue."""
+        """Print a line on each batch that is overdue."""
         for handle in [handle for handle, seconds in self._until_overdue().items() if seconds <= 0.0]:
             self._overdue.add(handle)
             launches = [step.launch for chain in self._batches[handle].chains for step in chain]
@@ -156,7 +160,7 @@ class Simulations:
             )
 
     def _until_straggling(self) -> dict[Any, float]:
-        """Seconds until a batch has taken STRAGGLES times its forecast; of those begun once, where a forecast can be made."""
+        """Seconds until the next batch that runs on one worker only has taken STRAGGLES times its forecast."""
         if not self._done_cost or not self.seconds:
             return {}
         start = self.start_seconds / self.starts if self.starts else 0.0
@@ -173,7 +177,7 @@ class Simulations:
         return self.seconds / self._done_cost * sum(self._costs.get(chain, 0.0) for chain in batch.chains)
 
     def _copy_stragglers(self) -> None:
-        """Begin batches that straggle once more, as long as workers are free."""
+        """Submit straggling batches to a second worker, as long as workers are free."""
         for handle, seconds in self._until_straggling().items():
             if seconds <= 0.0 and len(self._batches) < self._pool.workers:
                 self._copied.add(self._batches[handle].name)
@@ -195,7 +199,7 @@ class Simulations:
             self._try_again(unfinished, report)
 
     def _try_again(self, unfinished: list[Chain], report: Report) -> None:
-        """The first of the chains ended its simulator; the others were not begun."""
+        """Submit the remaining chains of a batch again, after the first one ended its simulator."""
         chain, others = unfinished[0], unfinished[1:]
         launches = ", ".join(str(step.launch) for step in chain)
         what = f"launch {launches}: the simulator on {report.node} {report.ended}"
@@ -213,7 +217,7 @@ class Simulations:
 
 
 def _why(attempts: Sequence[int], report: Report) -> str:
-    """Reason of an abort; it is for good where nothing else ended the simulators."""
+    """Reason for giving up a launch after its simulator ended."""
     return f"{ENDED_SIMULATOR if attempts[False] >= ATTEMPTS else 'the simulator was lost'}: it {report.ended} again"
 
 

@@ -147,7 +147,7 @@ class Simulator:
                 os.close(descriptor)
 
     def _answer(self, seconds: float | None) -> bytes:
-        """The next line from the simulator; empty ones are its heartbeat."""
+        """Read the next answer of the simulator; empty lines are its heartbeat."""
         deadline = math.inf if seconds is None else time.monotonic() + seconds
         heard, is_silent = time.monotonic(), False
         while True:
@@ -177,7 +177,7 @@ class Simulator:
                 )
 
     def _ended(self) -> SimulatorEnded:
-        """The failure, with the last lines of the output."""
+        """Make the error for a simulator that ended, with the last lines of its output."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(5.0)
         status = self._process.poll()

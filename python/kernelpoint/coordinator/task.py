@@ -131,7 +131,7 @@ def _simulate(work: Work, batch: Batch, report: Report) -> None:
 
 
 def _kept(work: Work) -> Simulator | None:
-    """The warm simulator of this thread; one of another run is ended."""
+    """Simulator that this thread keeps running; one that belongs to another run is ended."""
     run, simulator = _KEPT.get(threading.get_ident(), ("", None))
     if simulator is not None and run != work.run:
         del _KEPT[threading.get_ident()]
@@ -141,7 +141,7 @@ def _kept(work: Work) -> Simulator | None:
 
 
 def _started(work: Work, report: Report) -> Simulator:
-    """A fresh simulator, which is the coordinator's own to the hash of its configuration."""
+    """Start a simulator, and check that its configuration has the same hash as the coordinator's."""
     if work.kernelpoint != __version__:
         raise Refused(f"KernelPoint {__version__} is installed here, {work.kernelpoint} where the run was started")
     try:
@@ -170,7 +170,7 @@ def _tell_coordinator(line: str) -> None:
 
 
 def _differing(work: Work, hello: Hello) -> str:
-    """Sentence on a simulator that is not the coordinator's; empty where it is."""
+    """Sentence on how a worker's simulator differs from the coordinator's; empty if it does not."""
     if hello.kernelpoint != work.kernelpoint:
         return f"the simulator loads KernelPoint {hello.kernelpoint}, the run was started by {work.kernelpoint}"
     times = [

@@ -1,4 +1,4 @@
-"""Error probability that a look may spend."""
+"""Error probability that an interim analysis may use."""
 
 from __future__ import annotations
 

@@ -283,7 +283,7 @@ def _sampling(
     ratios: Ratios | None,
     ranges: RangeTargets,
 ) -> Sampling:
-    """The sampling that goes with a design."""
+    """Make the sampling for a design: cells, strata or two phases."""
     if isinstance(design, AssistedDesign):
         return CellSampling(design, budget, ratios, ranges)
     if isinstance(design, TwoPhaseDesign):
@@ -292,7 +292,7 @@ def _sampling(
 
 
 def _row(unit: int, counters: Sequence[str], values: Sequence[float]) -> tuple[Ints, tuple[str, ...], Floats]:
-    """One result as arrays; HostError where it is made of other things than numbers and names."""
+    """Convert one result to arrays; raises HostError unless it consists of names and numbers."""
     try:
         row = np.asarray(values, dtype=float).reshape(1, -1)
         return np.array([index(unit)], dtype=np.int64), tuple(counters), row

@@ -13,7 +13,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Moments:
-    """Count, mean and sum of squares of a value in each of H strata.
+    """Number of values, mean, and sum of squared deviations in each of H strata.
 
     Symbols: n_h draws, mean ybar_h, m2_h = sum over draws of (y_i - ybar_h)^2. Strata without draws have mean 0.
 

@@ -82,7 +82,8 @@ class UnitErrors:
         return self.spreads * np.where(n > 1, most * n / np.maximum(n - 1, 1), 0.0)[self.strata]
 
     def within(self, inside: NDArray[np.bool_], results: NDArray[np.bool_]) -> tuple[Floats, UnitErrors]:
-        """Predictions' correction, float64 [N], and errors that are left, where the draws of a part have a level of their own.
+        """Correct predictions by the level of each part's own draws; returns the correction, float64 [N], and the
+        remaining errors.
 
         Formula: z_i = r_i / S_i of the draws of the part; their level is the ratio L = sum (w_i - 1) r_i / sum (w_i - 1) S_i,
         added to predictions as L S_i (combined ratio estimator: Sarndal et al., section 7.3). S_i^2 is multiplied by
@@ -223,7 +224,7 @@ class RangeTargets:
 
     @property
     def counters(self) -> dict[str, tuple[str, ...]]:
-        """The counter that each target sums, as the counters of ratios stand."""
+        """Counter that each target on a range sums, in the order of the targets."""
         return {name: (counter,) for name, (counter, *_) in self.of.items()}
 
 
@@ -295,7 +296,7 @@ def _half_widths(
     error: Floats,
     has_bias: bool,
 ) -> Floats:
-    """H_d of each part and rest, `error` the smaller one of sqrt(V_d) and B_d."""
+    """Half-width of each part and of its rest."""
     most = max(MOST_ERRORS, quantile(1.0 - whole.confidence, whole.degrees_of_freedom))
     half = min(whole.half_width / (whole.std_error or math.inf), most) * error
     share = np.where((error > 0.0) | has_bias, np.abs(totals) / (abs(whole.estimate) or 1.0), 0.0)
@@ -307,7 +308,7 @@ def _half_widths(
 
 
 def _added_up(tree: Tree, totals: Floats, half: Floats) -> Floats:
-    """Totals of parts and rests, so that those inside each part add up to it."""
+    """Adjust the totals so that the parts inside each part add up to it."""
     parents, totals = tree.whole_parents, totals.copy()
     weights = np.where(np.isfinite(half), half, 0.0) ** 2
     weights[tree.count :][tree.leaf] = 0.0  # a leaf has no rest

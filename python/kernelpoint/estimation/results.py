@@ -31,7 +31,9 @@ class Results:
         self._sorted: Ints = np.zeros(0, np.int64)
 
     def check(self, units: Ints, counters: tuple[str, ...], values: Floats) -> Floats:
-        """Values in the order of earlier counters. Raises HostError for values that `add` would refuse."""
+        """Put values into the order of the earlier results' counters; raises HostError for values that `add` would
+        refuse.
+        """
         if len(units) and not 0 <= units.min() <= units.max() < len(self.rows):
             outside = units[(units < 0) | (units >= len(self.rows))][0]
             raise HostError(f"unit {outside} is not in the population of {len(self.rows)} units")
@@ -68,7 +70,9 @@ class Results:
 
     def _refuse(self, units: Ints, values: Floats, counters: tuple[str, ...]) -> None:
         if values.shape != (len(units), len(counters)):
-            raise HostError(f"unit {units[:1]}: values of shape {values.shape}, {len(counters)} counters")
+            raise HostError(
+                f"unit {units[:1]}: got values of shape {values.shape}; expected one for each of {len(counters)} counters"
+            )
         if not np.isfinite(values).all():
             bad = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
             raise HostError(f"unit {units[bad]}: counters {counters} = {values[bad].tolist()} are not all finite")

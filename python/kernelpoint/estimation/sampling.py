@@ -22,7 +22,7 @@ Ratios = Mapping[str, tuple[str, str]]  # name -> (counter above, counter below)
 
 @dataclass(frozen=True)
 class Frame:
-    """Stratum and covariate of each unit, [N].
+    """Stratum and covariate of each unit, arrays [N].
 
     Attributes:
         strata: int, stratum or group, -1 of a take-all unit.
@@ -65,7 +65,7 @@ class Sampling(ABC):
         return self.results.counters
 
     def counted(self, target: str) -> str:
-        """The counter that a target is about: itself, of a ratio the one above, of a range the one that it sums."""
+        """Counter of a target; for a ratio, the counter in its numerator; for a range, the counter that is summed."""
         return self.ranges.of[target][0] if target in self.ranges.of else self.ratios.get(target, (target,))[0]
 
     # ---- units ------------------------------------------------------------------------------------------------------

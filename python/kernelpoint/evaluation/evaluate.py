@@ -156,7 +156,7 @@ class Inputs:
         return self._designs[key]
 
     def _profile(self, policy: type[Policy]) -> tuple[Program | None, bool]:
-        """The profile that a policy gets, and whether that shows it the truth's times.
+        """Profile that a policy plans from, and whether its times are those that judge the policy.
 
         A policy that cannot do without times gets those of the truth; one that could use them, only where the user asked for
         it (`informed`); one that plans from counters gets these, and never the times. A profile of another run is given
@@ -197,10 +197,10 @@ def evaluate(inputs: Inputs, cell: Cell) -> Row:
 
 
 class OneLaunchBefore(Replays):
-    """State of which the launch right before leaves every line. Model: how far back it reaches is not looked up."""
+    """Cache state in which the previous launch fills every line. Model: earlier launches leave nothing."""
 
     def shares_left(self, launch: int, most: int) -> np.ndarray:
-        """Return one share, of all lines."""
+        """Share of the lines that the previous launch leaves: all of them."""
         return np.ones(1)
 
 
@@ -211,7 +211,7 @@ def looked_up(
     policy: type[Policy],
     workload: Workload,
 ) -> Loop:
-    """Make a whole run (session/loop.py) with known results instead of simulations.
+    """Make a run with known results in place of a simulator (session/loop.py).
 
     Over traces the simulator is one that replays state, and in which replay makes no difference: the run makes validation
     launches, and allows for what they could have shown.

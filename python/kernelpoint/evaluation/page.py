@@ -75,7 +75,7 @@ def tables(workloads: Sequence[Workload], lines: Sequence[Line], total: Sequence
 
 
 def _table(title: str, caption: str, lines: Sequence[Line]) -> Table:
-    """The lines that ran; a note for each policy that did not, with the reason."""
+    """Table of the policies that ran, with a note and a reason for each policy that refused the workload."""
     refused = sorted({f"{line.policy}: {'; '.join(line.reasons)}" for line in lines if not line.runs})
     columns = OVER_ALL if lines and lines[0].workload == ALL else COLUMNS
     rows = rows_of(columns, (line for line in lines if line.runs), mark=lambda line: mark_of(line, lines))
@@ -95,7 +95,7 @@ def mark_of(item: Line, lines: Sequence[Line]) -> str:
 
 
 def _sound(line: Line) -> bool:
-    """True of a policy that kept its budget and simulated less than everything; 1.0x in the table is no speedup."""
+    """True if a policy kept its budget and simulated less than the whole list."""
     failed = is_finite(line.held) and line.held < 1.0
     return line.error_max <= line.relative_error and not failed and line.harmonic >= LEAST_SPEEDUP
 

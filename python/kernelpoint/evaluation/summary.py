@@ -81,7 +81,7 @@ def means(speedups: Sequence[float]) -> Means:
 
 
 def _mean(values: Iterable[float | None]) -> float:
-    """The mean of those that are known; nan of none."""
+    """Mean of the known values; nan if none is known."""
     stated = [value for value in values if value is not None and not math.isnan(value)]
     return float(np.mean(stated)) if stated else NAN
 

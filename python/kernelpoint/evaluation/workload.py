@@ -163,7 +163,9 @@ def _file_names(traces: Sequence[str]) -> list[str]:
 
 
 def _host(request: Request) -> HostInfo:
-    """Simulator of the truth as a run there describes it; its launch latency from its options, else from the request."""
+    """Description of the simulator that made the true run; its launch latency comes from its options, else from the
+    request.
+    """
     lists = (request.traces,)
     if request.host is not None:
         return HostInfo("kernelpoint-host", config_hash=configuration_of_host(request.host).hash, list_paths=lists)
@@ -274,7 +276,7 @@ def parse_request(text: str) -> Request:
         device = int(fields["device"]) if "device" in fields else None
         latency = float(fields.get("latency", 0.0))
     except ValueError:
-        raise ConfigError(f"--workload {text}: device and latency are numbers") from None
+        raise ConfigError(f"--workload {text}: device and latency must be numbers") from None
     name = fields.get("name") or _name_of(fields.get("truth") or fields["traces"])
     request = {key: fields.get(key) for key in ("truth", "traces", "profile", "host")}
     fast_model = fields.get("fast_model", "auto")

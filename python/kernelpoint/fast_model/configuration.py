@@ -29,7 +29,7 @@ def shipped(name: str) -> Configuration:
 
 
 def configuration_of_host(name: str) -> Configuration:
-    """Argument of the embedded host's option `-config`: a shipped name, or a file.
+    """Read the configuration that the embedded host's option `-config` names: a shipped name, or a file.
 
     >>> gpu = configuration_of_host("v100")
     >>> gpu.name, gpu.values["sms"], gpu.hash == configuration_of_host("rtx").hash
@@ -49,7 +49,7 @@ def configuration_of(paths: Sequence[str]) -> Configuration:
 
 
 def _texts(paths: Sequence[str]) -> list[tuple[str, str]]:
-    """Each file, or packaged name, with its text."""
+    """Text of each configuration file, given by path or by the name of a shipped one."""
     packaged = {path.stem: str(path) for path in SHIPPED.glob("*.yaml")}
     texts = []
     for path in paths:
@@ -165,7 +165,7 @@ def _named(setting: str) -> Configuration:
 
 
 def _another(config_hash: str) -> Configuration:
-    """The host is this very model: predicting it with its own configuration would be simulating it."""
+    """Choose another GPU than the embedded host's own, because the fast model is the host itself."""
     derived = shipped("v100")
     return derived if derived.hash != config_hash else shipped("rtx")
 

@@ -104,7 +104,7 @@ def _made(
     progress: Progress | None,
     pool: Pool | None,
 ) -> Results:
-    """Counters of every launch, and the reason for each launch without counters; kept unless another try may read more."""
+    """Run the fast model; returns the counters of every launch, and the reason for each launch without them."""
     there = program.traces.numbers >= 0
     scan = program
     if program.contents is None:

@@ -39,7 +39,7 @@ class GraphSchema:
     smallest_max_nodes: int
 
     def column(self, kind: str, name: str) -> int:
-        """Index of a feature column, e.g. column("pseudo", "log_sectors")."""
+        """Index of a feature column, for example column("pseudo", "log_sectors")."""
         return self.columns[kind].index(name)
 
 

@@ -47,7 +47,7 @@ def checksum_of(line: bytes) -> int:
 
 
 def _line_of(body: bytes, before: int | None) -> bytes:
-    """A line without its newline, from a record's JSON without its closing brace."""
+    """Build a journal line from a record's JSON without its closing brace."""
     if before is None:
         return b'%s,"crc32":"%08x"}' % (body, crc32(body))
     return b'%s,"chain":"%08x"}' % (body, crc32(body, before))
@@ -98,14 +98,14 @@ def split_lines(data: bytes, name: str) -> tuple[list[bytes], int]:
 
 
 def _complaint(line: bytes) -> str:
-    """The sentence on a changed line."""
+    """Message on a journal line that was changed."""
     if line[-_LENGTH:].startswith(_FRAMES[0][:10]):
         return "the line does not have its checksum after the line before: damaged or moved, or lines are missing before it"
     return "the line does not have its checksum: damaged, or edited by hand"
 
 
 def _is_whole(line: bytes) -> bool:
-    """True if a line that fails its check was written to its end: it has the frame of a checksum, but for one byte."""
+    """True if a line with a wrong checksum is complete, so it was changed and not cut."""
     parts = line[-_LENGTH:], line[-_LENGTH - 1 : -1]
     return any(len(part) == _LENGTH and _differing(part, frame) <= 1 for part in parts for frame in _FRAMES)
 

@@ -74,7 +74,7 @@ def record_of(content: Any) -> Record:
 
 
 def _complaint(error: ValueError, line: bytes) -> str:
-    """The defect of a record, in words."""
+    """Message on what is wrong with a record."""
     if not isinstance(error, Mismatch) or not error.place:
         return f"expected a record of a known type, got {line[:60]!r}"
     kind, *place = error.place

@@ -43,7 +43,7 @@ OF_DECISION = (
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """A run, read from its journal: all records, and what they say together.
+    """Everything that a journal records about one run, with results that are derived from the records.
 
     Units number the launches of all processes in one row: those of process 0 come first.
 
@@ -273,7 +273,7 @@ def load_run(path: str | Path) -> Run:
         launches, simulated = sum(run.launches), sum(not result.copied for result in run.results.values())
         if simulated != summary.simulated or summary.simulated + summary.skipped != launches:
             raise JournalError(
-                f"{path}: the books do not add up: {simulated} launches were simulated, the summary says "
+                f"{path}: the counts do not agree: {simulated} launches were simulated, the summary says "
                 f"{summary.simulated} simulated and {summary.skipped} skipped of {launches}"
             )
     return run

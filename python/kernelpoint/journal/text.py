@@ -15,7 +15,7 @@ _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=
 
 
 def number(value: float) -> float | None:
-    """A float for JSON, which has no nan.
+    """Convert a float for JSON: nan becomes null.
 
     >>> number(float("nan")) is None
     True

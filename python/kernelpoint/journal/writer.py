@@ -96,7 +96,7 @@ class JournalWriter:
             self._file.close()
 
     def _fail(self, reason: str) -> None:
-        """Close for good: no record may follow one that was written in part."""
+        """Close the journal after a failed write, because no record may follow an incomplete one."""
         self._closed = f"{reason}; the run is closed, and complete records before it stay in the journal"
         self._file.close()
         raise JournalError(self._closed)
@@ -148,7 +148,7 @@ class JournalWriter:
         return len(data)
 
     def _begin(self) -> None:
-        """Make the file ready for the first record: without a torn line, or without another run's records."""
+        """Prepare the file for the next record: cut an incomplete last line, or set another run's journal aside."""
         if self._resume:
             self._file.truncate(self._end)
         elif self._end:
@@ -164,7 +164,7 @@ class JournalWriter:
         old.close()
 
     def _free_name(self) -> Path:
-        """The path with the first free number appended."""
+        """Path with the first unused number appended."""
         number = 1
         while (free := self.path.with_name(f"{self.path.name}.{number}")).exists():
             number += 1

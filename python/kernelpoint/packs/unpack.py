@@ -169,7 +169,7 @@ def _members(archive: zipfile.ZipFile, file: BinaryIO, size: int) -> dict[str, z
     for entry in archive.infolist():
         name = entry.filename[:80]
         if entry.orig_filename in members or entry.orig_filename != entry.filename:
-            raise ValueError(f"its member {name!r} stands there twice, or has an odd name")
+            raise ValueError(f"its member {name!r} occurs twice, or has a name that is not allowed")
         if entry.flag_bits & 0x1 or stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
             raise ValueError(f"its member {name!r} is encrypted, or a link, folder or device; expected a file")
         if entry.compress_type != zipfile.ZIP_LZMA or not 0 <= entry.compress_size <= size:
@@ -200,7 +200,7 @@ def _check_sizes(about: About, members: dict[str, zipfile.ZipInfo]) -> None:
     whole = {TRACES + file.name: file.size for file in about.files if file.whole}
     expected = {ABOUT, LIST, PLAN, HEADS, FOOTPRINTS, *whole}
     if other := sorted(members.keys() ^ expected):
-        raise ValueError(f"its member {other[0][:80]!r} is missing, or not told of in its description")
+        raise ValueError(f"its member {other[0][:80]!r} is only in one of the archive and its description")
     sizes = {
         **whole,
         HEADS: sum(min(file.size, HEAD) for file in about.files if not file.whole),

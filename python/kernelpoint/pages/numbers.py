@@ -1,4 +1,4 @@
-"""Numbers as text, for every command, table and page. One that is missing or infinite is "-"."""
+"""Format of numbers in every command, table and page. A missing or infinite number is shown as "-"."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def error(value: float | None) -> str:
 
 
 def half_width(relative: float | None) -> str:
-    """Format a relative half-width in percent; one above 100 % is only called so.
+    """Format a relative half-width in percent; values above 100 % are shown as "over 100 %".
 
     >>> half_width(0.0125), half_width(11483.3), half_width(None)
     ('1.25 %', 'over 100 %', '-')

@@ -207,7 +207,7 @@ def javascript() -> str | None:
 
 
 def _kept(path: Path) -> str | None:
-    """The bundle in a file of this user's that has its checksum."""
+    """Read the bundled JavaScript from the cache, if the file is this user's and its checksum is right."""
     try:
         status = path.stat()
         if status.st_uid != os.getuid() or status.st_mode & _WRITABLE_BY_OTHERS:
@@ -219,7 +219,7 @@ def _kept(path: Path) -> str | None:
 
 
 def _seal(text: str) -> str:
-    """The first line of the kept file: a checksum whose key is where and when vl-convert was installed."""
+    """First line of the cached JavaScript: a checksum that changes with each installation of vl-convert."""
     status = os.stat(str(distribution(_BUNDLER).locate_file("vl_convert")))
     key = f"{status.st_ino} {status.st_mtime_ns}"
     return f"// {hashlib.blake2b(text.encode(), digest_size=16, key=key.encode()).hexdigest()}\n"

@@ -217,8 +217,8 @@ def _shared_counters(first: Run, second: Run) -> list[str]:
 
 
 def _row(first: Run, second: Run, counter: str, pair: tuple[str, str], errors: Errors, confidence: float) -> CounterRow:
-    """Row of a counter: exact if both runs know it exactly, from traces or full runs, else the ratio and the difference of
-    `pair`, by the launches that were drawn in both.
+    """Row of one counter: exact if both runs know the counter exactly; otherwise ratio and difference from the launches
+    drawn in both runs.
     """
     a, b = first.estimates()[counter], second.estimates()[counter]
     if a.half_width == b.half_width == 0.0:
@@ -265,7 +265,7 @@ def _notes(first: Run, second: Run, rows: Sequence[CounterRow]) -> list[str]:
 
 
 def _not_the_estimate(first: Run, rows: Sequence[CounterRow]) -> list[str]:
-    """Sentence on why A is not the total that the first run states; nothing where it is."""
+    """Sentence on why total A differs from the total that the first run states; empty if it does not."""
     stated = first.ended().counters
     for row in rows:
         total = stated[row.counter].estimate
@@ -295,7 +295,7 @@ def _check_shared(first: Run, second: Run, *settings: str) -> None:
 
 
 def _cure(first: Run, second: Run) -> list[str]:
-    """Advice where each run derived a fast model of its own GPU; else empty."""
+    """Advice if each run used a fast model of its own GPU; otherwise empty."""
     same = {name: first.hashes.get(name) == second.hashes.get(name) for name in ("traces", "design")}
     derived = any(is_predicted(run) and run.setting("fast_model") == "auto" for run in (first, second))
     if same["design"] or not same["traces"] or not derived:

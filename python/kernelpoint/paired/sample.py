@@ -45,7 +45,9 @@ def sample_of(run: Run, units: np.ndarray) -> tuple[Sample, np.ndarray]:
     if any(len(part) != count for part in parts) or max(stratum.values(), default=-1) >= count:
         raise JournalError(f"{run.path}: the strata do not add up: sizes of {count}, and others that do not fit them")
     if strata.covariate is not None and (bare := [u for u, h in stratum.items() if h >= 0 and u not in x]):
-        raise JournalError(f"{run.path}: launch unit {min(bare)} was sampled without its covariate")
+        raise JournalError(
+            f"{run.path}: launch unit {min(bare)} was sampled, but the journal lacks its expected cost (covariate)"
+        )
     if missing := run.results.keys() - stratum.keys():
         raise JournalError(f"{run.path}: launch unit {min(missing)} has a result and no decision to simulate it")
     of_unit = np.array([stratum[unit] for unit in units.tolist()], dtype=np.int64)

@@ -126,7 +126,7 @@ def _first_in_function(node: SgNode, insertion: Insertion, file: str, text: str)
     functions = [parent for parent in node.ancestors() if parent.kind() == "function_definition"]
     body = functions[0].field("body") if functions else None
     if body is None:
-        raise PatchError(f"{_where(file, node)}: {insertion.name}: {insertion.match!r} stands in no function")
+        raise PatchError(f"{_where(file, node)}: {insertion.name}: {insertion.match!r} is not inside a function")
     lines, brace = text.split("\n"), body.range().start
     behind = re.sub(r"//.*|/\*.*?\*/", "", lines[brace.line][brace.column + 1 :]).strip()
     if behind:

@@ -125,7 +125,7 @@ def _unseen(forecast: Forecast) -> str:
 
 
 def _range(low: float, high: float) -> str:
-    """Two numbers to two digits; one where they are equal.
+    """Format a range of two numbers with two digits each; a single number if they are equal.
 
     >>> _range(14, 36), _range(14, 14), _range(0.12345, 1234.5)
     ('14 to 36', '14', '0.12 to 1,200')

@@ -173,7 +173,7 @@ class Plan:
 
     @classmethod
     def _of(cls, about: dict[str, Any], arrays: dict[str, np.ndarray], u: np.ndarray) -> Plan:
-        """The plan in an archive; the caller catches the errors of one that does not fit."""
+        """Read the plan in an archive; raises errors of many types if it does not fit."""
         names_of = list(map(str, about["predictions"]))
         parts = _given(arrays, _ASSISTED_PARTS if names_of else _STRATA_PARTS, "design")
         known = [_given(arrays, _PREDICTION_PARTS, f"prediction_{index}") for index in range(len(names_of))]
@@ -185,7 +185,7 @@ class Plan:
         _check_predictions(known, kinds, len(u))
         predictions = {name: Prediction(**one, kinds=kinds) for name, one in zip(names_of, known, strict=True)}
         if not all(0 <= unit < len(u) for unit in broken):
-            raise ValueError("launches are named that it does not have")
+            raise ValueError("it names launches beyond the end of its list")
         return cls(
             design=AssistedDesign(predictions, u=u, **parts) if predictions else Design(u=u, **parts),
             origin=about["origin"],
@@ -200,12 +200,12 @@ class Plan:
 
 
 def _present(whole: object, names: tuple[str, ...], prefix: str) -> dict[str, Any]:
-    """Attributes that are not None, by their names in a plan's file."""
+    """Attributes that are set, by their names in the file of a plan."""
     return {f"{prefix}_{name}": value for name in names if (value := getattr(whole, name)) is not None}
 
 
 def _given(arrays: Mapping[str, np.ndarray], names: tuple[str, ...], prefix: str) -> dict[str, Any]:
-    """Arrays and numbers of a file whose names begin with `prefix`, by the rest of their names."""
+    """Entries of a file whose names begin with `prefix`, by the rest of the name."""
     given = {name: arrays[f"{prefix}_{name}"] for name in names if f"{prefix}_{name}" in arrays}
     return {name: value if value.ndim else value.item() for name, value in given.items()}
 
@@ -230,7 +230,7 @@ _ARRAYS = {
 def _check_arrays(
     design: dict[str, Any], streams: dict[str, np.ndarray | None], units: int, count: int, kernels: int
 ) -> None:
-    """ValueError where an array has other numbers or another shape than a plan's, or a setting another type."""
+    """Check types and shapes of the arrays of a plan; raises ValueError."""
     for name, kind in (
         ("balanced", bool),
         ("allowance", float),
@@ -253,14 +253,16 @@ def _check_arrays(
 
 
 def _check_predictions(predictions: list[dict[str, Any]], kinds: object, units: int) -> None:
-    """ValueError where predictions are not one number for each kind of unit, or units have no kind."""
+    """Check that predictions have one number for each kind of unit; raises ValueError."""
     count = units
     if kinds is not None:
         if not isinstance(kinds, np.ndarray) or kinds.dtype.kind not in "iu" or kinds.shape != (units,):
             raise ValueError(f"the kinds of units are {shown(kinds)}; expected {units} whole numbers")
         count = len(next((prediction["values"] for prediction in predictions), ()))
         if units and not 0 <= kinds.min() <= kinds.max() < count:
-            raise ValueError(f"kinds go from {kinds.min()} to {kinds.max()}; allowed: 0 to {count - 1}")
+            raise ValueError(
+                f"its kinds of units are numbered from {kinds.min()} to {kinds.max()}; allowed: 0 to {count - 1}"
+            )
     for name, values in (part for prediction in predictions for part in prediction.items() if part[0] != "is_observed"):
         if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or values.shape != (count,):
             raise ValueError(f"a prediction's {name} is {shown(values)}; expected {count} numbers")

@@ -61,7 +61,7 @@ class Planning:
         option: str = "`profile:`",
         pool: Pool | None = None,
     ) -> Planning:
-        """Collect what a plan depends on.
+        """Collect everything that a plan depends on.
 
         Args:
             option: the user's word for the profile.
@@ -115,7 +115,7 @@ class Planning:
         return replace(self.with_design(design, program, log), broken=dict(broken))
 
     def with_design(self, design: Design | AssistedDesign, program: Program, log: Log) -> Plan:
-        """A plan of a design, with the names of the launches, and what their traces show where they are on disk."""
+        """Make the plan of a design, with names of launches and facts from their traces."""
         files = self.program.fingerprint.files
         if program.contents is None and program.has_traces:
             shown = WorkProgress("reading", "traces", log)
@@ -181,7 +181,7 @@ def plan_for(
 
 
 def _say_which_inputs(policy: type[Policy], available: Available, is_described: bool, config: Config, log: Log) -> None:
-    """One line where a policy that uses the fast model's predictions has to do without them, or without a named profile."""
+    """Print a line if a policy lacks the fast model's predictions, or does not use the named profile."""
     if policy.inputs(Available(traces=True)) and not policy.inputs(available):
         log(
             "kernelpoint: nothing is known of the launches but their number, so they are sampled at random; a simulator that "

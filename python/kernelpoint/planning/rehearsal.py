@@ -88,7 +88,7 @@ def forecasts(config: Config, policy: type[Policy], program: Program, plan: Plan
 
 @dataclass(frozen=True)
 class _PlannedRun:
-    """A run whose forecasts are made.
+    """A planned run, of which forecasts are made by rehearsal.
 
     Attributes:
         work: float64 [N], positive: cycles, time or instructions of each launch; source: their name.
@@ -131,7 +131,7 @@ class _PlannedRun:
         return replace(self._forecast(self.config.error_budget.relative_error, drawn), further=targets_text(further))
 
     def with_ranges(self) -> list[Forecast]:
-        """Forecast of the run's own target with those of ranges; [] without such."""
+        """Forecast of the run with its targets on ranges; an empty list without such targets."""
         config, design, targets = self.config, self.plan.design, targets_of_ranges(self.config)
         if not targets or config.error_budget.further:
             return []
@@ -153,7 +153,7 @@ class _PlannedRun:
         others: Mapping[str, np.ndarray] | None = None,
         ranges: RangeTargets = NO_RANGES,
     ) -> list[np.ndarray]:
-        """Rehearse a sample of the launches, of which the design is."""
+        """Rehearse the run on the sampled launches of a design."""
         estimate = self.policy.estimate_for(self.config)
         return rehearse(design, budget, estimate, self.work, self.config.seed, others, ranges)
 
@@ -238,7 +238,8 @@ def rehearse(
 
 
 def ranged(as_predicted: float, less_so: float) -> tuple[float, float]:
-    """Ends of the 80 % range of a cost, from the costs of the two rehearsals.
+    """Range that should contain the cost of 8 of 10 runs, from the costs of two rehearsals (as predicted, and with
+    larger errors).
 
     >>> ranged(11.0, 11.0 * 2.0**4)
     (10.0, 88.0)
@@ -247,7 +248,7 @@ def ranged(as_predicted: float, less_so: float) -> tuple[float, float]:
 
 
 def _made_up(work: np.ndarray, strata: np.ndarray, seed: int, counter: str) -> Iterator[np.ndarray]:
-    """Results of a run that is as predicted, and of one that is less so; float64 [N], cycles positive.
+    """Synthetic cycles of two rehearsals: with small and with larger prediction errors, float64 [N] each.
 
     strata: int [N], those of one are off alike; -1 for take-all units.
     """

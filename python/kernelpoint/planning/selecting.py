@@ -48,7 +48,7 @@ def draw(census: Program, config: Config, spare: float, log: Log) -> tuple[Selec
 
 
 def _strata(plan: Plan) -> Design:
-    """The design of a plan that is made before there are traces."""
+    """Make the design from a census, before there are traces."""
     assert isinstance(plan.design, Design)  # only traces are predicted
     return plan.design
 
@@ -89,7 +89,7 @@ def selected(config: Config, policy: type[Policy], host: HostInfo, log: Log) -> 
 
 
 def _with_model(plan: Plan, config: Config, policy: type[Policy], program: Program, host: HostInfo, log: Log) -> Plan:
-    """The plan with the fast model's predictions of the traced launches, where the policy uses them."""
+    """Add the fast model's predictions of the traced launches to a plan, if the policy uses them."""
     traced = with_predictor(program_of(host, config.seed), config.fast_model, host, log)
     if Need.MODEL not in policy.inputs(Available(traces=True, model=True)) or config.fast_model == "off":
         return plan
@@ -163,6 +163,6 @@ def _check_keys(config: Config) -> None:
 
 
 def _engine(design: Design, config: Config) -> Engine:
-    """The engine of a design, for the order of its draws."""
+    """Make the engine of a design, which defines the order of draws."""
     budget = config.error_budget
     return Engine(design, ErrorBudget(budget.relative_error, budget.confidence), "mean")

@@ -107,7 +107,8 @@ def dependence_of(counters: Mapping[str, Floats], count: int) -> Floats:
 
 
 def depth(cost: Floats, unit: int, shares: Floats, most_cost: float = math.inf) -> tuple[int, float]:
-    """Launches of a chain before its last, where the share that they leave over the chain's cost is largest.
+    """Best number of launches to simulate before a validation launch: the largest share of cache lines left for the
+    cost.
 
     Args:
         shares: of the lines of `unit`, float64 [d], what the launch right before it, the two, ... leave. Model: at least
@@ -130,7 +131,7 @@ def depth(cost: Floats, unit: int, shares: Floats, most_cost: float = math.inf) 
 
 
 def always_deepest(unit: int, most: int) -> Floats:
-    """In place of shares, where it is not known what launches leave: all of it is left DEEPEST_UNKNOWN launches before.
+    """Default in place of known shares: DEEPEST_UNKNOWN earlier launches are assumed to determine the state.
 
     >>> always_deepest(3, 32), always_deepest(9, 32)
     (array([0., 0., 1.]), array([0., 0., 0., 0., 0., 0., 0., 1.]))

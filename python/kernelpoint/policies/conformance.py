@@ -58,7 +58,7 @@ def run(
 
 
 def _design(policy: Policy, program: Program) -> Design:
-    """The design of a program that nothing predicts."""
+    """Make the design of a policy for a program without predictions."""
     design = design_of(policy, program)
     assert isinstance(design, Design), "a design with predictions, of launches without any"
     return design

@@ -35,7 +35,7 @@ def design_of(policy: Policy, program: Program) -> Design | AssistedDesign:
 
 
 def _checked_design(policy: Policy, program: Program) -> Design | AssistedDesign:
-    """The policy's design, with the tail assumption of the engine where it makes none of its own (Policy.assumes_tail)."""
+    """Check the design of a policy, and add the engine's assumption about rare slow launches if the policy makes none."""
     design, name = policy.design(program), policy.config.policy.name
     if not isinstance(design, Design | AssistedDesign):
         raise PolicyError(f"policy {name}: `design` gave {shown(design)}; expected a kernelpoint.estimation.Design")
@@ -76,6 +76,6 @@ def combined(parts: Sequence[Design], program: Program) -> Design:
 
 
 def _all_or_none(parts: Sequence, of: Callable) -> np.ndarray | None:
-    """Arrays that every part has, joined; None where any lacks it."""
+    """Concatenate one array over all parts; None if a part lacks it."""
     values = [of(part) for part in parts]
     return None if any(value is None for value in values) else np.concatenate(values)

@@ -42,7 +42,7 @@ def enclosing(
 
 
 def _sweep(held: list[tuple[float, float, str]], times: list[tuple[float, int]]) -> Iterator[tuple[int, list[str]]]:
-    """Walk one thread. `held` has (start, -end, name) of its ranges, sorted; `times` are sorted too."""
+    """Find the enclosing ranges of each call of one thread, in one sweep over sorted starts."""
     names: dict[int, str] = {}  # of the open ranges by their places in `held`, the outermost first
     ends: list[tuple[float, int]] = []  # heap: end and place of each
     place = 0

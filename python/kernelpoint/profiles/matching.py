@@ -152,7 +152,7 @@ def _common_subsequence(a: list[int], b: list[int]) -> np.ndarray | None:
 
 
 def _walk_back(history: list[array[int]], n: int, m: int) -> np.ndarray:
-    """The pairs on the path that ends at (n, m), from the rounds of the search."""
+    """Trace the path of the search back from (n, m) to the matching pairs."""
     rows = np.full(n, -1, dtype=np.int64)
     i, j = n, m
     for edits in range(len(history) - 1, 0, -1):

@@ -91,7 +91,7 @@ def base_key(name: str) -> str:
 
 
 def _without_parameters(text: str) -> str:
-    """Up to the parameter list: the first bracket outside template arguments that is not an unnamed namespace."""
+    """Kernel name up to its parameter list."""
     depth = 0
     for position, character in enumerate(text):
         if character in "<{[":

@@ -146,5 +146,5 @@ class ProgramBuilder:
 
 
 def _texts(texts: Sequence[str], rows: np.ndarray) -> Texts:
-    """Texts of some rows; none where all are empty."""
+    """Column of texts for some rows; None if all are empty."""
     return Texts.of([texts[row] for row in rows] if any(texts) else ())

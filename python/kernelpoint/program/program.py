@@ -56,7 +56,7 @@ class Fingerprint(NamedTuple):
 
 
 class Predictor(Protocol):
-    """Source of predictions of every launch, which may be asked for them (policies.inputs.FastModel)."""
+    """Interface of a model that predicts every launch on request, such as the fast model."""
 
     @property
     def launch_latency(self) -> float:
@@ -561,7 +561,7 @@ _OPTIONAL = ("keys", "calls", "graph_nodes", "numbers", "content", "amounts")
 
 
 def _picked(column: np.ndarray, rows: np.ndarray, unknown: float) -> np.ndarray:
-    """Rows of a column; `unknown` where a row is -1."""
+    """Take rows of a column; a row of -1 gives `unknown`."""
     if not len(column) or not any(column.strides):  # unknown for every launch
         return np.broadcast_to(column.dtype.type(unknown), (len(rows), *column.shape[1:]))
     picked = column[np.maximum(rows, 0)]

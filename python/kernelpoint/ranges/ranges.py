@@ -120,7 +120,7 @@ def matching(pattern: str, paths: Sequence[str]) -> list[str]:
 
 
 def _number(path: str, numbers: dict[str, int], parents: list[int], source: str) -> int:
-    """The number of the range of a path; those that it lies in come before it."""
+    """Number of the range with a path; missing outer ranges are added first."""
     parts = [part.strip() for part in path.split(SEPARATOR) if part.strip()]
     if len(parts) > MOST_PARTS:
         raise ConfigError(

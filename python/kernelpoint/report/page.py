@@ -76,7 +76,7 @@ def html_page(result: Result) -> str:
 
 
 def _verdict(result: Result) -> Verdict:
-    """The answer to "can I trust this number", first on the page."""
+    """First block of the page: the answer to "can I trust this number"."""
     s, truth = result.run.ended(), result.truth
     lines = [] if truth is None else [f"F{truth.sentence()[1:]}."]
     lines += [f"Degraded: {reason}" for reason in s.degraded[:3]]
@@ -104,7 +104,7 @@ def _facts(run: Run) -> Facts:
 
 
 def _workload(run: Run) -> str:
-    """The folders of the trace lists, those that every workload has left out; else the journal's name."""
+    """Name of the workload, from the folders of its trace lists; else the journal's name."""
     paths = [Path(name) for name in run.header.host.lists if name] if run.header.host else []
     folders = [path.parent if path.suffix in (".g", ".txt") else path for path in paths]
     names = [next((part for part in reversed(f.parts) if part not in USUAL_FOLDERS), f.name) for f in folders]

@@ -125,7 +125,7 @@ def pair_page(first: Run, second: Run, result: Comparison) -> str:
 
 
 def _changes_chart(changes: Sequence[Change]) -> Spec:
-    """A bar for each kernel, the largest change on top."""
+    """Chart of the changes: a bar for each kernel, the largest change on top."""
     rows = []
     for _, cycles in changes:
         change = cycles.difference
@@ -220,7 +220,7 @@ def sweep_page(rows: Sequence[SweepRow]) -> str:
 
 
 def _fastest(rows: Sequence[SweepRow]) -> Verdict:
-    """The fastest configuration, or those of the first rank."""
+    """Verdict of a sweep: the fastest configuration, or the configurations tied for the first rank."""
     best = [row for row in rows if row.rank == rows[0].rank]
     total, width = rows[0].total.estimate, rows[0].total.half_width
     if len(best) == 1:
@@ -232,7 +232,7 @@ def _fastest(rows: Sequence[SweepRow]) -> Verdict:
 
 
 def _totals_chart(rows: Sequence[SweepRow]) -> Spec:
-    """A dot and an interval for each configuration, in the order of the table."""
+    """Chart of the totals: a dot and an interval for each configuration, in the order of the table."""
     values = []
     for row in rows:
         total, half = row.total.estimate, row.total.half_width if row.total.is_bounded else 0.0

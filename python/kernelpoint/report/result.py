@@ -223,7 +223,7 @@ def result_of(run: Run, full_run: Run | None = None) -> Result:
 
 
 def _kernels(run: Run, simulated: np.ndarray, full_run: Run | None) -> tuple[list[Kernel], np.ndarray]:
-    """The kernels by falling share, and the place of each launch's kernel among them."""
+    """Kernels sorted by their share of the cycles, and the index of each launch's kernel."""
     estimates, variants = run.launch_estimates, _variants(run)
     if estimates is None or not variants:
         return [], np.zeros(len(simulated), dtype=np.int64)
@@ -270,7 +270,7 @@ def _variants(run: Run) -> dict[str, list[KernelRecord]]:
 
 
 def _together(variants: Sequence[KernelRecord]) -> dict[str, Estimate]:
-    """Totals of all variants of a kernel, of the counters that each of them has."""
+    """Totals of a kernel over all its variants, for the counters that every variant has."""
     if not variants:
         return {}
     first, *others = (variant.estimates for variant in variants)

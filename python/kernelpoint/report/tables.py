@@ -136,7 +136,7 @@ def kernel_table(result: Result) -> Table | None:
 
 
 def _of_kernel(field: str) -> Callable[[KernelRecord], Any]:
-    """A value of a kernel that its instances do not have."""
+    """Cell for a kernel's row; empty in the rows of its instances."""
     return lambda part: getattr(part, field) if isinstance(part, Kernel) else ""
 
 

@@ -137,7 +137,7 @@ def _cost(run: Run, s: SummaryRecord) -> str:
 
 
 def _dominating(result: Result) -> str:
-    """The kernels with the largest share of the cycles and of the variance."""
+    """Sentence on the kernels with the largest shares of the cycles and of the variance."""
     if not (kernels := result.kernels):
         return "Not known: the launches have no names."
     largest = max(kernels, key=lambda kernel: kernel.share)

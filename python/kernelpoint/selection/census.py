@@ -100,7 +100,7 @@ def read_census(path: Path, tracer: str | None, log: Log, accepted: Collection[s
 
 
 def _numbered(program: Program, tracer: str) -> Program:
-    """Program whose launches have the numbers in which this tracer counts them."""
+    """Program whose launches carry the numbers of a tracer."""
     numbers = np.arange(program.size) + tracers()[tracer].first
     return replace(program, counts=(program.size,), processes=(), numbers=numbers, tracer=tracer)
 
@@ -220,7 +220,7 @@ def _matched(
     profile_kinds: np.ndarray,
     theirs: np.ndarray,
 ) -> np.ndarray:
-    """Traced launch of each of the launches `once`, -1 where there is none."""
+    """Traced counterpart of each launch outside replays; -1 if there is none."""
     matching = match(profile.take(once), launches)
     matches = np.full(len(once), -1, dtype=np.int64)
     there = matching.rows >= 0
@@ -251,7 +251,7 @@ def _matched(
 
 
 def _run_of(wanted: np.ndarray, kinds: np.ndarray, free: np.ndarray) -> int | None:
-    """The first run of free launches with these kinds.
+    """First sequence of unassigned launches with these kinds.
 
     >>> _run_of(np.array([1, 2]), np.array([1, 0, 1, 2]), np.ones(4, bool))
     2

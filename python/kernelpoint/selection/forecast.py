@@ -63,7 +63,7 @@ def forecast(census: Program, drawn: np.ndarray, traced: np.ndarray) -> list[str
 
 
 def _bytes(amount: float) -> str:
-    """An amount of bytes to two digits.
+    """Format a number of bytes with two digits.
 
     >>> _bytes(2_050_000_000.0), _bytes(900.0)
     ('2 GB', '0.9 kB')

@@ -62,7 +62,7 @@ def write_repeated(source: Path, launches: np.ndarray, output: Path) -> Path:
 
 
 def _entries(listed: Program, tracer: Tracer, folder: Path, links: Path | None) -> Sequence[str]:
-    """The line of each launch of the source; with a folder for links, a link to its trace there."""
+    """Line of the source list for each launch; with a folder for links, the name of a link to its trace in that folder."""
     if links is None:
         lines = [os.path.relpath(path, folder) for path in listed.traces.distinct]
         return [lines[file] for file in listed.traces.numbers.tolist()]
@@ -173,7 +173,7 @@ def _write(
 
 
 def _with_copies(entries: Iterable[str], before: Iterable[int], copies: Sequence[tuple[int, ...]]) -> Iterator[str]:
-    """Lines of launches, with those of the copies before them that were not written yet; then the copies that are left."""
+    """Lines of a list: each launch after the copies that precede it, then the remaining copies."""
     done = 0
     for line, count in zip(entries, before, strict=True):
         for address, size in copies[done:count]:

@@ -109,11 +109,11 @@ class Selection:
 
 
 def _made_of(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Selection:
-    """The selection in a file; its parts must fit together."""
+    """Read a selection from its file, and check that its parts agree."""
     columns: dict[str, Any] = {name: arrays[f"launch_{name}"] for name in _COLUMNS}
     size, origin, traced = len(columns["label"]), about["origin"], arrays["traced"]
     if about["tracer"] not in tracers() or origin["launches"] != [size] or traced.shape != (size,):
-        raise ValueError("its launches do not add up")
+        raise ValueError("its parts have different numbers of launches")
     if not math.isfinite(about["spare"]) or traced.dtype != bool:
         raise ValueError("its sample is invalid")
     names = Texts(tuple(map(str, about["names"])), arrays["labels_names"])
@@ -129,18 +129,18 @@ def _made_of(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Selection:
         **columns,
     )
     if any(column.shape != (size,) for column in (*columns.values(), *program.counters.values())):
-        raise ValueError("its launches do not add up")
+        raise ValueError("its parts have different numbers of launches")
     if labels.shapes.shape != (len(names), len(NO_SHAPE)) or labels.shapes.dtype.kind != "i":
-        raise ValueError("its labels do not add up")
+        raise ValueError("its labels are not as many as its launches")
     for numbers, most in ((names.numbers, len(names.distinct)), (columns["label"], len(names))):
         if numbers.dtype.kind != "i" or not -1 <= numbers.min(initial=0) <= numbers.max(initial=-1) < most:
             raise ValueError("a launch has no name")
     if columns["numbers"].dtype.kind != "i" or columns["numbers"].min(initial=0) < 0:
-        raise ValueError("its tracer's numbers do not add up")
+        raise ValueError("its tracer's numbers are not as many as its launches")
     parts = {name.removeprefix("design_"): arrays[name] for name in arrays if name.startswith("design_")}
     design: dict[str, Any] = {name: value if value.ndim else value.item() for name, value in parts.items()}
     if len(design["strata"]) != size:
-        raise ValueError("its strata do not add up")
+        raise ValueError("its strata are not as many as its launches")
     return Selection(program, Design(u=program.u, **design), origin, traced, float(about["spare"]))
 
 
@@ -197,7 +197,7 @@ def listed_launches(selection: Selection, path: str) -> tuple[np.ndarray, Texts]
 
 
 def _repeated(selection: Selection, path: str) -> tuple[np.ndarray, Texts]:
-    """As listed_launches, for a program with graphs: the list names the trace of a node as often as it ran."""
+    """Launches of the census for each trace of a list, for a program with CUDA graphs, whose list repeats traces."""
     listed, numbers = read_trace_list(path), np.asarray(selection.program.numbers)
     launches = np.flatnonzero(np.isin(numbers, np.asarray(listed.numbers)))
     if not np.array_equal(numbers[launches], np.asarray(listed.numbers)):

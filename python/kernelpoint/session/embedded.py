@@ -36,7 +36,7 @@ class HostStream(io.TextIOBase):
 
     @property
     def encoding(self) -> str:  # type: ignore[override]
-        """Encoding of the stream, as every text stream has one."""
+        """Text encoding of the stream."""
         return "utf-8"
 
     def writable(self) -> bool:
@@ -63,7 +63,7 @@ def _refuse_signal(number: int, handler: object) -> NoReturn:
 
 
 def _say_nothing(*warning: object, **more: object) -> None:
-    """Stand in for warnings.showwarning: warnings of libraries are for those who change this code, not for users."""
+    """Discard a warning of a library, which users cannot act on (replaces warnings.showwarning)."""
 
 
 def settle(emit: Callable[[str], object], privileged: bool) -> None:

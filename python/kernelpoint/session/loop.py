@@ -80,7 +80,7 @@ class Loop:
             self._prepare(setup.frame)
 
     def _prepare(self, frame: SamplingFrame) -> None:
-        """The launches are known."""
+        """Prepare the run when its launches are known: draw the sample, begin the first pass."""
         self.frame = frame
         self.orders = self.sample = Sample(self._setup, frame)
         if needs_validation(self._setup):
@@ -157,7 +157,9 @@ class Loop:
             raise self._recorder.misplaced()
 
     def _next_is_step(self) -> bool:
-        """Take the records of the journal up to the next step of the loop; False where this process continues."""
+        """Read the records of the journal up to the next step of the loop; False at the journal's end, where this
+        process continues.
+        """
         while (record := self._recorder.head) is not None and not isinstance(record, STEPS):
             try:
                 self.apply(self._recorder.pop())
@@ -166,13 +168,15 @@ class Loop:
         return record is not None
 
     def _recalled(self, step: type[LoopStep]) -> LoopStep | None:
-        """The step that the journal contains at this place; None if there is none, or another."""
+        """Next step of the run in the journal, if it is the expected one; else None."""
         if self._next_is_step() and isinstance(self._recorder.head, step):
             return cast(LoopStep, self._recorder.pop())
         return None
 
     def _go_on(self, record: ResumeRecord) -> None:
-        """The journal ends here. A launch that the process before ended in, and whose trace cannot be read, is left out."""
+        """Continue after the end of the journal. A launch that ended the previous process, and whose trace is
+        unreadable, is left out.
+        """
         self._recorder.progress.say(
             f"resumed from {self._recorder.path}: {record.results:,} launches have their results"
         )
@@ -194,7 +198,7 @@ class Loop:
             self._say_pass_begins()
 
     def _places(self, units: list[int]) -> str:
-        """Begin of the sentence that units are left out; of many, their number."""
+        """First words of the sentence on launches that are left out: their places, or their number."""
         if len(units) > 5:
             return f"{len(units)} launches are"
         return "launch " + ", ".join(str(self.sample.launch_of(unit).index) for unit in units) + " is"
@@ -231,7 +235,7 @@ class Loop:
             return online.frame_without_plan()
 
     def _saved_plan(self, frame: SamplingFrame) -> str | None:
-        """The plan's file beside the journal, for reports; None where it cannot be written."""
+        """Write the plan beside the journal, for reports; None if that fails."""
         path = f"{self._recorder.path}.kpplan"
         try:
             frame.plan.save(path)
@@ -324,7 +328,7 @@ class Loop:
         return goes_on
 
     def _leave_out(self, units: list[int]) -> bool:
-        """Go on without launches that failed for good; False where the run has to end for them."""
+        """Continue without launches that failed for good; False if the run must end because of them."""
         if can_go_on := self.sample.can_leave_out(units):
             places = [self.sample.launch_of(unit).place for unit in units]
             self.accept(LeftOutRecord(self.sample.pass_index, places))
@@ -333,7 +337,9 @@ class Loop:
     def _simulate_everything(self, error: Exception) -> bool:
         """No estimate could be made: simulate every launch that is left. False where launches have no trace."""
         if not self.frame.program.size > self.sample.results:
-            raise SessionError(f"a full run has no estimate: {describe(error)}") from error
+            raise SessionError(
+                f"the total of the simulated launches could not be computed: {describe(error)}"
+            ) from error
         what = f"no estimate could be made at the end of pass {self.sample.pass_index}: {describe(error)}"
         if self.frame.program.listed is not None:
             self._recorder.degrade(f"{what}; launches that were not traced cannot be simulated")

@@ -58,14 +58,14 @@ class OnlinePass(Orders):
         return (DONE if len(self._ended) == len(self._counts) else PENDING), -1
 
     def _first_unseen(self, process: int, index: int) -> int:
-        """The first launch from this one on that was not asked about."""
+        """First launch, from a position on, that the simulator has not asked about."""
         while index in self._paths[process]:
             index += 1
         return index
 
     def launch(self, process: int, index: int) -> Launch:
-        """A launch by its place, not numbered yet. Raises HostError where there is none, or it lies far after all that were
-        asked about.
+        """Look up a launch of an online run by its position. Raises HostError if it is negative, or far beyond the
+        launches seen.
         """
         if not 0 <= process < len(self._counts):
             raise HostError(f"process: got {process}; allowed: 0 to {len(self._counts) - 1}")

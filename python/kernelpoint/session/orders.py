@@ -36,7 +36,7 @@ class Launch:
 
     @property
     def place(self) -> tuple[int, int]:
-        """Process and index."""
+        """Process and index of the launch."""
         return self.process, self.index
 
 
@@ -192,7 +192,7 @@ class Orders:
         return (PENDING if self.open_count else DONE), -1
 
     def _first_after(self, process: int, index: int, also_in_flight: bool = False) -> int | None:
-        """The first open launch of a process after one."""
+        """First launch of a process, after a given one, that still waits."""
         base, end = int(self._offsets[process]), int(self._offsets[process + 1])
         for position in range(int(np.searchsorted(self._queue, base + index, side="right")), len(self._queue)):
             unit = int(self._queue[position])
@@ -207,7 +207,7 @@ class Orders:
         return np.setdiff1d(self._queue[self._is_open[self._queue]], np.array(sorted(self.in_flight), dtype=np.int64))
 
     def launch(self, process: int, index: int) -> Launch:
-        """A launch by its place. Raises HostError for one that the list does not have."""
+        """Look up a launch by process and index; raises HostError if the list has no such launch."""
         if not 0 <= process < len(self._offsets) - 1:
             raise HostError(f"process: got {process}; allowed: 0 to {len(self._offsets) - 2}")
         first, end = int(self._offsets[process]), int(self._offsets[process + 1])
@@ -216,7 +216,7 @@ class Orders:
         return Launch(process, index, first + index)
 
     def launch_of(self, unit: int) -> Launch:
-        """A launch by its number."""
+        """Look up a launch by its number in the run."""
         process = int(np.searchsorted(self._offsets, unit, side="right")) - 1
         return Launch(process, unit - int(self._offsets[process]), unit)
 

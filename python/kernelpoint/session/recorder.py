@@ -70,12 +70,12 @@ class Recorder:
         return record
 
     def misplaced(self) -> JournalError:
-        """Error: the next record cannot stand where it does."""
+        """Error for a journal whose next record is out of place."""
         kind = self._past[0].type
         return JournalError(f"{self.path}:{self._line + 1}: a record {kind!r} where none can be")
 
     def damaged(self, error: Exception) -> JournalError:
-        """Error: the record taken last is damaged."""
+        """Error for a journal whose last record read is damaged."""
         return JournalError(f"{self.path}:{self._line}: {error}")
 
     # ---- output -----------------------------------------------------------------------------------------------------

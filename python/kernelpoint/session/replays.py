@@ -43,7 +43,7 @@ class Replays:
             HostError: the host cannot replay, it has no such process, or the list has no such launch.
         """
         if not self._host.can_replay:
-            raise HostError("replay: this host stated no lines of state, or no trace list on disk")
+            raise HostError("replay: the simulator stated no caches to restore, or there is no trace list on disk")
         if process >= (count := len(self._host.list_paths)):
             raise HostError(f"process: got {process}; allowed: 0 to {count - 1}")
         try:
@@ -80,7 +80,7 @@ class Replays:
         return Replay(launches, state, self._memory, log=self._log, trained=trained, list_path=path)
 
     def _launches(self, process: int, path: str) -> Program:
-        """The launches of a process, with their contents where the plan tells them."""
+        """Launches of a process, with their trace contents if the plan has them."""
         frame = self._frame
         if frame is None or not frame.program.has_traces or not frame.program.copies:
             return read_trace_list(path)

@@ -78,7 +78,7 @@ class Sample(Orders):
         self._predictions: dict[int, float] = {}
 
     def _set_design(self, design: Any) -> None:
-        """Set the design that decisions are explained by."""
+        """Set the design whose strata the journal names in each decision."""
         self._design, self._expected = design, design.expected
         self.strata = np.asarray(design.labels)  # int [N], -1 for a launch that is always simulated
 
@@ -99,7 +99,9 @@ class Sample(Orders):
         self.begin(wanted)
 
     def _predict(self, wanted: np.ndarray) -> dict[int, float]:
-        """Predicted cycles of the launches of a pass, for their decisions; none before the first interim analysis."""
+        """Predict the cycles of the launches of a pass, as their decisions in the journal state them; empty before the
+        first interim analysis.
+        """
         if self.look is None or not len(wanted):
             return {}
         rows = self.engine.predict(wanted)
@@ -230,14 +232,14 @@ class Sample(Orders):
         return ResultRecord(launch.process, launch.index, self.pass_index, dict(counters), copied=True)
 
     def _copied(self, launch: Launch) -> dict[str, float] | None:
-        """Counters of an earlier run, else of an equal launch."""
+        """Counters for a launch without simulation: from an earlier run, or from an equal launch."""
         if self._setup.is_full_run:  # its launches begin with other state
             return None
         earlier = self._setup.earlier.of_launch.get(launch.place)
         return earlier or self._equal.get(self._key(launch.unit))
 
     def _key(self, unit: int) -> int:
-        """Equal for launches of equal results; 0 where nothing is known of that."""
+        """Key that launches with equal results share; 0 if unknown."""
         program = self.frame.program
         return int(program.content[unit]) + 1 if program.is_deterministic and program.content is not None else 0
 
@@ -286,7 +288,7 @@ class Sample(Orders):
     # ---- launches that fail -----------------------------------------------------------------------------------------
 
     def failed(self) -> list[int]:
-        """Launches that failed as often as is allowed."""
+        """Launches that failed in all of their allowed attempts."""
         return sorted(unit for unit, count in self.attempts.items() if count >= MAX_ATTEMPTS)
 
     def lost(self) -> list[int]:

@@ -202,14 +202,14 @@ class Session:
         return Summary.of(self.summary, self.saved.seconds)
 
     def _what_it_took(self, summary: SummaryRecord) -> Iterator[str]:
-        """The cost of the run beside its forecast, and its processor time beside a full run's."""
+        """Lines on the cost of the run, compared with its forecast and with a full run."""
         forecast = self.setup.frame.plan.forecast if self.setup.frame else []
         wanted = self.setup.budget.relative_error
         yield from filter(None, [compared(forecast, wanted, summary.simulated, summary.cycle_speedup, summary.further)])
         yield from filter(None, [self.saved.sentence()])
 
     def _measure_saved_time(self, summary: SummaryRecord) -> None:
-        """Nothing is measured where every launch was simulated, or where launches overlap and have no time of their own."""
+        """True if the time saved can be measured: some launches were skipped, and launches do not overlap."""
         cycles, sample, host = summary.counters.get("cycles"), self.loop.sample, self.setup.host
         if host.concurrent or cycles is None or not summary.skipped or np.isnan(cycles.estimate):
             return
@@ -266,7 +266,7 @@ class Session:
         self.loop.end_of_journal()
 
     def _advance(self) -> None:
-        """Have the loop go on to its next orders."""
+        """Continue the loop until it gives the next orders."""
         try:
             next(self._run)
         except StopIteration:
@@ -274,14 +274,14 @@ class Session:
                 raise SessionError("the run cannot go on: it failed in an earlier call") from None
 
     def _index(self, process: int, place: int) -> int:
-        """Launches of the program are numbered in the run, those of its list by the host."""
+        """Convert the host's position in its list to the launch's number in the program."""
         return place if self._selected is None else self._selected.launch_at(process, place)
 
     def _place(self, index: int) -> int:
         return index if self._selected is None else self._selected.place_of(index)
 
     def _trace(self, launch: Launch) -> str:
-        """Path of a launch's trace; empty where there is none."""
+        """Path of a launch's trace; empty text if it has none."""
         program = self.loop.frame.program
         return program.traces[launch.unit] if program.has_traces else ""
 
@@ -290,7 +290,7 @@ class Session:
         return self.recorder.has_deferred and list(map(text_of, self._stated)) == list(map(text_of, statement))
 
     def _asked(self, process: int, place: int) -> tuple[Orders, Launch]:
-        """The launch that a call of the host is about, and the orders that it belongs to."""
+        """Look up the launch of a host's call, and the orders that it belongs to."""
         self._require_open()
         orders = self.loop.orders
         return orders, orders.launch(process, self._index(process, place))

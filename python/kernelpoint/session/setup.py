@@ -184,7 +184,7 @@ def _of_census(config: Config, host: HostInfo) -> dict[str, Any]:
 
 
 def _needs_census(config: Config, policy: type[Policy], host: HostInfo) -> bool:
-    """True if launches are to be taken as they come: asked for, or nothing else is possible."""
+    """True if the run is online: the user asked for it, or the launches are unknown beforehand."""
     if config.clusters == "online" and not policy.online:
         raise ConfigError(f"clusters: got 'online'; policy {config.policy} plans beforehand, allowed: auto")
     if config.clusters == "online" and (named := [k for k in ("plan", "profile") if getattr(config, k) is not None]):
@@ -201,7 +201,8 @@ def _needs_census(config: Config, policy: type[Policy], host: HostInfo) -> bool:
 
 
 def counts_latency(config: Config) -> int:
-    """Treatment of the constant latency of launches: 0 simulated, 1 counted.
+    """How the constant latency of each launch enters the total: 0 if it is simulated, 1 if it is added without
+    simulation.
 
     >>> from kernelpoint.config import parse_config
     >>> [counts_latency(parse_config({"version": 1, "policy": policy})) for policy in ("random", "all")]

@@ -176,7 +176,7 @@ def _bound_scope(setup: Setup, checked: ReplayCheck, bounded: bool, estimated: i
 
 
 def _processes(sample: Sample, look: Look | None) -> list[PartTotals]:
-    """Record of each application, without estimates where none may be stated."""
+    """Journal record of each application; without estimates if the run states none."""
     counts = sample.processes()
     if look is None or len(counts) == 1:
         estimates = as_stated(look.estimates) if look else {}
@@ -191,7 +191,7 @@ def _processes(sample: Sample, look: Look | None) -> list[PartTotals]:
 
 
 def _over(above: float, below: float | None) -> float | None:
-    """A speedup; None where it says nothing."""
+    """Ratio of two costs as a speedup; None if it has no meaning."""
     return number(above / below) if above and below and below > 0.0 else None
 
 
@@ -209,7 +209,7 @@ def sentence(summary: SummaryRecord) -> str:
 
 
 def as_stated(estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
-    """Estimates as they stand in the journal, by name: a number that is not finite is not stated.
+    """Convert estimates to the form of the journal, by name; nan and infinite numbers are left out.
 
     >>> as_stated({"reads": Estimate.of(4.0, math.inf)})["reads"].is_bounded
     False
@@ -390,7 +390,7 @@ def of_sampling_only(record: SummaryRecord) -> set[str]:
 
 
 def _rows(estimates: Mapping[str, Estimate], bounded: bool, flags: Mapping[str, int]) -> list[Row]:
-    """Estimates as kp_estimate.
+    """Rows of the C ABI (kp_estimate) for a set of estimates.
 
     Args:
         bounded: the run states a bound, so that an estimate without one is off by any amount; flags: by name.

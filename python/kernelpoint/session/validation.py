@@ -158,7 +158,7 @@ class Validation(Orders):
         self._order_next()
 
     def _first_steps(self) -> list[ChainStep]:
-        """The launches of the first `count` chains in their order; the first of each begins with replayed state."""
+        """Steps of the first `count` chains; the first launch of each chain begins with replayed state."""
         return [
             ChainStep(i, n, KEPT if n > chain.launches[0] else REPLAYED, n == chain.launches[-1])
             for i, chain in enumerate(self.chains[: self.count])
@@ -234,7 +234,7 @@ class Validation(Orders):
         if isinstance(record, ValidationRecord):
             if step is None or (step.launch, step.chain) != (record.launch, record.validation):
                 raise HostError(
-                    f"a result of launch {record.launch} in validation {record.validation} that the run does not have"
+                    f"a result of launch {record.launch} for validation launch {record.validation}, which this run lacks"
                 )
             self._results[self._position] = record.counters
             if record.copied:
@@ -290,7 +290,7 @@ class Validation(Orders):
         return replace(check, assumption=OF_DEEPEST) if check.errors and self._setup.host.restores else check
 
     def _state_error(self) -> Estimate:
-        """Error of the state of predictors, which lasts longer than a chain, by mispredictions of the drawn launches."""
+        """Error caused by the state of branch predictors, estimated from the mispredictions of the drawn launches."""
         engine, design = self._sample.engine, self._frame.design
         if MISPREDICTIONS not in engine.counters or not isinstance(design, AssistedDesign):
             return Estimate.of(0.0, 0.0)
@@ -302,8 +302,8 @@ class Validation(Orders):
         return state_error(cycles, predicted, events, predicted_events, weights, size, self._setup.budget.confidence)
 
     def _with_trajectories(self, check: ReplayCheck, state: Estimate) -> ReplayCheck:
-        """The check with what pairs do not show: the error of lasting state, and the distance of one full run from the mean of
-        all.
+        """Add the errors that validation launches cannot show: long-lived state, and the scatter of equally likely full
+        runs.
         """
         predictions, model = self._frame.design.computed, simulator_of(self._frame.program.traces).cores
         assert model is not None, "a model of the cores made these predictions"
@@ -344,7 +344,7 @@ class Validation(Orders):
         return FurtherValidationsRecord(self._sample.pass_index, self.count + more) if more else None
 
     def _lacking(self, check: ReplayCheck, budget: ErrorBudget) -> int:
-        """Number of further launches for the budget of one target."""
+        """Number of further validation launches that one target needs."""
         names = RATIOS.get(budget.counter, (budget.counter,))
         errors = [check.errors[name] for name in names if name in check.errors]
         if not errors:

@@ -58,7 +58,7 @@ def _stated(summary: SummaryRecord) -> str:
 
 
 def _width(summary: SummaryRecord, target: str) -> str:
-    """The half-width of a further target, of several ranges the largest: "+- 5 %"."""
+    """Format the half-width of a further target, for several ranges the largest: "+- 5 %"."""
     counter, _, pattern = target.partition(" of ")
     estimates = {**summary.ratios, **summary.counters, **(summary.range_targets or {})}
     names = [f"{counter} of {path}" for path in matching(pattern, _paths(summary, counter))] if pattern else [target]
@@ -68,7 +68,7 @@ def _width(summary: SummaryRecord, target: str) -> str:
 
 
 def _paths(summary: SummaryRecord, counter: str) -> tuple[str, ...]:
-    """The ranges that have a target in a counter."""
+    """Paths of the ranges that have a target in a counter."""
     names = (name.partition(" of ") for name in summary.range_targets or ())
     return tuple(path for of, _, path in names if of == counter)
 

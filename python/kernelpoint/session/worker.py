@@ -251,7 +251,7 @@ class WorkerSession:
             raise SessionError(f"the coordinator is gone: {error.strerror}") from None
 
     def _beat(self) -> None:
-        """An empty line every few seconds, by which the coordinator sees that this process is not stopped."""
+        """Send an empty line every few seconds, so that the coordinator knows that this process runs."""
         place = select.poll()
         place.register(self._answers, select.POLLOUT)
         while True:
@@ -271,8 +271,8 @@ def die_with_parent() -> None:
 
 
 def _read_chains(descriptor: int, into: SimpleQueue[Chain | None]) -> None:
-    """Hand over chains as they come. Where the coordinator's process dies the pipe breaks, and this process ends with it,
-    in the middle of whatever it simulates; an empty line ends it in order.
+    """Read chains from the coordinator. An empty line ends this process in order; a broken pipe (the coordinator died)
+    ends it at once.
     """
     with os.fdopen(descriptor, "r", encoding="ascii") as lines:
         for line in lines:

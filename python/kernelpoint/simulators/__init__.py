@@ -1,4 +1,4 @@
-"""Simulators that KernelPoint has parts for: one package each, with all that is known of that simulator.
+"""Simulators that KernelPoint supports, one package for each.
 
 A package's `SIMULATOR` is all that other modules know of it; they find it by its name here and import nothing else of the
 package. The hook stands in `NAME_patch`, the C++ parts in `plugin/simulators/NAME`. NAME is

@@ -140,7 +140,7 @@ def _moved(e: Estimate, balance: Balance) -> Estimate:
 
 
 def _ratio(name: str, ratio: Estimate, estimates: Mapping[str, Estimate]) -> Estimate:
-    """The ratio of the two totals, off by no more than they are."""
+    """Ratio of two totals, with a half-width from theirs."""
     above, below = (estimates[counter] for counter in RATIOS[name])
     if not (math.isfinite(above.estimate) and below.estimate > 0.0):
         return ratio

@@ -1,4 +1,4 @@
-"""The one cache: whatever is made of traces and kept, under a key of all that it depends on.
+"""Cache of everything computed from traces; each entry's key is a hash of all its inputs.
 
 It is a SQLite file that may be lost, be damaged or come from another version, and no run breaks. SQLite finds damage of its
 structure and not of the content of a row, so every row carries a checksum (:func:`checksum`). A file with other tables, views
@@ -152,7 +152,7 @@ class ArtefactCache:
             return []
 
     def _recover(self, error: Exception) -> None:
-        """After an error inside a query: a damaged file is replaced; one that cannot be used now is not asked again."""
+        """Handle an error inside a query: replace a damaged file; stop using one that cannot be used at the moment."""
         self._db.close()
         if not _is_damage(error):
             self._db = _in_memory(self.path, error, self._log)
@@ -176,7 +176,7 @@ def opened(cache: ArtefactCache | None, log: Log):  # type: ignore[no-untyped-de
 
 
 class _Connection(sqlite3.Connection):
-    """A connection whose queries end: one that takes more steps than the file can need is interrupted."""
+    """SQLite connection that interrupts a query of too many steps, so that a damaged file cannot hang the program."""
 
     most_steps = _FEWEST_STEPS
 
@@ -219,7 +219,7 @@ _REPORTED: set[Path] = set()  # caches that cannot be used, of which this proces
 
 
 def _in_memory(path: Path, error: Exception, log: Log) -> _Connection:
-    """A cache in place of one that cannot be used."""
+    """Cache in memory, used if the file cannot be."""
     if path not in _REPORTED:
         _REPORTED.add(path)
         reason = error.strerror or error if isinstance(error, OSError) else error
@@ -250,7 +250,7 @@ def _require_locks(folder: Path) -> None:
 
 
 def _require_ours(path: Path) -> None:
-    """Refuse what KernelPoint did not make for this user, before SQLite opens it.
+    """Refuse a cache file that is not KernelPoint's or not this user's, before SQLite opens it.
 
     Raises:
         OSError: a file is not this user's alone, or is a database of another application.
@@ -335,7 +335,7 @@ def _tables(connection: sqlite3.Connection) -> list[Any]:
 
 @cache
 def _made(schema: str) -> list[Any]:
-    """The schema as SQLite keeps it."""
+    """Schema text of the cache as SQLite stores it."""
     with contextlib.closing(sqlite3.connect(":memory:")) as made:
         made.executescript(schema)
         return _tables(made)

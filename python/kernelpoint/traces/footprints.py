@@ -1,4 +1,4 @@
-"""Kept footprints of traces: the last access of a launch to each line of memory, packed by the native reader."""
+"""Cached footprints of traces: the last access of a launch to each memory line, packed by the native reader."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Footprints:
         return self._ahead.pop(path)  # the reader keeps it
 
     def _kept(self, keys: Sequence[tuple[str, ...]]) -> list[bytes | None]:
-        """The entry of the cache, by the key of the content, else by that of the file."""
+        """Cached footprint of a trace, by the key of its content, else by the key of its file."""
         kept: list[bytes | None] = self._cache.get(self._kind, [of_trace[-1] for of_trace in keys])
         missing = [row for row, packed in enumerate(kept) if packed is None and len(keys[row]) > 1]
         for row, packed in zip(missing, self._cache.get(self._kind, [keys[row][0] for row in missing]), strict=True):

@@ -1,4 +1,4 @@
-"""State that earlier launches leave in a simulator."""
+"""Replay of the cache state that earlier launches leave in a simulator."""
 
 from __future__ import annotations
 

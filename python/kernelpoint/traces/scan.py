@@ -1,4 +1,4 @@
-"""One launch as one reading of its trace shows it."""
+"""Facts of one launch that reading its trace gives."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def read_chunk(files: Sequence[str], threads: int = 1, report: Callable[[int], N
 
 
 class _Reading:
-    """Content hash and scan of each file, from the cache or from the file."""
+    """Reading of many trace files: content hash and scan of each, from the cache or from the file."""
 
     def __init__(self, files: list[str], cache: ArtefactCache, threads: int, pool: Pool | None) -> None:
         self.files, self._cache, self._threads, self._pool = files, cache, threads, pool
@@ -181,7 +181,7 @@ class _Reading:
                 self._scans[key] = scan
 
     def _parsed(self, rows: np.ndarray, report: Callable[[int], None]) -> Iterator[tuple[np.ndarray, Chunk]]:
-        """Files in pieces, parsed here or by the pool."""
+        """Parse the files, here or on a pool of workers, piece by piece."""
         if self._pool is None:
             yield rows, read_chunk([self.files[row] for row in rows], self._threads, report)
             return
@@ -193,7 +193,7 @@ class _Reading:
             yield piece, chunk
 
     def _pieces(self, rows: np.ndarray) -> tuple[list[np.ndarray], list[list[str]]]:
-        """Files in pieces for workers, and the paths of each piece."""
+        """Cut the files into pieces for workers."""
         pieces = pieces_of(self._sizes[rows].tolist(), MOST_BYTES, MOST_FILES)
         parts = [rows[piece.start : piece.stop] for piece in pieces]
         return parts, [[os.path.abspath(self.files[row]) for row in part] for part in parts]
@@ -255,7 +255,7 @@ class _Reading:
         )
 
     def _error(self, key: str, path: str) -> str:
-        """Reason that a file cannot be used, with its own path."""
+        """Message on why a file cannot be used, with its path."""
         parsed, why = self._errors[key]
         return why.replace(parsed, path, 1)
 

@@ -1,4 +1,4 @@
-"""The launches of a workload in program order."""
+"""Reading of trace lists: the launches of a workload in program order."""
 
 from __future__ import annotations
 

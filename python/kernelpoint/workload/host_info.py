@@ -1,4 +1,4 @@
-"""The simulator's description of itself when it opens a session."""
+"""Description that a simulator gives of itself when it opens a session."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class HostInfo:
         return host
 
     def _check_state(self) -> None:
-        """Refuse numbers that no GPU has: the memory of replay grows with them."""
+        """Check that sizes of caches are plausible, because the memory of replay grows with them."""
         (history, bits), sms = self.predictor, self.residency[0]
         for name, number, most in (
             ("state_lines", self.state_lines, MOST_LINES),

@@ -91,7 +91,7 @@ class Available:
 
     @classmethod
     def of(cls, program: Program, config: Config) -> Available:
-        """Inputs that a program has before any trace is read."""
+        """Inputs that are available before any trace is read."""
         reason = why_unassisted(config, program)
         return cls(program if program.source else None, program.has_traces, reason is None, reason)
 

@@ -265,12 +265,12 @@ class AssistedDesign:
 
     @cached_property
     def _predicted(self) -> dict[str, tuple[Column, Column]]:
-        """Results of `prediction`, by counter."""
+        """Cached results of `prediction`, by counter."""
         return {}
 
     @cached_property
     def _free_kinds(self) -> NDArray[np.integer] | None:
-        """Kinds of the free units, int [free]."""
+        """Kind of each unit that is sampled by chance, int [free]."""
         return None if self.kinds is None else self.of_free(self.kinds)
 
     def of_free(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -302,7 +302,7 @@ class AssistedDesign:
         return self._predicted[name]
 
     def _added(self, x: Floats) -> float:
-        """Difference of sizes and predictions x: 1 where these are all 0."""
+        """Difference between the sizes of units and their predictions x; 1 if all predictions are 0."""
         mean = float(x.mean()) if len(x) else 0.0
         if mean == 0.0:
             return 1.0
@@ -373,7 +373,7 @@ class AssistedDesign:
         ]
 
     def _alone(self, targets: Mapping[str, float], size: Floats) -> tuple[float | Floats, float]:
-        """Two properties of the first cells.
+        """Two properties of the first cells, for the sizes of the first pass.
 
         Returns:
             The share of all sizes above which a group has cells of its own, and so a draw, from the start, one for all groups

@@ -51,7 +51,9 @@ class Spread:
 
     @property
     def excess(self) -> float:
-        """Squared relative error between groups beyond what predictions are trusted with; charged to `unlike` groups."""
+        """Squared relative error between groups above the trusted level MAX_TRUSTED_ERROR^2; it adds to the variance of
+        `unlike` groups.
+        """
         return max(self.K0 - constants.MAX_TRUSTED_ERROR**2, 0.0)
 
     def variance(self, q: float, mixed: float, unlike: float, spread: float) -> float:
@@ -86,7 +88,9 @@ class AssistedFit:
     known: float = 0.0
 
     def _believed(self, other: float) -> float:
-        """Squared relative prediction error that is believed: a weighted mean of K and the square of another deviation."""
+        """Squared relative prediction error by which the model is judged: a weighted mean of K and the square of
+        another deviation.
+        """
         K, nu = self.spread.K, self.spread.nu
         return (nu * K + constants.DEGREES_BETWEEN_GROUPS * max(other**2, K)) / (nu + constants.DEGREES_BETWEEN_GROUPS)
 
@@ -101,16 +105,15 @@ class AssistedFit:
         return self._is_off(self.common)
 
     def outlier_sizes(self, least: float, unlike: Floats) -> Floats:
-        """Largest assumed relative deviation of an unseen unit of each cell from its prediction: at least `least`, or as large
-        as the deviations seen; those between groups count as far as a group is `unlike` (Leaves), or errors inside groups,
-        or their slope, are off too.
+        """For each cell, the largest relative deviation from its prediction that is assumed of an undrawn unit: at
+        least `least`, and at least as large as the deviations of the draws.
         """
         if self._is_off(self.within):
             return np.maximum(least, _far(np.full(len(unlike), self._believed(self.common))))
         return np.maximum(least, _far(self.spread.K + self.spread.excess * unlike))
 
     def outlier_size(self, least: float) -> float:
-        """As outlier_sizes, of a group that its own draws show."""
+        """Largest assumed deviation of an undrawn unit in a group that has draws of its own (see `outlier_sizes`)."""
         return float(self.outlier_sizes(least, np.zeros(1))[0])
 
     def corrected(self, x: Floats, group: NDArray[np.integer]) -> Floats:
@@ -150,7 +153,9 @@ class AssistedFit:
 
 
 def _far(K: Floats) -> Floats:
-    """OUTLIER_DEVIATIONS of squared relative errors K, and more where these are large."""
+    """Relative deviation that counts as an outlier, from the mean squared relative error K: OUTLIER_DEVIATIONS roots of
+    K, more if K is large.
+    """
     far: Floats = constants.OUTLIER_DEVIATIONS * np.sqrt(K)
     return far * (1.0 + far)
 
@@ -206,7 +211,7 @@ def _fit_line(y: Floats, s: CellSample) -> _Line:
 
 
 def _total(v: Floats, q: Floats, z: Floats) -> tuple[float, float]:
-    """(sum v)^2 / sum v^2 of v = q z: how many draws make up a weighted sum."""
+    """Effective number of draws in a weighted sum: (sum v)^2 / sum v^2 with v = q z."""
     return float((q * z).sum()), float((q * z).sum() ** 2 / max(float(((q * z) ** 2).sum()), 1e-300))
 
 
@@ -226,7 +231,7 @@ def _candidate(z: Floats, q: Floats, df: float, most: float, scale: float, least
 
 
 def _spreads(y: Floats, s: CellSample, line: _Line, least: float) -> list[Spread]:
-    """Every estimate of the spread that the sample allows."""
+    """All estimates of the spread of prediction errors that the sample allows."""
     n, q = len(y), s.q
     Q = float(q.sum())
     most = max(Q * Q / max(float((q * q).sum()), 1e-300) - 1.0, 1.0)

@@ -179,7 +179,7 @@ class Parts:
         return TotalFit(tuple(fits), tuple(parts), exact, known, self._allowance, alike, joined, trust.of_budget, moved)
 
     def _moved(self, values: Callable[[Ints], Floats], known: Auxiliary) -> float:
-        """Sum of squared excesses of units of the rest that were slow where their times were observed, and are not here;
+        """Sum of squared excesses of units that were slow in the observed profile and are not slow in this run;
         arguments as of `fit`.
 
         Model: a unit is slow that takes more than 1 + SLOW times as long as the median ratio of values and times lets expect.
@@ -212,7 +212,7 @@ class Parts:
     def _lines(
         self, values: Callable[[Ints], Floats], known: Auxiliary, alpha: float, trust: Trust
     ) -> tuple[AssistedFit, Auxiliary, Draws]:
-        """The fit of the rest, predictions corrected by it, and its draws."""
+        """Fit of the largest part of the run, its corrected predictions, and its draws."""
         sample, units = self.rest.cell_sample(self._groups, known)
         y = values(units)
         fit = fit_total(y, sample, alpha, trust)

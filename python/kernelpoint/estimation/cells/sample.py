@@ -43,7 +43,9 @@ class CellSample:
 
     @property
     def q(self) -> Floats:
-        """Factor of each cell between the squared relative error and the variance of the total: N (N - 1) mean(size^2)."""
+        """Variance factor of each cell, N (N - 1) mean(size^2): times the squared relative error, it is the cell's part
+        of the variance.
+        """
         return np.asarray(self.N * (self.N - 1.0) * self.square)
 
     @property

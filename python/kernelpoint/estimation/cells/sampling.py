@@ -75,7 +75,7 @@ class CellSampling(Sampling):
         self._parts.set(self._parts.first(design.care, budget))
 
     def _predicted_targets(self) -> dict[str, float]:
-        """Counters with predictions that cells are made for, with the least relative error that a target asks of each."""
+        """Counters for which cells are made, each with the smallest relative error that a target allows."""
         found: dict[str, float] = {}
         for name, error in self.budget.targets.items():
             key = self._predicted_by(name)
@@ -115,16 +115,16 @@ class CellSampling(Sampling):
 
     @property
     def _has(self) -> NDArray[np.bool_]:
-        """Units with results, bool [free]."""
+        """True for units that have a result, bool [free]."""
         return self.design.of_free(self.results.rows) >= 0
 
     def _results_of(self, combination: Combination, units: Ints) -> Floats:
-        """The combination of the results of units, float64 [units]."""
+        """Linear combination of the counters of some units, float64 [units]."""
         columns = [self.counters.index(name) for _, name in combination]
         return np.asarray(self.results.of(units)[:, columns] @ np.array([weight for weight, _ in combination]))
 
     def _values(self, combination: Combination, units: Ints) -> Floats:
-        """Values that simulated units have in the total, float64 [units]."""
+        """Values of simulated units as they enter the total, float64 [units]."""
         constant = sum(weight * self.design.constant(name) for weight, name in combination)
         return self._results_of(combination, units) - constant + self.design.departure(combination, units)
 
@@ -196,7 +196,7 @@ class CellSampling(Sampling):
 
     @property
     def _counted(self) -> set[str]:
-        """Counters that a target is about, of ratios those above."""
+        """Counters of all targets; for a ratio, the counter in its numerator."""
         return {self.counted(target) for target in self.budget.targets}
 
     def _simulated(self, combination: Combination, units: Ints) -> float:
@@ -288,7 +288,7 @@ class CellSampling(Sampling):
         )
 
     def _assumptions(self) -> list[str]:
-        """Sentences on what the statement rests on, and what a sample of this size cannot see."""
+        """Sentences on the assumptions of the bound, and on launches that a sample of this size can miss."""
         fit = self._fits.get(self.target)
         return [] if fit is None else self._parts.assumptions(fit, 1.0 - self.budget.confidence, self.target)
 
@@ -302,7 +302,7 @@ class CellSampling(Sampling):
     # ---- growth -----------------------------------------------------------------------------------------------------
 
     def _allowed(self, target: str) -> float:
-        """Relative error that draws may leave in a target."""
+        """Relative error of a target that the sampling error may use."""
         return self._left.allowed(target)
 
     def grow(self, left: ErrorBudget, look: Look) -> bool:
@@ -356,7 +356,7 @@ class CellSampling(Sampling):
         return result[units]
 
     def _anew(self, units: Ints) -> CellSampling:
-        """The sampling of its first pass where some units can have no result."""
+        """Sampling for the first pass, in which some units can have no result."""
         return CellSampling(self.design.as_take_all(units), self.budget, self.ratios, self.ranges)
 
     def leaving_out(self, units: Ints) -> CellSampling:

@@ -78,7 +78,8 @@ class TotalFit:
         return math.sqrt(sum(fit.error**2 for fit in self.fits) + self._moved_variance(self.parts[0].n))
 
     def _moved_variance(self, n: int) -> float:
-        """Variance of the total by slow units that n of the N units of the first part hold by chance, each for N / n of them.
+        """Variance that slow units add to the total because the sample of n of N units contains more or fewer of them
+        by chance.
 
         Formula: of a sum of independent excesses e, each drawn with probability n / N, (N / n - 1) sum e^2.
         """

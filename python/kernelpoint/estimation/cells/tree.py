@@ -123,7 +123,7 @@ class Cells:
         return x + self.added if self.added else x
 
     def _add(self, start: int, end: int, born: int) -> None:
-        """A new leaf with its sums; it may be split if it has two units."""
+        """Add a leaf with its sums; a leaf with two or more units can be split later."""
         x, groups, N = self.sizes(start, end), self.groups[start:end], end - start
         mean, square = float(np.add.reduce(x)) / N, float(x @ x) / N
         spread = max(square - mean * mean, 0.0)
@@ -157,7 +157,7 @@ class Cells:
         return self.count
 
     def _cut(self, start: int, end: int, how: int) -> int:
-        """Sorts the units of a leaf by group, size or order, and says how many go to the left."""
+        """Sort the units of a leaf by group, size or order; returns how many go into the left half."""
         units, x, groups = (values[start:end] for values in (self.order, self.x, self.groups))
         key = self._rank[groups] if how == 0 else self.sizes(start, end) if how == 1 else units
         if bool((key[1:] < key[:-1]).any()):

@@ -60,7 +60,7 @@ def values_of(
 def _row(
     stratum: int, y: Floats, strata: NDArray[np.integer], x: Floats | None, covariate: float | None
 ) -> tuple[Floats, Floats]:
-    """m and h of one unit, float64 [counters] both: its amounts lie in m - h ... m + h."""
+    """Middle and half-range of the possible counters of one unit, float64 [counters] each."""
     peers = (strata == stratum) if stratum >= 0 and bool((strata == stratum).any()) else np.ones(len(y), dtype=bool)
     scale = 1.0
     if x is not None and covariate and bool((peers & (x > 0.0)).any()):
@@ -101,18 +101,18 @@ def _sentence(count: int, added: float) -> str:
 
 
 def _with(estimates: Mapping[str, Estimate], values: Sequence[Values]) -> dict[str, Estimate]:
-    """Totals with some further units in them."""
+    """Estimates with the units that have no result added."""
     return {name: reduce(add, (value[name] for value in values), whole) for name, whole in estimates.items()}
 
 
 def _of_range(range_estimate: Estimate, values: Mapping[int, Values], ranges: RangeTargets, target: str) -> Estimate:
-    """The total of a range with its units of `values` in it."""
+    """Estimate of a range with its units that have no result added."""
     inside, counter = ranges.units(target), ranges.of[target][0]
     return reduce(add, (value[counter] for unit, value in values.items() if inside[unit]), range_estimate)
 
 
 def _ratio(ratio: Estimate, before: Values, after: Values, pair: tuple[str, str]) -> Estimate:
-    """A ratio R = A / B is off by at most (h_A + |R| h_B) / |B| more, h what the totals are off by more than before."""
+    """Ratio A / B with a half-width wider by (h_A + |R| h_B) / |B|, where h is the growth of each total's half-width."""
     above, below = (
         after[name].moved(after[name].estimate, after[name].half_width - before[name].half_width) for name in pair
     )

@@ -127,7 +127,7 @@ def replay_error(compared: Compared, confidence: float) -> Estimate:
 
 
 def _pooled(compared: Compared, error: float, half: float, total: float, confidence: float) -> Estimate:
-    """b and v as what is expected of the total's error, and of errors in cycles, lets one believe them."""
+    """Mean replay error b and its half-width v, both shrunk to the errors that are expected beforehand."""
     n, chances = len(compared.kept), compared.chances
     c = (n - 1.0 - np.arange(n) + (1.0 - (np.cumsum(chances) - chances)) / chances) / n
     r, z = _seen_spread(compared), quantile(1.0 - confidence, math.inf)
@@ -140,7 +140,7 @@ def _pooled(compared: Compared, error: float, half: float, total: float, confide
 
 
 def _seen_spread(compared: Compared) -> float:
-    """r of replay_error: squared absolute spread of the launches over the expected one; 1 where none is expected."""
+    """Squared spread of the replay errors of the launches, divided by the expected one; 1 if none is expected."""
     if not np.any(compared.absolute):
         return 1.0
     relative = (compared.replayed - compared.kept) / compared.absolute
@@ -148,13 +148,13 @@ def _seen_spread(compared: Compared) -> float:
 
 
 def _half_width(squares: float, believed: float, n: int, confidence: float) -> float:
-    """v, of `squares` over n validation launches and a spread that is believed."""
+    """Half-width of the replay error, from squared deviations of n validation launches and the expected spread."""
     df = PRIOR_DRAWS + n - 1
     return quantile(1.0 - confidence, df) * math.sqrt((PRIOR_DRAWS * believed**2 + squares) / df / n)
 
 
 def _successive_sums(values: NDArray[np.float64], chances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """z_i of replay_error: each estimates the sum over all, given those before it, float64 [n]."""
+    """Successive estimates of the total replay error, float64 [n]: each uses one more validation launch."""
     before = np.cumsum(values) - values
     remaining = 1.0 - (np.cumsum(chances) - chances)
     return np.asarray(before + values * remaining / chances)
@@ -204,7 +204,7 @@ def state_error(
     units: int,
     confidence: float,
 ) -> Estimate:
-    """Relative error of a total whose launches begin in another lasting state than replay takes them from.
+    """Relative error of a total caused by long-lived state (branch predictors) that replay restores differently.
 
     State such as that of branch predictors lasts for a whole run. A chain of validation launches begins with it as replay
     restores it, so both launches of a pair have the same error. A model that predicts each launch from the state to be

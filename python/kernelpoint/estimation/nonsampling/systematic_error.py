@@ -103,7 +103,7 @@ class SystematicErrors:
         return replace(look.changed(self._wider), assumptions=[*look.assumptions, assumption])
 
     def _part(self, target: str) -> tuple[float, float]:
-        """|b| and v over the total of a target."""
+        """Absolute mean |b| and half-width v of the systematic error of a target, relative to its total."""
         errors = [e for name in self._ratios.get(target, (target,)) if (e := self.by_counter.get(name)) is not None]
         return sum(abs(e.estimate) for e in errors), sum(e.half_width for e in errors)
 
@@ -126,7 +126,7 @@ class SystematicErrors:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Up to three names, or how many there are.
+    """Format up to three names; for more, their number.
 
     >>> _listed(["cycles", "instructions"]), _listed(["a", "b", "c", "d"])
     ('cycles, instructions', '4 counters')

@@ -65,7 +65,9 @@ class TwoPhaseSampling(CellSampling):
         self._weights = self._first_weights()
 
     def _first_weights(self) -> tuple[Floats, float]:
-        """A_h + D_h by stratum, and by how much D_h adds to the whole, float64 [H]; the latter where all spread alike."""
+        """Variance factor A_h + D_h of each stratum of the first sample, float64 [H], and the factor by which D_h (the
+        hot deck) enlarges the whole.
+        """
         strata = np.asarray(self._phases.first.design.strata)
         N, inside = self._phases.first.design.sizes, np.flatnonzero(self._sample & (strata >= 0))
         copies = np.bincount(self._donor, minlength=len(strata))[inside].astype(float)
@@ -102,12 +104,14 @@ class TwoPhaseSampling(CellSampling):
     # ---- looks ------------------------------------------------------------------------------------------------------
 
     def begin_analysis(self, states: bool) -> None:
-        """Forget the last analysis, and look at the first sample. `states`: whether this one states bounds."""
+        """Start an interim analysis: drop the results of the last one, and estimate from the first sample. `states`:
+        True if this analysis states bounds.
+        """
         super().begin_analysis(states)
         self._first = self._first_with_results(self.budget)[0] if self.counters else None
 
     def _first_with_results(self, budget: ErrorBudget) -> tuple[StrataSampling, Look]:
-        """The first sample and a look at it, with corrected predictions for results, and results where there are some."""
+        """Analyse the first sample, with results where there are some and corrected predictions for all other units."""
         share = constants.FIRST_SHARE / math.sqrt(self._weights[1])
         first = self._phases.first.anew(replace(budget, relative_error=share * budget.relative_error), {})
         if not self._parts.whole:
@@ -118,7 +122,7 @@ class TwoPhaseSampling(CellSampling):
         return first, first.look(len(np.setdiff1d(first.drawn(), units, assume_unique=True)), first.budget)
 
     def errors(self, combination: Combination) -> TotalErrors:
-        """The total of a combination of counters and its errors, those of both samples."""
+        """Total of a linear combination of counters, with the errors of both samples."""
         second, first = super().errors(combination), self._errors_of_first(combination)
         value, alpha, V2 = second.value, self._alpha(self.looks), second.error**2
         if self._parts.whole:
@@ -132,11 +136,11 @@ class TwoPhaseSampling(CellSampling):
 
     @property
     def _first_alpha(self) -> float:
-        """Error probability that the first sample may spend: that of the first look at strata."""
+        """Error probability that the first sample may use: as much as the first interim analysis of strata."""
         return error_probability(self.budget.bound, 1.0 - self.budget.confidence, ("first",))
 
     def _errors_of_first(self, combination: Combination) -> TotalErrors:
-        """Errors of the first sample alone: those of its corrected predictions, and the scatter of results about these."""
+        """Errors of the first sample alone: scatter of the corrected predictions, and of the results around them."""
         assert self._first is not None
         errors = self._first.errors(combination)
         variance = self._weights[1] * errors.error**2
@@ -155,7 +159,7 @@ class TwoPhaseSampling(CellSampling):
         return self._fit(combination).fits[0].spread.K * float((weights * squares).sum())
 
     def _predict(self, units: Ints, counters: Sequence[str]) -> Floats:
-        """As of CellSampling; a unit of a part that is drawn whole has the result of its donor."""
+        """Predictions as in CellSampling; in a part that is drawn whole, a unit has the result of its donor."""
         values = super()._predict(units, counters)
         lacking = np.flatnonzero(np.isnan(values).any(axis=1))
         donor = self._donor[units[lacking]]
@@ -186,8 +190,8 @@ class TwoPhaseSampling(CellSampling):
         return quantile(self._first_alpha, max(first.degrees, 1.0)) * first.error / max(abs(first.value), 1e-300)
 
     def _first_is_short(self) -> bool:
-        """True if no second sample could meet the budget: all of the first is simulated, or predictions tell so that can be
-        trusted. A wrong model costs draws, not traces.
+        """True if only a larger first sample can meet the budget: all of it is simulated, or trusted predictions show
+        it. A wrong model then costs draws, not traces.
         """
         if self._parts.whole:
             return True
@@ -199,7 +203,7 @@ class TwoPhaseSampling(CellSampling):
         return self._error_of_first() > eps or first.guard > eps * abs(first.value)
 
     def grow(self, left: ErrorBudget, look: Look) -> bool:
-        """More cells, or, where the first sample leaves too much, more of that; see `drawn`."""
+        """Enlarge the second sample by more cells; if the first sample leaves too large an error, enlarge the first."""
         if self._first is None:
             return False
         if not self._first_is_short():
@@ -213,7 +217,7 @@ class TwoPhaseSampling(CellSampling):
         return True
 
     def _grow_second(self, left: ErrorBudget, look: Look) -> bool:
-        """More cells, so many that one unit at least has to be simulated, unless all of the first sample is."""
+        """Enlarge the second sample until at least one more unit must be simulated, or all of the first sample is."""
         if not super().grow(left, look):
             return False
         while not self._parts.whole and bool((self.results.rows[self.drawn()] >= 0).all()):

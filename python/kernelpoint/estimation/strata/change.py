@@ -1,4 +1,4 @@
-"""Variances of a change between two runs over the same strata, which may sit in few of them.
+"""Variance of the change between two runs over the same strata, also if only a few strata change.
 
 The spread of a change in a stratum is exchangeable with that of others (`Inference.spread`). With one or two draws a stratum
 that is easily wrong by much, for what divides two configurations (a working set that fits into one cache and not into the
@@ -47,7 +47,8 @@ def collapsed(sample: Sample, residuals: Floats, scale: Floats) -> tuple[float, 
 
 
 def alone(sample: Sample, residuals: Floats, moved: Floats) -> tuple[float, float]:
-    """The same from what each stratum shows by itself: V = sum_h A_h (s_h^2 + k d_h^2 / nu_h), nu_h = max(n_h - 1, 1).
+    """Variance of the total of the residuals, and its degrees of freedom, from each stratum alone: V = sum_h A_h (s_h^2
+    + k d_h^2 / nu_h), nu_h = max(n_h - 1, 1).
 
     d_h is the mean in the stratum of `moved` (float64 [n]), how far the change of configuration moved each draw: where it moves
     a stratum, it need not move all of its launches alike, and few draws that agree do not show that. k is how much strata that

@@ -165,7 +165,7 @@ class Design:
         return None if self.x is None else self._by_stratum(self.x)
 
     def _by_stratum(self, values: NDArray[np.float64] | None) -> NDArray[np.float64]:
-        """Sum of the values of the units of each stratum, or their number: float64 [H]."""
+        """Sum of the values of the units in each stratum, or their number if there are no values, float64 [H]."""
         sums = np.zeros(len(self.first_sizes) + 1)
         for start in range(0, len(self.strata), BLOCK):  # in blocks: no full-length temporary
             block = slice(start, start + BLOCK)

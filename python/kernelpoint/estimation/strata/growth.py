@@ -130,7 +130,7 @@ def minimum_sizes(look: Inference, cost: Floats) -> Ints:
 
 
 def _sizes(look: Inference, cost: Floats, low: Ints, margin: float) -> Ints:
-    """The allocation that should meet the budget at the next look, however large the step."""
+    """Sample sizes that should meet the budget at the next interim analysis, without a limit on the step."""
     budget, N = look.targets.budget, look.sample.N
     estimate = look.budgeted()
     if math.isnan(estimate.estimate) or (estimate.estimate == 0.0 and not estimate.meets(0.0)):

@@ -38,7 +38,7 @@ class RangePart:
 
 @dataclass
 class Inference:
-    """Everything that one look knows of a sample of strata.
+    """Interim analysis of a sample from strata: estimators, spreads and bounds of all counters.
 
     Attributes:
         sample: draws of the strata; values: float64 [n, counters], their results.
@@ -89,7 +89,7 @@ class Inference:
         return np.asarray(sum(weight * self.fits[k].residuals for weight, k in self._columns(combination)))
 
     def _scale(self, combination: Combination) -> Floats:
-        """Scale of the residuals of each stratum, float64 [H]: the mean, of several counters half of the sum of both."""
+        """Scale of the residuals of each stratum, float64 [H], for relative spreads."""
         means = [
             abs(weight) * np.abs(Moments.of(self.sample.strata, self.values[:, k], len(self.sample.N)).mean)
             for weight, k in self._columns(combination)
@@ -110,7 +110,7 @@ class Inference:
         return pooled_spread(sample.N, moments, scale, sample.balanced, least=least)
 
     def errors(self, combination: Combination) -> TotalErrors:
-        """The total of a combination and its errors.
+        """Total of a linear combination of counters, with its errors.
 
         A change from one run to another (`paired`) may sit in few strata, so the widest of three intervals counts: see
         change.py.
@@ -168,7 +168,7 @@ class Inference:
         return np.where(nothing, self.sample.N * usual / self.sample.allowance, size)
 
     def _nothing(self, index: int) -> tuple[NDArray[np.bool_], float]:
-        """Strata, bool [H], whose draws showed nothing of a counter, and the mean of what was seen elsewhere."""
+        """Strata in whose draws a counter is always 0, bool [H], and the counter's mean in all other draws."""
         values = np.abs(self.values[:, index])
         seen = np.concatenate([values, np.abs(self.exact[:, index])])
         shown = np.bincount(self.sample.strata, weights=values, minlength=len(self.n))
@@ -213,7 +213,7 @@ class Inference:
         return self.ranges[name].estimate if name in self.ranges else self.total(name)
 
     def shares_of_target(self) -> Floats:
-        """The part of the total, or range, that each stratum makes up, float64 [H], as `sizes` has it."""
+        """Share of each stratum in the total of the target, float64 [H]."""
         index = self.targets.counters.index(self.targets.counted)
         if (part := self.ranges.get(self.targets.budget.counter)) is not None:
             return self.sizes(index) * part.shares / (abs(part.estimate.estimate) or 1.0)
@@ -251,7 +251,7 @@ class Inference:
         ]
 
     def budgeted_totals(self) -> tuple[str, Floats, float] | None:
-        """Totals of `Targets.counted`: in each stratum, float64 [H], and in all; None without results."""
+        """Estimated total of the budget's counter in each stratum, float64 [H], and in all; None without results."""
         name = self.targets.counted
         if name not in self.targets.counters:
             return None
@@ -260,7 +260,7 @@ class Inference:
         return name, totals, float(totals.sum() + np.abs(self.exact[:, index]).sum())
 
     def _unseen(self) -> list[str]:
-        """Sentences on units that no draw is of."""
+        """Sentences on kinds of units that the sample may have missed."""
         budget = self.targets.budget
         if (found := self.budgeted_totals()) is None:
             return []

@@ -72,7 +72,7 @@ class Pruned:
 
 
 def _costs(cells: Level, spread: float, price: float) -> tuple[Floats, Floats]:
-    """Best size of every cell at a price of variance, and its cost plus price times variance."""
+    """Best sample size of every cell for a given price of variance, and the cost: draws plus price times variance."""
     mean = cells.total / cells.units
     weight = (cells.total * spread) ** 2
     n = np.clip(np.sqrt(price * weight / mean), 1.0, cells.units)
@@ -95,7 +95,7 @@ class _Choice:
 
 
 def _choose(levels: Sequence[Level], spreads: Sequence[float], price: float) -> _Choice:
-    """The cells that become strata where a unit of variance costs `price`: children are decided before parents.
+    """Choose the cells that become strata, for a given price of variance, from the innermost level outwards.
 
     Cost-complexity pruning (Breiman et al. 1984, chapter 3) gives the partition with the least expected
     cost + price * variance. Each cell is either one stratum, with n = clip(T CoV sqrt(price / mean), 1, N) draws of cost `mean`

@@ -91,7 +91,7 @@ class StrataSampling(Sampling):
         return np.where(self.sizes > 0, self.u[self._order[np.minimum(last, len(self._order) - 1)]], -1.0)
 
     def _prefixes(self, sizes: Ints) -> Ints:
-        """The first units of every stratum, so many of each."""
+        """First `count` units of every stratum, in the order of their random numbers."""
         ends = np.cumsum(sizes)
         offset = np.repeat(self._start[:-1] - (ends - sizes), sizes)
         return self._order[offset + np.arange(ends[-1] if len(ends) else 0)].astype(np.int64)
@@ -125,7 +125,7 @@ class StrataSampling(Sampling):
         return np.unique(np.concatenate((self._prefixes(sizes), self._certain)))
 
     def _sample(self) -> tuple[Sample, Ints, Ints]:
-        """The sample of the strata, its units, and the take-all units, as far as they have results."""
+        """Sample of the strata with its units, and the units that are always simulated; only units with results."""
         units = np.sort(self._prefixes(self.sizes))
         units = units[self.results.rows[units] >= 0]
         certain = self._certain[self.results.rows[self._certain] >= 0]
@@ -178,7 +178,7 @@ class StrataSampling(Sampling):
         return breaking(unit, float(means.max()), whole, eps, float(n[first] / N[first]))
 
     def anew(self, budget: ErrorBudget, ratios: Ratios) -> StrataSampling:
-        """Same sample for another budget and other ratios, without results.
+        """Copy of the sample for another budget, without results.
 
         >>> one = StrataSampling(Design(np.zeros(3, int), np.ones(1, int), np.array([0.3, 0.1, 0.2])), ErrorBudget(0.1))
         >>> one.anew(ErrorBudget(0.01), {}).drawn().tolist()
@@ -191,7 +191,7 @@ class StrataSampling(Sampling):
         return self._of(self.design.as_take_all(units), self.budget, self.ratios)
 
     def _of(self, design: Design, budget: ErrorBudget, ratios: Ratios) -> StrataSampling:
-        """The same sizes and order of draws over a design that may lack some units."""
+        """Copy of the sample over another design: same sizes, same order of draws."""
         other = StrataSampling(design, budget, self.method, ratios, self.ranges)
         other.u = self.u  # spread over the run as before, so that all that is drawn stays drawn
         other._order = other._unit_order()

@@ -93,7 +93,7 @@ def _turned(
 
 
 def _places(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Place of each unit in its stratum: 0 to size - 1 for each of the sizes, one after another."""
+    """Numbers 0 to size - 1 for the units of each stratum, stratum after stratum."""
     places = np.arange(int(sizes.sum()))
     places -= np.repeat(np.cumsum(sizes) - sizes, sizes)
     return places

@@ -1,4 +1,4 @@
-"""Targets of an inference."""
+"""Targets of the error budget: counters, ratios and ranges with the error allowed for each."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Targets:
 
     @property
     def counted(self) -> str:
-        """The counter that the budget is about, of a ratio the one above."""
+        """Counter of the budget; for a ratio, the counter in its numerator."""
         return self.counters_of(self.budget.counter)[0]
 
     def counters_of(self, target: str) -> tuple[str, ...]:
@@ -60,5 +60,5 @@ class Targets:
 
     @cached_property
     def _alpha(self) -> float:
-        """Error probability of this look."""
+        """Error probability of this interim analysis."""
         return error_probability(self.budget.bound, 1.0 - self.budget.confidence, self.looks)

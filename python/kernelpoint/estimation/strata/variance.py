@@ -98,7 +98,7 @@ class SlowDraws:
         return cls(excess[slow], others[slow], len(h), times)
 
     def _sums(self, mean: Floats, power: int) -> Floats:
-        """Sum of what slow draws count, to that power, in strata of these means (float64 [H])."""
+        """Sum of the excesses of slow draws, raised to a power, for strata with these means (float64 [H])."""
         shorter = np.searchsorted(self.length, mean)
         cycles = np.concatenate(([0.0], np.cumsum((self.excess * self.length) ** power)))
         times = np.concatenate(([0.0], np.cumsum(self.excess**power)))

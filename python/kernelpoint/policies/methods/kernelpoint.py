@@ -141,7 +141,7 @@ class KernelPoint(Policy):
     def _assisted(
         self, program: Program, predictions: dict[str, Prediction], predicted: NDArray[np.bool_]
     ) -> AssistedDesign:
-        """Groups are kernels; launches that are not `predicted` are simulated."""
+        """Make the design with predictions: groups are kernels; launches without a prediction are always simulated."""
         kernel = np.where(predicted & (program.kernels >= 0), program.kernels, -1)
         groups = np.unique(kernel, return_inverse=True)[1].ravel() - int((kernel < 0).any())
         source = None if predictions["cycles"].is_observed else program.predictor
@@ -188,7 +188,7 @@ def _by_times(program: Program) -> tuple[dict[str, Prediction], NDArray[np.bool_
 
 
 def _levels(program: Program) -> tuple[list[np.ndarray], np.ndarray, np.ndarray, tuple[float, ...]]:
-    """Labels of each level, expected costs, which launches are known, and the spread that each level is expected to have."""
+    """Labels of each level of strata, expected costs, known launches, and the expected spread of each level."""
     if program.amounts is not None:
         return *_from_descriptions(program, program.amounts), DESCRIBED_SPREADS
     if program.source and program.contents is None:
@@ -226,7 +226,9 @@ def _from_traces(program: Program) -> tuple[list[np.ndarray], np.ndarray, np.nda
 
 
 def _from_descriptions(program: Program, work: np.ndarray) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-    """Levels from descriptions of the launches: name, amount of work, signature (name, shape, key), context."""
+    """Labels of strata from descriptions of launches: name, amount of work, signature (name, shape, key), neighbouring
+    launches.
+    """
     amount, signature = np.round(np.log2(1.0 + work)).astype(np.int64), program.signature
     return [program.kernels, amount, signature, context(signature, program.offsets)], work, np.ones(program.size, bool)
 

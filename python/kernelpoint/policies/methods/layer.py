@@ -54,7 +54,7 @@ class Layer(Policy):
 
 
 def _keys(program: Program) -> np.ndarray:
-    """int64 [N], equal for launches of one kernel and shape."""
+    """Equal numbers for launches of one kernel and shape, int64 [N]."""
     if program.contents is not None:
         return np.where(program.stream_ids < 0, -1 - np.arange(program.size), program.label.astype(np.int64))
     require(program, "layer", Need.PROFILE)

@@ -177,7 +177,9 @@ def _features(program: Program) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _known_amounts(program: Program, detailed: np.ndarray) -> np.ndarray:
-    """float64, one per detailed launch: the amounts that K is chosen on: times of the profile, else instructions."""
+    """Amount of each launch with counters, by which the number of clusters is chosen: time in the profile, else
+    instructions; float64.
+    """
     if program.has_times:
         times = program.time[detailed]
         if np.isfinite(times).all():

@@ -70,14 +70,14 @@ class Kineto(TextFormat):
 
 
 class _Opened:
-    """Calls that launch kernels, and ranges of host threads, as far as they have times."""
+    """Calls that launch kernels, and ranges of host threads, read so far."""
 
     def __init__(self) -> None:
         self.calls: dict[int, tuple[Thread, float]] = {}
         self.ranges: list[tuple[Thread, float, float, str]] = []
 
     def take(self, kind: str, event: dict[str, Any]) -> None:
-        """Sort one event in."""
+        """Store one event: a kernel, a call, or a range."""
         if event.get("ph") != "X" or not all(isinstance(event.get(key), int | float) for key in ("ts", "dur")):
             return
         begin, end, name = float(event["ts"]), float(event["ts"]) + event["dur"], str(event.get("name", ""))
@@ -104,7 +104,7 @@ class _Opened:
 
 
 def _add_event(builder: ProgramBuilder, event: dict[str, Any], source: str) -> int:
-    """Add a kernel; its correlation."""
+    """Add a kernel from an event; returns the number of its CUDA call."""
     about = event.get("args")
     about = about if isinstance(about, dict) else {}
     where = f"{source}: kernel {str(event.get('name'))[:60]!r}"
@@ -185,7 +185,7 @@ def events(file: TextIO, source: str) -> Iterator[dict[str, Any]]:
 
 
 def _open_array(file: TextIO, source: str) -> tuple[str, int]:
-    """A chunk of text and the place in it where the first event begins."""
+    """Find the beginning of the array of events; returns a chunk of text and the position of the first event."""
     text = file.read(CHUNK)
     if text.lstrip("\ufeff \r\n\t").startswith("["):
         return text, text.index("[") + 1

@@ -1,4 +1,4 @@
-"""Tables of kernel launches (CSV and its kin): one reader, and for each tool a map of its columns."""
+"""Tables of kernel launches (CSV and similar): one reader, and a map of columns for each tool."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def _find_header(lines: Iterable[str]) -> tuple[Table, str, list[str], int] | No
 
 
 def _plain(column: str) -> str:
-    """A column's name in small letters, without the unit behind it.
+    """Column name in lower case, without its unit.
 
     >>> _plain("Kernel Start (ns)"), _plain("Time(%)")
     ('kernel start', 'time')
@@ -185,7 +185,7 @@ def _plain(column: str) -> str:
 
 
 def _rows(reader: Iterator[list[str]], width: int, source: str, before: int) -> Iterator[tuple[int, list[str]]]:
-    """Line number and fields of each row."""
+    """Iterate over the rows of a table: line number and fields."""
     for fields in reader:
         line = before + reader.line_num  # type: ignore[attr-defined]
         if len(fields) == width:
@@ -195,7 +195,7 @@ def _rows(reader: Iterator[list[str]], width: int, source: str, before: int) -> 
 
 
 class _Rows:
-    """Rows of a table on their way into a builder."""
+    """Reader of table rows that adds launches to a builder."""
 
     def __init__(
         self, builder: ProgramBuilder, table: Table, names: Sequence[str], has_decimal_commas: bool, source: str
@@ -223,7 +223,7 @@ class _Rows:
         return tuple(self.place[column] for column in wanted if column in self.place)
 
     def wide(self, rows: Iterable[tuple[int, list[str]]]) -> None:
-        """Add tables of one row a launch."""
+        """Add the launches of a table that has one row for each launch."""
         is_first = True
         for line, row in rows:
             if is_first and self._are_units(row):
@@ -235,7 +235,7 @@ class _Rows:
             is_first = False
 
     def long(self, rows: Iterable[tuple[int, list[str]]]) -> None:
-        """Add tables of one row a metric, which those of a launch follow each other in."""
+        """Add the launches of a table that has one row for each metric of a launch."""
         columns = [f"metric {what}" for what in ("name", "unit", "value")]
         if missing := [column for column in columns if column not in self.place]:
             raise ProfileError(f"{self.source}: the header has 'metric name' without {missing[0]!r}")
@@ -253,7 +253,7 @@ class _Rows:
             self._add(row, counters, f"{self.source}:{line}")
 
     def _are_units(self, row: list[str]) -> bool:
-        """True of a line of units below the header: it names no kernel."""
+        """True if a row contains units in place of values."""
         named = [row[place] for what in ("name", "order") for place in self.at.get(what, ())]
         return bool(named) and not any(named)
 
@@ -272,7 +272,7 @@ class _Rows:
         return columns
 
     def _number(self, text: str, where: str) -> float | None:
-        """A metric; None for text, and for what is not known."""
+        """Parse a metric; None if it is text or unknown."""
         if self.has_decimal_commas:
             text = text.replace(".", "").replace(",", ".")
         try:
@@ -340,7 +340,7 @@ class _Rows:
         return shape(texts[0], where) if len(texts) == 1 else tuple(int(number(text, where)) for text in texts)
 
     def _nanoseconds(self, row: list[str], what: str, where: str) -> int | None:
-        """A time, to the last digit."""
+        """Parse a time exactly, in ns."""
         places = self.at.get(what, ())
         if not places or not row[places[0]].strip():
             return None
@@ -401,7 +401,7 @@ def exact(text: str, digits: int, where: str) -> int:
 
 
 def _factor(unit: str, metric: str, where: str) -> float:
-    """Factor that a metric in `unit` is multiplied with to be in its base unit: ns, or without a prefix.
+    """Factor that converts a metric in `unit` to its base unit: ns for times, no prefix for counts.
 
     >>> [_factor(unit, "inst", "x:1") for unit in ("usecond", "Kbyte/block", "inst", "")]
     [1000.0, 1000.0, 1.0, 1.0]

@@ -70,7 +70,7 @@ def _best_runs(keys: np.ndarray) -> list[tuple[int, int, int]]:
 
 
 def _periods(keys: np.ndarray) -> list[int]:
-    """Lengths after which kernels come back, those of the most kernels first."""
+    """Candidate periods: distances after which kernels repeat, the most frequent first."""
     order = np.argsort(keys, kind="stable")
     gap, kernel = np.diff(order), keys[order][1:]
     gap, kernel = gap[np.diff(keys[order]) == 0], kernel[np.diff(keys[order]) == 0]

@@ -1,1 +1,1 @@
-"""Files that other programs read of a run, one form each (kernelpoint.report.export)."""
+"""Files for other programs, made from a finished run; one form each (kernelpoint.report.export)."""

@@ -158,7 +158,7 @@ def _fill(kernels: list[Any], rows: np.ndarray, times: SystemTimes) -> None:
 
 
 def _chain(launches: Iterable[tuple[str, float, dict[str, Any]]]) -> list[Any]:
-    """Nodes of launches (name, microseconds, arguments of a collective), each dependent on the one before it."""
+    """Nodes of a chain of launches (name, microseconds, collective arguments); each depends on the node before it."""
     nodes: list[Any] = []
     for number, (name, microseconds, about) in enumerate(launches, 1):
         node = schema().Node(id=number, name=name, type=COMP, duration_micros=round(microseconds))
@@ -193,7 +193,7 @@ def _events(file: Path) -> list[tuple[str, float, dict[str, Any]]]:
 
 
 def _collective(about: dict[str, Any]) -> dict[str, int]:
-    """Type and bytes of a collective, as NCCL's kernels state them; empty of other kernels.
+    """Type and size in bytes of a collective, from the arguments of an NCCL kernel; empty for other kernels.
 
     >>> _collective({"Collective name": "allreduce", "In msg nelems": 8, "dtype": "BFloat16"})
     {'comm_type': 0, 'comm_size': 16}

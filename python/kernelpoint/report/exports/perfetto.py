@@ -101,7 +101,7 @@ def _looks(run: Run, end: float) -> Iterator[Event]:
 
 
 def _group(number: int, name: str) -> Iterator[Event]:
-    """Name of a group of rows, and its place among the groups."""
+    """Metadata events that name a group of rows and set its position."""
     yield _name("process_name", number, number, name)
     yield {"ph": "M", "name": "process_sort_index", "pid": number, "tid": number, "args": {"sort_index": number}}
 

@@ -34,7 +34,7 @@ TERMS: Mapping[str, tuple[tuple[str, float], ...]] = {
 
 
 def _clock(options: Options) -> float | None:
-    """The clock of the cores: the first number of the option."""
+    """Clock of the cores, from the first number of the option."""
     stated = options.get("-gpgpu_clock_domains", "").partition(":")[0]
     return float(stated) if stated else None
 
@@ -50,7 +50,7 @@ def _sms(options: Options) -> int:
 
 
 def _in_its_terms(counters: Counters, options: Options, active: np.ndarray) -> dict[str, np.ndarray]:
-    """`sm_cycles` are the cycles in which SMs execute a CTA, summed over SMs: of as many SMs as there are CTAs."""
+    """Convert predictions to Accel-Sim's counters, such as `sm_cycles` (cycles with a CTA on the SM, summed over SMs)."""
     terms, sms = dict(TERMS), _sms(options)
     added = {"sm_cycles": active * np.minimum(counters["ctas"], sms)} if sms and "ctas" in counters else {}
     if _ALLOCATES_ON_FILL.match(options.get("-gpgpu_cache:dl1", "")):

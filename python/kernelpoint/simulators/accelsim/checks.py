@@ -88,7 +88,7 @@ def names_not_read(listed: ListFiles) -> Case | None:
     table=CHECKS,
 )
 def not_processed(listed: ListFiles) -> Case | None:
-    """Traces as the tracer writes them, beside a list, without a processed one."""
+    """Find raw traces of the tracer beside a list that were not post-processed."""
     if listed.is_selection:
         return None
     names = {name for folder in listed.folders for name in names_in(folder)} | {
@@ -110,7 +110,7 @@ def not_processed(listed: ListFiles) -> Case | None:
     table=CHECKS,
 )
 def longer_census(listed: ListFiles) -> Case | None:
-    """A tracer's census of the context beside the list, with more launches."""
+    """Find a census beside the list that has more launches than the list."""
     context = next(iter(listed.contexts), "")
     for folder in () if listed.is_selection else listed.folders:
         for name in (f"stats_{context}", "stats.csv"):

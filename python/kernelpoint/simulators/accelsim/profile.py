@@ -160,7 +160,7 @@ class GetStatsCsv(TextFormat):
 
 
 def _statistics(file: TextIO, source: str) -> Iterator[tuple[str, str, float]]:
-    """Statistic, launch and value of every field, whichever of rows and columns are the configurations."""
+    """Iterate over statistic, launch and value of every field of a table of get_stats.py."""
     statistic, header = "", []
     for line, text in enumerate(file, 1):
         fields = [field.strip() for field in text.rstrip("\r\n,").split(",")]

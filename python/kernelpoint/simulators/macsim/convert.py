@@ -139,7 +139,7 @@ def convert_to_macsim(
 
 @contextmanager
 def _pool(threads: int | None) -> Iterator[tuple[ThreadPoolExecutor, Check]]:
-    """Threads that give up soon when the caller is interrupted."""
+    """Pool of threads that stop soon when the caller is interrupted."""
     stop = threading.Event()
 
     def check() -> None:
@@ -183,7 +183,7 @@ class Placement(NamedTuple):
 
 
 class _Code:
-    """Instructions that are known to lie at the PCs of one kernel."""
+    """Instructions at each program counter of one kernel."""
 
     def __init__(self, base: int) -> None:
         self.base = base
@@ -239,7 +239,7 @@ def _write(
     level: int,
     progress: ConversionProgress,
 ) -> None:
-    """Every launch that has a folder of its own."""
+    """Write every launch that has a folder of its own."""
 
     def write(launch: int) -> None:
         folder = output / f"Kernel{launch}"
