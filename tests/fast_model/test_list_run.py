@@ -16,6 +16,7 @@ from kernelpoint.fast_model import shipped
 from kernelpoint.fast_model.configuration import SHIPPED, configuration_of
 from kernelpoint.repeated import Texts, first_of_each
 from kernelpoint.traces import launch_paths, read_trace_list, scan_launches
+from kernelpoint.traces.scan_launches import read_chunk
 
 NO_COPIES = np.zeros((0, 3), dtype=np.uint64)
 KIB = 1 << 10
@@ -59,7 +60,8 @@ def run(paths, copies, configuration, contents=None, **effort):
 def equal_contents(paths):
     """int32 [N]: equal where traces are equal."""
     known = [
-        f"{high} {low}" if path else "" for path, (high, low, _) in zip(paths, _native.contents(paths), strict=True)
+        f"{high} {low}" if path else ""
+        for path, (high, low, _) in zip(paths, read_chunk(paths).contents.tolist(), strict=True)
     ]
     return Texts.of(known).numbers
 

@@ -41,7 +41,7 @@ public:
     const char* folder_content() const override { return "files *.counted"; }
 
     Match match_launch(const std::string& path) const override { return match(ends_with(path, ".counted")); }
-    std::unique_ptr<TraceReader> open(const std::string& path, bool) const override {
+    std::unique_ptr<TraceReader> open(const std::string& path, bool, std::shared_ptr<RegularFile>) const override {
         return std::make_unique<CountedSource>(path);
     }
 

@@ -1,4 +1,4 @@
-"""A trace is opened again only where its content is new: counted by the system (inotify)."""
+"""Openings of trace files, counted by the system (inotify)."""
 
 import ctypes
 import os
@@ -15,6 +15,9 @@ from kernelpoint.traces import launch_paths
 
 IN_OPEN, IN_NONBLOCK, IN_ISDIR = 0x20, 0o4000, 0x40000000
 COPIES = 6  # of each trace
+READ = (
+    "import sys; from kernelpoint.traces import launch_paths, scan_launches; scan_launches(launch_paths(sys.argv[1]))"
+)
 PLAN = "import sys, kernelpoint as kp; kp.Plan.from_traces(sys.argv[1])"
 RUN = (
     "import sys, kernelpoint as kp\n"
@@ -50,7 +53,7 @@ def openings(folder, code, *words, **environment):
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="inotify is of Linux")
-def test_of_equal_traces_one_is_opened_again_and_a_run_opens_each_content_once(tmp_path):
+def test_a_trace_is_opened_once_to_be_read_and_a_content_once_by_the_fast_model_and_once_by_a_run(tmp_path):
     made = launch_paths(synthesised(tmp_path / "made", "iterative-solver", 20, rows=2048)).distinct
     folder = tmp_path / "copies"
     folder.mkdir()
@@ -59,6 +62,7 @@ def test_of_equal_traces_one_is_opened_again_and_a_run_opens_each_content_once(t
         shutil.copy(path, folder / name)
     (folder / "kernelslist.g").write_text("".join(f"{name}\n" for name in names))
     cache = str(tmp_path / "cache")
+    assert openings(folder, READ, folder, KERNELPOINT_CACHE=str(tmp_path / "other")) == dict.fromkeys(names, 1)
     planned = openings(folder, PLAN, folder, KERNELPOINT_CACHE=cache)
     again = [name for name in names if planned[name] > 1]
     assert min(planned[name] for name in names) == 1 and len(again) <= len(made)

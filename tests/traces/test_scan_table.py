@@ -164,9 +164,9 @@ def test_control_c_stops_a_scan_of_large_traces(tmp_path):
     path = tmp_path / "kernel-1.traceg"
     path.write_text(small_trace(cta([EXIT] * 200_000)))
     code = (
-        "import sys; from kernelpoint import _native\n"
+        "import sys, numpy; from kernelpoint import _native\n"
         "print('started', flush=True)\n"
-        "_native.scan_many([sys.argv[1]] * 100000, 2)"
+        "_native.scan_many([sys.argv[1]] * 100000, 2, _native.MetContents(numpy.zeros((0, 3))))"
     )
     process = subprocess.Popen([sys.executable, "-c", code, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout.readline() == b"started\n"
@@ -269,9 +269,15 @@ def test_equal_traces_are_parsed_once_and_named_each_by_its_own_path(tmp_path, c
         (tmp_path / f"kernel-{number}.traceg").write_text(text)
         paths.append(str(tmp_path / f"kernel-{number}.traceg"))
     parsed, scan_many = [], _native.scan_many
-    monkeypatch.setattr(_native, "scan_many", lambda files, *given: parsed.extend(files) or scan_many(files, *given))
-    table = scan_launches(paths, cache)
-    assert parsed == [paths[0], paths[3]], "they differ in the tracer's number only"
+
+    def counted(*given):
+        contents, scans = scan_many(*given)
+        parsed.extend(scan for scan in scans if scan is not None)
+        return contents, scans
+
+    monkeypatch.setattr(_native, "scan_many", counted)
+    table = scan_launches(paths, cache, threads=1)
+    assert len(parsed) == 2, "they differ in the tracer's number only"
     assert table.count("instructions").tolist() == [3, 3, 3, 0, 0, 0] and table.content.tolist() == [0, 0, 0, 1, 1, 1]
     assert [table.errors[launch].split(":")[0] for launch in (3, 4, 5)] == paths[3:]
 

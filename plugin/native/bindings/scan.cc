@@ -30,6 +30,13 @@ void bind_scan(py::module_& module) {
         .def_property_readonly("by_unit", [](const Work& work) {
             return py::tuple(py::cast(std::vector<uint64_t>(work.by_unit, work.by_unit + unit_count)));
         });
+    py::class_<MetContents>(module, "MetContents").def(py::init([](const Numbers<uint64_t>& contents) {
+        const auto rows = contents.unchecked<2>();  // as scan_many gives them
+        if (rows.shape(1) != 3) throw py::value_error("contents: expected three numbers of each");
+        auto met = std::make_unique<MetContents>();
+        for (py::ssize_t i = 0; i < rows.shape(0); ++i) met->add({rows(i, 0), rows(i, 1)});
+        return met;
+    }));
     py::class_<Defects>(module, "Defects")
         .def_readonly("zero_addresses", &Defects::zero_addresses)
         .def_readonly("missing_warps", &Defects::missing_warps)
@@ -48,53 +55,34 @@ void bind_scan(py::module_& module) {
         .def_property_readonly("values", [](const Scan& scan) { return scan.values.hex(); });
 }
 
-void check_threads(unsigned threads) {
+// Content and result of each trace. Contents: uint64 [n, 3], hash in two parts and bytes of text; all ones as bytes
+// where a trace has none. Results: a Scan; the reason why the trace was refused as text; None where the content was
+// met. `progress(done)` is called on this thread; what it raises stops the scan, as Ctrl-C does.
+py::tuple scan_many(const std::vector<std::string>& paths, unsigned threads, MetContents& met,
+                    const py::object& progress) {
     if (threads < 1) throw py::value_error("threads must be at least 1, got 0");
-}
-
-// Calls `progress`, unless it is None, with the number of pieces that are done, from work without the GIL.
-std::function<void(uint64_t)> reports_to(const py::object& progress) {
-    return [&progress](uint64_t done) { tell(progress, done); };
-}
-
-// The results in the order of `paths`: a Scan, or the reason why the trace was refused as text. `progress(done)` is
-// called on this thread; what it raises stops the scan, as Ctrl-C does.
-py::list scan_many(const std::vector<std::string>& paths, unsigned threads, const py::object& progress) {
-    check_threads(threads);
     std::vector<ScanResult> results;
     {
         const py::gil_scoped_release released;
-        results = scan_traces(paths, threads, reports_to(progress));
+        results = scan_traces(paths, threads, met, [&](uint64_t done) { tell(progress, done); });
     }
     tell(progress, paths.size());
-    py::list list;
+    py::array_t<uint64_t> contents({static_cast<py::ssize_t>(paths.size()), py::ssize_t{3}});
+    auto rows = contents.mutable_unchecked<2>();
+    py::list scans;
     for (ScanResult& result : results) {
-        if (result.error.empty())
-            list.append(py::cast(std::move(result.scan)));
+        const auto row = static_cast<py::ssize_t>(scans.size());
+        rows(row, 0) = result.content ? result.content->hash.high : 0;
+        rows(row, 1) = result.content ? result.content->hash.low : 0;
+        rows(row, 2) = result.content ? result.content->bytes : UINT64_MAX;
+        if (result.scan)
+            scans.append(py::cast(std::move(*result.scan)));
+        else if (!result.error.empty())
+            scans.append(py::cast(result.error));
         else
-            list.append(py::cast(result.error));
+            scans.append(py::none());
     }
-    return list;
-}
-
-// uint64 [n, 3]: hash in two parts and bytes of text; all ones as bytes where a trace has no content. `progress` as
-// above.
-py::array_t<uint64_t> contents(const std::vector<std::string>& paths, unsigned threads, const py::object& progress) {
-    check_threads(threads);
-    std::vector<std::optional<Content>> found;
-    {
-        const py::gil_scoped_release released;
-        found = read_contents(paths, threads, reports_to(progress));
-    }
-    py::array_t<uint64_t> table({static_cast<py::ssize_t>(paths.size()), py::ssize_t{3}});
-    auto rows = table.mutable_unchecked<2>();
-    for (py::ssize_t i = 0; i < rows.shape(0); ++i) {
-        const auto& content = found[static_cast<size_t>(i)];
-        rows(i, 0) = content ? content->hash.high : 0;
-        rows(i, 1) = content ? content->hash.low : 0;
-        rows(i, 2) = content ? content->bytes : UINT64_MAX;
-    }
-    return table;
+    return py::make_tuple(contents, scans);
 }
 
 int64_t nanoseconds(const timespec& time) {
@@ -146,10 +134,12 @@ py::array_t<int64_t> stat_many(const std::vector<std::string>& paths) {
 void register_scan(py::module_& module) {
     bind_scan(module);
     module.attr("STREAM_HASH_VERSION") = stream_hash_version;
-    module.def("scan", &scan_trace, py::arg("path"), py::call_guard<py::gil_scoped_release, PythonSignals>());
-    module.def("scan_many", &scan_many, py::arg("paths"), py::arg("threads"), py::arg("progress") = py::none());
+    module.def(
+        "scan", [](const std::string& path) { return scan_trace(path); }, py::arg("path"),
+        py::call_guard<py::gil_scoped_release, PythonSignals>());
+    module.def("scan_many", &scan_many, py::arg("paths"), py::arg("threads"), py::arg("met"),
+               py::arg("progress") = py::none());
     module.attr("CONTENT_VERSION") = content_version;
-    module.def("contents", &contents, py::arg("paths"), py::arg("threads") = 1, py::arg("progress") = py::none());
     module.def("stat_many", &stat_many, py::arg("paths"));
 }
 

@@ -8,8 +8,6 @@
 #include "native/trace/interruption.h"
 #include "native/trace/numbers.h"
 #include "native/trace/paths.h"
-#include "native/trace/threads.h"
-#include "native/trace/trace.h"
 
 namespace kernelpoint {
 
@@ -66,9 +64,18 @@ bool says_nothing(std::string_view line) {
     return *p == '\n';
 }
 
-Content content_of(const std::string& path) {
+}  // namespace
+
+bool has_content(const std::string& path) {
+    const size_t at = path.rfind(".traceg");
+    if (at == std::string::npos) return false;
+    const std::string ending = path.substr(at);
+    return ending == ".traceg" || ending == ".traceg.xz" || ending == ".traceg.zst";
+}
+
+Content content_of(const std::string& path, std::shared_ptr<RegularFile> file) {
     TextHasher hasher;
-    Input input(path);
+    Input input(path, std::move(file));
     bool in_header = true;
     uint64_t line = 0;
     const char *begin = nullptr, *end = nullptr;
@@ -84,31 +91,6 @@ Content content_of(const std::string& path) {
         hasher.add(block);
     }
     return hasher.finish();
-}
-
-bool is_text(const std::string& path) {
-    const size_t at = path.rfind(".traceg");
-    if (at == std::string::npos) return false;
-    const std::string ending = path.substr(at);
-    return ending == ".traceg" || ending == ".traceg.xz" || ending == ".traceg.zst";
-}
-
-std::optional<Content> read_content(const std::string& path) {
-    if (!is_text(path)) return std::nullopt;
-    try {
-        return content_of(path);
-    } catch (const TraceError&) {  // who parses it will say so
-        return std::nullopt;
-    }
-}
-
-}  // namespace
-
-std::vector<std::optional<Content>> read_contents(const std::vector<std::string>& paths, unsigned threads,
-                                                  const std::function<void(uint64_t)>& report) {
-    std::vector<std::optional<Content>> results(paths.size());
-    in_parallel(paths.size(), threads, [&](uint64_t i) { results[i] = read_content(paths[i]); }, report);
-    return results;
 }
 
 }  // namespace kernelpoint

@@ -2,11 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <optional>
+#include <memory>
 #include <string>
-#include <vector>
 
+#include "native/trace/regular_file.h"
 #include "native/trace/stream_hash.h"
 
 namespace kernelpoint {
@@ -19,9 +18,9 @@ struct Content {
     uint64_t bytes = 0;
 };
 
-// Reads the contents of many traces; none for a file that is unreadable or no .traceg. `report` gets the number that
-// is done.
-std::vector<std::optional<Content>> read_contents(const std::vector<std::string>& paths, unsigned threads,
-                                                  const std::function<void(uint64_t)>& report);
+// Tells by its name whether a trace is text that has a content.
+bool has_content(const std::string& path);
+// Reads the content of a trace; throws TraceError.
+Content content_of(const std::string& path, std::shared_ptr<RegularFile> file);
 
 }  // namespace kernelpoint

@@ -13,8 +13,8 @@ void Cta::clear() {
     values.clear();
 }
 
-std::unique_ptr<TraceReader> open_trace(const std::string& path, bool keep_values) {
-    return format_of_launch(path).open(path, keep_values);
+std::unique_ptr<TraceReader> open_trace(const std::string& path, bool keep_values, std::shared_ptr<RegularFile> file) {
+    return format_of_launch(path).open(path, keep_values, std::move(file));
 }
 
 std::string TraceFormat::launch_name(const std::string& path) const {

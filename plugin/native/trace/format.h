@@ -29,8 +29,9 @@ public:
 
     // Tells from a path whether it is a launch of this format; no file is opened.
     virtual Match match_launch(const std::string& path) const = 0;
-    // Opens a trace and reads its header; throws TraceError.
-    virtual std::unique_ptr<TraceReader> open(const std::string& path, bool keep_values) const = 0;
+    // Opens a trace and reads its header; throws TraceError. `file`: as in open_trace.
+    virtual std::unique_ptr<TraceReader> open(const std::string& path, bool keep_values,
+                                              std::shared_ptr<RegularFile> file) const = 0;
     // Name of a launch within its list. It stays the same when the list is moved.
     virtual std::string launch_name(const std::string& path) const;
     // Other files and folders of a launch, whose sizes and times show whether it was traced again.

@@ -14,7 +14,8 @@ constexpr size_t longest_line = 1 << 20;  // a memory instruction of 32 listed a
 constexpr size_t packed_size = 128 << 10;
 }  // namespace
 
-Input::Input(const std::string& path) : path_(path), file_(std::make_unique<RegularFile>(path)) {
+Input::Input(const std::string& path, std::shared_ptr<RegularFile> file) : path_(path), file_(std::move(file)) {
+    file_->rewind();
     capacity_ = std::min<size_t>(block_size, file_->size() + 64);
     buffer_.reset(new char[capacity_ + 1 + padding]);
     filled_ = read_file(buffer_.get(), capacity_);

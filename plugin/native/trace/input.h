@@ -38,8 +38,9 @@ public:
 // simulator (SIGBUS), and reading is as fast.
 class Input {
 public:
-    explicit Input(const std::string& path);
-    Input(const std::string& path, ByteSource& source);  // `path` is for messages
+    explicit Input(const std::string& path) : Input(path, std::make_shared<RegularFile>(path)) {}
+    Input(const std::string& path, std::shared_ptr<RegularFile> file);  // from its beginning
+    Input(const std::string& path, ByteSource& source);                 // `path` is for messages
     Input(const Input&) = delete;
     Input& operator=(const Input&) = delete;
 
@@ -59,7 +60,7 @@ private:
 
     const std::string path_;
     ByteSource* const source_ = nullptr;
-    std::unique_ptr<RegularFile> file_;
+    std::shared_ptr<RegularFile> file_;
     std::unique_ptr<Decoder> decoder_;
     std::unique_ptr<char[]> packed_;  // compressed bytes not yet decoded: [packed_begin_, packed_end_)
     size_t packed_begin_ = 0, packed_end_ = 0;

@@ -11,6 +11,7 @@ namespace kernelpoint {
 class Lines {
 public:
     explicit Lines(const std::string& path) : path_(path), input_(path) {}
+    Lines(const std::string& path, std::shared_ptr<RegularFile> file) : path_(path), input_(path, std::move(file)) {}
     Lines(const std::string& path, ByteSource& source) : path_(path), input_(path, source) {}
 
     // Continues with the bytes that the source gives from now on; the next line has the number `consumed` + 1.

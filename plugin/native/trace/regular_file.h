@@ -18,6 +18,7 @@ public:
     uint64_t size() const { return size_; }
     // Reads the next `size` bytes of the file, fewer at its end.
     size_t read(void* to, size_t size);
+    void rewind() { at_ = 0; }
     // Reads `size` bytes from `offset` on, fewer at the end; may be called from any thread.
     size_t read_at(uint64_t offset, void* to, size_t size) const;
 

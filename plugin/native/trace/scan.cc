@@ -246,8 +246,8 @@ std::string StreamHash::hex() const {
     return text;
 }
 
-Scan scan_trace(const std::string& path) {
-    const auto reader = open_trace(path, true);
+Scan scan_trace(const std::string& path, std::shared_ptr<RegularFile> file) {
+    const auto reader = open_trace(path, true, std::move(file));
     Scanner scanner(reader->header());
     Cta cta;
     while (reader->next(cta)) {
@@ -263,12 +263,27 @@ Scan scan_trace(const std::string& path) {
             reader->store_data_left_out()};
 }
 
-std::vector<ScanResult> scan_traces(const std::vector<std::string>& paths, unsigned threads,
+bool MetContents::add(const StreamHash& content) {
+    const std::lock_guard<std::mutex> held(mutex_);
+    return met_.emplace(content.high, content.low).second;
+}
+
+std::vector<ScanResult> scan_traces(const std::vector<std::string>& paths, unsigned threads, MetContents& met,
                                     const std::function<void(uint64_t)>& report) {
     std::vector<ScanResult> results(paths.size());
     const auto scan_one = [&](uint64_t i) {
+        const std::string& path = paths[i];
+        std::shared_ptr<RegularFile> file;
         try {
-            results[i].scan = scan_trace(paths[i]);
+            if (has_content(path)) {
+                file = std::make_shared<RegularFile>(path);
+                results[i].content = content_of(path, file);
+            }
+        } catch (const std::exception&) {  // who parses it will say so
+        }
+        if (results[i].content && !met.add(results[i].content->hash)) return;
+        try {
+            results[i].scan = scan_trace(path, file);
         } catch (const std::exception& error) {  // TraceError, or out of memory
             results[i].error = error.what();
         }

@@ -3,9 +3,15 @@
 
 #include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "native/trace/content.h"
 #include "native/trace/stream_hash.h"
 #include "native/trace/trace.h"
 
@@ -67,16 +73,30 @@ struct Scan {
     uint64_t store_data_left_out = 0;
 };
 
-Scan scan_trace(const std::string& path);  // throws TraceError
+// Throws TraceError. `file`: as in open_trace.
+Scan scan_trace(const std::string& path, std::shared_ptr<RegularFile> file = nullptr);
 
-// Result of scanning one launch. If its trace is refused, only `error` is set.
+// Result of scanning one launch: its content, where its trace has one; the scan, if the content is new; the reason why
+// the trace is refused.
 struct ScanResult {
-    Scan scan;
+    std::optional<Content> content;
+    std::optional<Scan> scan;
     std::string error;
 };
 
-// Scans many traces; `report` gets the number of those that are done, see in_parallel.
-std::vector<ScanResult> scan_traces(const std::vector<std::string>& paths, unsigned threads,
+// Contents that need no scan. Several threads may add to them at once.
+class MetContents {
+public:
+    bool add(const StreamHash& content);  // false if it was met before
+
+private:
+    std::mutex mutex_;
+    std::set<std::pair<uint64_t, uint64_t>> met_;
+};
+
+// Scans one of the traces of each content that was not met; a file is opened once. `report` gets the number of traces
+// that are done, see in_parallel.
+std::vector<ScanResult> scan_traces(const std::vector<std::string>& paths, unsigned threads, MetContents& met,
                                     const std::function<void(uint64_t)>& report);
 
 }  // namespace kernelpoint

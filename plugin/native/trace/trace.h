@@ -116,8 +116,12 @@ public:
     virtual uint64_t store_data_left_out() const { return 0; }
 };
 
+class RegularFile;
+
 // Opens a trace in the format that recognises its path and reads the header; throws TraceError. Operand values are
-// always checked, and kept only on request, because there may be 20 times as many as addresses.
-std::unique_ptr<TraceReader> open_trace(const std::string& path, bool keep_values = false);
+// always checked, and kept only on request, because there may be 20 times as many as addresses. `file`: the trace,
+// where it is one text that is open.
+std::unique_ptr<TraceReader> open_trace(const std::string& path, bool keep_values = false,
+                                        std::shared_ptr<RegularFile> file = nullptr);
 
 }  // namespace kernelpoint

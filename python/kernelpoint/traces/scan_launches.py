@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, dataclass, field
 from functools import partial
 from operator import attrgetter
@@ -22,8 +22,9 @@ from kernelpoint.traces.scan import LaunchShape, shape_from_native
 
 CONTENT = f"content {_native.CONTENT_VERSION}"  # kinds of artefacts
 SCAN = f"scan {_native.STREAM_HASH_VERSION} {RECORD.itemsize} 2"
-CHUNK = 1024  # traces read here before what they showed is written to the cache
+CHUNK = 1024  # traces read here before what they show is written to the cache
 MOST_FILES, MOST_BYTES = 256, 32 << 20  # of a piece that one worker reads
+_NO_CONTENTS = np.zeros((0, 3), dtype=np.uint64)
 UNCOMPARED = np.iinfo(np.uint64).max  # bytes of text of a trace whose content is not compared
 
 # Of the native readers: the system refused a file, or had no memory. Everything else is the content's fault.
@@ -41,7 +42,7 @@ def scan_launches(
     threads: int | None = None,
     pool: Pool | None = None,
 ) -> Program:
-    """Read the trace of every launch. Cached traces are not read again, and equal traces are parsed once.
+    """Read the trace of every launch: each file is opened once, equal traces are parsed once, cached ones not read again.
 
     A trace that cannot be used does not stop the others: it is reported in ``errors``. An interrupted scan (Ctrl-C) goes
     on where it stopped, because the cache is filled as it goes.
@@ -65,8 +66,8 @@ def scan_launches(
         numbers = np.where(paths.numbers < 0, len(paths.distinct), paths.numbers).astype(np.int32)
         paths = Texts((*paths.distinct, ""), numbers)
     with opened(cache, log) as cache_in_use:
-        reading = _Reading(list(paths.distinct), cache_in_use, threads or _usable_threads(), pool)
-        reading.read(progress or (lambda done, total: None))
+        reading = _Reading(list(paths.distinct), cache_in_use)
+        reading.read(progress or (lambda done, total: None), threads or len(os.sched_getaffinity(0)), pool)
     reading.tell(log)
     return reading.program(paths)
 
@@ -92,29 +93,43 @@ def trace_keys(paths: Sequence[str], cache: ArtefactCache) -> list[tuple[str, ..
 
 @dataclass
 class Chunk:
-    """Results of parsing some traces, in their order.
+    """Results of reading some traces, in their order.
 
     Attributes:
-        scans: None where a trace cannot be used.
+        contents: uint64 [n, 3], as Contents.keys; UNCOMPARED bytes where contents are not compared.
+        scans: None where a trace cannot be used, or its content is not new.
         errors: reason for each failure.
         opcodes: warp instructions of opcodes that are in no table.
         store_data: instructions whose STORE_DATA fields were left out.
     """
 
+    contents: np.ndarray
     scans: list[Scanned | None] = field(default_factory=list)
     errors: dict[int, str] = field(default_factory=dict)
     opcodes: Counter[str] = field(default_factory=Counter)
     store_data: int = 0
 
 
-def read_chunk(files: Sequence[str], threads: int = 1, report: Callable[[int], None] | None = None) -> Chunk:
-    """Parse traces. `report` is called with the number read, a few times a second, and may raise an error to stop."""
-    chunk, record = Chunk(), np.zeros(1, dtype=RECORD)
+def read_chunk(
+    files: Sequence[str],
+    threads: int = 1,
+    met: _native.MetContents | None = None,
+    report: Callable[[int], None] | None = None,
+) -> Chunk:
+    """Read traces, each opened once, and parse one of each content.
+
+    Args:
+        met: contents that are not parsed; those that are parsed are added.
+        report: called with the number read, a few times a second, and may raise an error to stop.
+    """
+    contents, scans = _native.scan_many(list(files), threads, met or _native.MetContents(_NO_CONTENTS), report)
+    chunk, record = Chunk(contents), np.zeros(1, dtype=RECORD)
     shapes: dict[LaunchShape, LaunchShape] = {}  # equal shapes travel once between workers
-    for i, scan in enumerate(_native.scan_many(list(files), threads, report)):
-        if isinstance(scan, str):
-            chunk.errors[i] = scan
+    for i, scan in enumerate(scans):
+        if scan is None or isinstance(scan, str):
             chunk.scans.append(None)
+            if scan is not None:
+                chunk.errors[i] = scan
             continue
         hashes = bytes.fromhex(scan.stream), bytes.fromhex(scan.values)
         defects = _defects(scan.defects), scan.header.binary_version
@@ -129,76 +144,56 @@ def read_chunk(files: Sequence[str], threads: int = 1, report: Callable[[int], N
 class _Reading:
     """Reading of many trace files: content hash and scan of each, from the cache or from the file."""
 
-    def __init__(self, files: list[str], cache: ArtefactCache, threads: int, pool: Pool | None) -> None:
-        self.files, self._cache, self._threads, self._pool = files, cache, threads, pool
+    def __init__(self, files: list[str], cache: ArtefactCache) -> None:
+        self.files, self._cache = files, cache
         stats = _native.stat_many(files)
         self._sizes, self._keys = stats[:, 0], _file_keys(files, stats)
-        contents = cache.get(CONTENT, self._keys, _content)
-        self._compared = np.array([content is not None for content in contents], dtype=bool)
-        # A file whose content is not hashed counts as unlike every other file.
-        numbers = [(int(key[:16], 16), int(key[16:], 16), 0) for key in self._keys]
+        # A file whose content is not known counts as unlike every other file.
+        numbers = [
+            (int(key[:16], 16), int(key[16:], 16), 0) if content is None else np.frombuffer(content, dtype="<u8")
+            for key, content in zip(self._keys, cache.get(CONTENT, self._keys, _content), strict=True)
+        ]
         self.contents = np.array(numbers, dtype=np.uint64).reshape(-1, 3)
-        self.contents[self._compared] = np.frombuffer(b"".join(filter(None, contents)), dtype="<u8").reshape(-1, 3)
-        self._scans: dict[str, Scanned] = {}  # by content
         self._errors: dict[str, tuple[str, str]] = {}  # by content: a path to it, and why it cannot be used
         self._opcodes: Counter[str] = Counter()
         self._store_data = 0
+        keys = list(dict.fromkeys(_content_keys(self.contents)))
+        scans = zip(keys, cache.get(SCAN, keys, _scanned), strict=True)
+        self._scans: dict[str, Scanned] = {key: scan for key, scan in scans if scan is not None}  # by content
 
-    def compare(self, rows: np.ndarray) -> None:
-        """Read the contents of files that the cache does not know."""
-        rows = rows[~self._compared[rows]]
-        if self._pool is None:
-            read = _native.contents([self.files[row] for row in rows], self._threads)
-        else:
-            parts = self._pool.map(_native.contents, self._pieces(rows)[1])
-            read = np.concatenate([np.zeros((0, 3), np.uint64), *parts])
-        is_compared = read[:, 2] != UNCOMPARED
-        rows = rows[is_compared]
-        self.contents[rows], self._compared[rows] = read[is_compared], True
-        self._cache.put(CONTENT, {self._keys[row]: self.contents[row].tobytes() for row in rows.tolist()})
-
-    def read(self, progress: Progress) -> None:
-        """Read and parse the traces that the cache lacks, and store each result in the cache."""
-        self._recall(np.arange(len(self.files)))
+    def read(self, progress: Progress, threads: int, pool: Pool | None) -> None:
+        """Read the traces that the cache lacks, each opened once, and store what they show in the cache."""
         missing = np.flatnonzero([key not in self._scans for key in _content_keys(self.contents)])
-        size = CHUNK if self._pool is None else max(len(missing), 1)
-        for start in range(0, len(missing), size):
-            rows = missing[start : start + size]
-            self.compare(rows)
-            self._recall(rows)
-            first = dict(zip(_content_keys(self.contents[rows[::-1]]), rows[::-1].tolist(), strict=True))
-            new = np.array(sorted(row for key, row in first.items() if key not in self._scans), dtype=np.int64)
-            report = partial(_report, progress, start + len(rows) - len(new), len(missing))
-            for parsed, chunk in self._parsed(new, report):
-                self._take(parsed, chunk)
-            progress(start + len(rows), len(missing))
+        total, scanned = len(missing), np.isin(np.arange(len(self.files)), missing, invert=True)
+        met = _native.MetContents(self.contents[scanned])
 
-    def _recall(self, rows: np.ndarray) -> None:
-        """Take scans of the files' contents from the cache."""
-        keys = [key for key in dict.fromkeys(_content_keys(self.contents[rows])) if key not in self._scans]
-        for key, scan in zip(keys, self._cache.get(SCAN, keys, _scanned), strict=True):
-            if scan is not None:
-                self._scans[key] = scan
+        def report(before: int, done: int) -> None:
+            progress(before + done, total)
 
-    def _parsed(self, rows: np.ndarray, report: Callable[[int], None]) -> Iterator[tuple[np.ndarray, Chunk]]:
-        """Parse the files, here or on a pool of workers, piece by piece."""
-        if self._pool is None:
-            yield rows, read_chunk([self.files[row] for row in rows], self._threads, report)
-            return
+        if pool is None:
+            pieces = [missing[start : start + CHUNK] for start in range(0, total, CHUNK)]
+            chunks: Iterable[Chunk] = (
+                read_chunk(
+                    [self.files[row] for row in piece],
+                    threads,
+                    met,
+                    partial(report, number * CHUNK),
+                )
+                for number, piece in enumerate(pieces)
+            )
+        else:
+            parts = pieces_of(self._sizes[missing].tolist(), MOST_BYTES, MOST_FILES)
+            pieces = [missing[part.start : part.stop] for part in parts]
+            chunks = pool.map(read_chunk, [[os.path.abspath(self.files[row]) for row in piece] for piece in pieces])
         done = 0
-        pieces, paths = self._pieces(rows)
-        for piece, chunk in zip(pieces, self._pool.map(read_chunk, paths), strict=True):
+        for piece, chunk in zip(pieces, chunks, strict=True):
+            self._take(piece, chunk)
             done += len(piece)
-            report(done)
-            yield piece, chunk
-
-    def _pieces(self, rows: np.ndarray) -> tuple[list[np.ndarray], list[list[str]]]:
-        """Cut the files into pieces for workers."""
-        pieces = pieces_of(self._sizes[rows].tolist(), MOST_BYTES, MOST_FILES)
-        parts = [rows[piece.start : piece.stop] for piece in pieces]
-        return parts, [[os.path.abspath(self.files[row]) for row in part] for part in parts]
+            progress(done, total)
 
     def _take(self, rows: np.ndarray, chunk: Chunk) -> None:
+        compared = chunk.contents[:, 2] != UNCOMPARED
+        self.contents[rows[compared]] = chunk.contents[compared]
         keys = _content_keys(self.contents[rows])
         scans = {key: scan for key, scan in zip(keys, chunk.scans, strict=True) if scan is not None}
         self._scans |= scans
@@ -207,6 +202,7 @@ class _Reading:
             self._errors[keys[i]] = path, why.replace(os.path.abspath(path), path, 1)
         self._opcodes.update(chunk.opcodes)
         self._store_data += chunk.store_data
+        self._cache.put(CONTENT, {self._keys[row]: self.contents[row].tobytes() for row in rows[compared].tolist()})
         self._cache.put(
             SCAN, {key: record + json.dumps(astuple(shape)).encode() for key, (record, shape) in scans.items()}
         )
@@ -260,10 +256,6 @@ class _Reading:
         return why.replace(parsed, path, 1)
 
 
-def _report(progress: Progress, before: int, total: int, done: int) -> None:
-    progress(before + done, total)
-
-
 _CONTENT_BYTES = 24
 
 
@@ -293,7 +285,3 @@ def _intern(values: list) -> tuple[np.ndarray, list]:
     numbers: dict = {}
     ids = [-1 if value is None else numbers.setdefault(value, len(numbers)) for value in values]
     return np.array(ids, dtype=np.int32), list(numbers)
-
-
-def _usable_threads() -> int:
-    return len(os.sched_getaffinity(0))

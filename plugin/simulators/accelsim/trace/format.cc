@@ -204,8 +204,9 @@ public:
     }
 
     Match match_launch(const std::string&) const override { return Match::possible; }
-    std::unique_ptr<TraceReader> open(const std::string& path, bool keep_values) const override {
-        return is_tracez(path) ? open_tracez(path, keep_values) : open_text(path, keep_values);
+    std::unique_ptr<TraceReader> open(const std::string& path, bool keep_values,
+                                      std::shared_ptr<RegularFile> file) const override {
+        return is_tracez(path) ? open_tracez(path, keep_values) : open_text(path, keep_values, std::move(file));
     }
 
     bool is_list_name(const std::string& path) const override { return ends_with(path, ".g"); }

@@ -14,8 +14,8 @@ namespace {
 
 class TextReader : public TraceReader {
 public:
-    TextReader(const std::string& path, bool keep_values)
-        : lines(path),
+    TextReader(const std::string& path, bool keep_values, std::shared_ptr<RegularFile> file)
+        : lines(path, file ? std::move(file) : std::make_shared<RegularFile>(path)),
           launch_header(read_header_lines(lines)),
           parser(lines, launch_header, keep_values),
           ctas_left(launch_header.launch.grid.count()) {}
@@ -163,8 +163,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<TraceReader> open_text(const std::string& path, bool keep_values) {
-    return std::make_unique<TextReader>(path, keep_values);
+std::unique_ptr<TraceReader> open_text(const std::string& path, bool keep_values, std::shared_ptr<RegularFile> file) {
+    return std::make_unique<TextReader>(path, keep_values, std::move(file));
 }
 
 }  // namespace kernelpoint

@@ -71,7 +71,9 @@ public:
     Match match_launch(const std::string& path) const override {
         return is_launch(path) ? Match::certain : Match::none;
     }
-    std::unique_ptr<TraceReader> open(const std::string& path, bool) const override { return open_launch(path); }
+    std::unique_ptr<TraceReader> open(const std::string& path, bool, std::shared_ptr<RegularFile>) const override {
+        return open_launch(path);
+    }
     // "Kernel7/trace.txt"
     std::string launch_name(const std::string& path) const override {
         std::string folder = folder_of(path);
