@@ -35,10 +35,10 @@ from kernelpoint.cli.host import program as host_program
 from kernelpoint.config import parse_config
 from kernelpoint.estimation import Design, Engine, ErrorBudget
 from kernelpoint.journal import JournalWriter
-from kernelpoint.planning.plan import Plan, SamplingFrame, hash_design
+from kernelpoint.planning.plan import Plan, hash_design
 from kernelpoint.planning.planning import Planning
 from kernelpoint.policies.registry import load_policy
-from kernelpoint.program import Program
+from kernelpoint.program import RECORD, Contents, Program
 from kernelpoint.randomness import generator
 from kernelpoint.session.session import Session
 from kernelpoint.session.setup import Setup, budget_of
@@ -161,7 +161,7 @@ def plan(options: argparse.Namespace, folder: Path) -> None:
     steps.end()
     size = output.stat().st_size / len(made.design.labels)
     print(f"{len(engine.drawn()):,} launches drawn first; the plan's file: {size:.1f} bytes a launch")
-    steps("plan, read", lambda: Plan.load(output, program.u))
+    steps("plan, read", lambda: Plan.load(output, program))
 
 
 def program(options: argparse.Namespace, folder: Path) -> None:
@@ -209,11 +209,12 @@ def session_of(launches: int, clusters: int, folder: Path) -> Session:
     strata = np.arange(launches, dtype=np.int32) % clusters
     sizes = np.full(clusters, launches // clusters // 2)
     design = Design(strata=strata, first_sizes=sizes, u=program.u, clusters=np.arange(clusters))
-    hashes = [f"{i:032x}" for i in range(clusters)]
-    names = {"kernel_ids": strata, "kernel_names": ["k"] * clusters}
-    made = Plan(design=design, origin={}, stream_ids=strata, stream_hashes=hashes, **names)
-    config, frame = parse_config({"version": 1, "policy": "random"}), SamplingFrame(program, made, None, {})
-    setup = Setup(config, HostInfo("benchmark"), load_policy("random"), ErrorBudget(0.01), "mean", frame)
+    records = np.zeros(clusters, dtype=RECORD)
+    contents = Contents(records, np.zeros((clusters, 3), np.uint64), ("",) * clusters, np.arange(clusters))
+    program = replace(program, contents=contents, content=strata)
+    config = parse_config({"version": 1, "policy": "random"})
+    plan = Plan(program, design, {"traces": ""})
+    setup = Setup(config, HostInfo("benchmark"), load_policy("random"), ErrorBudget(0.01), "mean", plan)
     session = Session(setup, JournalWriter(folder / "run.kpjournal", resume=False), lambda line: None)
     session.begin()
     return session

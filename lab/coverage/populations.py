@@ -227,6 +227,6 @@ def _recorded(journal: Path, name: str, latency: float) -> Population:
     """The cycles of a run of all launches in a simulator, with the predictions of a sampled run beside it."""
     run, sampled = load_run(journal), load_run(journal.with_name(f"{name}-predictions.kpjournal"))
     cycles = np.array([run.results[unit].counters["cycles"] for unit in range(sum(run.header.launches))])
-    plan = Plan.load(str(sampled.header.plan), np.zeros(len(cycles)))
+    plan = Plan.load(str(sampled.header.plan), Program((len(cycles),)))
     kernel = np.unique([str(plan.name_of_unit(unit)) for unit in range(len(cycles))], return_inverse=True)[1]
     return Population(cycles, kernel, kernel, name, None, {}, dict(plan.design.means), latency)

@@ -23,7 +23,7 @@ from runs import arguments, bias, largest, mean, percent, print_table, share, te
 from kernelpoint.config import parse_config
 from kernelpoint.estimation import ErrorBudget
 from kernelpoint.journal import JournalWriter, SummaryRecord
-from kernelpoint.planning.plan import Plan, SamplingFrame
+from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.selecting import NEXT, draw, first_phase
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import read_profile
@@ -80,8 +80,8 @@ def run(
     program = replace(selection.program, seed=seed, traces=("",) * len(cycles), listed=listed)
     predictions = None if model is None else Repeated(None, model.counters).take(listed)
     phase = None if predictions is None else first_phase(selection.design, config, program, predictions)
-    frame = SamplingFrame.of(program, Plan(selection.design, selection.origin, first_phase=phase), None)
-    setup = Setup(config, HostInfo("coverage"), policy, ErrorBudget(eps), policy.estimate_for(config), frame)
+    plan = Plan(program, selection.design, selection.origin, first_phase=phase)
+    setup = Setup(config, HostInfo("coverage"), policy, ErrorBudget(eps), policy.estimate_for(config), plan)
     session = Session(setup, JournalWriter(path.with_suffix(".kpjournal"), resume=False), lambda line: None)
     session.begin()
     place = -1

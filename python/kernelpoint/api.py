@@ -158,16 +158,15 @@ class Plan(plans.Plan):
         check_kinds(config.accept, kinds(), "accept")
         of_gpu = architecture_of(host.simulator, host.configuration, host.config_hash) if gpu else 0
         planning = Planning.of(config, chosen, program, option, pool)
-        files, made = program.fingerprint.files, planning.kept(log)
-        if made is None or made.stream_ids is None:
+        made = planning.kept(log)
+        if made is None or made.program.contents is None:
             needs = planning.needs | {Need.TRACES}  # names, for reports
             program = complete(program, needs, config.encoder, log, pool=pool)
             made = replace(planning, program=program).make(log)
         elif not isinstance(made.design, AssistedDesign):
-            program = complete(program, planning.needs, config.encoder, log, pool=pool)
-        listed = ListFiles((str(traces),), replace(program, contents=None), versions=made.versions, architecture=of_gpu)
-        admit((*findings_of(listed), *made.findings), config.accept, state or log, "")
-        made = replace(made, files=files, forecast=forecasts(config, chosen, program, made))
+            program = complete(made.program, planning.needs, config.encoder, log, pool=pool)
+        admit(findings_of(ListFiles(made.program, of_gpu)), config.accept, state or log, "")
+        made = replace(made, forecast=forecasts(config, chosen, program, made))
         return cls(**{name: getattr(made, name) for name in made.__dataclass_fields__})
 
 

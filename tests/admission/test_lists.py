@@ -2,12 +2,11 @@
 
 import gzip
 import lzma
-from dataclasses import replace
 
 import pytest
 from trace_writer import cta, small_trace
 
-from kernelpoint.admission import Effect, files_of, findings_of
+from kernelpoint.admission import Effect, ListFiles, findings_of
 from kernelpoint.errors import TraceError
 from kernelpoint.traces import ArtefactCache, launch_paths, read_trace_list, scan_launches, scan_trace
 
@@ -37,10 +36,9 @@ def folder_of(tmp_path, traces, list_text=None, names=None):
 
 
 def found(folder, architecture=0):
-    listed = files_of(str(folder))
+    listed = read_trace_list(folder)
     scan = scan_launches(listed.traces, ArtefactCache(folder / "cache"))
-    with_scan = replace(listed, program=listed.program.with_contents_of(scan), architecture=architecture)
-    return {one.kind: one for one in findings_of(with_scan)}
+    return {one.kind: one for one in findings_of(ListFiles(listed.with_contents_of(scan), architecture))}
 
 
 def test_a_sound_list_has_no_finding(tmp_path):
@@ -133,14 +131,14 @@ def test_a_folder_of_two_contexts_is_refused_with_both_lists(tmp_path):
 
 def test_a_list_of_one_context_beside_traces_of_another_is_refused_unless_it_is_called_so(tmp_path):
     folder = folder_of(tmp_path, [sound()] * 6, "\n".join(TWO[:3]) + "\n", TWO)
-    listed = files_of(str(folder / "kernelslist.g"))
+    listed = ListFiles(read_trace_list(folder / "kernelslist.g"))
     one = {one.kind: one for one in findings_of(listed)}["several-contexts"]
     assert one.outcome is Effect.REFUSES and one.launches == 0.5 and "kernelslist_ctx_0x7a10.g" in one.what
     (folder / "kernelslist_ctx_0x55d0.g").write_text("\n".join(TWO[:3]) + "\n")
-    assert findings_of(files_of(str(folder / "kernelslist_ctx_0x55d0.g"))) == []
+    assert findings_of(ListFiles(read_trace_list(folder / "kernelslist_ctx_0x55d0.g"))) == []
     both = folder / "both.g"
     both.write_text("\n".join(TWO) + "\n")
-    assert {one.kind for one in findings_of(files_of(str(both)))} >= {"several-contexts"}
+    assert {one.kind for one in findings_of(ListFiles(read_trace_list(both)))} >= {"several-contexts"}
 
 
 def test_the_only_list_of_a_context_stands_for_its_folder(tmp_path):
@@ -169,13 +167,13 @@ def test_a_folder_of_many_ranks_is_refused_in_one_short_message(tmp_path):
 
 def test_traces_beside_the_list_and_gaps_in_its_numbers_are_named(tmp_path):
     folder = folder_of(tmp_path, [sound()] * 6, "kernel-1.traceg\nkernel-2.traceg\nkernel-5.traceg\n")
-    findings = {one.kind: one for one in findings_of(files_of(str(folder)))}
+    findings = {one.kind: one for one in findings_of(ListFiles(read_trace_list(folder)))}
     assert findings["not-in-list"].launches == 0.5 and findings["gaps"].launches == pytest.approx(0.4)
 
 
 def test_launches_that_share_a_trace_leave_no_gap_in_the_numbers(tmp_path):
     folder = folder_of(tmp_path, [sound()] * 3, "kernel-1.traceg\nkernel-1.traceg\nkernel-3.traceg\n")
-    assert "gaps" not in {one.kind for one in findings_of(files_of(str(folder)))}
+    assert "gaps" not in {one.kind for one in findings_of(ListFiles(read_trace_list(folder)))}
 
 
 def test_absolute_and_dotted_names_are_read_and_named_also_after_a_move(tmp_path):

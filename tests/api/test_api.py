@@ -60,7 +60,7 @@ def test_a_plan_and_its_clusters_cover_every_launch(traces):
     plan = kp.Plan.from_traces(traces, policy="random", seed=3)
     labels = kp.cluster(traces, policy="random", seed=3)
     assert len(labels) == len(plan.design.strata) and np.array_equal(labels, plan.cluster_of_unit())
-    assert len(plan.kernel_names) > 0
+    assert len(plan.program.names.distinct) > 0
 
 
 def test_a_simulated_run_comes_back_with_its_frame_and_its_verdict(runs):

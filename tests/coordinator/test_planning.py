@@ -34,11 +34,11 @@ def pool():
 
 def content(plan: Plan) -> list:
     """Everything that a plan holds, as values that compare."""
-    parts = {**asdict(plan), **asdict(plan.design)}
+    parts = {**vars(plan), **vars(plan.program), **vars(plan.program.read), **asdict(plan.design)}
     return [
-        (name, value.dtype.str, value.tolist()) if isinstance(value, np.ndarray) else (name, repr(value))
+        (name, value.dtype.str, value.tobytes()) if isinstance(value, np.ndarray) else (name, repr(value))
         for name, value in sorted(parts.items())
-        if name not in ("design", "u")
+        if name not in ("design", "u", "program", "contents", "labels", "counters", "path") and not name.startswith("_")
     ]
 
 
@@ -51,7 +51,7 @@ def planned(bench, monkeypatch):
         output = bench.folder / f"{number}.kpplan"
         plan_command(bench.traces, output, **options)
         units = len(kp.cluster(bench.traces, "random"))
-        return content(Plan.load(output, np.zeros(units)))
+        return content(Plan.load(output, Program((units,))))
 
     return plan
 

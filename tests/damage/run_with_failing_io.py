@@ -26,6 +26,7 @@ from kernelpoint.errors import KernelPointError, PlanError
 from kernelpoint.estimation import Design
 from kernelpoint.journal import writer
 from kernelpoint.planning.plan import Plan
+from kernelpoint.program import Program
 from kernelpoint.traces import ArtefactCache
 
 LAYER = ctypes.CDLL(None)
@@ -137,7 +138,7 @@ def plan(stride: int) -> Counter[str]:
     """Each operation that writes a plan over another one fails in turn, or the power does."""
     disk = Disk()
     u = np.linspace(0, 0.9, 40)
-    old, new = (Plan(Design(np.zeros(40, int), np.array([n]), u), {"seed": n}) for n in (2, 3))
+    old, new = (Plan(Program((40,)), Design(np.zeros(40, int), np.array([n]), u), {"seed": n}) for n in (2, 3))
     path = disk.folder / "run.kpplan"
     outcomes: Counter[str] = Counter()
     for way in (ONCE, SHORT, DEAD):
@@ -156,7 +157,7 @@ def plan(stride: int) -> Counter[str]:
             if way == DEAD:
                 disk.lose_power("zeros")
             left = [p.name for p in disk.folder.iterdir()]
-            seed = Plan.load(path, u).origin["seed"]
+            seed = Plan.load(path, Program((40,))).origin["seed"]
             assert way == DEAD or left == ["run.kpplan"], left
             outcomes[f"{said}, {'new' if seed == 3 else 'old'} plan found"] += 1
     return outcomes

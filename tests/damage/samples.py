@@ -7,6 +7,7 @@ import zipfile
 import numpy as np
 
 from kernelpoint.planning.plan import FORMAT_VERSION
+from kernelpoint.program import RECORD
 
 KIND, KEY = "embedding", "ab" * 16
 
@@ -52,13 +53,15 @@ def sealed(path, members):
 def parts():
     """Content of a plan's file: JSON and arrays."""
     about = {
-        "version": FORMAT_VERSION, "origin": {}, "broken": {}, "stream_hashes": ["a", "b"], "kernel_names": ["k", "l"],
-        "predictions": [],
+        "version": FORMAT_VERSION, "origin": {}, "errors": {"4": "empty"}, "knows_errors": True, "names": ["k", "l"],
+        "predictions": [], "forecast": [],
     }  # fmt: skip
     arrays = {
         "design_strata": np.array([0, 0, 1, 1, -1]), "design_first_sizes": np.array([1, 1]), "design_x": np.ones(5),
-        "design_clusters": np.array([0, 1]), "design_balanced": np.array(True), "design_odd": np.array(0.2),
-        "stream_ids": np.array([0, 0, 1, 1, -1]), "kernel_ids": np.array([0, 0, 1, 1, -1]),
-        "stream_counts": np.ones((2, 8), np.int64),
+        "design_clusters": np.array([0, 1]), "design_balanced": np.array(True),
+        "launch_label": np.array([0, 0, 1, 1, -1]), "launch_content": np.array([0, 0, 1, 1, 2]),
+        "labels_names": np.array([0, 1]), "labels_shapes": np.ones((2, 8), np.int64),
+        "contents_records": np.zeros(3, RECORD), "contents_keys": np.zeros((3, 3), np.uint64),
+        "contents_stream_ids": np.array([0, 1, -1]),
     }  # fmt: skip
     return about, arrays

@@ -92,8 +92,11 @@ def archives(folder):
     census = read_census(folder / "stats_ctx_0x5d0", None, print)
     (folder / "k.yaml").write_text("version: 1\npolicy: kernelpoint\n")
     draw(census, load_config(folder / "k.yaml"), 2.0, print)[0].save(folder / "selection")
-    u = np.linspace(0, 0.9, 5)
-    readers = {"plan": lambda path: Plan.load(path, u), "selection": Selection.load, "archive": read_archive}
+    readers = {
+        "plan": lambda path: Plan.load(path, Program((5,))),
+        "selection": Selection.load,
+        "archive": read_archive,
+    }
     return {name: (readers[name], members(folder / file)) for name, file in
             (("plan", "plan"), ("selection", "selection"), ("archive", "plan"))}  # fmt: skip
 

@@ -19,6 +19,7 @@ from kernelpoint.archive import read_archive, seal, write_archive
 from kernelpoint.errors import PlanError
 from kernelpoint.estimation import Design
 from kernelpoint.planning.plan import Plan
+from kernelpoint.program import Program
 from kernelpoint.traces import ArtefactCache, scan_launches
 from kernelpoint.traces.cache import APPLICATION, SCHEMA, VERSION, checksum
 
@@ -100,6 +101,12 @@ def test_an_archive_of_many_members_is_not_read(tmp_path):
         read_archive(path)
 
 
+def test_the_plan_that_attacks_change_is_one(tmp_path):
+    write_archive(tmp_path / "sound.kpplan", *parts())
+    plan = Plan.load(tmp_path / "sound.kpplan", Program((5,)))
+    assert [plan.name_of_unit(unit) for unit in range(5)] == ["k", "k", "l", "l", None] and plan.broken == {4: "empty"}
+
+
 @settings(max_examples=int(os.environ.get("EXAMPLES", "80")), deadline=None)
 @given(data=st.data())
 def test_a_plan_of_whatever_content_is_a_plan_or_refused(tmp_path_factory, data):
@@ -115,12 +122,12 @@ def test_a_plan_of_whatever_content_is_a_plan_or_refused(tmp_path_factory, data)
     with mock.patch("os.fsync"):
         write_archive(path, about, arrays)
     try:
-        found = Plan.load(path, np.linspace(0, 0.9, 5))
+        found = Plan.load(path, Program((5,)))
     except PlanError as error:
         assert "\n" not in str(error) and len(str(error)) < 600
         return
     assert isinstance(found.design, Design) and len(found.cluster_of_unit()) == 5
-    assert [found.name_of_unit(unit) for unit in range(5)][-1] in (None, "k", "l") or "kernel_names" in about
+    assert [found.name_of_unit(unit) for unit in range(5)][-1] in (None, "k", "l") or "names" in about
 
 
 def damaged(tmp_path, *statements, fill=True):

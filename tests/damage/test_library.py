@@ -13,6 +13,7 @@ from in_time import in_time
 import kernelpoint as kp
 from kernelpoint.errors import KernelPointError
 from kernelpoint.estimation import Design, ErrorBudget
+from kernelpoint.program import Program
 
 PYTHONS_WORDS = ("Traceback", "object at 0x", "<class", "NoneType", "Errno", "positional argument")
 
@@ -88,7 +89,7 @@ def test_any_path(place, traces, attack):
     assert attack(lambda call=call, v=v: call(v) for call in outputs for v in PATHS) > 0.6 * 2 * len(PATHS)
     tries = [
         lambda v: kp.Run.load(v),
-        lambda v: kp.Plan.load(v, np.zeros(12)),
+        lambda v: kp.Plan.load(v, Program((12,))),
         lambda v: kp.Plan.from_traces(v, **run),
         lambda v: kp.Plan.from_traces(traces, gpu=v, **run),
         lambda v: kp.Plan.from_traces(traces, gpu=[v], **run),

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 from command_line import run_command
 from embedded_host import host_command, run_host
@@ -14,6 +13,7 @@ from samples import CENSUS
 from kernelpoint.errors import KernelPointError
 from kernelpoint.graphs import build_graph
 from kernelpoint.planning.plan import Plan
+from kernelpoint.program import Program
 from kernelpoint.traces import launch_paths, read_header, scan_trace
 
 FUNCTIONS = {"list": launch_paths, "trace": scan_trace, "header": read_header, "graph": lambda p: build_graph(p, 1000)}
@@ -146,7 +146,7 @@ def test_a_plan_is_made_without_a_cache_and_says_why(without_locks, traces, tmp_
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stderr.split())
     assert "(its file system refuses locks: No locks available); nothing read from now on is remembered" in said
-    assert Plan.load(tmp_path / "run.kpplan", np.zeros(12)).design.strata.tolist() == 12 * [0]
+    assert Plan.load(tmp_path / "run.kpplan", Program((12,))).design.strata.tolist() == 12 * [0]
 
 
 def test_a_run_is_refused_with_the_reason_before_anything_is_simulated(without_locks, traces, tmp_path):

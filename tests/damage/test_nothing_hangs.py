@@ -23,6 +23,7 @@ from kernelpoint.files import write_output
 from kernelpoint.graphs import build_graph
 from kernelpoint.planning.plan import Plan
 from kernelpoint.profiles import read_profile
+from kernelpoint.program import Program
 from kernelpoint.traces import launch_paths, read_header, scan_trace
 
 READERS = {
@@ -34,7 +35,7 @@ READERS = {
     "MacSim launch": lambda path: scan_trace(path.parent / "Kernel0" / "trace.txt"),
     "MacSim records": lambda path: scan_trace(path.parent / "Kernel1" / "trace.txt"),
     "profile": read_profile,
-    "plan": lambda path: Plan.load(path, np.zeros(0)),
+    "plan": lambda path: Plan.load(path, Program((1,))),
     "checkpoint": read_checkpoint,
     "configuration": load_config,
     "cluster": read_cluster_file,

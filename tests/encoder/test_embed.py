@@ -14,6 +14,7 @@ from kernelpoint.encoder.embed import round_embeddings
 from kernelpoint.errors import ConfigError, PlanError, SetupError
 from kernelpoint.graphs import build_graph
 from kernelpoint.planning.plan import Plan
+from kernelpoint.program import Program
 from kernelpoint.randomness import generator
 from kernelpoint.traces import ArtefactCache, launch_paths, scan_launches
 from kernelpoint_lab.synth.families import FAMILIES
@@ -102,7 +103,7 @@ def test_train_and_cluster_work_from_the_command_line(traces, tmp_path):
     config = tmp_path / "kernelpoint.yaml"
     config.write_text(f"version: 1\npolicy: kernelpoint\nfast_model: off\nencoder: {{checkpoint: {encoder}}}\n")
     assert run_command("plan", traces, "-o", plan, "--config", config).returncode == 0
-    of_plan = Plan.load(plan, np.zeros(6)).cluster_of_unit()
+    of_plan = Plan.load(plan, Program((6,))).cluster_of_unit()
     assert labels.read_text().split()[1:] == [f"{launch},{number}" for launch, number in enumerate(of_plan)]
     assert f"6 launches, 3 instruction sequences, {of_plan.max() + 1} clusters" in done.stdout
     refused = run_command("plan", "--clusters", traces, "--policy", "stem")

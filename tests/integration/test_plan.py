@@ -12,7 +12,7 @@ from workloads import synthesised
 from kernelpoint import cli
 from kernelpoint.fast_model.predict import PREDICTIONS
 from kernelpoint.planning.plan import Plan
-from kernelpoint.randomness import permanent_random_numbers
+from kernelpoint.program import Program
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ class TestTheFastModel:
         config.write_text("version: 1\npolicy: random\n")
         assert plan("--config", config).returncode == 0
         path = tmp_path / "a.kpplan"
-        made = Plan.load(path, permanent_random_numbers(0, 0, 3))
+        made = Plan.load(path, Program((3,)))
         model = {"configuration": "some GPU", "config_hash": "12ab", "model_version": "1"}
         replace(made, origin={**made.origin, "fast_model": model}).save(path)
         config.write_text(config.read_text() + f"plan: {path}\n")

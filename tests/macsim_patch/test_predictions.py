@@ -158,8 +158,8 @@ def scatter(setup):
 
     def of(**more):
         run = setup(**more)
-        replays = Replays(run.host, print, frame=run.frame)
-        validation = Validation(run, Sample(run, run.frame), replays)
+        replays = Replays(run.host, print, plan=run.plan)
+        validation = Validation(run, Sample(run, run.plan), replays)
         agreeing = ReplayCheck({"cycles": Estimate.of(0.0, 0.0)}, validations=6)
         return validation._with_trajectories(agreeing, Estimate.of(0.0, 0.0))
 
@@ -181,11 +181,11 @@ def test_the_mean_of_all_full_runs_has_a_narrower_bound_than_one_of_them(scatter
 def test_launches_with_other_mispredictions_than_the_model_began_with_other_predictors(setup):
     """All take a tenth less than predicted. That is an error of replay in the share of mispredictions that differ."""
     run = setup()
-    cycles, events = (run.frame.design.known[name] for name in ("cycles", "mispredictions"))
+    cycles, events = (run.plan.design.known[name] for name in ("cycles", "mispredictions"))
 
     def error(mispredictions):
-        sample = Sample(run, run.frame)
-        validation = Validation(run, sample, Replays(run.host, print, frame=run.frame))
+        sample = Sample(run, run.plan)
+        validation = Validation(run, sample, Replays(run.host, print, plan=run.plan))
         for unit in sample.engine.wanted().tolist():
             at = np.array([unit])
             values = 0.9 * cycles.of_draw(at)[0], 1.0, mispredictions(events.of_draw(at)[0])
@@ -200,8 +200,8 @@ def test_launches_with_other_mispredictions_than_the_model_began_with_other_pred
 @pytest.mark.parametrize(("counters", "warns"), [((), True), (("mispredictions",), False)])
 def test_a_build_that_does_not_report_mispredictions_is_named_with_what_to_do(setup, counters, warns):
     run = setup()
-    sample = Sample(run, run.frame)
-    validation = Validation(run, sample, Replays(run.host, print, frame=run.frame))
+    sample = Sample(run, run.plan)
+    validation = Validation(run, sample, Replays(run.host, print, plan=run.plan))
     for unit in sample.engine.wanted().tolist():
         sample.engine.record(unit, ("cycles", "instructions", *counters), (900.0, 1.0, *(0.0 for _ in counters)))
     check = validation._with_trajectories(ReplayCheck({"cycles": Estimate.of(0.0, 0.0)}), Estimate.of(0.0, 0.0))

@@ -18,7 +18,6 @@ from kernelpoint.planning.rehearsal import MOST_LAUNCHES, PRICED, forecasts
 from kernelpoint.policies.processes import design_of
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.program import Program
-from kernelpoint.randomness import permanent_random_numbers
 
 LAUNCHES = 200
 
@@ -31,7 +30,9 @@ def traces(tmp_path_factory):
 def expected(config, population):
     settings = parse_config({"version": 1, **config})
     policy = load_policy(settings.policy)
-    return forecasts(settings, policy, population, Stored(design_of(policy(settings), population), origin={}))
+    return forecasts(
+        settings, policy, population, Stored(population, design_of(policy(settings), population), origin={})
+    )
 
 
 def times(cycles, config=None):
@@ -47,7 +48,7 @@ def times(cycles, config=None):
 
 def test_a_run_finds_the_plan_in_the_cache_and_says_what_was_expected_and_what_it_took(traces, tmp_path):
     plan_list(traces, tmp_path / "run.kpplan", gpu=["v100"])
-    made = Stored.load(tmp_path / "run.kpplan", permanent_random_numbers(0, 0, LAUNCHES))
+    made = Stored.load(tmp_path / "run.kpplan", Program((LAUNCHES,)))
     one = next(f for f in made.forecast if f.relative_error == 0.01)
     config = tmp_path / "kp.yaml"
     config.write_text("version: 1\npolicy: kernelpoint\n")
@@ -100,7 +101,7 @@ def test_each_further_target_has_a_forecast_and_so_have_all_together(traces, tmp
         "version: 1\npolicy: kernelpoint\nerror_budget: {cycles: 1 %, dram_reads: 5 %, l1_miss_rate: 2 %}\n"
     )
     plan_list(traces, tmp_path / "run.kpplan", config=config, gpu=["v100"])
-    made = Stored.load(tmp_path / "run.kpplan", permanent_random_numbers(0, 0, LAUNCHES)).forecast
+    made = Stored.load(tmp_path / "run.kpplan", Program((LAUNCHES,))).forecast
     launches = {one.further: one.launches for one in made if one.relative_error == 0.01}
     assert list(launches) == ["", "dram_reads 5 %", "l1_miss_rate 2 %", "dram_reads 5 %, l1_miss_rate 2 %"]
     assert min(launches.values()) == launches[""]
@@ -138,7 +139,7 @@ def test_tighter_budgets_take_more(traces):
 def test_a_stored_plan_keeps_its_forecast(traces, tmp_path):
     plan = Plan.from_traces(traces, gpu=["v100"])
     plan.save(tmp_path / "a.kpplan")
-    assert Stored.load(tmp_path / "a.kpplan", plan.design.u).forecast == plan.forecast
+    assert Stored.load(tmp_path / "a.kpplan", plan.program).forecast == plan.forecast
 
 
 def test_a_second_plan_of_a_list_is_taken_from_the_cache_with_the_same_forecast(traces, tmp_path, monkeypatch):

@@ -75,7 +75,7 @@ def test_what_does_not_match_between_profile_and_list_is_said_and_simulated(tmp_
     session = open_session(tmp_path, traces, "stem", f"profile: {profile}\n", log)
     assert any("59 of 60 launches are in the profile" in line for line in log)
     assert any("the first is launch 7" in line for line in log)
-    strata = session.setup.frame.design.strata
+    strata = session.setup.plan.design.strata
     assert strata[7] == -1 and (np.delete(strata, 7) >= 0).all()
     session.journal.close()
 
@@ -103,8 +103,8 @@ def test_a_bound_or_estimator_that_does_not_go_with_a_method_is_refused(tmp_path
 def test_a_plan_for_another_profile_is_another_plan(tmp_path, traces, profile):
     first = open_session(tmp_path, traces, "stem", f"profile: {profile}\n")
     first.journal.close()
-    assert first.setup.frame.plan.origin["profile"] == read_profile_hash(profile, traces)
-    assert first.setup.frame.plan.origin["error_budget"]["relative_error"] == 0.01
+    assert first.setup.plan.origin["profile"] == read_profile_hash(profile, traces)
+    assert first.setup.plan.origin["error_budget"]["relative_error"] == 0.01
 
 
 def read_profile_hash(profile, traces):
@@ -140,12 +140,12 @@ def test_predictions_of_the_fast_model_come_before_a_profile_and_the_run_says_so
 ):
     log = []
     session = open_session(tmp_path, traces, "kernelpoint", f"profile: {profile}\n", log)
-    assert isinstance(session.setup.frame.design, AssistedDesign)
+    assert isinstance(session.setup.plan.design, AssistedDesign)
     assert sum("is not used, because the fast model predicts" in line for line in log) == 1
     session.journal.close()
     log.clear()
     without = open_session(
         tmp_path, traces, "kernelpoint", f"profile: {profile}\nfast_model: off\nresume: never\n", log
     )
-    assert without.setup.frame.design.known["cycles"].is_observed
+    assert without.setup.plan.design.known["cycles"].is_observed
     assert not any("is not used" in line for line in log)

@@ -151,8 +151,8 @@ def test_launches_without_a_prediction_are_simulated():
 def test_a_plan_keeps_predictions(tmp_path):
     people, _ = population()
     design = policy().design(people)
-    Plan(design, {}).save(tmp_path / "run.kpplan")
-    again = Plan.load(tmp_path / "run.kpplan", people.u).design
+    Plan(people, design, {}).save(tmp_path / "run.kpplan")
+    again = Plan.load(tmp_path / "run.kpplan", people).design
     assert {k: v.tolist() for k, v in again.means.items()} == {k: v.tolist() for k, v in design.means.items()}
     assert Engine(again, ErrorBudget(0.05)).wanted().tolist() == Engine(design, ErrorBudget(0.05)).wanted().tolist()
 
@@ -176,4 +176,4 @@ def test_a_run_says_once_why_its_estimate_rests_on_no_predictions(tmp_path):
         setup = prepare(parse_config({"version": 1, "policy": "kernelpoint", **keys}), host, lines.append)
         reasons = [line for line in lines if "does not use the fast model's predictions" in line]
         assert len(reasons) == len(said) and all(text in reasons[0] for text in said)
-        assert isinstance(setup.frame.design, AssistedDesign) == (keys == {})
+        assert isinstance(setup.plan.design, AssistedDesign) == (keys == {})

@@ -136,8 +136,8 @@ def test_a_plan_of_the_cache_is_not_that_of_a_policy_that_was_edited(install, tm
     drawn = []
     for first in (5, 5, 7):
         site = install("halves", budget.replace("sizes, 5", f"sizes, {first}"), "kernelpoint.policies", halves="Halves")
-        plan, kept = plan_for(config, load_policy("halves"), population, print)
-        drawn.append((plan.design.first_sizes.tolist(), kept))
+        plan = plan_for(config, load_policy("halves"), population, print)
+        drawn.append((plan.design.first_sizes.tolist(), plan.path))
         shutil.rmtree(site)
     assert [sizes for sizes, _ in drawn] == [[5, 5], [5, 5], [7, 7]]
     assert drawn[0][1] == drawn[1][1] != drawn[2][1]

@@ -12,6 +12,7 @@ from kernelpoint.estimation import ErrorBudget, Estimate, Look
 from kernelpoint.journal import PassRecord, ResultRecord, load_run
 from kernelpoint.journal.text import plain
 from kernelpoint.planning.plan import Plan
+from kernelpoint.program import Program
 from kernelpoint.session.recorder import Progress
 from kernelpoint.session.statement import UNMET, kernel_records
 from kernelpoint.session.verdict import LARGEST_UNMET
@@ -244,7 +245,7 @@ def test_two_launches_of_a_kernel_and_shape_that_ended_the_simulator_speak_for_a
 
 
 def test_kernels_have_no_records_where_the_cycles_of_a_launch_are_unknown():
-    plan = SimpleNamespace(kernel_ids=np.array([0, 0, 1]), kernel_names=["gemm", "copy"])
+    plan = SimpleNamespace(program=Program.of(["gemm", "gemm", "copy"]))
     sample = SimpleNamespace(
         engine=SimpleNamespace(counters=("cycles",)),
         has_result=np.array([True, False, True]),

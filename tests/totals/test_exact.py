@@ -5,7 +5,7 @@ import pytest
 
 from kernelpoint.estimation import Design, Engine, ErrorBudget, Estimate, Look
 from kernelpoint.planning.plan import Plan
-from kernelpoint.program import COUNTS
+from kernelpoint.program import COUNTS, RECORD, Contents, Program
 from kernelpoint.totals.exact import exact_values, with_exact, with_grids
 
 N = 6
@@ -14,11 +14,12 @@ WARP, THREAD, CTAS = np.array([10, 20, 30]), np.array([300, 600, 900]), np.array
 
 
 def plan(streams=STREAMS, **counts):
-    table = np.zeros((3, len(COUNTS)), dtype=np.int64)
+    records = np.zeros(4, dtype=RECORD)  # the last cannot be read
     for name, values in {"instructions": WARP, "thread_instructions": THREAD, "ctas": CTAS, **counts}.items():
-        table[:, COUNTS.index(name)] = values
-    design = Design(np.zeros(N, np.int32), np.array([2]), np.linspace(0, 0.9, N))
-    return Plan(design, {}, stream_ids=streams, stream_counts=table)
+        records["counts"][:3, COUNTS.index(name)] = values
+    contents = Contents(records, np.zeros((4, 3), np.uint64), ("",) * 4, np.array([0, 1, 2, -1], dtype=np.int32))
+    program = Program((N,), contents=contents, content=streams)
+    return Plan(program, Design(np.zeros(N, np.int32), np.array([2]), np.linspace(0, 0.9, N)), {})
 
 
 def engine_with(results, names=("cycles", "instructions", "warp_instructions", "ctas")):
@@ -71,7 +72,7 @@ def test_launches_without_a_trace_have_their_result_or_leave_the_total_unknown()
 
 
 def test_a_plan_without_traces_determines_nothing():
-    assert exact_of(Plan(plan().design, {}), engine_with(GOOD), set()) == {}
+    assert exact_of(Plan(Program((N,)), plan().design, {}), engine_with(GOOD), set()) == {}
 
 
 def estimate(name, value, relative):
@@ -88,7 +89,7 @@ def test_ctas_and_warps_are_stated_where_the_host_reports_none():
     assert (told.estimate, told.half_width, told.simulated) == (2 * warps.sum(), 0.0, 4 + 12)
     broken = plan(np.array([0, 0, 1, 1, -1, 2], dtype=np.int32), warps=warps)
     assert with_grids(look, broken, simulated) is look, "a launch without a trace"
-    assert with_grids(look, Plan(plan().design, {}), simulated) is look
+    assert with_grids(look, Plan(Program((N,)), plan().design, {}), simulated) is look
 
 
 def test_totals_and_ratios_of_a_look_are_made_with_exact_counters():

@@ -7,6 +7,7 @@ import pytest
 
 from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, Estimate, passes
 from kernelpoint.planning.plan import Plan
+from kernelpoint.program import Program
 from kernelpoint.totals.proportional import proportional_total, with_proportional
 
 
@@ -68,7 +69,7 @@ def estimates_of(counters, predictions, seed=1, replay=None):
     """Estimates after the rule, and the draws."""
     look, engine, design = looked(counters, predictions, seed)
     engine.set_systematic_errors(replay or {})
-    return with_proportional(look, engine, Plan(design, {}), {"cycles"}).estimates, engine.drawn()
+    return with_proportional(look, engine, Plan(Program((200,)), design, {}), {"cycles"}).estimates, engine.drawn()
 
 
 def test_a_rare_counter_that_is_predicted_has_a_total():
@@ -82,7 +83,7 @@ def test_a_rare_counter_that_is_predicted_has_a_total():
 @pytest.mark.parametrize(("name", "moves"), [("l1_global_read_hits", True), ("active_cycles", False)])
 def test_active_cycles_stay_those_of_cycles(name, moves):
     look, engine, design = looked({name: 7.0 * RARE}, {name: 7.0 * RARE}, seed=1)
-    whole = with_proportional(look, engine, Plan(design, {}), {"cycles"})
+    whole = with_proportional(look, engine, Plan(Program((200,)), design, {}), {"cycles"})
     assert (whole.estimates[name] != look.estimates[name]) is moves
 
 

@@ -96,7 +96,7 @@ def test_a_launch_that_was_traced_again_gets_a_new_plan(tmp_path):
 
     def plan_file():
         population = Program((len(paths),), traces=paths)
-        return plan_for(config, load_policy("sieve"), population, print)[1]
+        return plan_for(config, load_policy("sieve"), population, print).path
 
     first = plan_file()
     assert plan_file() == first, "an unchanged list keeps its plan"

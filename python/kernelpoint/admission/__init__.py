@@ -11,8 +11,6 @@ from kernelpoint.admission.checks import findings_of as findings_of
 from kernelpoint.admission.checks import in_graphs as in_graphs
 from kernelpoint.admission.checks import kinds as kinds
 from kernelpoint.admission.content import ListFiles as ListFiles
-from kernelpoint.admission.content import files_of as files_of
-from kernelpoint.admission.content import versions_of as versions_of
 from kernelpoint.admission.findings import admit as admit
 from kernelpoint.admission.findings import check_kinds as check_kinds
 from kernelpoint.admission.findings import withdrawing as withdrawing

@@ -65,8 +65,8 @@ def check(
 def findings_of(content: ListFiles | Program | Matching) -> list[Finding]:
     """Run all checks for the type of an input; returns their findings in the order of the table.
 
-    >>> from kernelpoint.admission.content import files_of
-    >>> findings_of(files_of("traces/kernelslist.g"))
+    >>> from kernelpoint.traces import read_trace_list
+    >>> findings_of(ListFiles(read_trace_list("traces/kernelslist.g")))
     []
     """
     return [*_findings(content)]

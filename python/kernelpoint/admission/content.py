@@ -6,7 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -15,7 +15,6 @@ import numpy as np
 from kernelpoint.files import read_regular
 from kernelpoint.program import Program
 from kernelpoint.repeated import Texts
-from kernelpoint.traces import read_trace_list
 
 # Number and context in the path of a trace; the second form has no context.
 _TRACE = re.compile(
@@ -28,21 +27,18 @@ LARGEST_LIST = 256 << 20  # bytes of a list whose text is looked at
 
 @dataclass(frozen=True, eq=False)
 class ListFiles:
-    """Files of a program's lists and traces, as input of the checks.
+    """Lists and traces of a program, with their files, as input of the checks.
 
     Attributes:
-        lists: the list of each process, or the folder that stands for it.
         program: the launches; with their contents, where traces were read.
-        versions: SASS version of their code -> launches, where contents are not at hand.
         architecture: of the code that the simulated GPU is configured for (70 for sm_70), 0 where unknown.
-        is_selection: the list holds the drawn launches of a selection only.
+
+    >>> ListFiles(read_trace_list("traces/kernelslist.g")).contexts
+    {'': 6}
     """
 
-    lists: tuple[str, ...]
     program: Program
-    versions: Mapping[int, int] = field(default_factory=dict)
     architecture: int = 0
-    is_selection: bool = False
 
     @property
     def size(self) -> int:
@@ -50,9 +46,19 @@ class ListFiles:
         return self.program.size
 
     @property
+    def lists(self) -> tuple[str, ...]:
+        """The list of each process, or the folder that stands for it."""
+        return self.program.lists
+
+    @property
     def traces(self) -> Texts:
         """The trace of each launch; empty text where it was not traced."""
         return self.program.traces
+
+    @property
+    def is_selection(self) -> bool:
+        """True if the list has only some of the launches."""
+        return self.program.listed is not None
 
     @cached_property
     def contexts(self) -> dict[str, int]:
@@ -74,8 +80,13 @@ class ListFiles:
 
     @cached_property
     def architectures(self) -> Mapping[int, int]:
-        """SASS versions of the code (70: sm_70), each with its number of launches."""
-        return self.versions if self.program.contents is None else versions_of(self.program)
+        """SASS versions of the code (70: sm_70), each with its number of launches; none where no trace was read."""
+        if self.program.contents is None:
+            return {}
+        versions, counts = np.unique(self.program.read.architectures[self.program.content], return_counts=True)
+        return {
+            version: count for version, count in zip(versions.tolist(), counts.tolist(), strict=True) if version > 0
+        }
 
     @cached_property
     def beside(self) -> dict[str, int]:
@@ -137,18 +148,6 @@ def names_in(folder: Path) -> set[str]:
         return set()
 
 
-def files_of(path: str) -> ListFiles:
-    """Make the input of the checks for one list, or for a folder of traces.
-
-    Raises:
-        TraceError: there is no list, or it names a trace that does not exist.
-
-    >>> files_of("traces/kernelslist.g").size
-    6
-    """
-    return ListFiles((path,), read_trace_list(path))
-
-
 def _name_of(path: str) -> tuple[int, str]:
     """Parse the number and the CUDA context in the file name of a trace; -1 and empty text if there are none.
 
@@ -158,14 +157,3 @@ def _name_of(path: str) -> tuple[int, str]:
     if (name := _TRACE.fullmatch(path)) is None:
         return -1, ""
     return int(name[1] or name[3]), name[2] or ""
-
-
-def versions_of(program: Program) -> dict[int, int]:
-    """SASS versions of a program's code, each with its number of launches.
-
-    >>> from kernelpoint.traces import launch_paths, scan_launches
-    >>> versions_of(scan_launches(launch_paths("traces/kernelslist.g")))
-    {70: 6}
-    """
-    versions, counts = np.unique(program.read.architectures[program.content], return_counts=True)
-    return {version: count for version, count in zip(versions.tolist(), counts.tolist(), strict=True) if version > 0}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from kernelpoint.admission import Effect, Finding, ListFiles, check_kinds, files_of, findings_of, kinds, withdrawing
+from kernelpoint.admission import Effect, Finding, ListFiles, check_kinds, findings_of, kinds, withdrawing
 from kernelpoint.cli.console import Console
 from kernelpoint.errors import KernelPointError, TraceError
 from kernelpoint.fast_model.configuration import architecture_of, stated_by
@@ -18,7 +17,7 @@ from kernelpoint.profiles import read_profile
 from kernelpoint.profiles.format import beginning_of
 from kernelpoint.program import Program
 from kernelpoint.repeated import Texts
-from kernelpoint.traces import ArtefactCache, is_list_name, scan_launches
+from kernelpoint.traces import ArtefactCache, is_list_name, read_trace_list, scan_launches
 
 NAMED, REFUSED = 1, 2  # exit codes
 
@@ -79,11 +78,11 @@ def _checked(path: Path, architecture: int, accept: list[str]) -> tuple[dict[str
 def _content(path: Path, architecture: int) -> tuple[str, int, list[Finding]]:
     """Recognise an input; returns its kind, its number of launches, and its findings."""
     if path.is_dir() or is_list_name(path):
-        return _of_list(files_of(str(path)), architecture)
+        return _of_list(read_trace_list(path), architecture)
     if not _is_trace(path):
         profile = read_profile(path)
         return "profile", profile.size, findings_of(profile)
-    return _of_list(ListFiles((), Program((1,), traces=Texts.of([str(path)]))), architecture)
+    return _of_list(Program((1,), traces=Texts.of([str(path)])), architecture)
 
 
 def _is_trace(path: Path) -> bool:
@@ -94,13 +93,12 @@ def _is_trace(path: Path) -> bool:
         raise TraceError(f"{path}: cannot be opened: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _of_list(listed: ListFiles, architecture: int) -> tuple[str, int, list[Finding]]:
+def _of_list(listed: Program, architecture: int) -> tuple[str, int, list[Finding]]:
     with closing(ArtefactCache()) as cache:
-        program = listed.program.with_contents_of(scan_launches(listed.traces, cache))
+        program = listed.with_contents_of(scan_launches(listed.traces, cache))
     if not listed.lists and program.errors:
         raise TraceError(program.errors[0])
-    whole = replace(listed, program=program, architecture=architecture)
-    return ("list" if listed.lists else "trace"), whole.size, findings_of(whole)
+    return ("list" if listed.lists else "trace"), program.size, findings_of(ListFiles(program, architecture))
 
 
 def _shown(records: list[dict[str, Any]], worst: int) -> typer.Exit:

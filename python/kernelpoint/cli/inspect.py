@@ -69,7 +69,7 @@ def list_record(path: Path) -> dict[str, Any]:
         program = launches.with_contents_of(scan_launches(launches.traces, cache))
     if program.errors:
         raise TraceError(next(iter(program.errors.values())))
-    findings, numbers = findings_of(ListFiles((str(path),), program)), np.unique(np.asarray(program.numbers))
+    findings, numbers = findings_of(ListFiles(program)), np.unique(np.asarray(program.numbers))
     numbers = numbers[numbers >= 0]
     record: dict[str, Any] = {
         "launches": program.size,

@@ -93,7 +93,7 @@ def save(made: Plan, output: Path | None, settings: Config, named_gpu: bool) -> 
 
 def show_clusters(made: Plan, output: Path | None) -> None:
     """Print the largest clusters; write launch index and cluster of every launch as CSV (-1: unreadable trace)."""
-    streams, work = np.asarray(made.stream_ids), made.count_of_unit("instructions")
+    streams, work = made.program.stream_ids, made.count_of_unit("instructions")
     labels = np.where(streams >= 0, made.cluster_of_unit(), -1)
     if output is not None:
         write_table(output, ("launch_index", "cluster"), enumerate(labels.tolist()))

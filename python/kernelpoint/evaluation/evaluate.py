@@ -24,7 +24,7 @@ from kernelpoint.estimation import AssistedDesign, Design
 from kernelpoint.evaluation.workload import Workload
 from kernelpoint.files import append_output, read_regular, write_output
 from kernelpoint.pages.numbers import json_text
-from kernelpoint.planning.plan import Plan, SamplingFrame
+from kernelpoint.planning.plan import Plan
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
 from kernelpoint.policies.registry import load_policy
@@ -218,10 +218,10 @@ def looked_up(
     """
     host = replace(workload.host, launch_counts=program.counts, state_lines=int(len(program.traces) > 0))
     host = host if workload.counter == "cycles" else replace(host, stated_latency=0)
-    frame = SamplingFrame(program, Plan(design, {}), None, {})
+    plan = Plan(program, design, {})
     budget, full = policy.budget_for(config), config.policy.name == "all"
-    setup = Setup(config, host, policy, budget, policy.estimate_for(config), frame, is_full_run=full)
-    loop = Loop(setup, Recorder(None, silent, stops_at_errors=True), OneLaunchBefore(host, silent, frame=frame))
+    setup = Setup(config, host, policy, budget, policy.estimate_for(config), plan, is_full_run=full)
+    loop = Loop(setup, Recorder(None, silent, stops_at_errors=True), OneLaunchBefore(host, silent, plan=plan))
     names, results = [CYCLES], [workload.results]
     if host.launch_latency:
         names, results = [CYCLES, ACTIVE_CYCLES], [*results, np.maximum(workload.results - host.launch_latency, 0.0)]

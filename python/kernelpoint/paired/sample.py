@@ -112,9 +112,9 @@ def cells_of(run: Run) -> CellSampling:
         JournalError: the run says nothing that a comparison could use, or its plan is gone or not its own any more.
     """
     check_comparable(run)
-    u = Program(tuple(run.launches), int(run.setting("seed"))).u
+    program = Program(tuple(run.launches), int(run.setting("seed")))
     try:
-        design = Plan.load(str(run.header.plan), u).design
+        design = Plan.load(str(run.header.plan), program).design
         if not isinstance(design, AssistedDesign):
             raise ConfigError("it has no predictions")
         cells = CellSampling(design, _budget(run))

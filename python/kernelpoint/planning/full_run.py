@@ -16,7 +16,7 @@ from kernelpoint.config import Config
 from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, Method
 from kernelpoint.fast_model.predictions import OF_TOTAL
 from kernelpoint.planning.forecast import CHEAP_SHARE
-from kernelpoint.planning.plan import Plan, SamplingFrame, hash_design
+from kernelpoint.planning.plan import Plan, hash_design
 from kernelpoint.planning.planning import Planning
 from kernelpoint.planning.rehearsal import ranged, rehearse
 from kernelpoint.policies.contract import Policy
@@ -54,43 +54,43 @@ def full_plan(config: Config, policy: type[Policy], host: HostInfo, program: Pro
     return planning.with_design(Design.take_all(program.u), program.with_contents_of(scan), log)
 
 
-def frame_in_full(
-    frame: SamplingFrame,
+def plan_in_full(
+    plan: Plan,
     host: HostInfo,
     budget: ErrorBudget,
     estimate: Method,
     begun_with: Mapping[str, str | None] | None,
     log: Log,
-) -> SamplingFrame | None:
-    """Frame of a full run in place of a sampled run whose sample would cost about as much; else None.
+) -> Plan | None:
+    """Plan of a full run in place of a sampled run whose sample would cost about as much; else None.
 
     Args:
-        frame, host, budget, estimate: of the sampled run.
+        plan, host, budget, estimate: of the sampled run.
         begun_with: hashes of the journal that the run goes on with, if any: the run stays what it began as.
     """
-    if simulator(host.simulator).cores is None or frame.program.listed is not None:
+    if simulator(host.simulator).cores is None or plan.program.listed is not None:
         return None
-    design = Design.take_all(frame.design.u)
-    hashes = {**frame.hashes, "design": hash_design(design)}
+    design = Design.take_all(plan.design.u)
+    of_design = hash_design(design)
     if begun_with is not None:
-        is_whole = begun_with.get("design") == hashes["design"]
+        is_whole = begun_with.get("design") == of_design
     else:
-        is_whole = hashes["design"] == frame.hashes["design"] or _costs_as_much(frame, budget, estimate, log)
-    return replace(frame, plan=replace(frame.plan, design=design), hashes=hashes) if is_whole else None
+        is_whole = of_design == plan.hashes["design"] or _costs_as_much(plan, budget, estimate, log)
+    return replace(plan, design=design) if is_whole else None
 
 
-def _costs_as_much(frame: SamplingFrame, budget: ErrorBudget, estimate: Method, log: Log) -> bool:
+def _costs_as_much(plan: Plan, budget: ErrorBudget, estimate: Method, log: Log) -> bool:
     """True if the sample is expected to cost CHEAP_SHARE of a full run, by two rehearsals of it (rehearsal.py)."""
-    design = frame.design
-    if frame.plan.broken or not isinstance(design, AssistedDesign) or OF_TOTAL not in design.computed:
+    design = plan.design
+    if plan.broken or not isinstance(design, AssistedDesign) or OF_TOTAL not in design.computed:
         return False
     work = np.asarray(design.computed["cycles"], dtype=float)
     first = Engine(design, budget).wanted()
-    if len(first) == frame.program.size:
+    if len(first) == plan.program.size:
         return True
     if work[first].sum() < LEAST_SHARE * work.sum() or budget.counter != "cycles":
         return False
-    drawn = rehearse(design, budget, estimate, np.maximum(work, 1.0), frame.program.seed)
+    drawn = rehearse(design, budget, estimate, np.maximum(work, 1.0), plan.program.seed)
     costs = [float(work[units].sum() / work.sum()) for units in drawn]
     share = min(1.0, float(np.mean(ranged(costs[0], max(costs)))))
     if share < CHEAP_SHARE:

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from kernelpoint import __version__
-from kernelpoint.admission import ListFiles, findings_of, versions_of
 from kernelpoint.config import Config
 from kernelpoint.errors import PlanError
 from kernelpoint.estimation import AssistedDesign, Design
@@ -85,7 +84,7 @@ class Planning:
         if not os.path.exists(self.cache_path):
             return None
         try:
-            return Plan.load(self.cache_path, self.program.u)
+            return Plan.load(self.cache_path, self.program)
         except PlanError as error:
             log(f"kernelpoint: the cached plan is made again: {error}")
             return None
@@ -95,7 +94,7 @@ class Planning:
         if path is None or not os.path.exists(path):
             return None
         try:
-            plan = Plan.load(path, self.program.u)
+            plan = Plan.load(path, self.program)
         except PlanError:  # of another list; the journal is then refused by what differs
             return None
         return plan if {**plan.origin, "error_budget": None} == {**self.origin, "error_budget": None} else None
@@ -109,38 +108,22 @@ class Planning:
         """
         program = complete(self.program, self.needs, self.config.encoder, log, pool=self.pool)
         design = design_of(self.policy(self.config), program)
-        broken = {} if program.contents is None else program.errors
-        if broken:
-            design = design.as_take_all(np.array(sorted(broken)))
-        return replace(self.with_design(design, program, log), broken=dict(broken))
+        is_read = program.contents is not None
+        if is_read and program.errors:
+            design = design.as_take_all(np.array(sorted(program.errors)))
+        return replace(self.with_design(design, program, log), knows_errors=is_read)
 
     def with_design(self, design: Design | AssistedDesign, program: Program, log: Log) -> Plan:
-        """Make the plan of a design, with names of launches and facts from their traces."""
-        files = self.program.fingerprint.files
+        """Make the plan of a design, with what the traces of the launches show where they are on disk."""
         if program.contents is None and program.has_traces:
             shown = WorkProgress("reading", "traces", log)
             program = program.with_contents_of(scan_launches(program.traces, progress=shown, log=log, pool=self.pool))
-        contents, names, embeddings = program.contents, program.names, program.embeddings
-        is_sampled = bool((np.asarray(design.labels) >= 0).any())
-        plan = Plan(
-            design=design,
-            origin=self.origin,
-            kernel_ids=names.numbers,
-            kernel_names=list(names.distinct),
-            unread=program.unread,
-            files=files,
-        )
-        if contents is None:
-            return plan
-        return replace(
-            plan,
-            contents=program.content,
-            stream_ids=program.stream_ids,
-            stream_hashes=contents.stream_hashes(),
-            stream_counts=contents.stream_counts() if is_sampled else None,
+        embeddings = program.embeddings
+        return Plan(
+            replace(program, predictions=self.program.predictions, embeddings=self.program.embeddings),
+            design,
+            self.origin,
             stream_map=None if embeddings is None else _principal_plane(embeddings),
-            findings=tuple(findings_of(ListFiles((), program))),
-            versions=versions_of(program),
         )
 
 
@@ -151,8 +134,8 @@ def plan_for(
     log: Log,
     begun_with: str | None = None,
     pool: Pool | None = None,
-) -> tuple[Plan, str | None]:
-    """Find or make the plan of a run; returns it with its file, if it has one.
+) -> Plan:
+    """Find or make the plan of a run.
 
     A plan named in the configuration is used as it is, if it was made for this run. A resumed run goes on with the plan it
     was `begun_with`, even if the error budget has changed since. Otherwise a policy that reads traces, or whose design
@@ -166,18 +149,16 @@ def plan_for(
     if config.fast_model != "off":
         _say_which_inputs(policy, Available.of(program, config), program.amounts is not None, config, log)
     if config.plan is not None:
-        plan = Plan.load(config.plan, program.u)
+        plan = Plan.load(config.plan, program)
         check_origin(config.plan, plan.origin, planning.origin, log)
         _warn_of_unread(config.plan, plan, log)
-        return plan, config.plan
+        return plan
     if (begun := planning.begun(begun_with)) is not None:
-        return begun, begun_with
+        return begun
     if not (Need.TRACES in planning.needs or policy.uses_budget):
-        return planning.make(log), None
-    if (kept := planning.kept(log)) is not None:
-        return kept, str(planning.cache_path)
-    plan = planning.make(log)
-    return plan, keep_plan(plan, log)
+        return planning.make(log)
+    kept = planning.kept(log)
+    return keep_plan(planning.make(log), log) if kept is None else kept
 
 
 def _say_which_inputs(policy: type[Policy], available: Available, is_described: bool, config: Config, log: Log) -> None:
@@ -207,15 +188,15 @@ def _warn_of_unread(path: str, plan: Plan, log: Log) -> None:
         )
 
 
-def keep_plan(plan: Plan, log: Log) -> str | None:
-    """Store a plan in the cache under its origin; returns its path, or None if it cannot be written."""
-    cached = cache_path(plan.origin, plan.files)
-    if plan.unread:
+def keep_plan(plan: Plan, log: Log) -> Plan:
+    """Store a plan in the cache under its origin; returns it with its path, if it can be written."""
+    cached, unread = cache_path(plan.origin, plan.program.fingerprint.files), plan.program.unread
+    if unread:
         log(
-            f"kernelpoint: {len(plan.unread):,} traces could not be opened or read; the next run tries them again. "
-            f"The first: {plan.unread[0]}"
+            f"kernelpoint: {len(unread):,} traces could not be opened or read; the next run tries them again. "
+            f"The first: {unread[0]}"
         )
-        missing = hashlib.blake2b("\n".join(plan.unread).encode(), digest_size=8).hexdigest()
+        missing = hashlib.blake2b("\n".join(unread).encode(), digest_size=8).hexdigest()
         cached = cached.with_name(f"{cached.stem}-without-{missing}.kpplan")
     try:
         cached.parent.mkdir(parents=True, exist_ok=True)
@@ -224,8 +205,8 @@ def keep_plan(plan: Plan, log: Log) -> str | None:
         plan.save(cached)
     except (OSError, PlanError) as error:
         log(f"kernelpoint: the plan cannot be kept for other runs: {error}")
-        return None
-    return str(cached)
+        return plan
+    return replace(plan, path=str(cached))
 
 
 def origin_of(config: Config, policy: type[Policy], program: Program, needs: frozenset[Need]) -> dict[str, Any]:

@@ -53,8 +53,8 @@ def _strata(plan: Plan) -> Design:
     return plan.design
 
 
-def selected(config: Config, policy: type[Policy], host: HostInfo, log: Log) -> tuple[Program, Plan]:
-    """Program and plan of a run of a selection: all launches of the census, some of which have traces.
+def selected(config: Config, policy: type[Policy], host: HostInfo, log: Log) -> Plan:
+    """Plan of a run of a selection: all launches of the census, some of which have traces.
 
     Raises:
         ConfigError: another key does not go with a selection, or the host names no list, or several.
@@ -79,16 +79,12 @@ def selected(config: Config, policy: type[Policy], host: HostInfo, log: Log) -> 
         f"kernelpoint: {len(listed):,} of {program.size:,} launches are traced: replay and the fast model see only these, "
         "so data that the others leave in caches is missing"
     )
-    program = replace(program, traces=Texts(traces.distinct, of_launch), listed=listed)
-    plan = replace(
-        planning.with_design(selection.design, program, log),
-        origin=selection.origin,
-        known_counts=_counts(selection.program),
-    )
-    return program, _with_model(plan, config, policy, program, host, log)
+    program = replace(program, traces=Texts(traces.distinct, of_launch), listed=listed, lists=(path,))
+    plan = replace(planning.with_design(selection.design, program, log), origin=selection.origin)
+    return _with_model(plan, config, policy, host, log)
 
 
-def _with_model(plan: Plan, config: Config, policy: type[Policy], program: Program, host: HostInfo, log: Log) -> Plan:
+def _with_model(plan: Plan, config: Config, policy: type[Policy], host: HostInfo, log: Log) -> Plan:
     """Add the fast model's predictions of the traced launches to a plan, if the policy uses them."""
     traced = with_predictor(program_of(host, config.seed), config.fast_model, host, log)
     if Need.MODEL not in policy.inputs(Available(traces=True, model=True)) or config.fast_model == "off":
@@ -97,7 +93,7 @@ def _with_model(plan: Plan, config: Config, policy: type[Policy], program: Progr
     if reason is None and traced.predictor is not None:
         predictions = predicted(traced, log).predictions
         assert predictions is not None
-        phase = first_phase(_strata(plan), config, program, predictions)
+        phase = first_phase(_strata(plan), config, plan.program, predictions)
         if phase is not None:
             origin = {**plan.origin, "fast_model": traced.predictor.identity()}
             return replace(plan, first_phase=phase, origin=origin)
@@ -144,12 +140,6 @@ def write_next(config: Config, host: HostInfo, grown: Engine) -> tuple[Path, int
     earlier = Path(lists) if Path(lists).is_dir() else Path(lists).parent
     written = write_output(path.parent / NEXT, further, added, earlier.resolve())
     return written[0], len(added)
-
-
-def _counts(launches: Program) -> dict[str, np.ndarray]:
-    """Counts that a census determines: CTAs and warps of every launch, where it knows all grids and blocks."""
-    ctas, threads = launches.grid.prod(axis=1), launches.block.prod(axis=1)
-    return {"ctas": ctas, "warps": ctas * -(-threads // 32)} if (ctas * threads).all() else {}
 
 
 def _check_keys(config: Config) -> None:

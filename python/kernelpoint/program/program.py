@@ -114,6 +114,7 @@ class Program:
     Attributes:
         counts: number of launches of each process.
         seed: the user's seed; fixes the permanent random numbers.
+        lists: the trace list of each process, or the folder that stands for it.
         labels: distinct names and shapes.
         label: int32 [N], the label of each launch; -1 where unknown.
         traces: trace file of each launch; empty text where it was not traced.
@@ -154,6 +155,7 @@ class Program:
 
     counts: tuple[int, ...]
     seed: int = 0
+    lists: tuple[str, ...] = ()
     labels: Labels = NO_LABELS
     label: np.ndarray = field(default_factory=lambda: _NOTHING)
     traces: Texts = field(default=NO_TEXTS, repr=False)

@@ -200,7 +200,8 @@ def result_of(run: Run, full_run: Run | None = None) -> Result:
     forecast, stream_map, stream_names, stream_launches = "", None, list[str](), np.zeros(0, dtype=np.int64)
     if plan is not None:
         forecast = compared(plan.forecast, s.relative_error, s.simulated, s.cycle_speedup, s.further) or ""
-    if plan is not None and (streams := plan.stream_ids) is not None:
+    if plan is not None and plan.program.contents is not None:
+        streams = plan.program.stream_ids
         names = [*(base_key(kernel.name) for kernel in s.kernels), UNNAMED]  # -1: the last
         if (estimates := run.launch_estimates) is not None:
             stream_names = [names[kernel] for kernel in estimates.kernels[first_of_each(streams)].tolist()]
@@ -318,6 +319,6 @@ def _plan_of(run: Run) -> tuple[Plan | None, str]:
     if not (path := run.frozen.plan):
         return None, ""
     try:
-        return Plan.load(path, Program(tuple(run.launches), int(run.setting("seed"))).u), ""
+        return Plan.load(path, Program(tuple(run.launches), int(run.setting("seed")))), ""
     except PlanError as error:
         return None, f"The clusters are not shown, for the run's plan cannot be read any more: {error}"

@@ -33,7 +33,7 @@ from kernelpoint.journal import (
     SummaryRecord,
     ValidationRecord,
 )
-from kernelpoint.planning.plan import SamplingFrame
+from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.range_targets import widths
 from kernelpoint.session.online import OnlinePass
 from kernelpoint.session.orders import Launch, Orders
@@ -65,7 +65,7 @@ class Loop:
         online, validation: None in a run that makes none.
     """
 
-    frame: SamplingFrame
+    plan: Plan
     sample: Sample
 
     def __init__(self, setup: Setup, recorder: Recorder, replays: Replays) -> None:
@@ -73,16 +73,16 @@ class Loop:
         self.online: OnlinePass | None = None
         self.validation: Validation | None = None
         self.is_done = False
-        if setup.frame is None:
+        if setup.plan is None:
             self.orders: Orders = OnlinePass(setup)
             self.online = self.orders
         else:
-            self._prepare(setup.frame)
+            self._prepare(setup.plan)
 
-    def _prepare(self, frame: SamplingFrame) -> None:
+    def _prepare(self, plan: Plan) -> None:
         """Prepare the run when its launches are known: draw the sample, begin the first pass."""
-        self.frame = frame
-        self.orders = self.sample = Sample(self._setup, frame)
+        self.plan = plan
+        self.orders = self.sample = Sample(self._setup, plan)
         if needs_validation(self._setup):
             self.validation = Validation(self._setup, self.sample, self._replays)
 
@@ -185,7 +185,7 @@ class Loop:
         self.orders.forget_in_flight()
         if not isinstance(self.orders, Sample):
             return
-        ended = sorted(in_flight & self.frame.plan.broken.keys())
+        ended = sorted(in_flight & self.plan.broken.keys())
         if ended and self._leave_out(ended):
             self._recorder.degrade(
                 f"{self._places(ended)} left out: the simulator ended in it, and its trace cannot be read"
@@ -214,31 +214,31 @@ class Loop:
         )
         yield from self._outcomes(online)
         recorded = self._recalled(PopulationRecord)
-        frame = self._frame_of(online)
+        plan = self._plan_of(online)
         if recorded is None:
-            self._recorder.write(online.population_record(frame, self._saved_plan(frame)))
-        elif recorded.hashes.get("design") != frame.hashes["design"]:
+            self._recorder.write(online.population_record(plan, self._saved_plan(plan)))
+        elif recorded.hashes.get("design") != plan.hashes["design"]:
             raise JournalError(
                 f"{self._recorder.path}: hashes.design: the journal has {recorded.hashes.get('design')}, this run "
-                f"{frame.hashes['design']}: the traces have changed"
+                f"{plan.hashes['design']}: the traces have changed"
             )
-        self._prepare(frame)
+        self._prepare(plan)
         self.sample.pass_index = 1
 
-    def _frame_of(self, online: OnlinePass) -> SamplingFrame:
+    def _plan_of(self, online: OnlinePass) -> Plan:
         """The launches and their plan; where none can be made, every launch is simulated (the failure rule)."""
         try:
-            return online.frame(self._recorder.progress.say_plainly)
+            return online.plan(self._recorder.progress.say_plainly)
         except Exception as error:  # noqa: BLE001 - the failure rule: whatever goes wrong, no launch is skipped
             what = f"no plan could be made: {type(error).__name__}: {error}"
             self._recorder.degrade(f"{what}; every launch is simulated")
-            return online.frame_without_plan()
+            return online.plan_of_each()
 
-    def _saved_plan(self, frame: SamplingFrame) -> str | None:
+    def _saved_plan(self, plan: Plan) -> str | None:
         """Write the plan beside the journal, for reports; None if that fails."""
         path = f"{self._recorder.path}.kpplan"
         try:
-            frame.plan.save(path)
+            plan.save(path)
         except PlanError as error:
             self._recorder.progress.say(str(error))
             return None
@@ -266,7 +266,7 @@ class Loop:
     def _report_unreadable_traces(self) -> None:
         if self._next_is_step():  # it was done
             return
-        for unit, why in sorted(self.frame.plan.broken.items()):
+        for unit, why in sorted(self.plan.broken.items()):
             launch = self.sample.launch_of(unit)
             self._recorder.degrade(
                 f"launch {launch.index} of process {launch.process} is ordered for certain and tried at most twice, "
@@ -290,7 +290,7 @@ class Loop:
 
     def _say_pass_begins(self) -> None:
         count = self.sample.open_count
-        self._recorder.progress.pass_begins(self.sample.pass_index, count, self.frame.program.size)
+        self._recorder.progress.pass_begins(self.sample.pass_index, count, self.plan.program.size)
 
     def _end_pass(self) -> bool:
         """Interim analysis: estimate, and draw more where the error budget is not met. True if another pass follows."""
@@ -336,12 +336,12 @@ class Loop:
 
     def _simulate_everything(self, error: Exception) -> bool:
         """No estimate could be made: simulate every launch that is left. False where launches have no trace."""
-        if not self.frame.program.size > self.sample.results:
+        if not self.plan.program.size > self.sample.results:
             raise SessionError(
                 f"the total of the simulated launches could not be computed: {describe(error)}"
             ) from error
         what = f"no estimate could be made at the end of pass {self.sample.pass_index}: {describe(error)}"
-        if self.frame.program.listed is not None:
+        if self.plan.program.listed is not None:
             self._recorder.degrade(f"{what}; launches that were not traced cannot be simulated")
             self.sample.look = None
             return False
@@ -363,7 +363,7 @@ class Loop:
         """
         setup = self._setup
         if self.online is not None and self.orders is self.online:
-            self._prepare(self.online.frame_without_plan())
+            self._prepare(self.online.plan_of_each())
         look = self.sample.statement() if self.is_done else None
         summary = summarise(setup, self.sample, self._replay_check(), look, self._recorder.degraded)
         if look is None or setup.ranges is None or summary.estimate is None:
@@ -373,10 +373,10 @@ class Loop:
 
     def launches(self, summary: SummaryRecord) -> Iterator[LaunchesRecord]:
         """Journal records with the estimates of all launches, written before a summary with an estimate."""
-        return launches_records(self.frame, self.sample) if summary.estimate is not None else iter(())
+        return launches_records(self.plan, self.sample) if summary.estimate is not None else iter(())
 
     def kernel_name(self, process: int, index: int) -> str | None:
         """Kernel name of a launch, if its trace was read."""
         if self.online is not None and self.orders is self.online:
             return None
-        return self.frame.plan.name_of_unit(self.sample.launch(process, index).unit)
+        return self.plan.name_of_unit(self.sample.launch(process, index).unit)

@@ -10,7 +10,7 @@ import numpy as np
 from kernelpoint.errors import HostError
 from kernelpoint.estimation import Design
 from kernelpoint.journal import DecisionRecord, PopulationRecord
-from kernelpoint.planning.plan import Plan, SamplingFrame, strata_record
+from kernelpoint.planning.plan import Plan, strata_record
 from kernelpoint.planning.planning import Planning, origin_of
 from kernelpoint.program import Program
 from kernelpoint.progress import Log
@@ -35,7 +35,7 @@ class OnlinePass(Orders):
     """Orders of the first pass of an online run: launches are listed as they come, and none is simulated.
 
     Args:
-        setup: of a run without a frame.
+        setup: of a run without a plan.
     """
 
     def __init__(self, setup: Setup) -> None:
@@ -108,24 +108,20 @@ class OnlinePass(Orders):
         paths = (self._paths[process].get(i, "") for process, count in enumerate(counts) for i in range(count))
         return Program(counts=counts, seed=self._setup.config.seed, traces=Texts.of(list(paths)))
 
-    def frame(self, log: Log) -> SamplingFrame:
+    def plan(self, log: Log) -> Plan:
         """Plan the launches seen; raises every error that a policy can raise."""
-        program = self.program()
-        plan = Planning.of(self._setup.config, self._setup.policy, program).make(log)
-        return SamplingFrame.of(program, plan, None)
+        return Planning.of(self._setup.config, self._setup.policy, self.program()).make(log)
 
-    def frame_without_plan(self) -> SamplingFrame:
-        """Frame of the launches so far without a plan: each launch stands for itself only."""
+    def plan_of_each(self) -> Plan:
+        """Plan in which each launch so far stands for itself only."""
         program = self.program()
         origin = origin_of(self._setup.config, self._setup.policy, program, frozenset())
-        return SamplingFrame.of(program, Plan(Design.take_all(program.u), origin), None)
+        return Plan(program, Design.take_all(program.u), origin)
 
-    def population_record(self, frame: SamplingFrame, path: str | None) -> PopulationRecord:
+    def population_record(self, plan: Plan, path: str | None) -> PopulationRecord:
         """Journal record of the end of the pass; `path`: file of the plan."""
         first_hashes = self._setup.record().hashes
-        strata = strata_record(frame.design)
+        strata = strata_record(plan.design)
         assert strata is not None, "a list that is not known beforehand has no predictions"
-        hashes: dict[str, str | None] = {
-            name: value for name, value in frame.hashes.items() if name not in first_hashes
-        }
-        return PopulationRecord(list(frame.program.counts), path, hashes, strata)
+        hashes: dict[str, str | None] = {name: value for name, value in plan.hashes.items() if name not in first_hashes}
+        return PopulationRecord(list(plan.program.counts), path, hashes, strata)

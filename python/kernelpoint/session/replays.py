@@ -9,7 +9,7 @@ import numpy as np
 from kernelpoint.errors import HostError
 from kernelpoint.fast_model.configuration import caches_of
 from kernelpoint.fast_model.predict import states_of_cores
-from kernelpoint.planning.plan import SamplingFrame
+from kernelpoint.planning.plan import Plan
 from kernelpoint.program import Program
 from kernelpoint.progress import Log
 from kernelpoint.simulators import simulator, simulator_of
@@ -27,11 +27,11 @@ class Replays:
         host: the simulator, with the state that it can restore.
         log: told of traces that cannot be read.
         cold: every launch begins as the first one does.
-        frame: the launches of all processes and their plan, where they are at hand; else lists are read again.
+        plan: of the launches of all processes, where it is at hand; else lists are read again.
     """
 
-    def __init__(self, host: HostInfo, log: Log, cold: bool = False, frame: SamplingFrame | None = None) -> None:
-        self._host, self._cold, self._frame = host, cold, frame
+    def __init__(self, host: HostInfo, log: Log, cold: bool = False, plan: Plan | None = None) -> None:
+        self._host, self._cold, self._plan = host, cold, plan
         self._log = log
         self._memory = MEMORY // max(host.process_count, 1)
         self._lists: dict[int, Replay] = {}
@@ -81,11 +81,10 @@ class Replays:
 
     def _launches(self, process: int, path: str) -> Program:
         """Launches of a process, with their trace contents if the plan has them."""
-        frame = self._frame
-        if frame is None or not frame.program.has_traces or not frame.program.copies:
+        program = None if self._plan is None else self._plan.program
+        if program is None or not program.has_traces or not program.copies:
             return read_trace_list(path)
-        program, contents = frame.program, frame.plan.contents
-        return (program if contents is None else replace(program, contents=None, content=contents)).part(process)
+        return program.part(process)
 
     def _trained(self, launches: Program, state: StateInfo) -> bytes:
         """States of the cores that were recorded with the list's predictions."""

@@ -11,7 +11,7 @@ import numpy as np
 from kernelpoint.errors import HostError, KernelPointError
 from kernelpoint.estimation import Design, Engine, Estimate, Look
 from kernelpoint.journal import AbortRecord, DecisionRecord, ResultRecord
-from kernelpoint.planning.plan import SamplingFrame
+from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.range_targets import with_range_targets
 from kernelpoint.planning.selecting import write_next
 from kernelpoint.policies.projection import Projections
@@ -37,10 +37,10 @@ MAX_ATTEMPTS = 2  # a launch is tried in two passes before the run leaves it out
 
 
 class Sample(Orders):
-    """Sample of a run: the engine's draws over the launches of a frame, their orders, and their results.
+    """Sample of a run: the engine's draws over the launches of a plan, their orders, and their results.
 
     Args:
-        setup: what is fixed; frame: the launches and their plan.
+        setup: what is fixed; plan: with the launches.
 
     Attributes:
         engine: draws and estimates; look: its last one; results: how many launches have a result; has_result: bool [N], which
@@ -52,16 +52,16 @@ class Sample(Orders):
         copies, copied_cycles: launches that took the result of an equal one, or of an earlier run.
     """
 
-    def __init__(self, setup: Setup, frame: SamplingFrame) -> None:
-        super().__init__(frame.program.offsets, setup.host.executes)
-        self._setup, self.frame = setup, frame
-        self._targets = with_range_targets(setup.config, setup.ranges, setup.budget, frame.program.counts)
-        self._set_design(frame.design)
+    def __init__(self, setup: Setup, plan: Plan) -> None:
+        super().__init__(plan.program.offsets, setup.host.executes)
+        self._setup, self.plan = setup, plan
+        self._targets = with_range_targets(setup.config, setup.ranges, setup.budget, plan.program.counts)
+        self._set_design(plan.design)
         budget, ranges = self._targets
-        self.engine = Engine(frame.plan.first_phase or frame.design, budget, setup.estimate, RATIOS, ranges)
+        self.engine = Engine(plan.first_phase or plan.design, budget, setup.estimate, RATIOS, ranges)
         self.look: Look | None = None
         self.results = 0
-        self.has_result = np.zeros(frame.program.size, dtype=bool)
+        self.has_result = np.zeros(plan.program.size, dtype=bool)
         self.left_out: set[int] = set()
         self.further = ""
         self.projections = Projections(setup.policy.projects(setup.config))
@@ -120,7 +120,7 @@ class Sample(Orders):
         """Enlarge the sample if the last interim analysis did not meet the budget; False if the sample ends here."""
         if self.look is not None and self.look.met:
             return False
-        if self.frame.program.listed is None:
+        if self.plan.program.listed is None:
             return self.engine.grow()
         return self._grow_within_traced()
 
@@ -130,10 +130,10 @@ class Sample(Orders):
         if not grown.grow():
             return False
         wanted = grown.wanted()
-        if self.frame.program.traced[wanted].all():
+        if self.plan.program.traced[wanted].all():
             self.engine = grown
             return True
-        lacking = int((~self.frame.program.traced[wanted]).sum())
+        lacking = int((~self.plan.program.traced[wanted]).sum())
         self.further = f"the next pass wants {lacking:,} launches that were not traced"
         try:
             path, added = write_next(self._setup.config, self._setup.host, grown)
@@ -145,7 +145,7 @@ class Sample(Orders):
 
     def simulate_everything(self) -> None:
         """Replace the design by one in which every launch is simulated (after a failed decision)."""
-        before, design = self.engine, self.frame.design
+        before, design = self.engine, self.plan.design
         self._set_design(Design.take_all(design.u))
         budget, ranges = self._targets
         self.engine = Engine(self._design, budget, "mean", RATIOS, ranges)
@@ -163,12 +163,12 @@ class Sample(Orders):
         is_open = bool(self._is_open[unit])
         record = DecisionRecord(launch.process, launch.index, self.pass_index, "simulate" if is_open else "skip")
         record.stratum = stratum = int(self.strata[unit])
-        if stratum < 0 and self.frame.plan.first_phase is None:
-            certain = self._design is self.frame.plan.design and unit not in self.frame.plan.broken
+        if stratum < 0 and self.plan.first_phase is None:
+            certain = self._design is self.plan.design and unit not in self.plan.broken
             record.take_all = "by design" if certain else "failure"
         elif self._thresholds is not None:
             record.u, record.threshold = self.engine.sampling.u[unit], self._thresholds[stratum]
-        record.cluster, record.stream = self.frame.cluster_and_stream(unit)
+        record.cluster, record.stream = self.plan.cluster_and_stream(unit)
         record.prediction = self._predictions.get(unit)
         if is_open and self._expected is not None:
             record.x = self._expected[unit]
@@ -196,7 +196,7 @@ class Sample(Orders):
     def planned(self) -> list[Planned]:
         """Waiting launches, each as a chain of one."""
         launches = [launch for launch in map(self.launch_of, self.waiting().tolist()) if self._copied(launch) is None]
-        costs = self.frame.expected_costs(np.array([launch.unit for launch in launches], dtype=np.int64)).tolist()
+        costs = self.plan.expected_costs(np.array([launch.unit for launch in launches], dtype=np.int64)).tolist()
         return [Planned((self.order(launch),), cost) for launch, cost in zip(launches, costs, strict=True)]
 
     def planned_first(self) -> list[Planned]:
@@ -240,7 +240,7 @@ class Sample(Orders):
 
     def _key(self, unit: int) -> int:
         """Key that launches with equal results share; 0 if unknown."""
-        program = self.frame.program
+        program = self.plan.program
         return int(program.content[unit]) + 1 if program.is_deterministic and program.content is not None else 0
 
     def apply(self, launch: Launch, record: OutcomeRecord) -> str:
@@ -270,7 +270,7 @@ class Sample(Orders):
 
     def _apply_abort(self, launch: Launch, record: AbortRecord) -> str:
         unit = launch.unit
-        was_stated = unit in self.attempts or unit in self.frame.plan.broken
+        was_stated = unit in self.attempts or unit in self.plan.broken
         self.attempts[unit] = self.attempts.get(unit, 0) + 1
         if (record.reason or "").startswith(ENDED_SIMULATOR):
             self.fatal.add(unit)
@@ -296,7 +296,7 @@ class Sample(Orders):
         would.
         """
         lost = set(self.failed())
-        shapes = self.frame.plan.kernels_and_shapes() if lost & self.fatal else None
+        shapes = self.plan.kernels_and_shapes() if lost & self.fatal else None
         if shapes is not None:
             kinds, times = np.unique(shapes[sorted(self.fatal)], return_counts=True)
             alike = np.flatnonzero(np.isin(shapes, kinds[(times >= MAX_ATTEMPTS) & (kinds >= 0)]))
@@ -309,11 +309,11 @@ class Sample(Orders):
 
         A full run is exact or nothing, and so is a purposive sample.
         """
-        design, traced = self._design, self.frame.program.traced
+        design, traced = self._design, self.plan.program.traced
         fixed = isinstance(design, Design) and design.chosen is not None
         if self._setup.config.policy.name == "all" or fixed:
             return False
-        return self.frame.program.listed is None or bool(traced[self.engine.leaving_out(units).wanted()].all())
+        return self.plan.program.listed is None or bool(traced[self.engine.leaving_out(units).wanted()].all())
 
     def leave_out(self, launches: Sequence[tuple[int, int]]) -> None:
         """Continue without the results of some launches, given as (process, index); every later bound allows for them."""
@@ -352,7 +352,7 @@ class Sample(Orders):
         return [(len(part), int(part.sum())) for part in parts]
 
     def _exact(self, counter: str) -> np.ndarray | None:
-        return exact_values(self.frame.plan, self.engine, self._projected, counter)
+        return exact_values(self.plan, self.engine, self._projected, counter)
 
     def estimates(self, counters: Sequence[str] | None = None) -> np.ndarray:
         """float64 [N, counters], of a run that has ended: exact value of each launch from its trace, else its result, else its
@@ -381,13 +381,13 @@ class Sample(Orders):
         targets = self._setup.budget.targets
         of_traces = ((name, self._exact(name)) for name in self.engine.counters)
         exact = {name: float(values.sum()) for name, values in of_traces if values is not None}
-        basis = Basis(self.engine, self.frame.plan, self.has_result, exact, targets, latency)
+        basis = Basis(self.engine, self.plan, self.has_result, exact, targets, latency)
         return stated(self.look, basis)
 
     def one_per_stream_cycles(self) -> float | None:
         """Predicted cycles of one launch for each distinct instruction sequence; None if these are unknown."""
-        streams = self.frame.plan.stream_ids
-        if streams is None or "cycles" not in self.engine.counters:
+        program = self.plan.program
+        if program.contents is None or "cycles" not in self.engine.counters:
             return None
-        _, first = np.unique(streams, return_index=True)
+        _, first = np.unique(program.stream_ids, return_index=True)
         return float(self._values(first, ["cycles"]).sum())

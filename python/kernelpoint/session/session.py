@@ -47,7 +47,7 @@ class Session:
     A call that cannot be written to the journal closes the session; from then on every call raises SessionError.
 
     Args:
-        setup: everything fixed at open: configuration, host, and the frame where the launches are known.
+        setup: everything fixed at open: configuration, host, and the plan where the launches are known.
         journal: open for writing; the run goes on after the records that it already holds.
         log: takes one line of text for the user.
 
@@ -58,7 +58,7 @@ class Session:
     def __init__(self, setup: Setup, journal: JournalWriter, log: Log) -> None:
         self.setup, self.journal = setup, journal
         self.recorder = Recorder(journal, log, setup.config.on_error == "abort")
-        self.replays = Replays(setup.host, log, setup.config.replay.state == "empty", setup.frame)
+        self.replays = Replays(setup.host, log, setup.config.replay.state == "empty", setup.plan)
         self.loop = Loop(setup, self.recorder, self.replays)
         self._run = self.loop.run()
         self._whole_traces = TraceIntegrity(setup.host.needs_whole_traces)
@@ -67,7 +67,7 @@ class Session:
         self._stated: Sequence[Record] = ()  # ranges and summary at the end of the journal that is resumed
         self._estimates: np.ndarray | None = None
         self._latency_counted = counts_latency(setup.config)
-        program = None if setup.frame is None else setup.frame.program
+        program = None if setup.plan is None else setup.plan.program
         self._selected = program if program is not None and program.listed is not None else None
         self.saved = TimeSaved()
 
@@ -80,7 +80,7 @@ class Session:
             trace_path: where the launches are not known beforehand.
         """
         orders, launch = self._asked(process, index)
-        if not trace_path and self.setup.frame is None:
+        if not trace_path and self.setup.plan is None:
             trace_path = self._listed.path(process, index)
         if (decision := orders.decision(launch, trace_path)) is not None:
             self.loop.accept(decision, launch)
@@ -203,7 +203,7 @@ class Session:
 
     def _what_it_took(self, summary: SummaryRecord) -> Iterator[str]:
         """Lines on the cost of the run, compared with its forecast and with a full run."""
-        forecast = self.setup.frame.plan.forecast if self.setup.frame else []
+        forecast = self.setup.plan.forecast if self.setup.plan else []
         wanted = self.setup.budget.relative_error
         yield from filter(None, [compared(forecast, wanted, summary.simulated, summary.cycle_speedup, summary.further)])
         yield from filter(None, [self.saved.sentence()])
@@ -217,7 +217,7 @@ class Session:
 
         def weights(places: list[tuple[int, int]]) -> np.ndarray:
             processes, launches = np.array(places, dtype=np.int64).T
-            return sample.expansions(self.loop.frame.program.offsets[processes] + launches)
+            return sample.expansions(self.loop.plan.program.offsets[processes] + launches)
 
         self.saved.measure(weights, cycles.estimate)
 
@@ -255,8 +255,8 @@ class Session:
         Raises:
             JournalError: the journal is of another run, or does not fit together.
         """
-        frame = self.setup.frame
-        predicted = frame is not None and isinstance(frame.design, AssistedDesign)
+        plan = self.setup.plan
+        predicted = plan is not None and isinstance(plan.design, AssistedDesign)
         check_same_run(self.journal.path, records[0], self.setup.record(), predicted)
         results = sum(isinstance(record, ResultRecord) for record in records)
         before = [number for number, entry in enumerate(records) if not isinstance(entry, RangeRecord | SummaryRecord)]
@@ -282,7 +282,7 @@ class Session:
 
     def _trace(self, launch: Launch) -> str:
         """Path of a launch's trace; empty text if it has none."""
-        program = self.loop.frame.program
+        program = self.loop.plan.program
         return program.traces[launch.unit] if program.has_traces else ""
 
     def _is_stated(self, statement: Sequence[Record]) -> bool:

@@ -16,13 +16,14 @@ from kernelpoint.fast_model.configuration import architecture_of
 from kernelpoint.journal import HostRecord, RunRecord
 from kernelpoint.journal.earlier import EarlierResults, read_earlier
 from kernelpoint.planning.full_run import full_plan
-from kernelpoint.planning.plan import SamplingFrame, strata_record
+from kernelpoint.planning.plan import Plan, strata_record
 from kernelpoint.planning.planning import plan_for
 from kernelpoint.planning.range_targets import check_range_targets
 from kernelpoint.planning.selecting import selected
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.pool import Pool
+from kernelpoint.program import Program
 from kernelpoint.progress import Log
 from kernelpoint.ranges import Ranges, ranges_for
 from kernelpoint.ratios import ACTIVE_CYCLES, RATIOS, check_counter
@@ -35,7 +36,7 @@ from kernelpoint.workload.host_info import HostInfo
 class Setup:
     """Everything that is fixed when a run opens: configuration, simulator, launches, plan.
 
-    frame: None where nobody knows the launches yet; ranges: of its launches, where the configuration names some; command: of
+    plan: None where nobody knows the launches yet; ranges: of its launches, where the configuration names some; command: of
     the simulator, word by word, where it is known; is_full_run: every launch is simulated in program order, from the state that
     the one before it left; findings: of admission; earlier: results that are at hand.
     """
@@ -45,7 +46,7 @@ class Setup:
     policy: type[Policy]
     budget: ErrorBudget
     estimate: Method
-    frame: SamplingFrame | None
+    plan: Plan | None
     command: tuple[str, ...] = ()
     is_full_run: bool = False
     ranges: Ranges | None = None
@@ -68,7 +69,7 @@ class Setup:
                 self.host.simulator, self.host.version, list(self.host.list_paths), self.host.configuration
             ),
             command=list(self.command) or None,
-            **(_of_census(self.config, self.host) if self.frame is None else _of_frame(self.frame, self.host)),
+            **(_of_census(self.config, self.host) if self.plan is None else _of_plan(self.plan, self.host)),
         )
 
 
@@ -95,48 +96,39 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
             + ", ".join([*(simulator.title for simulator in simulators()), "kernelpoint-host"])
         )
     unknown = config.selection is None and _needs_census(config, policy, host)
-    frame = None if unknown else _frame(config, policy, host, log, begun_with, pool)
-    if frame is None and config.ranges is not None:
+    plan = None if unknown else _plan(config, policy, host, log, begun_with, pool)
+    if plan is None and config.ranges is not None:
         raise ConfigError(
             f"ranges: got {config.ranges!r}, but the launches of this run are not known beforehand; allowed: a run whose "
             "simulator names a trace list"
         )
     ranges = None
-    if frame is not None and config.ranges is not None:
-        ranges = ranges_for(config.ranges, frame.program, log)
+    if plan is not None and config.ranges is not None:
+        ranges = ranges_for(config.ranges, plan.program, log)
     check_range_targets(config, policy, ranges)
     full = config.policy.name == "all" and config.replay.state == "real"
-    findings = () if frame is None else admitted(frame, config, host, log)
+    findings = () if plan is None else admitted(plan.program, config, host, log)
     estimate = policy.estimate_for(config)
-    setup = Setup(config, host, policy, budget, estimate, frame, is_full_run=full, ranges=ranges, findings=findings)
+    setup = Setup(config, host, policy, budget, estimate, plan, is_full_run=full, ranges=ranges, findings=findings)
     return setup if config.results_from is None else replace(setup, earlier=_earlier(setup, config.results_from, log))
 
 
-def admitted(frame: SamplingFrame, config: Config, host: HostInfo, log: Log) -> tuple[Finding, ...]:
+def admitted(program: Program, config: Config, host: HostInfo, log: Log) -> tuple[Finding, ...]:
     """Print the findings about the lists and traces of a run, once.
 
     Raises:
         AdmissionError: the run is refused; ConfigError: `accept` has a kind that no check has.
     """
     check_kinds(config.accept, kinds(), "accept")
-    lists = tuple(path for path in host.list_paths if path is not None)
     architecture = architecture_of(host.simulator, host.configuration, host.config_hash)
-    listed = ListFiles(
-        lists,
-        replace(frame.program, contents=None),  # the plan has the findings in contents
-        versions=frame.plan.versions,
-        architecture=architecture,
-        is_selection=config.selection is not None,
-    )
-    findings = (*(findings_of(listed) if lists and len(frame.program.traces) else ()), *frame.plan.findings)
-    return admit(findings, config.accept, log)
+    return admit(findings_of(ListFiles(program, architecture)), config.accept, log)
 
 
 def _earlier(setup: Setup, path: str, log: Log) -> EarlierResults:
     """Results of the journal that `results_from` names."""
     begins_alike = setup.host.restores_state or setup.host.stateless
     is_this_journal = Path(path).resolve() == Path(setup.config.journal).resolve()
-    if setup.is_full_run or setup.frame is None or is_this_journal or not begins_alike:
+    if setup.is_full_run or setup.plan is None or is_this_journal or not begins_alike:
         raise ConfigError(
             f"results_from: got {path!r}; allowed: the journal of another run, in a sampled run over launches that are known "
             "beforehand, each of which begins with replayed state"
@@ -148,27 +140,26 @@ def _earlier(setup: Setup, path: str, log: Log) -> EarlierResults:
     return earlier
 
 
-def _frame(
+def _plan(
     config: Config, policy: type[Policy], host: HostInfo, log: Log, begun_with: str | None, pool: Pool | None
-) -> SamplingFrame:
+) -> Plan:
     if config.selection is not None:
-        program, drawn = selected(config, policy, host, log)
-    else:
-        program, drawn = program_for(config, host, log, pool), None
+        drawn = selected(config, policy, host, log)
+        check_architectures(host.simulator, host.architectures, drawn.program.traces)
+        return drawn
+    program, full = program_for(config, host, log, pool), None
     check_architectures(host.simulator, host.architectures, program.traces)
-    if drawn is None and pool is None and begun_with is None and may_run_in_full(config, policy):
-        drawn = full_plan(config, policy, host, program, log)
-    if drawn is not None:
-        return SamplingFrame.of(program, drawn, None)
-    return SamplingFrame.of(program, *plan_for(config, policy, program, log, begun_with, pool))
+    if pool is None and begun_with is None and may_run_in_full(config, policy):
+        full = full_plan(config, policy, host, program, log)
+    return full or plan_for(config, policy, program, log, begun_with, pool)
 
 
-def _of_frame(frame: SamplingFrame, host: HostInfo) -> dict[str, Any]:
+def _of_plan(plan: Plan, host: HostInfo) -> dict[str, Any]:
     return {
-        "launches": list(frame.program.counts),
-        "hashes": {**frame.hashes, "simulator_config": host.config_hash},
-        "plan": frame.plan_path,
-        "strata": None if frame.is_predicted else strata_record(frame.design),
+        "launches": list(plan.program.counts),
+        "hashes": {**plan.hashes, "simulator_config": host.config_hash},
+        "plan": plan.path,
+        "strata": None if plan.is_predicted else strata_record(plan.design),
     }
 
 

@@ -23,7 +23,7 @@ from kernelpoint.journal import (
 from kernelpoint.journal.launch_estimates import pack
 from kernelpoint.journal.records import BLOCK
 from kernelpoint.journal.text import OF_ESTIMATE, number
-from kernelpoint.planning.plan import Plan, SamplingFrame
+from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.range_targets import in_process, process_tree, targets_by_path, targets_of_ranges
 from kernelpoint.ranges import Ranges
 from kernelpoint.ratios import RATIOS, rates_of
@@ -55,7 +55,7 @@ def summarise(
         look: the statement of the sample; None where no estimate may be stated.
         degraded: failures, one sentence each.
     """
-    config, host, plan, budget = setup.config, setup.host, sample.frame.plan, setup.budget
+    config, host, plan, budget = setup.config, setup.host, sample.plan, setup.budget
     launches, simulated = len(sample.has_result), sample.results - sample.copies
     if look is None:
         totals = sample.engine.results.totals
@@ -269,11 +269,11 @@ def kernel_records(plan: Plan, look: Look, sample: Sample) -> list[KernelRecord]
 
 def _kernels_of(plan: Plan) -> tuple[list[str], np.ndarray] | None:
     """Names of the kernels, and int32 [N], which one each launch is; None where the plan knows no names."""
-    if plan.kernel_ids is None or not plan.kernel_names:
+    texts = plan.program.names
+    if not texts.distinct:
         return None
-    of_launch = np.where(plan.kernel_ids >= 0, plan.kernel_ids, len(plan.kernel_names))
-    present, place = np.unique(of_launch, return_inverse=True)
-    names, of_kernel = np.unique(np.array([*plan.kernel_names, ""])[present], return_inverse=True)
+    present, place = np.unique(np.where(texts.numbers >= 0, texts.numbers, len(texts.distinct)), return_inverse=True)
+    names, of_kernel = np.unique(np.array([*texts.distinct, ""])[present], return_inverse=True)
     return names.tolist(), of_kernel.astype(np.int32)[place]
 
 
@@ -285,7 +285,7 @@ def _parts(
     for name, of_counter in targets.items():
         if name in look.estimates:
             is_reported = name in sample.engine.counters
-            values = sample.estimates([name])[:, 0] if is_reported else sample.frame.plan.count_of_unit(name)
+            values = sample.estimates([name])[:, 0] if is_reported else sample.plan.count_of_unit(name)
             if values is not None and np.isfinite(values).all():
                 estimates[name] = _of_counter(tree, look.estimates[name], values, sample, of_counter)
     launches, simulated = (tree.sums(count)[: tree.count].astype(int) for count in (np.ones(len(results)), results))
@@ -311,12 +311,12 @@ def _of_counter(
 # ---- every launch ---------------------------------------------------------------------------------------------------
 
 
-def launches_records(frame: SamplingFrame, sample: Sample) -> Iterator[LaunchesRecord]:
+def launches_records(plan: Plan, sample: Sample) -> Iterator[LaunchesRecord]:
     """Journal records with the estimates and kernels of all launches, in blocks of one process."""
     if "cycles" not in sample.engine.counters:
         return
     cycles, strata = sample.estimates(["cycles"])[:, 0], sample.strata
-    names_and_kernels, offsets = _kernels_of(frame.plan), frame.program.offsets.tolist()
+    names_and_kernels, offsets = _kernels_of(plan), plan.program.offsets.tolist()
     kernels = np.full(len(cycles), -1) if names_and_kernels is None else names_and_kernels[1]
     for process, (begin, end) in enumerate(pairwise(offsets)):
         for first in range(begin, end, BLOCK):

@@ -96,18 +96,18 @@ def why_not_checked(setup: Setup) -> str:
         return "branch predictors learn during the whole run, which validation launches cannot show"
     if setup.config.replay.validation == 0:
         return "replay.validation is 0"
-    if setup.frame is None:
+    if setup.plan is None:
         return "the launches were not known beforehand"
-    if setup.frame.program.listed is not None:
+    if setup.plan.program.listed is not None:
         return "the launches between those that were traced are not known, so neither is the state that they leave"
-    if setup.frame.program.size < shortest_list(setup.config.replay) and not has_trajectories(setup):
+    if setup.plan.program.size < shortest_list(setup.config.replay) and not has_trajectories(setup):
         return "the list is too short for validation launches"
     return ""
 
 
 def has_trajectories(setup: Setup) -> bool:
     """True if the predictions include the scatter of launches over equally likely simulations of the list."""
-    predictions = {} if setup.frame is None else setup.frame.design.computed
+    predictions = {} if setup.plan is None else setup.plan.design.computed
     return OF_TOTAL in predictions and setup.budget.counter == "cycles"
 
 
@@ -135,17 +135,17 @@ class Validation(Orders):
     """
 
     def __init__(self, setup: Setup, sample: Sample, replays: Replays) -> None:
-        frame = sample.frame
-        super().__init__(frame.program.offsets, setup.host.executes)
-        self._setup, self._frame, self._sample = setup, frame, sample
+        plan = sample.plan
+        super().__init__(plan.program.offsets, setup.host.executes)
+        self._setup, self._plan, self._sample = setup, plan, sample
         replay, budget = setup.config.replay, setup.budget
-        first = first_number(replay, frame.design, budget.targets, budget.confidence)
+        first = first_number(replay, plan.design, budget.targets, budget.confidence)
         if replay.validation == "auto" and has_trajectories(setup):
             first = min(OF_TRAJECTORIES_MORE * first, MOST_VALIDATED)
         most = MOST_VALIDATED if replay.validation == "auto" else first
         shares = replays.shares_left if setup.host.can_replay else always_deepest
         cost = math.inf if setup.host.keeps_l1 or not setup.host.can_replay else MOST_COST
-        self.chains = choose(setup.config.seed, frame.design, sample.engine, most, shares, cost)
+        self.chains = choose(setup.config.seed, plan.design, sample.engine, most, shares, cost)
         self.count = min(first, len(self.chains))
         self._extensions = self._position = 0
         self._failed: set[int] = set()
@@ -203,7 +203,7 @@ class Validation(Orders):
                     Order(0, step.launch, step.state)
                 )  # else its chain has begun already
         ordered = {order for chain in chains.values() for order in chain}
-        costs = [self._frame.expected_costs(np.array([order.launch for order in chain])) for chain in chains.values()]
+        costs = [self._plan.expected_costs(np.array([order.launch for order in chain])) for chain in chains.values()]
         mine = [Planned(tuple(chain), float(cost.sum())) for chain, cost in zip(chains.values(), costs, strict=True)]
         return mine + [plan for plan in self._sample.planned_first() if ordered.isdisjoint(plan.chain)]
 
@@ -291,21 +291,21 @@ class Validation(Orders):
 
     def _state_error(self) -> Estimate:
         """Error caused by the state of branch predictors, estimated from the mispredictions of the drawn launches."""
-        engine, design = self._sample.engine, self._frame.design
+        engine, design = self._sample.engine, self._plan.design
         if MISPREDICTIONS not in engine.counters or not isinstance(design, AssistedDesign):
             return Estimate.of(0.0, 0.0)
         units = engine.drawn()
         units = units[(engine.results.rows[units] >= 0) & (design.groups[units] >= 0)]
         cycles, events = engine.predict(units, ["cycles", MISPREDICTIONS]).T
         predicted, predicted_events = (design.known[name].of_draw(units) for name in ("cycles", MISPREDICTIONS))
-        weights, size = engine.expansions(units), self._frame.program.size
+        weights, size = engine.expansions(units), self._plan.program.size
         return state_error(cycles, predicted, events, predicted_events, weights, size, self._setup.budget.confidence)
 
     def _with_trajectories(self, check: ReplayCheck, state: Estimate) -> ReplayCheck:
         """Add the errors that validation launches cannot show: long-lived state, and the scatter of equally likely full
         runs.
         """
-        predictions, model = self._frame.design.computed, simulator_of(self._frame.program.traces).cores
+        predictions, model = self._plan.design.computed, simulator_of(self._plan.program.traces).cores
         assert model is not None, "a model of the cores made these predictions"
         budget, of_mean = self._setup.budget, self._setup.config.replay.total == "mean"
         scatter = trajectory_error(
@@ -327,7 +327,7 @@ class Validation(Orders):
         """Warning that the simulator has branch predictors but does not report their mispredictions; empty if it does."""
         if not self._setup.host.predictor[0] or MISPREDICTIONS in self._sample.engine.counters:
             return ""
-        host = simulator_of(self._frame.program.traces)
+        host = simulator_of(self._plan.program.traces)
         return (
             f"this build of {host.title} does not report {MISPREDICTIONS}, so errors of replayed branch predictors are not in "
             f"the bound: patch it again (kernelpoint patch {host.name} CHECKOUT) and build it"

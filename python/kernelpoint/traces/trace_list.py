@@ -40,6 +40,7 @@ def read_trace_list(path: str | os.PathLike[str], seed: int = 0) -> Program:
     return Program(
         (len(of_launch),),
         seed,
+        lists=(os.fspath(path),),
         traces=Texts(files, of_launch),
         numbers=(numbers.astype(np.int32) if is_small else numbers)[of_launch],
         copies=(copies,),

@@ -478,6 +478,7 @@ def program_of(host: HostInfo, seed: int) -> Program:
     return Program(
         counts,
         seed,
+        lists=tuple(path for path in host.list_paths if path is not None),
         traces=Texts.joined([listed.traces for listed in read]),
         copies=tuple(copies for listed in read for copies in listed.copies) if len(read) == len(lists) else (),
     )

@@ -1,0 +1,76 @@
+"""Columns of a program in an archive (kernelpoint.archive), as plans and selections keep them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kernelpoint.program.contents import RECORD, Contents
+from kernelpoint.program.program import NO_SHAPE, Labels, Program
+from kernelpoint.repeated import Texts, first_of_each
+
+_CONTENTS = ("records", "keys", "stream_ids")
+_INTEGERS = ("label", "content", "numbers", "stream", "start")
+
+
+def kept(program: Program, columns: Sequence[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Description and arrays of a program's labels, of some columns of its launches, and of its contents if `content` is one.
+
+    >>> about, arrays = kept(Program.of(["gemm", "gemm"]), ["label"])
+    >>> about["names"], arrays["launch_label"].tolist()
+    (['gemm'], [0, 0])
+    """
+    labels, contents = program.labels, program.contents
+    arrays = {f"launch_{name}": array for name in columns if (array := getattr(program, name)) is not None}
+    arrays |= {"labels_names": labels.names.numbers, "labels_shapes": labels.shapes}
+    if contents is None:
+        arrays.pop("launch_content", None)
+    elif "content" in columns:
+        arrays |= {f"contents_{name}": getattr(contents, name) for name in _CONTENTS}
+    return {"names": list(labels.names.distinct)}, arrays
+
+
+def with_kept(
+    program: Program, columns: Sequence[str], about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
+) -> Program:
+    """Program with what `kept` made of another program of the same launches.
+
+    Raises:
+        ValueError, LookupError: the parts do not fit together.
+    """
+    size = program.size
+    launches: dict[str, Any] = {name: arrays[f"launch_{name}"] for name in columns if f"launch_{name}" in arrays}
+    names = Texts(tuple(map(str, about["names"])), arrays["labels_names"])
+    labels = Labels(names, arrays["labels_shapes"])
+    if labels.shapes.shape != (len(names.numbers), len(NO_SHAPE)) or labels.shapes.dtype.kind != "i":
+        raise ValueError("its labels do not add up")
+    _check("labels_names", names.numbers, len(names.numbers), len(names.distinct))
+    _check("label", launches["label"], size, len(names.numbers))
+    for name, column in launches.items():
+        if column.shape != (size,) or column.dtype.kind != ("i" if name in _INTEGERS else "f"):
+            raise ValueError(f"{name} is an array of {column.shape} {column.dtype}; there are {size:,} launches")
+    contents = None
+    if "content" in launches:
+        parts: dict[str, Any] = {name: arrays[f"contents_{name}"] for name in _CONTENTS}
+        count, streams = len(parts["records"]), parts["stream_ids"]
+        if parts["records"].dtype != RECORD or parts["keys"].shape != (count, 3) or parts["keys"].dtype.kind != "u":
+            raise ValueError("its contents do not add up")
+        _check("content", launches["content"], size, count)
+        _check("stream_ids", streams, count, count)
+        first = first_of_each(launches["content"])
+        if len(first) != count or min(first.min(initial=0), first_of_each(streams).min(initial=0)) < 0:
+            raise ValueError("its contents do not add up")
+        traces = tuple(program.traces[launch] for launch in first.tolist()) if len(program.traces) else ("",) * count
+        contents = Contents(**parts, traces=traces)
+    return replace(program, labels=labels, contents=contents, **launches)
+
+
+def _check(name: str, numbers: np.ndarray, size: int, most: int) -> None:
+    """ValueError where an array has another size or type, or numbers that are not -1 to below `most`."""
+    if numbers.shape != (size,) or numbers.dtype.kind != "i":
+        raise ValueError(f"{name} is an array of {numbers.shape} {numbers.dtype}; there are {size:,}")
+    if len(numbers) and not -1 <= numbers.min() <= numbers.max() < most:
+        raise ValueError(f"{name} go from {numbers.min()} to {numbers.max()}; allowed: -1 to {most - 1}")
