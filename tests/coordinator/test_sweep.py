@@ -1,12 +1,16 @@
 """Sweeps: many simulated GPUs, one plan, ranked by paired ratios."""
 
+from types import SimpleNamespace
+
 import pytest
 from workloads import synthesised
 
 from kernelpoint.cli.host import program
 from kernelpoint.coordinator.sweep import run_sweep, sweep_configs
-from kernelpoint.errors import ConfigError
+from kernelpoint.errors import ConfigError, JournalError
+from kernelpoint.estimate import Estimate
 from kernelpoint.journal import load_run
+from kernelpoint.report import pairs
 from kernelpoint.report.pairs import ranked, sweep_page, sweep_table
 
 pytest.importorskip("distributed", reason="kernelpoint[cluster] is not installed")
@@ -81,6 +85,20 @@ def test_a_sweep_ranks_simulated_gpus_by_paired_ratios_that_hold_the_true_ones(t
     runs = [load_run(tmp_path / f"run.{name}.kpjournal") for name in "abc"]
     assert len({run.hashes["design"] for run in runs}) == 1
     assert ranked(["a", "b", "c"], runs) == rows
+
+
+def test_a_run_that_cannot_be_compared_is_last_and_no_tie(monkeypatch):
+    def refuse(first, second):
+        raise JournalError("another plan")
+
+    monkeypatch.setattr(pairs, "compare_runs", refuse)
+    total, end = {"cycles": Estimate.of(9.0, 1.0)}, SimpleNamespace(simulated=3)
+    runs = [SimpleNamespace(setting=lambda key: "cycles", estimates=lambda: total, ended=lambda: end) for _ in range(2)]
+    rows = pairs.ranked(["a", "b"], runs)
+    assert [(row.name, row.rank, row.tied, row.note) for row in rows] == [
+        ("a", 1, False, ""),
+        ("b", 2, False, "another plan"),
+    ]
 
 
 @pytest.mark.parametrize(

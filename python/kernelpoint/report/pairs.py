@@ -181,7 +181,9 @@ class SweepRow:
 
 
 def ranked(names: Sequence[str], runs: Sequence[Run]) -> list[SweepRow]:
-    """Rank the runs by total, smallest first. Neighbours are marked as a tie if the interval of their ratio contains 1."""
+    """Rank the runs by total, smallest first. Neighbours are marked as a tie if the interval of their ratio contains 1.
+    Runs that cannot be compared with the first come last.
+    """
     counter = str(runs[0].setting("error_budget.counter"))
     rows = []
     for name, run in zip(names, runs, strict=True):
@@ -192,7 +194,7 @@ def ranked(names: Sequence[str], runs: Sequence[Run]) -> list[SweepRow]:
     placed: list[SweepRow] = []
     for rank, i in enumerate(order, start=1):
         between = _ratio(runs[order[rank - 2]], runs[i], counter)[0] if placed else None
-        tied = between is not None and not abs(between.estimate - 1.0) > between.half_width
+        tied = between is not None and abs(between.estimate - 1.0) <= between.half_width
         placed.append(replace(rows[i], rank=placed[-1].rank if tied else rank, tied=tied))
     return placed
 
