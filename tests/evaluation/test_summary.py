@@ -89,13 +89,16 @@ def test_a_policy_without_a_bound_is_never_the_best_and_says_why_where_it_is_fas
     assert mark_of(lines[0], lines[:1]) == "faster, no bound"
 
 
-def test_a_policy_that_promises_nothing_breaks_no_promise():
-    (line,) = per_workload([replace(GOOD, bound="none", held=None, half_width=math.nan, error=0.06)])
-    assert mark_of(line, [line]) == ""
-
-
-def test_a_policy_that_simulates_everything_is_never_the_best():
-    (line,) = per_workload([replace(GOOD, simulated_total=GOOD.total / 1.04)])
-    assert mark_of(line, [line]) == ""
-    (line,) = per_workload([replace(GOOD, simulated_total=GOOD.total / 1.06)])
-    assert mark_of(line, [line]) == "best"
+@pytest.mark.parametrize(
+    ("changes", "mark"),
+    [
+        ({"bound": "none", "held": None, "half_width": math.nan, "error": 0.06}, ""),
+        ({"simulated_total": GOOD.total / 1.04}, ""),
+        ({"simulated_total": GOOD.total / 1.06}, "best"),
+    ],
+)
+def test_a_policy_that_promises_nothing_breaks_nothing_and_one_that_simulates_everything_is_never_the_best(
+    changes, mark
+):
+    (line,) = per_workload([replace(GOOD, **changes)])
+    assert mark_of(line, [line]) == mark

@@ -36,7 +36,7 @@ def test_the_terminal_shows_the_verdict_and_five_answers_and_before_files_the_ve
     assert len(run_command("report", bench.journal, "--csv", bench.folder / "l.csv").stdout.splitlines()) == 2
 
 
-def test_the_page_is_self_contained_and_tells_the_error_against_a_full_run(bench):
+def test_the_page_tells_the_error_against_a_full_run(bench):
     bench.had("policy: all")
     full = bench.journal.rename(bench.folder / "full.kpjournal")
     bench.had("policy: random\nerror_budget: {relative_error: 0.05}")
@@ -45,7 +45,6 @@ def test_the_page_is_self_contained_and_tells_the_error_against_a_full_run(bench
     html = page.read_text()
     assert done.returncode == 0 and "the stated interval" in html
     assert "non-sampling error" in html and "inside the stated interval" in done.stdout
-    assert 'src="http' not in html and 'href="http' not in html, "a page is read without a network"
 
 
 def test_a_full_run_on_another_gpu_is_refused_as_truth(bench):
@@ -56,11 +55,6 @@ def test_a_full_run_on_another_gpu_is_refused_as_truth(bench):
     bench.had("policy: random\nerror_budget: {relative_error: 0.05}")
     done = run_command("report", bench.journal, "-o", bench.folder / "r.html", "--full-run", full)
     assert done.returncode == 1 and "simulator_config differs" in done.stderr
-
-
-def test_a_page_of_a_full_run_and_of_a_run_without_an_estimate_can_be_made(bench):
-    bench.had("policy: all")
-    assert run_command("report", bench.journal, "-o", bench.folder / "all.html").returncode == 0
 
 
 def test_a_budget_on_a_ratio_is_reported_in_the_terminal_and_on_the_page(bench):

@@ -106,12 +106,6 @@ def left(dom: str, name: str) -> str:
     return re.search(rf'data-{name}="([^"]*)"', dom)[1]
 
 
-def test_the_first_thing_on_the_page_says_what_the_bound_bound_scope(page):
-    body = page[page.index("<body>") :]
-    first = re.sub(r"<[^>]+>", " ", body)[:400]
-    assert "bound on sampling error only" in first or "total within" in first or "exact" in first
-
-
 def test_the_page_is_self_contained_and_under_three_megabytes(page):
     assert len(page.encode()) < 3_000_000
     markup = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
@@ -142,11 +136,6 @@ def test_cells_are_sorted_by_their_values_and_those_without_one_are_last():
     cells = (1.5, Estimate.of(2.5, 0.1), math.nan, math.inf, Estimate())
     table = Table([Column("a"), Column("b", amount), *[Column("c")] * 2, Column("d", amount)], [Row(cells)])
     assert re.findall('data-value="([^"]*)"', table.html()) == ["1.5", "2.5"]
-
-
-def test_rates_of_a_kernel_without_a_bound_are_not_shown():
-    totals = {"instructions": Estimate.of(90.0), "cycles": Estimate.of(45.0)}
-    assert rates_from(totals) == {}
 
 
 def test_a_full_run_that_was_resumed_is_not_shown_as_certain(no_charts, tmp_path):
@@ -184,17 +173,15 @@ def test_a_long_run_is_drawn_in_bins():
     assert 300 <= len(cells) <= 21 * 301
 
 
-def test_every_chart_is_drawn_in_a_browser(read):
+def test_a_browser_draws_every_chart_and_a_reader_chooses_filters_sorts_and_zooms(read):
     assert 'data-charts="4"' in read
     assert len(re.findall(r'<svg[^>]*class="marks"', read)) == 4, re.findall(r"<svg[^>]*>", read)
-
-
-def test_a_click_on_a_row_chooses_a_kernel_in_all_charts(read):
-    assert read.count('class="chosen"') == 1 and int(left(read, "faint")) >= 10
-
-
-def test_the_filter_hides_rows_of_other_kernels(read):
+    assert read.count('class="chosen"') == 1 and int(left(read, "faint")) >= 10, (
+        "a click on a row chooses in all charts"
+    )
     assert len(re.findall(r"<tr data-key[^>]*>", read)) == 20 and left(read, "filtered") == "1"
+    assert left(read, "first").startswith("kernel_10&lt;float"), "a click on a heading sorts the table"
+    assert left(read, "zoomed") == "true", "the wheel zooms the timeline"
 
 
 @pytest.mark.parametrize("dark", [True, False])
@@ -224,14 +211,6 @@ def test_labels_beside_marks_can_be_read_in_both(tmp_path, dark):
     dom = in_browser(Page("labels", [Chart("share", "", "", label)]).html(), tmp_path, script, dark=dark)
     paper, text = map(float, re.search(r'data-light="([^"]+)"', dom)[1].split(","))
     assert (paper < 0.2) == dark and abs(paper - text) > 0.6
-
-
-def test_a_click_on_a_heading_sorts_the_table(read):
-    assert left(read, "first").startswith("kernel_10&lt;float")
-
-
-def test_the_wheel_zooms_the_timeline(read):
-    assert left(read, "zoomed") == "true"
 
 
 @pytest.mark.parametrize(("probability", "said"), [(0.1, True), (0.95, False)])
@@ -272,7 +251,8 @@ def test_a_kernel_has_its_rates_with_half_widths_and_the_full_run_below(page):
     assert "full run" in inner[-1] and "1,010,000" in inner[-1] and ">2.97<" in inner[-1]
 
 
-def test_a_miss_rate_is_no_more_than_all():
+def test_a_miss_rate_is_no_more_than_all_and_a_rate_without_a_bound_is_not_shown():
+    assert rates_from({"instructions": Estimate.of(90.0), "cycles": Estimate.of(45.0)}) == {}
     rate = rates_from({"l2_misses": Estimate.of(9.0, 3.0), "l2_accesses": Estimate.exact(8.0)})["l2_miss_rate"]
     assert (rate.estimate, rate.half_width) == (1.0, 0.375)
 

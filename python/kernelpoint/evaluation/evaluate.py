@@ -192,8 +192,38 @@ def evaluate(inputs: Inputs, cell: Cell) -> Row:
         run = looked_up(program, design, config, policy, workload)
     except KernelPointError as error:
         return replace(row, reason=str(error))
-    row = replace(row, from_truth=sees_truth, planning_seconds=planning, strata=design.label_count)
-    return _judged(row, workload, config, policy, run)
+    engine, look = run.sample.engine, run.sample.look
+    assert look is not None, "the run has ended"
+    validation = 0 if run.validation is None else run.validation.made
+    estimate = look.estimates[CYCLES]
+    bound, half_width = "none", math.nan
+    if math.isfinite(estimate.half_width):
+        bound, half_width = policy.bound_for(config), estimate.relative_half_width
+    elif policy.promises_budget:
+        bound, half_width = "promised", config.error_budget.relative_error
+    off = estimate.estimate - workload.total
+    held = None if bound == "none" else bool(abs(off) <= half_width * abs(estimate.estimate) + 1e-9 * workload.total)
+    simulated = engine.results.totals[CYCLES]
+    simulated += 0.0 if run.validation is None else run.validation.outcome().cycles
+    latency = workload.latency * workload.size
+    return replace(
+        row,
+        strata=design.label_count,
+        simulated=engine.results.count + validation,
+        validation=validation,
+        passes=engine.looks,
+        total=workload.total,
+        simulated_total=simulated,
+        estimate=estimate.estimate,
+        error=estimate.estimate / workload.total - 1.0,
+        error_beyond_latency=off / (workload.total - latency) if latency else math.nan,
+        cycle_speedup=workload.total / simulated if simulated > 0 else math.inf,
+        bound=bound,
+        half_width=half_width,
+        held=held,
+        from_truth=sees_truth,
+        planning_seconds=planning,
+    )
 
 
 class OneLaunchBefore(Replays):
@@ -227,39 +257,6 @@ def looked_up(
         names, results = [CYCLES, ACTIVE_CYCLES], [*results, np.maximum(workload.results - host.launch_latency, 0.0)]
     loop.look_up(names, np.stack(results, axis=1))
     return loop
-
-
-def _judged(row: Row, workload: Workload, config: Config, policy: type[Policy], run: Loop) -> Row:
-    engine, look = run.sample.engine, run.sample.look
-    assert look is not None, "the run has ended"
-    validation = 0 if run.validation is None else run.validation.made
-    estimate = look.estimates[CYCLES]
-    error = estimate.estimate / workload.total - 1.0
-    bound, half_width = "none", math.nan
-    if math.isfinite(estimate.half_width):
-        bound, half_width = policy.bound_for(config), estimate.relative_half_width
-    elif policy.promises_budget:
-        bound, half_width = "promised", config.error_budget.relative_error
-    off = abs(estimate.estimate - workload.total)
-    held = None if bound == "none" else off <= half_width * abs(estimate.estimate) + 1e-9 * workload.total
-    simulated = engine.results.totals[CYCLES]
-    simulated += 0.0 if run.validation is None else run.validation.outcome().cycles
-    latency = workload.latency * workload.size
-    return replace(
-        row,
-        simulated=engine.results.count + validation,
-        validation=validation,
-        passes=engine.looks,
-        total=workload.total,
-        simulated_total=simulated,
-        estimate=estimate.estimate,
-        error=error,
-        error_beyond_latency=(estimate.estimate - workload.total) / (workload.total - latency) if latency else math.nan,
-        cycle_speedup=workload.total / simulated if simulated > 0 else math.inf,
-        bound=bound,
-        half_width=half_width,
-        held=None if held is None else bool(held),
-    )
 
 
 # ---- all cells -------------------------------------------------------------------------------------------------------
