@@ -55,7 +55,7 @@ void add_conversion(py::module_& part) {
 py::tuple run_cores(const std::vector<std::string>& paths, const fast_model::Derived& configuration,
                     uint64_t memory_bytes, const py::function& progress) {
     if (!configuration.cores) throw py::value_error("these cores have no model of their own");
-    replay::macsim::Predicted found;
+    replay::macsim::Predictions found;
     {
         const py::gil_scoped_release released;
         const PythonSignals signals;
@@ -64,13 +64,11 @@ py::tuple run_cores(const std::vector<std::string>& paths, const fast_model::Der
             if (launch % 64 == 0) tell(progress, launch, all);
         });
     }
-    py::array_t<double> table({static_cast<py::ssize_t>(found.launches.size()), py::ssize_t{11}});
+    py::array_t<double> table(
+        {static_cast<py::ssize_t>(found.launches.size()), py::ssize_t{replay::macsim::kPredicted}});
     double* out = table.mutable_data();
     for (const replay::macsim::Prediction& one : found.launches)
-        for (const double value :
-             {one.cycles, one.spread, one.mispredictions, one.replayed, one.of_total, one.fetch_misses, one.l1_accesses,
-              one.l1_misses, one.merged, one.constant_accesses, one.replayed_mispredictions})
-            *out++ = one.cycles == 0 ? NAN : value;
+        for (const double value : one) *out++ = one[replay::macsim::kCycles] == 0 ? NAN : value;
     return py::make_tuple(table, py::bytes(found.states));
 }
 
@@ -79,7 +77,7 @@ void add_cores(py::module_& part) {
     part.attr("CORE_MODEL_VERSION") = replay::macsim::kCoreModelVersion;
     part.def("run_cores", &run_cores, py::arg("paths"), py::arg("configuration"), py::arg("memory_bytes"),
              py::arg("progress"),
-             "(table, states). float64 [launches, 11], a row as in replay::macsim::Prediction; nan where there is no "
+             "(table, states). float64 [launches, 11], a row as replay::macsim::Prediction; nan where there is no "
              "trace that can be read. Bytes: the states that launches begin with in the trajectory that replay takes, "
              "as `Replay` takes them. `progress` is called with the launches that are done, and with how many they "
              "will be; what it raises ends the run.");

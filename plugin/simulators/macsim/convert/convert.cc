@@ -6,7 +6,7 @@
 
 #include "native/replay/footprint.h"
 #include "native/trace/interruption.h"
-#include "simulators/macsim/trace/opcodes.h"
+#include "simulators/macsim/trace/record.h"
 
 namespace kernelpoint::macsim {
 

@@ -9,7 +9,7 @@
 
 #include "native/trace/stream_hash.h"
 #include "native/trace/trace.h"
-#include "simulators/macsim/trace/opcodes.h"
+#include "simulators/macsim/trace/record.h"
 
 namespace kernelpoint::macsim {
 

@@ -4,8 +4,7 @@
 #include <array>
 #include <deque>
 #include <queue>
-
-#include "simulators/macsim/cores/round_robin.h"
+#include <unordered_map>
 
 namespace kernelpoint::replay::macsim {
 namespace {
@@ -46,7 +45,6 @@ struct MemoryTiming {
 
 constexpr CoreTiming kTiming;
 constexpr uint64_t kLineBytes = 128;
-constexpr uint64_t kNever = UINT64_MAX;
 constexpr uint64_t kFirstFetch = 3;  // cycles from a launch's beginning to the first fetches
 
 // Cycle in which each register of a warp is ready.
@@ -57,7 +55,7 @@ struct Resident {
     const WarpCode* code = nullptr;
     uint32_t cta = 0;        // index into Core::ctas_
     uint32_t registers = 0;  // index into Core::registers_
-    uint32_t fetched = 0, issued = 0, in_window = 0;
+    uint32_t fetched = 0, issued = 0;
     bool mispredicted = false;
     uint64_t waits_until = 0;  // for an instruction line, or for the end of a recovery
     uint64_t retired = 0;      // cycle in which all that was issued has come to its end, in order
@@ -72,12 +70,6 @@ struct InFlight {
     uint32_t history = 0, recovered = 0;  // of the predictor
 };
 
-// An instruction in the window. `ready_at`: the cycle in which its sources are; kNever behind another of its warp.
-struct Waiting {
-    InFlight entry;
-    uint64_t ready_at = kNever;
-};
-
 struct RunningCta {
     uint32_t first = 0, warps = 0;  // numbers of its warps
     uint32_t ended = 0, issued = 0, at_barrier = 0;
@@ -88,6 +80,39 @@ struct RunningCta {
 struct Arrival {
     uint64_t at;
     CtaWarps cta;
+};
+
+// A set of warps that gives the next one in turn.
+class RoundRobin {
+public:
+    static constexpr uint32_t kNone = UINT32_MAX;
+
+    void add(uint32_t number) { numbers_.insert(std::lower_bound(numbers_.begin(), numbers_.end(), number), number); }
+    void remove(uint32_t number) { numbers_.erase(std::lower_bound(numbers_.begin(), numbers_.end(), number)); }
+
+    // Smallest number that is at least `from`, else the smallest of all; kNone if the set is empty.
+    uint32_t next(uint32_t from) const {
+        if (numbers_.empty()) return kNone;
+        const auto found = std::lower_bound(numbers_.begin(), numbers_.end(), from);
+        return found != numbers_.end() ? *found : numbers_.front();
+    }
+
+private:
+    std::vector<uint32_t> numbers_;  // ascending
+};
+
+// Lines on their way to a cache. Until a line arrives, an access to it is a miss that waits for the same line.
+class LinesOnTheirWay {
+public:
+    void add(uint64_t line, uint64_t there_at) { there_at_[line] = there_at; }
+    // Cycle in which a line will be there; 0 if it is not on its way.
+    uint64_t arrival(uint64_t line, uint64_t now) const {
+        const auto found = there_at_.find(line);
+        return found != there_at_.end() && found->second > now ? found->second : 0;
+    }
+
+private:
+    std::unordered_map<uint64_t, uint64_t> there_at_;
 };
 
 // Something that happens to a warp's CTA later.
@@ -120,8 +145,7 @@ public:
     uint64_t fetches_at() const { return now_ + lead_; }
     uint64_t running() const { return running_; }
     bool is_idle() const { return live_ == 0 && arrivals_.empty(); }
-    uint64_t mispredictions() const { return mispredictions_; }
-    const Accesses& accesses() const { return accesses_; }
+    const Counts& counts() const { return counts_; }
     bool has_learned() const { return changed_ || sm_.predictor.history != history_; }
 
     // The last warp's end.
@@ -159,7 +183,6 @@ public:
 
     // The schedulers' next turn. Returns the cycles in which CTAs end whose last instruction was issued.
     const std::vector<uint64_t>& issue_turn() {
-        moved_ = false;
         ends_.clear();
         issue_all();
         fill_window();
@@ -173,9 +196,7 @@ public:
         arrive();
         if (fetches_at() >= fetches_from_) fetch_all();
         happen(fetches_at(), false);
-        const uint64_t last = now_;
-        now_ = moved_ ? now_ + kTiming.period : next_time();
-        pass_turns((now_ - last) / kTiming.period - 1);
+        now_ += kTiming.period;
     }
 
     // Leaves turns to the next launch as they are behind the last warp's end; in the cycle in which the launch ends the
@@ -195,7 +216,6 @@ private:
             }
             const Event event = events_[i];
             events_.erase(events_.begin() + static_cast<std::ptrdiff_t>(i));
-            moved_ = true;
             event.is_end ? end(event.warp) : reach_barrier(warps_[event.warp].cta);
         }
     }
@@ -215,7 +235,6 @@ private:
                 lead_ = fetches_from_ % kTiming.period;
             }
             begin(arrival.cta);
-            moved_ = true;
         }
     }
 
@@ -247,12 +266,13 @@ private:
 
     void issue(uint32_t scheduler) {
         for (auto at = window_.begin(); at != window_.end(); ++at) {
-            if (at->ready_at > now_ || at->entry.warp % kTiming.fetches != scheduler) continue;
-            const InFlight entry = at->entry;
-            if (!finds_bank(*entry.instruction)) continue;
+            const auto is_of_warp = [warp = at->warp](const InFlight& other) { return other.warp == warp; };
+            if (at->warp % kTiming.fetches != scheduler || std::any_of(window_.begin(), at, is_of_warp) ||
+                ready_at(*at) > now_ || !finds_bank(*at->instruction))
+                continue;
+            const InFlight entry = *at;
             window_.erase(at);
             execute(entry);
-            moved_ = true;
             return;
         }
     }
@@ -281,7 +301,6 @@ private:
         if (instruction.destination != WarpInstruction::kNoRegister)
             registers_[warp.registers][instruction.destination] =
                 now_ + (instruction.line_count == 0 || instruction.action == Action::load ? latency : kTiming.compute);
-        if (--warp.in_window != 0) make_oldest_ready(entry.warp);
         if (instruction.action == Action::branch || instruction.action == Action::jump) resolve(warp, entry);
         retire(warp, now_ + latency);
         if (instruction.action == Action::barrier) events_.push_back({warp.retired, entry.warp, false});
@@ -293,25 +312,18 @@ private:
         if (++cta.issued == cta.warps) ends_.push_back(cta.retired);
     }
 
-    // The oldest instruction of the warp in the window may issue once its sources are ready.
-    void make_oldest_ready(uint32_t number) {
-        const auto oldest = std::find_if(window_.begin(), window_.end(),
-                                         [number](const Waiting& waiting) { return waiting.entry.warp == number; });
-        oldest->ready_at = ready_at(oldest->entry);
-    }
-
     uint64_t latency_of(const WarpInstruction& instruction) {
         if (instruction.action == Action::shared) return kTiming.shared;
-        accesses_.constant += instruction.action == Action::constant;
+        counts_[kConstant] += instruction.action == Action::constant;
         if (instruction.action == Action::constant) return kTiming.constant;
         if (instruction.line_count == 0) return kTiming.compute;
         const uint64_t line = code_.lines[instruction.first_line + instruction.line_count - 1] / kLineBytes;
         const int level = sm_.l1.use(line) ? 0 : last_level_.lines.use(line) ? 1 : 2;
-        const bool meets_another = level == 0 && on_their_way_.holds(line, now_);
+        const bool meets_another = level == 0 && on_their_way_.arrival(line, now_) != 0;
         if (level > 0) on_their_way_.add(line, now_ + timing_.load[level]);
-        accesses_.l1 += instruction.line_count;
-        accesses_.l1_misses += level > 0 || meets_another;
-        accesses_.merged += meets_another;
+        counts_[kL1] += instruction.line_count;
+        counts_[kL1Misses] += level > 0 || meets_another;
+        counts_[kMerged] += meets_another;
         return instruction.action == Action::load ? timing_.load[level] : timing_.store[level];
     }
 
@@ -335,11 +347,8 @@ private:
     void fill_window() {
         for (uint32_t i = 0; i < kTiming.moved; ++i) {
             if (queue_.empty() || window_.size() >= kTiming.window || queue_.front().moves_at > now_) return;
-            const InFlight& entry = queue_.front();
-            const bool is_oldest = warps_[entry.warp].in_window++ == 0;
-            window_.push_back({entry, is_oldest ? ready_at(entry) : kNever});
+            window_.push_back(queue_.front());
             queue_.pop_front();
-            moved_ = true;
         }
     }
 
@@ -352,7 +361,6 @@ private:
             queue_.push_back(front_.front());
             queue_.back().moves_at = at + kTiming.queued;
             front_.pop_front();
-            moved_ = true;
         }
     }
 
@@ -365,13 +373,6 @@ private:
             turn_ = first + 1;
             fetch(first);
         }
-    }
-
-    // Warps that wait take their turns to fetch.
-    void pass_turns(uint64_t turns) {
-        if (to_fetch_.count() == 0) return;
-        for (uint64_t passed = turns * kTiming.fetches % to_fetch_.count(); passed > 0; --passed)
-            turn_ = to_fetch_.next(turn_) + 1;
     }
 
     void fetch(uint32_t number) {
@@ -388,30 +389,23 @@ private:
         fetching_ -= warp.fetched == warp.code->count;
         if (action == Action::barrier || warp.fetched == warp.code->count) to_fetch_.remove(number);
         front_.push_back(entry);
-        moved_ = true;
     }
 
     // True if the warp waits for the line that it fetches from.
     bool misses(Resident& warp) {
-        for (size_t i = 0; i < arriving_.size(); ++i) {
-            if (arriving_[i].first != warp.line) continue;
-            if (arriving_[i].second > now_ + lead_) {
-                ++accesses_.fetch_misses;
-                ++accesses_.merged;
-                return warp.waits_until = arriving_[i].second, true;
-            }
-            arriving_.erase(arriving_.begin() + static_cast<std::ptrdiff_t>(i));
-            break;
+        const uint64_t arrives = arriving_.arrival(warp.line, fetches_at());
+        if (arrives == 0 && sm_.instructions.use(warp.line)) return false;
+        ++counts_[kFetchMisses];
+        if (arrives != 0) {
+            ++counts_[kMerged];
+            warp.waits_until = arrives;
+            return true;
         }
-        if (sm_.instructions.use(warp.line)) return false;
-        const uint64_t line = code_line(warp.line * kFetchBytes);
-        const bool is_near = last_level_.lines.use(line);
-        ++accesses_.fetch_misses;
-        accesses_.merged += std::any_of(arriving_.begin(), arriving_.end(), [&](const auto& other) {
-            return other.second > now_ + lead_ && code_line(other.first * kFetchBytes) == line;
-        });
-        warp.waits_until = now_ + lead_ + timing_.fetch_miss[is_near ? 0 : 1];
-        arriving_.emplace_back(warp.line, warp.waits_until);
+        const bool is_near = last_level_.lines.use(code_line(warp.line * kFetchBytes));
+        const bool meets_half = arriving_.arrival(warp.line ^ 1, fetches_at()) != 0;  // of the last level's line
+        counts_[kMerged] += meets_half;
+        warp.waits_until = fetches_at() + timing_.fetch_miss[is_near ? 0 : 1];
+        arriving_.add(warp.line, warp.waits_until);
         return true;
     }
 
@@ -425,38 +419,16 @@ private:
         entry.recovered = predictor.history >> 1 | (branch.taken ? last : 0);
         predictor.history = predictor.history >> 1 | (taken ? last : 0);
         entry.mispredicted = warp.mispredicted = taken != branch.taken;
-        mispredictions_ += entry.mispredicted;
-    }
-
-    // The schedulers' next turn in which something can move, or before whose fetches.
-    uint64_t next_time() const {
-        uint64_t next = kNever;
-        const auto at = [&next, this](uint64_t time) {
-            if (time > now_) next = std::min(next, time);
-        };
-        for (const Event& event : events_) at(event.at - std::min(lead_, event.at));
-        for (const Arrival& arrival : arrivals_) at(arrival.at - std::min(lead_, arrival.at));
-        if (fetches_from_ > fetches_at()) at(fetches_from_ - lead_);
-        if (!queue_.empty()) at(queue_.front().moves_at);
-        if (!front_.empty()) at(front_.front().moves_at);
-        for (const uint32_t warp : to_fetch_) {
-            if (warps_[warp].mispredicted) continue;
-            at(std::max(warps_[warp].waits_until, now_ + lead_ + 1) - lead_);
-        }
-        for (const Waiting& waiting : window_)
-            for (uint8_t i = 0; i < waiting.entry.instruction->source_count; ++i)
-                at(registers_[warps_[waiting.entry.warp].registers][waiting.entry.instruction->sources[i]]);
-        if (next == kNever) return now_ + kTiming.period;
-        return now_ + (next - now_ + kTiming.period - 1) / kTiming.period * kTiming.period;
+        counts_[kMispredictions] += entry.mispredicted;
     }
 
     const LaunchCode& code_;
     SmState& sm_;
     LastLevel& last_level_;
     const MemoryTiming& timing_;
-    LinesOnTheirWay on_their_way_;  // to the L1
-    const uint32_t history_;        // of the predictor before the launch
-    uint64_t lead_;                 // cycles from the schedulers' turn to the next fetches
+    LinesOnTheirWay on_their_way_, arriving_;  // to the L1, to the instruction cache
+    const uint32_t history_;                   // of the predictor before the launch
+    uint64_t lead_;                            // cycles from the schedulers' turn to the next fetches
     uint64_t fetches_from_ = 0;
 
     uint64_t now_ = 0;     // a turn of the schedulers
@@ -473,14 +445,13 @@ private:
     RoundRobin to_fetch_;           // warps that have something to fetch and wait at no barrier
     std::vector<RunningCta> ctas_;
     std::deque<InFlight> front_, queue_;
-    std::vector<Waiting> window_;
+    std::vector<InFlight> window_;
     std::vector<Event> events_;
-    std::vector<std::pair<uint64_t, uint64_t>> arriving_;  // instruction lines, and when they are there
-    uint32_t turn_ = 0;                                    // the next warp to fetch, or the next after it that can
-    uint64_t running_ = 0, mispredictions_ = 0;
-    Accesses accesses_;
+    uint32_t turn_ = 0;  // the next warp to fetch, or the next after it that can
+    uint64_t running_ = 0;
+    Counts counts_{};
     const uint32_t first_scheduler_;  // of the first turn
-    bool moved_ = false, changed_ = false;
+    bool changed_ = false;
 };
 
 // Room for a CTA on a core.
@@ -522,13 +493,12 @@ public:
         for (uint32_t i = 0; i < cores_.size(); ++i) {
             Core& core = cores_[i];
             all.learned.push_back(core.has_learned());
-            all.mispredictions += core.mispredictions();
-            all.accesses.add(core.accesses());
+            for (size_t count = 0; count < kCounts; ++count) all.counts[count] += core.counts()[count];
             if (end(i) > end(last)) last = i;
         }
         for (uint32_t i = 0; i < cores_.size(); ++i) cores_[i].stop(i == last);
         clock = {std::max(end(last), clock_.cycle), last};
-        all.cycles = clock.cycle - clock_.cycle;
+        all.counts[kCycles] = clock.cycle - clock_.cycle;
         return all;
     }
 
@@ -569,10 +539,10 @@ private:
 
 }  // namespace
 
-CtasRun run_ctas(const LaunchCode& code, const std::vector<CtaWarps>& ctas, uint64_t at_once, const CacheInfo& caches,
-                 std::vector<SmState>& sms, LineSet& last_level, Clock& clock) {
+CtasRun run_ctas(const LaunchCode& code, uint64_t at_once, const CacheInfo& caches, std::vector<SmState>& sms,
+                 LineSet& last_level, Clock& clock) {
     Cores cores(code, at_once, caches, sms, last_level, clock);
-    cores.run(ctas);
+    cores.run(code.ctas);
     return cores.outcome(clock);
 }
 

@@ -1,6 +1,7 @@
 // The launches of a MacSim, on all its cores.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "simulators/macsim/cores/core_state.h"
@@ -8,29 +9,13 @@
 
 namespace kernelpoint::replay::macsim {
 
-// Range of warps in LaunchCode::warps that form a CTA.
-struct CtaWarps {
-    uint32_t first = 0, count = 0;
-};
-
-// Accesses of one core, or of all cores, in a launch. A request that meets another one of its core for the same line
-// is merged.
-struct Accesses {
-    uint64_t fetch_misses = 0, l1 = 0, l1_misses = 0, merged = 0, constant = 0;
-
-    void add(const Accesses& other) {
-        fetch_misses += other.fetch_misses;
-        l1 += other.l1;
-        l1_misses += other.l1_misses;
-        merged += other.merged;
-        constant += other.constant;
-    }
-};
+// What is counted in a launch. A request that meets another one of its core for the same line is merged.
+enum Count { kCycles, kMispredictions, kFetchMisses, kL1, kL1Misses, kMerged, kConstant, kCounts };
+using Counts = std::array<uint64_t, kCounts>;
 
 struct CtasRun {
     std::vector<bool> learned;  // by SM: a counter or the history of its predictor has changed
-    uint64_t cycles = 0, mispredictions = 0;
-    Accesses accesses;
+    Counts counts{};
 };
 
 // Cycle and core at which the launch before ended.
@@ -40,7 +25,7 @@ struct Clock {
 };
 
 // Runs the CTAs of a launch, `at_once` of them at the same time on an SM.
-CtasRun run_ctas(const LaunchCode& code, const std::vector<CtaWarps>& ctas, uint64_t at_once, const CacheInfo& caches,
-                 std::vector<SmState>& sms, LineSet& last_level, Clock& clock);
+CtasRun run_ctas(const LaunchCode& code, uint64_t at_once, const CacheInfo& caches, std::vector<SmState>& sms,
+                 LineSet& last_level, Clock& clock);
 
 }  // namespace kernelpoint::replay::macsim

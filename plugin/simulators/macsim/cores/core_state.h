@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -79,19 +78,6 @@ private:
     std::vector<uint64_t> tags_;
     std::vector<uint32_t> used_;  // 0: empty
     uint32_t now_ = 0;
-};
-
-// Lines on their way to a cache. Until a line arrives, an access to it is a miss that waits for the same line.
-class LinesOnTheirWay {
-public:
-    void add(uint64_t line, uint64_t there_at) { there_at_[line] = there_at; }
-    bool holds(uint64_t line, uint64_t now) const {
-        const auto found = there_at_.find(line);
-        return found != there_at_.end() && found->second > now;
-    }
-
-private:
-    std::unordered_map<uint64_t, uint64_t> there_at_;  // cycle
 };
 
 constexpr uint64_t kFetchBytes = 64;  // of a line of the instruction cache

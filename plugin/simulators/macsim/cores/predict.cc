@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "simulators/macsim/cores/trained_states.h"
+#include "simulators/macsim/cores/training.h"
 
 namespace kernelpoint::replay::macsim {
 namespace {
@@ -25,18 +26,11 @@ struct Traces {
 };
 
 // Means and sums of squared differences from them (Welford, Technometrics 1962).
-void add(const Outcome& outcome, double count, Prediction& mean, double& squares) {
-    const auto cycles = static_cast<double>(outcome.cycles);
-    const double before = cycles - mean.cycles;
-    mean.cycles += before / count;
-    squares += before * (cycles - mean.cycles);
-    const auto average = [count](uint64_t value, double& into) { into += (static_cast<double>(value) - into) / count; };
-    average(outcome.mispredictions, mean.mispredictions);
-    average(outcome.accesses.fetch_misses, mean.fetch_misses);
-    average(outcome.accesses.l1, mean.l1_accesses);
-    average(outcome.accesses.l1_misses, mean.l1_misses);
-    average(outcome.accesses.merged, mean.merged);
-    average(outcome.accesses.constant, mean.constant_accesses);
+void add(const Counts& counts, double number, Prediction& mean, double& squares) {
+    const auto cycles = static_cast<double>(counts[kCycles]);
+    const double before = cycles - mean[kCycles];
+    for (size_t i = 0; i < kCounts; ++i) mean[i] += (static_cast<double>(counts[i]) - mean[i]) / number;
+    squares += before * (cycles - mean[kCycles]);
 }
 
 double sum_of(const std::vector<double>& values) {
@@ -51,22 +45,22 @@ void spread(const std::vector<double>& squares, const std::vector<double>& total
     for (const double total : totals) of_totals += (total - mean) * (total - mean);
     const double variance = of_totals / static_cast<double>(totals.size() - 1), all = sum_of(squares);
     for (size_t i = 0; i < squares.size(); ++i) {
-        predictions[i].spread = std::sqrt(squares[i] / static_cast<double>(totals.size() - 1));
-        predictions[i].of_total = all > 0.0 ? std::sqrt(variance * squares[i] / all) : 0.0;
+        predictions[i][kSpread] = std::sqrt(squares[i] / static_cast<double>(totals.size() - 1));
+        predictions[i][kOfTotal] = all > 0.0 ? std::sqrt(variance * squares[i] / all) : 0.0;
     }
 }
 
 }  // namespace
 
-Predicted predict_launches(const std::vector<std::string>& paths, const SmInfo& cores, uint64_t memory_bytes,
-                           const std::function<void(uint64_t launch)>& report) {
+Predictions predict_launches(const std::vector<std::string>& paths, const SmInfo& cores, uint64_t memory_bytes,
+                             const std::function<void(uint64_t launch)>& report) {
     const Traces traces(paths);
     CodeCache codes(memory_bytes);
     const auto code_of = [&](uint32_t trace) -> const LaunchCode* {
         const std::string& path = *traces.paths[trace];
         return path.empty() ? nullptr : codes.find(trace, path, [](const std::string&) {});
     };
-    Predicted predicted;
+    Predictions predicted;
     std::vector<Prediction>& predictions = predicted.launches;
     predictions.resize(paths.size());
     StateRecorder recorder(Training(cores, 0).sms());
@@ -77,13 +71,13 @@ Predicted predict_launches(const std::vector<std::string>& paths, const SmInfo& 
             report(trajectory * paths.size() + launch);
             training.pass(traces.of_launch[launch], code_of);
             if (trajectory == 0) recorder.add(training.sms(), training.last_level());
-            const Outcome outcome = training.last_outcome(traces.of_launch[launch]);
+            const Counts counts = training.last_outcome(traces.of_launch[launch]);
             if (trajectory == 0) {
-                predictions[launch].replayed = static_cast<double>(outcome.cycles);
-                predictions[launch].replayed_mispredictions = static_cast<double>(outcome.mispredictions);
+                predictions[launch][kReplayed] = static_cast<double>(counts[kCycles]);
+                predictions[launch][kReplayedMispredictions] = static_cast<double>(counts[kMispredictions]);
             }
-            totals[trajectory] += static_cast<double>(outcome.cycles);
-            add(outcome, static_cast<double>(trajectory + 1), predictions[launch], squares[launch]);
+            totals[trajectory] += static_cast<double>(counts[kCycles]);
+            add(counts, static_cast<double>(trajectory + 1), predictions[launch], squares[launch]);
         }
     }
     spread(squares, totals, predictions);

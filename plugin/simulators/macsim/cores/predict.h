@@ -6,26 +6,22 @@
 #include <vector>
 
 #include "native/replay/footprint.h"
-#include "simulators/macsim/cores/core_state.h"
-#include "simulators/macsim/cores/training.h"
+#include "simulators/macsim/cores/core_model.h"
 
 namespace kernelpoint::replay::macsim {
 
 // Raised whenever equal lists would give other numbers than before.
-constexpr uint32_t kCoreModelVersion = 15;
+constexpr uint32_t kCoreModelVersion = 16;
 
-// Prediction of one launch: means over the trajectories, and the standard deviation of its cycles; `replayed`: the
-// cycles and mispredictions in the trajectory that replay takes launches' states from; `of_total`: its part in the
-// standard deviation of the list's cycles: squares add up to the variance.
-struct Prediction {
-    double cycles = 0, spread = 0, mispredictions = 0, replayed = 0, of_total = 0;
-    double fetch_misses = 0, l1_accesses = 0, l1_misses = 0, merged = 0, constant_accesses = 0;
-    double replayed_mispredictions = 0;
-};
+// Prediction of one launch: means of its counts over the trajectories; the standard deviation of its cycles; its part
+// in the standard deviation of the list's cycles (squares add up to the variance); cycles and mispredictions in the
+// trajectory that replay takes launches' states from.
+enum Predicted { kSpread = kCounts, kOfTotal, kReplayed, kReplayedMispredictions, kPredicted };
+using Prediction = std::array<double, kPredicted>;
 
 constexpr uint64_t kReplications = 12;
 
-struct Predicted {
+struct Predictions {
     std::vector<Prediction> launches;
     std::string states;  // as a StateRecorder writes them, of the trajectory that replay takes
 };
@@ -34,7 +30,7 @@ struct Predicted {
 // kReplications times: what a launch takes depends on single cycles of what was before, in MacSim as in the model.
 // Launches that teach the predictors nothing are not run again (see Training); they have the outcome of the same
 // trace's last run. `report` is called before each launch, of all trajectories.
-Predicted predict_launches(const std::vector<std::string>& paths, const SmInfo& cores, uint64_t memory_bytes,
-                           const std::function<void(uint64_t launch)>& report);
+Predictions predict_launches(const std::vector<std::string>& paths, const SmInfo& cores, uint64_t memory_bytes,
+                             const std::function<void(uint64_t launch)>& report);
 
 }  // namespace kernelpoint::replay::macsim

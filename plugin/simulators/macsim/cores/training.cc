@@ -4,32 +4,15 @@
 
 #include "kernelpoint/draws.hpp"
 #include "simulators/macsim/cores/core_model.h"
-#include "simulators/macsim/cores/sm_footprint.h"
 
 namespace kernelpoint::replay::macsim {
 namespace {
 
-std::vector<CtaWarps> ctas_of(const LaunchCode& code) {
-    std::vector<CtaWarps> ctas;
-    for (uint32_t first = 0, end = 0; first < code.warps.size(); first = end) {
-        while (end < code.warps.size() && code.warps[end].cta == code.warps[first].cta) ++end;
-        ctas.push_back({first, end - first});
-    }
-    return ctas;
-}
-
-uint32_t most_warps(const std::vector<CtaWarps>& ctas) {
-    uint32_t most = 1;
-    for (const CtaWarps& cta : ctas) most = std::max(most, cta.count);
-    return most;
-}
-
 // Code lines at which warps begin, and to which branches lead them, for each SM.
-std::vector<std::vector<uint64_t>> fetched_lines(const LaunchCode& code, const std::vector<CtaWarps>& ctas,
-                                                 size_t sms) {
+std::vector<std::vector<uint64_t>> fetched_lines(const LaunchCode& code, size_t sms) {
     std::vector<LineSet> used(sms, LineSet(1, 1024));
-    for (size_t c = 0; c < ctas.size(); ++c)
-        for (uint32_t w = ctas[c].first; w < ctas[c].first + ctas[c].count; ++w) {
+    for (size_t c = 0; c < code.ctas.size(); ++c)
+        for (uint32_t w = code.ctas[c].first; w < code.ctas[c].first + code.ctas[c].count; ++w) {
             bool fetches = true;
             for (uint32_t i = code.warps[w].first; i < code.warps[w].first + code.warps[w].count; ++i) {
                 if (fetches) used[c % sms].use(code.instructions[i].pc / kFetchBytes);
@@ -49,6 +32,11 @@ uint32_t settled_at(uint32_t changes) {
 
 }  // namespace
 
+uint64_t ctas_at_once(const Residency& residency, uint64_t warps) {
+    const uint64_t most = residency.ctas_of_sm(warps, 0, 0);
+    return most == UINT32_MAX ? 1 : most;
+}
+
 Training::Training(const SmInfo& info, size_t traces, uint64_t trajectory)
     : info_(info),
       sms_(std::max<uint32_t>(info.residency.sms, 1), SmState(info)),
@@ -60,9 +48,9 @@ Training::Training(const SmInfo& info, size_t traces, uint64_t trajectory)
     clock_.cycle = draws.below(1 << 16);
 }
 
-Outcome Training::last_outcome(uint32_t trace) const {
+Counts Training::last_outcome(uint32_t trace) const {
     const auto known = outcomes_.find(trace);
-    return known == outcomes_.end() ? Outcome{} : known->second;
+    return known == outcomes_.end() ? Counts{} : known->second;
 }
 
 void Training::pass(uint32_t trace, const CodeOf& code_of) {
@@ -76,11 +64,11 @@ void Training::pass(uint32_t trace, const CodeOf& code_of) {
 }
 
 void Training::run(uint32_t trace, const LaunchCode& code) {
-    const std::vector<CtaWarps> ctas = ctas_of(code);
-    if (fetched_.count(trace) == 0) fetched_[trace] = fetched_lines(code, ctas, sms_.size());
-    const CtasRun run =
-        run_ctas(code, ctas, ctas_at_once(info_.residency, most_warps(ctas)), info_.caches, sms_, last_level_, clock_);
-    outcomes_[trace] = {run.cycles, run.mispredictions, run.accesses};
+    if (fetched_.count(trace) == 0) fetched_[trace] = fetched_lines(code, sms_.size());
+    uint32_t warps = 1;
+    for (const CtaWarps& cta : code.ctas) warps = std::max(warps, cta.count);
+    const CtasRun run = run_ctas(code, ctas_at_once(info_.residency, warps), info_.caches, sms_, last_level_, clock_);
+    outcomes_[trace] = run.counts;
     for (size_t sm = 0; sm < sms_.size(); ++sm) {
         changes_[sm] += run.learned[sm];
         const uint32_t twice = settled_at(changes_[sm]), once = twice - 1;

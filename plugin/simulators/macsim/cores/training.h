@@ -11,11 +11,8 @@
 
 namespace kernelpoint::replay::macsim {
 
-// Result of a launch in the model of the cores.
-struct Outcome {
-    uint64_t cycles = 0, mispredictions = 0;
-    Accesses accesses;
-};
+// Number of CTAs with `warps` warps each that an SM runs at once, at least 1.
+uint64_t ctas_at_once(const Residency& residency, uint64_t warps);
 
 // State of all SMs between the launches of a list, which pass once, in their order: predictors learn during the whole
 // run. A trace that left all SMs' predictors as they were twice in a row is passed over until one of them changes; only
@@ -35,7 +32,7 @@ public:
     const std::vector<SmState>& sms() const { return sms_; }
     const LineSet& last_level() const { return last_level_; }
     // Of the launch of a trace that was run last; zeros where none was.
-    Outcome last_outcome(uint32_t trace) const;
+    Counts last_outcome(uint32_t trace) const;
 
 private:
     void fetch(uint32_t trace, size_t sm);
@@ -50,7 +47,7 @@ private:
     std::vector<uint32_t> settled_;
     // Lines that each SM fetches of a trace, in the order of their last use.
     std::unordered_map<uint32_t, std::vector<std::vector<uint64_t>>> fetched_;
-    std::unordered_map<uint32_t, Outcome> outcomes_;  // by trace
+    std::unordered_map<uint32_t, Counts> outcomes_;  // by trace
 };
 
 }  // namespace kernelpoint::replay::macsim

@@ -6,7 +6,7 @@
 
 #include "native/trace/trace.h"
 #include "simulators/macsim/trace/launch.h"
-#include "simulators/macsim/trace/records.h"
+#include "simulators/macsim/trace/record.h"
 
 namespace kernelpoint::replay::macsim {
 namespace {
@@ -52,7 +52,10 @@ public:
         Record record;
         while (file.next(record)) add(record, first);
         if (code_.instructions.size() > first) drop_last();
-        code_.warps.push_back({cta, first, static_cast<uint32_t>(code_.instructions.size()) - first});
+        if (code_.ctas.empty() || code_.ctas.back().number != cta)
+            code_.ctas.push_back({cta, static_cast<uint32_t>(code_.warps.size()), 0});
+        ++code_.ctas.back().count;
+        code_.warps.push_back({first, static_cast<uint32_t>(code_.instructions.size()) - first});
     }
 
 private:

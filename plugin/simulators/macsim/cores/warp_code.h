@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "simulators/macsim/trace/opcodes.h"
+#include "simulators/macsim/trace/record.h"
 
 namespace kernelpoint::replay::macsim {
 
@@ -35,12 +35,17 @@ struct WarpInstruction {
 constexpr uint64_t kSharedBanks = 32;  // Model: of 4 bytes, as MacSim's shipped parameters have them
 
 struct WarpCode {
-    uint32_t cta = 0;
     uint32_t first = 0, count = 0;  // in LaunchCode::instructions
 };
 
+struct CtaWarps {
+    uint32_t number = 0;            // in the grid
+    uint32_t first = 0, count = 0;  // in LaunchCode::warps
+};
+
 struct LaunchCode {
-    std::vector<WarpCode> warps;  // by CTA
+    std::vector<CtaWarps> ctas;
+    std::vector<WarpCode> warps;
     std::vector<WarpInstruction> instructions;
     std::vector<uint64_t> lines;  // addresses of accesses
 

@@ -3,13 +3,17 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
 
 #include "native/trace/lines.h"
 #include "native/trace/numbers.h"
-#include "simulators/macsim/trace/opcodes.h"
+#include "native/trace/paths.h"
+#include "simulators/macsim/trace/record.h"
 
 namespace kernelpoint::macsim {
 
@@ -17,43 +21,28 @@ namespace {
 
 using Names = std::unordered_map<uint64_t, LaunchHeader>;
 
-// The decimal number behind `label`, which may end at any character; false where there is none.
-bool number_behind(const std::string& line, const std::string& label, size_t& from, uint64_t limit, uint64_t& number) {
-    const size_t found = line.find(label, from);
-    if (found == std::string::npos) return false;
-    size_t at = found + label.size();
-    while (at < line.size() && is_blank(line[at])) ++at;
-    const size_t first = at;
-    for (number = 0; at < line.size() && line[at] >= '0' && line[at] <= '9' && number <= limit; ++at)
-        number = number * 10 + static_cast<uint64_t>(line[at] - '0');
-    from = at;
-    return at > first && number <= limit;
-}
-
-bool read_dimensions(const std::string& line, const std::string& label, size_t& from, Dim3& dimensions) {
-    uint64_t x = 0, y = 0, z = 0;
-    const bool found = number_behind(line, label + " (", from, INT32_MAX, x) &&
-                       number_behind(line, ",", from, UINT16_MAX, y) && number_behind(line, ",", from, UINT16_MAX, z);
-    dimensions = {static_cast<uint32_t>(x), static_cast<uint32_t>(y), static_cast<uint32_t>(z)};
-    return found && x >= 1 && y >= 1 && z >= 1;
-}
-
 void read_shape(Lines& lines, LaunchHeader& header) {
     const std::string line(lines.text());
-    size_t from = 0;
-    uint64_t ctas, registers, fixed, dynamic;
-    const bool well_formed = read_dimensions(line, "Grid size:", from, header.grid) &&
-                             read_dimensions(line, "Block size:", from, header.block) &&
-                             number_behind(line, "maxBlockPerCore:", from, UINT32_MAX, ctas) &&
-                             number_behind(line, "# of regs:", from, UINT16_MAX, registers) &&
-                             number_behind(line, "static shared mem:", from, INT32_MAX, fixed) &&
-                             number_behind(line, "dynamic shared mem:", from, INT32_MAX, dynamic);
-    if (!well_formed || header.block.count() > 1024)
+    unsigned long long n[10] = {};
+    int end = 0;
+    const int found = sscanf(line.c_str(),
+                             "Grid size: (%10llu, %10llu, %10llu), Block size: (%10llu, %10llu, %10llu), "
+                             "maxBlockPerCore: %10llu, # of regs: %10llu, static shared mem: %10llu, "
+                             "dynamic shared mem: %10llu%n",
+                             &n[0], &n[1], &n[2], &n[3], &n[4], &n[5], &n[6], &n[7], &n[8], &n[9], &end);
+    constexpr unsigned long long most[10] = {INT32_MAX, UINT16_MAX, UINT16_MAX, 1024,      1024,
+                                             1024,      UINT32_MAX, UINT16_MAX, INT32_MAX, INT32_MAX};
+    const bool is_launch = found == 10 && std::equal(n, n + 10, most, std::less_equal<>()) &&
+                           std::count(n, n + 6, 0) == 0 &&
+                           !isdigit(static_cast<unsigned char>(line[static_cast<size_t>(end)]));
+    header.grid = {static_cast<uint32_t>(n[0]), static_cast<uint32_t>(n[1]), static_cast<uint32_t>(n[2])};
+    header.block = {static_cast<uint32_t>(n[3]), static_cast<uint32_t>(n[4]), static_cast<uint32_t>(n[5])};
+    if (!is_launch || header.block.count() > 1024)
         lines.fail_expected(
             "'Grid size: (x, y, z), Block size: (x, y, z), maxBlockPerCore: n, # of regs: n, static shared mem: n, "
             "dynamic shared mem: n'");
-    header.registers = static_cast<uint32_t>(registers);
-    header.shared_memory = static_cast<uint32_t>(fixed + dynamic);
+    header.registers = static_cast<uint32_t>(n[7]);
+    header.shared_memory = static_cast<uint32_t>(n[8] + n[9]);
     lines.consume_text();
 }
 
@@ -66,13 +55,11 @@ std::shared_ptr<const Names> read_names(const std::string& path) {
             lines.consume_text();
             continue;
         }
-        size_t from = 0;
-        uint64_t number;
-        constexpr char label[] = " name:";
-        if (line.compare(0, 6, "Kernel") != 0 || !number_behind(line, "Kernel", from, UINT32_MAX, number) ||
-            line.compare(from, sizeof label - 1, label) != 0)
+        unsigned long long number = 0;
+        int begin = 0;
+        if (sscanf(line.c_str(), "Kernel%10llu name:%n", &number, &begin) != 1 || begin == 0 || number > UINT32_MAX)
             lines.fail_expected("'Kernel<N> name: ' and a kernel's name");
-        std::string name = line.substr(from + sizeof label - 1);
+        std::string name = line.substr(static_cast<size_t>(begin));
         name.erase(0, name.find_first_not_of(" \t"));
         for (const char c : name)
             if (c < ' ' || c > '~') lines.fail_expected("a kernel's name in printable ASCII");
@@ -192,11 +179,6 @@ void take_shape_from_warps(LaunchHeader& header, const std::vector<WarpEntry>& w
     header.block.x = 32 * largest;
 }
 
-std::string beside(const std::string& folder, const std::string& name) {
-    const size_t slash = folder.rfind('/');
-    return slash == std::string::npos ? name : folder.substr(0, slash + 1) + name;
-}
-
 }  // namespace
 
 bool launch_number(const std::string& path, uint64_t& number) {
@@ -216,7 +198,7 @@ LaunchFiles read_launch(const std::string& path) {
     read_counts(files.folder + "/trace_info.txt", files.warps);
     uint64_t number = 0;
     const bool is_numbered = launch_number(path, number);
-    if (!is_numbered || !find_named_launch(beside(files.folder, "kernel_names.txt"), number, files.header))
+    if (!is_numbered || !find_named_launch(folder_of(files.folder) + "kernel_names.txt", number, files.header))
         take_shape_from_warps(files.header, files.warps);
     files.header.kernel_id = number;
     const LaunchHeader& header = files.header;

@@ -1,9 +1,8 @@
-#include "simulators/macsim/trace/opcodes.h"
-
 #include <iterator>
 #include <unordered_map>
 
 #include "native/trace/opcode.h"
+#include "simulators/macsim/trace/record.h"
 
 namespace kernelpoint::macsim {
 

@@ -15,8 +15,7 @@
 #include <array>
 
 #include "simulators/macsim/trace/launch.h"
-#include "simulators/macsim/trace/opcodes.h"
-#include "simulators/macsim/trace/records.h"
+#include "simulators/macsim/trace/record.h"
 
 namespace kernelpoint::macsim {
 

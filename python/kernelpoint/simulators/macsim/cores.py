@@ -21,8 +21,8 @@ CODE_BYTES = 256 << 20  # of instructions that the model keeps
 PHASE_SCATTER, PHASE_ERROR = 0.03, 0.005
 # Columns of the model's table; warps that wait for an instruction line miss it each.
 COLUMNS = (
-    *("cycles", SPREAD, MISPREDICTIONS, REPLAYED, OF_TOTAL, "fetch_misses", "l1_lookups", "l1_lookup_misses"),
-    *("merged_misses", "constant_accesses", REPLAYED_MISPREDICTIONS),
+    *("cycles", MISPREDICTIONS, "fetch_misses", "l1_lookups", "l1_lookup_misses", "merged_misses", "constant_accesses"),
+    *(SPREAD, OF_TOTAL, REPLAYED, REPLAYED_MISPREDICTIONS),
 )
 
 

@@ -1,4 +1,4 @@
-#include "simulators/macsim/trace/records.h"
+#include "simulators/macsim/trace/record.h"
 
 #include <algorithm>
 #include <cstring>
