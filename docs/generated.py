@@ -1,8 +1,8 @@
 """Pages and tables that are made from the code; a test holds them against the documents.
 
-python docs/generated.py        writes docs/commands.md, the tables of keys, and the tables of runs in Accel-Sim
+python docs/generated.py        writes docs/commands.md, the tables of keys, and the tables of runs in Accel-Sim and MacSim
 
-The runs in Accel-Sim are those of `docs/evidence/accelsim.json`, which `lab/benchmarks/simulators.py` writes.
+The runs are those of `docs/evidence/accelsim.json` and `macsim.json`, which `lab/benchmarks/simulators.py` writes.
 """
 
 from __future__ import annotations
@@ -21,8 +21,12 @@ from kernelpoint.policies.registry import POLICIES
 
 DOCS = Path(__file__).parent
 COMMANDS_PAGE, CONFIGURATION_PAGE = (DOCS / name for name in ("commands.md", "configuration.md"))
-README, ACCELSIM_PAGE = DOCS.parent / "README.md", DOCS / "evidence" / "accelsim.md"
-ACCELSIM_RUNS: list[dict[str, Any]] = json.loads((DOCS / "evidence" / "accelsim.json").read_text(encoding="utf-8"))
+README = DOCS.parent / "README.md"
+PAGES = {name: DOCS / "evidence" / f"{name}.md" for name in ("accelsim", "macsim")}
+RUNS: dict[str, list[dict[str, Any]]] = {
+    name: json.loads(page.with_suffix(".json").read_text(encoding="utf-8")) for name, page in PAGES.items()
+}
+SHOWN = {"accelsim": ("Workload", 0.01), "macsim": ("Workload in MacSim", 0.05)}  # in the README: head and error budget
 HEAD = """\
 # Commands
 
@@ -90,83 +94,106 @@ def parameters_table() -> str:
     return "\n".join(["| Policy | Parameter | Default | Meaning |", "|---|---|---|---|", *rows]) + "\n"
 
 
-def _seconds(seconds: float | None) -> str:
-    return "not timed" if seconds is None else f"{seconds:.0f} s"
-
-
-def _errors(row: dict[str, Any], run: dict[str, Any]) -> tuple[float, float]:
-    """The error of a run's total in per cent, of all cycles and of those beyond launch latency."""
-    full, latency = row["full_cycles"], row["latency"] * row["launches"]
-    return 100 * (run["cycles"] / full - 1), 100 * (run["active_cycles"] / (full - latency) - 1)
+def _errors(row: dict[str, Any], run: dict[str, Any]) -> list[float]:
+    """The error of a run's total in per cent, of all cycles and of those beyond launch latency where that is known."""
+    pairs = [(run["cycles"], row["full_cycles"])]
+    if row["latency"]:
+        pairs.append((run["active_cycles"], row["full_cycles"] - row["latency"] * row["launches"]))
+    return [100 * (estimate / truth - 1) for estimate, truth in pairs]
 
 
 def _is_right(row: dict[str, Any], run: dict[str, Any]) -> bool:
-    """True if both intervals contain the full run, whose total is a whole number of cycles."""
-    full, active = row["full_cycles"], row["full_cycles"] - row["latency"] * row["launches"]
-    both = (run["cycles"] - full, run["half_width"]), (run["active_cycles"] - active, run["active_half_width"])
-    return all(abs(error) <= half_width + 0.5 for error, half_width in both)
+    """True if the intervals of these totals contain the full run, whose total is a whole number of cycles."""
+    full, beyond = row["full_cycles"], row["full_cycles"] - row["latency"] * row["launches"]
+    pairs = [(run["cycles"] - full, run["half_width"])]
+    if row["latency"]:
+        pairs.append((run["active_cycles"] - beyond, run["active_half_width"]))
+    return all(abs(error) <= half_width + 0.5 for error, half_width in pairs)
 
 
-def readme_table() -> str:
-    """The table of runs at 1 % in the README, a row for each list."""
-    head = (
-        "| Workload | Launches | Full run, CPU time | Sampled run, CPU time | Simulated | Speedup in cycles | Error | "
-        "Error beyond latency |\n|---|---|---|---|---|---|---|---|\n"
-    )
-    lines = []
-    for row in ACCELSIM_RUNS:
-        runs = [run for run in row["runs"] if run["budget"] == 0.01]
+def readme_table(simulator: str) -> str:
+    """The table of runs at one budget in the README, a row for each list."""
+    first, budget = SHOWN[simulator]
+    heads = [
+        first,
+        "Launches",
+        "Full run, CPU time",
+        "Sampled run, CPU time",
+        "Simulated",
+        "Speedup in cycles",
+        "Error",
+    ]
+    rows = []
+    for row in RUNS[simulator]:
+        runs = [run for run in row["runs"] if run["budget"] == budget]
         simulated = [run["simulated"] + run["validation"] for run in runs]
         speedups = [round(run["cycle_speedup"], 1) for run in runs]
         seconds = [run["seconds"] for run in runs]
         errors = [max(abs(error) for error in each) for each in zip(*(_errors(row, run) for run in runs), strict=True)]
-        lines.append(
-            f"| `{row['list']}` | {row['launches']:,} | {_seconds(row['full_seconds'])} | {fmean(seconds):.1f} s "
-            f"({max(seconds):.1f} s) | {fmean(simulated):.0f} ({max(simulated)}) | {harmonic_mean(speedups):.1f}x "
-            f"({min(speedups):.1f}x) | {errors[0]:.3f} % | {errors[1]:.2f} % |\n"
-        )
-    return head + "".join(lines)
+        rows.append(
+            [
+                f"`{row['list']}`", f"{row['launches']:,}", f"{row['full_seconds']:,.0f} s",
+                f"{fmean(seconds):.1f} s ({max(seconds):.1f} s)", f"{fmean(simulated):.0f} ({max(simulated)})",
+                f"{harmonic_mean(speedups):.1f}x ({min(speedups):.1f}x)", f"{errors[0]:.3f} %",
+                *(f"{error:.2f} %" for error in errors[1:]),
+            ]
+        )  # fmt: skip
+    return _table([*heads, *["Error beyond latency"][: len(rows[0]) - len(heads)]], rows)
 
 
-def runs_table() -> str:
-    """The table of all sampled runs in Accel-Sim."""
-    head = (
-        "| List | Budget | Seed | Sampled | For validation | Passes | Error | Beyond latency | Stated beyond latency | "
-        "Bound right | Cycle speedup | CPU time |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n"
-    )
-    lines = []
-    for row in ACCELSIM_RUNS:
+def runs_table(simulator: str) -> str:
+    """The table of all sampled runs in a simulator."""
+    with_latency = any(row["latency"] for row in RUNS[simulator])
+    beyond = ["Beyond latency", "Stated beyond latency"] if with_latency else ["Stated", "Budget met"]
+    heads = ["List", "Budget", "Seed", "Sampled", "For validation", "Passes", "Error", *beyond, "Bound right"]
+    rows = []
+    for row in RUNS[simulator]:
         for run in row["runs"]:
-            error, beyond = _errors(row, run)
-            stated = 100 * run["active_half_width"] / run["active_cycles"]
-            lines.append(
-                f"| `{row['list']}` | {100 * run['budget']:g} % | {run['seed']} | {run['simulated']} | "
-                f"{run['validation']} | {run['passes']} | {error:+.3f} % | {beyond:+.2f} % | {stated:.3g} % | "
-                f"{'yes' if _is_right(row, run) else 'no'} | {run['cycle_speedup']:.1f} | {run['seconds']:.1f} s |\n"
-            )
-    return head + "".join(lines)
+            error, *further = _errors(row, run)
+            if with_latency:
+                stated = [f"{further[0]:+.2f} %", f"{100 * run['active_half_width'] / run['active_cycles']:.3g} %"]
+            else:
+                stated = [f"{100 * run['half_width'] / run['cycles']:.3g} %", "yes" if run["met"] else "no"]
+            rows.append(
+                [
+                    f"`{row['list']}`", f"{100 * run['budget']:g} %", str(run["seed"]), str(run["simulated"]),
+                    str(run["validation"]), str(run["passes"]), f"{error:+.3f} %", *stated,
+                    "yes" if _is_right(row, run) else "no", f"{run['cycle_speedup']:.1f}", f"{run['seconds']:.1f} s",
+                ]
+            )  # fmt: skip
+    return _table([*heads, "Cycle speedup", "CPU time"], rows)
 
 
-def full_runs_table() -> str:
-    """The table of the full runs in Accel-Sim, and of the load while a list was measured."""
-    head = "| List | Launches | Full run, cycles | Full run, CPU time | Load | Date |\n|---|---|---|---|---|---|\n"
-    lines = [
-        f"| `{row['list']}` | {row['launches']:,} | {row['full_cycles']:,} | {_seconds(row['full_seconds'])} | "
-        f"{row['load'][0]:g} to {row['load'][1]:g} | {row['date']} |\n"
-        for row in ACCELSIM_RUNS
-    ]
-    return head + "".join(lines)
+def full_runs_table(simulator: str) -> str:
+    """The table of the full runs in a simulator, and of the load while a list was measured."""
+    rows = [
+        [
+            f"`{row['list']}`", f"{row['launches']:,}", f"{row['full_cycles']:,}", f"{row['full_seconds']:,.0f} s",
+            f"{row['load'][0]:g} to {row['load'][1]:g}", row["date"],
+        ]
+        for row in RUNS[simulator]
+    ]  # fmt: skip
+    return _table(["List", "Launches", "Full run, cycles", "Full run, CPU time", "Load", "Date"], rows)
+
+
+def _table(heads: list[str], rows: list[list[str]]) -> str:
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in (heads, *rows)).replace(
+        "\n", f"\n{'|---' * len(heads)}|\n", 1
+    )
 
 
 def readme() -> str:
-    """The README with the table of runs in Accel-Sim."""
-    return with_table(README.read_text(encoding="utf-8"), readme_table())
+    """The README with the tables of runs."""
+    text = README.read_text(encoding="utf-8")
+    for simulator in RUNS:
+        text = with_table(text, readme_table(simulator))
+    return text
 
 
-def accelsim_page() -> str:
-    """The page of evidence on Accel-Sim with the tables of its runs."""
-    text = ACCELSIM_PAGE.read_text(encoding="utf-8")
-    return with_table(with_table(text, runs_table()), full_runs_table())
+def runs_page(simulator: str) -> str:
+    """The page of evidence on a simulator with the tables of its runs."""
+    text = PAGES[simulator].read_text(encoding="utf-8")
+    return with_table(with_table(text, runs_table(simulator)), full_runs_table(simulator))
 
 
 def with_table(text: str, table: str) -> str:
@@ -188,4 +215,5 @@ if __name__ == "__main__":
     COMMANDS_PAGE.write_text(commands_page(), encoding="utf-8")
     CONFIGURATION_PAGE.write_text(configuration_page(), encoding="utf-8")
     README.write_text(readme(), encoding="utf-8")
-    ACCELSIM_PAGE.write_text(accelsim_page(), encoding="utf-8")
+    for simulator, page in PAGES.items():
+        page.write_text(runs_page(simulator), encoding="utf-8")

@@ -2,7 +2,6 @@
 
     python lab/benchmarks/steps.py scan FOLDER_OR_LIST          reading and hashing every launch, cold and from the cache
     python lab/benchmarks/steps.py plan LIST --launches N       planning a list that repeats those of LIST, nothing cached
-    python lab/benchmarks/steps.py decisions                    a decision with its journal record; writing an equal line
     python lab/benchmarks/steps.py open TRACES                  a fresh process that opens a run, by what is already known
     python lab/benchmarks/steps.py select --launches N          the list and the census of N launches read; a selection drawn
     python lab/benchmarks/steps.py program LIST --launches N    plan and sampled run of a list that repeats those of LIST
@@ -33,15 +32,12 @@ import numpy as np
 from kernelpoint import api
 from kernelpoint.cli.host import program as host_program
 from kernelpoint.config import parse_config
-from kernelpoint.estimation import Design, Engine, ErrorBudget
-from kernelpoint.journal import JournalWriter
+from kernelpoint.estimation import Engine
 from kernelpoint.planning.plan import Plan, hash_design
 from kernelpoint.planning.planning import Planning
 from kernelpoint.policies.registry import load_policy
-from kernelpoint.program import RECORD, Contents, Program
 from kernelpoint.randomness import generator
-from kernelpoint.session.session import Session
-from kernelpoint.session.setup import Setup, budget_of
+from kernelpoint.session.setup import budget_of
 from kernelpoint.traces import launch_paths, read_trace_list
 from kernelpoint.traces.replay import Replay, StateInfo
 from kernelpoint.workload import Need, complete, program_for
@@ -185,41 +181,6 @@ def repeated(trace_list: Path, launches: int, folder: Path) -> Path:
     return folder / "kernelslist.g"
 
 
-def decisions(options: argparse.Namespace, folder: Path) -> None:
-    """Measure the decision on one launch, in microseconds of processor time: the median over blocks of 1,000 decisions."""
-    launches, session = options.launches, session_of(options.launches, 1000, folder)
-    blocks = []
-    for start in range(0, launches, 1000):
-        began = time.process_time()
-        for index in range(start, start + 1000):
-            session.on_launch(0, index)
-        blocks.append((time.process_time() - began) * 1e3)
-    line = (folder / "run.kpjournal").read_bytes().splitlines()[-1] + b"\n"
-    began = time.process_time()
-    with open(folder / "plain", "wb", buffering=0) as file:
-        for _ in range(launches):
-            file.write(line)
-    plain = (time.process_time() - began) / launches * 1e6
-    print(f"a decision, 1,000 clusters: {statistics.median(blocks):.1f} us; the write alone: {plain:.1f} us")
-
-
-def session_of(launches: int, clusters: int, folder: Path) -> Session:
-    """A session over launches in many clusters, half of which are wanted."""
-    program = Program((launches,))
-    strata = np.arange(launches, dtype=np.int32) % clusters
-    sizes = np.full(clusters, launches // clusters // 2)
-    design = Design(strata=strata, first_sizes=sizes, u=program.u, clusters=np.arange(clusters))
-    records = np.zeros(clusters, dtype=RECORD)
-    contents = Contents(records, np.zeros((clusters, 3), np.uint64), ("",) * clusters, np.arange(clusters))
-    program = replace(program, contents=contents, content=strata)
-    config = parse_config({"version": 1, "policy": "random"})
-    plan = Plan(program, design, {"traces": ""})
-    setup = Setup(config, HostInfo("benchmark"), load_policy("random"), ErrorBudget(0.01), "mean", plan)
-    session = Session(setup, JournalWriter(folder / "run.kpjournal", resume=False), lambda line: None)
-    session.begin()
-    return session
-
-
 def openings(options: argparse.Namespace, folder: Path) -> None:
     """Measure opening a run in a fresh process: with an empty cache, with its plan, and without the plan."""
     links, moved, config = folder / "traces", folder / "moved", folder / "kernelpoint.yaml"
@@ -320,7 +281,6 @@ def main() -> None:
     planned = command("plan", plan, True, launches=1_000_000)
     planned.add_argument("--policy", default="kernelpoint")
     planned.add_argument("--gpu", default="rtx")
-    command("decisions", decisions, False, launches=20_000)
     command("open", openings, True)
     command("select", select, False, launches=1_000_000)
     command("program", program, True, launches=1_000_000)

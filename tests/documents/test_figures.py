@@ -3,7 +3,8 @@
 import re
 
 import numpy as np
-from generated import ACCELSIM_PAGE, README, accelsim_page, readme
+import pytest
+from generated import PAGES, README, RUNS, readme, runs_page
 from pages import DOCS, numbers, section, tables
 
 from kernelpoint.encoder.checkpoint import ENCODER_VERSION
@@ -11,11 +12,12 @@ from kernelpoint.journal.records import FORMAT_VERSION as JOURNAL_VERSION
 from kernelpoint.planning import validation_launches
 from kernelpoint.planning.plan import FORMAT_VERSION as PLAN_VERSION
 
-RUNS = tables(section("docs/evidence/accelsim.md", "Runs"))[0]
 
-
-def test_the_tables_of_runs_in_accelsim_are_those_of_their_record():
-    assert README.read_text() == readme() and ACCELSIM_PAGE.read_text() == accelsim_page(), "python docs/generated.py"
+def test_the_tables_of_runs_in_simulators_are_those_of_their_records():
+    assert README.read_text() == readme(), "python docs/generated.py"
+    assert all(page.read_text() == runs_page(simulator) for simulator, page in PAGES.items()), (
+        "python docs/generated.py"
+    )
 
 
 def test_the_front_page_has_the_figures_of_the_readme_s_first_workload():
@@ -42,9 +44,12 @@ def test_the_comparison_of_the_readme_and_of_the_tutorial_is_that_of_the_evidenc
             assert row["Speedup in cycles"] == of["Cycle speedup"]
 
 
-def test_every_bound_in_accelsim_was_right_as_the_readme_says():
-    assert {row["Bound right"] for row in RUNS} == {"yes"}
-    assert f"all {len(RUNS)} runs" in section("README.md")
+@pytest.mark.parametrize("simulator", PAGES)
+def test_every_bound_in_a_simulator_was_right_as_the_readme_says(simulator):
+    runs = next(t for t in tables(section(f"docs/evidence/{simulator}.md", "Runs")) if "Bound right" in t[0])
+    assert {row["Bound right"] for row in runs} == {"yes"}
+    assert len(runs) == sum(len(row["runs"]) for row in RUNS[simulator])
+    assert f"all {len(runs)} runs" in section("README.md")
 
 
 def shares(rows, columns=("Right, 5 %", "Right, 1 %", "Right, 0.5 %")):
