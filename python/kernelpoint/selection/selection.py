@@ -13,7 +13,8 @@ from kernelpoint.archive import read_archive, write_archive
 from kernelpoint.errors import ConfigError, PlanError, TraceError
 from kernelpoint.estimation import Design
 from kernelpoint.profiles.names import base_key, full_key
-from kernelpoint.program import NO_SHAPE, Labels, Program
+from kernelpoint.program import Program
+from kernelpoint.program.kept import kept, with_kept
 from kernelpoint.repeated import Texts, first_of_each
 from kernelpoint.selection.census import tracers
 from kernelpoint.traces import read_header, read_trace_list
@@ -68,16 +69,14 @@ class Selection:
             PlanError: it cannot be written there.
         """
         launches = self.program
-        arrays = {f"design_{n}": np.asarray(v) for n in _DESIGN if (v := getattr(self.design, n)) is not None}
-        arrays |= {f"launch_{name}": getattr(launches, name) for name in _COLUMNS}
-        arrays |= {"labels_names": launches.labels.names.numbers, "labels_shapes": launches.labels.shapes}
+        about, arrays = kept(launches, _COLUMNS)
+        arrays |= {f"design_{n}": np.asarray(v) for n in _DESIGN if (v := getattr(self.design, n)) is not None}
         arrays |= {f"counter_{i}": values for i, values in enumerate(launches.counters.values())}
-        about = {
+        about |= {
             "version": FORMAT_VERSION,
             "origin": self.origin,
             "tracer": launches.tracer,
             "source": launches.source,
-            "names": list(launches.labels.names.distinct),
             "counters": list(launches.counters),
             "spare": self.spare,
         }
@@ -110,33 +109,26 @@ class Selection:
 
 def _made_of(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Selection:
     """Read a selection from its file, and check that its parts agree."""
-    columns: dict[str, Any] = {name: arrays[f"launch_{name}"] for name in _COLUMNS}
-    size, origin, traced = len(columns["label"]), about["origin"], arrays["traced"]
+    origin, traced = about["origin"], arrays["traced"]
+    size = len(traced)
     if about["tracer"] not in tracers() or origin["launches"] != [size] or traced.shape != (size,):
-        raise ValueError("its parts have different numbers of launches")
+        raise ValueError("its launches do not add up")
     if not math.isfinite(about["spare"]) or traced.dtype != bool:
         raise ValueError("its sample is invalid")
-    names = Texts(tuple(map(str, about["names"])), arrays["labels_names"])
-    labels = Labels(names, arrays["labels_shapes"])
+    counters = {name: arrays[f"counter_{i}"] for i, name in enumerate(about["counters"])}
+    if any(column.shape != (size,) for column in counters.values()):
+        raise ValueError("its counters do not add up")
     program = Program(
         (size,),
         int(origin["seed"]),
-        labels=labels,
-        counters={name: arrays[f"counter_{i}"] for i, name in enumerate(about["counters"])},
+        counters=counters,
         tracer=about["tracer"],
         source=str(about["source"]),
         to_trace=True,
-        **columns,
     )
-    if any(column.shape != (size,) for column in (*columns.values(), *program.counters.values())):
-        raise ValueError("its parts have different numbers of launches")
-    if labels.shapes.shape != (len(names), len(NO_SHAPE)) or labels.shapes.dtype.kind != "i":
-        raise ValueError("its labels are not as many as its launches")
-    for numbers, most in ((names.numbers, len(names.distinct)), (columns["label"], len(names))):
-        if numbers.dtype.kind != "i" or not -1 <= numbers.min(initial=0) <= numbers.max(initial=-1) < most:
-            raise ValueError("a launch has no name")
-    if columns["numbers"].dtype.kind != "i" or columns["numbers"].min(initial=0) < 0:
-        raise ValueError("its tracer's numbers are not as many as its launches")
+    program = with_kept(program, _COLUMNS, about, arrays)
+    if program.numbers is None or program.numbers.min(initial=0) < 0:
+        raise ValueError("its tracer's numbers do not add up")
     parts = {name.removeprefix("design_"): arrays[name] for name in arrays if name.startswith("design_")}
     design: dict[str, Any] = {name: value if value.ndim else value.item() for name, value in parts.items()}
     if len(design["strata"]) != size:
