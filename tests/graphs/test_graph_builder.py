@@ -15,8 +15,9 @@ from sanitised import program
 from small_traces import ADD, EXIT, LOAD, launches, trace_text, valued_launches, write_trace
 
 from kernelpoint.errors import ConfigError, TraceError
-from kernelpoint.graphs import build_graph, schema
-from kernelpoint.graphs.schema import SCHEMA, schema_hash
+from kernelpoint.graphs import build_graph
+from kernelpoint.graphs import graph as module
+from kernelpoint.graphs.graph import SCHEMA, schema_hash
 
 
 @pytest.fixture(scope="module")
@@ -206,7 +207,7 @@ def test_the_hash_changes_with_every_part_of_the_schema(monkeypatch):
     for field in fields(SCHEMA):
         value = getattr(SCHEMA, field.name)
         other = value + 1 if isinstance(value, int) else () if isinstance(value, tuple) else {}
-        monkeypatch.setattr(schema, "SCHEMA", replace(SCHEMA, **{field.name: other}))
+        monkeypatch.setattr(module, "SCHEMA", replace(SCHEMA, **{field.name: other}))
         seen.add(schema_hash())
     assert len(seen) == 1 + len(fields(SCHEMA))
 

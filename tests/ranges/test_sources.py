@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from profiler_files import START, Kernel, write_kineto_json, write_nsys_sqlite
 
+from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError, KernelPointError, ProfileError
 from kernelpoint.profiles.enclosing import MOST_OPEN, enclosing
 from kernelpoint.program import Program, descriptions
-from kernelpoint.ranges import Ranges, read_ranges
+from kernelpoint.ranges import Ranges, ranges_for, read_ranges
 from kernelpoint.ranges.source import SOURCES
 from kernelpoint.ranges.sources.detected import repeats
-from kernelpoint.workload import with_descriptions
+from kernelpoint.workload import with_descriptions, with_profile
 
 ONE = (1, 1, 1)
 KERNELS = [Kernel(name, ONE, (32, 1, 1), 900) for name in ("embed", "gemm", "gelu", "gemm", "gelu", "head")]
@@ -128,6 +129,15 @@ def test_nvtx_ranges_of_the_launching_thread_are_nested(tmp_path):
         ],
     )
     assert of_file(tmp_path / "nvtx.sqlite") == ["", *["model/layer.0"] * 2, *["model/layer.1"] * 2, ""]
+
+
+def test_a_profile_that_shows_ranges_is_read_once(tmp_path):
+    path = tmp_path / "nvtx.sqlite"
+    write_nvtx(path, [("model", -1, 9, 7)])
+    config = parse_config({"version": 1, "policy": "stem", "profile": str(path), "ranges": str(path)}, "keys")
+    program = with_profile(Program((6,)), config, lambda line: None)
+    path.unlink()
+    assert ranges_for(str(path), program, lambda line: None).launches("model").tolist() == list(range(6))
 
 
 def test_a_kernel_whose_call_is_not_in_the_export_lies_in_no_range(tmp_path):

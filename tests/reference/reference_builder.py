@@ -15,8 +15,7 @@ import numpy as np
 from slow_reader import SlowInstruction, read_slowly
 
 from kernelpoint import _native
-from kernelpoint.graphs.build import TraceGraph
-from kernelpoint.graphs.schema import SCHEMA
+from kernelpoint.graphs.graph import SCHEMA, TraceGraph
 
 _FILES = 4  # R, UR, P and UP
 _ZERO = {255, 1 << 8 | 63, 2 << 8 | 7, 3 << 8 | 7}

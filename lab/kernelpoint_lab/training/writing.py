@@ -12,7 +12,7 @@ from safetensors.numpy import save
 
 from kernelpoint.encoder.checkpoint import ENCODER_VERSION, UNSEALED, checksum
 from kernelpoint.files import replacing
-from kernelpoint.graphs.schema import SCHEMA, schema_hash
+from kernelpoint.graphs.graph import SCHEMA, schema_hash
 
 
 def write_checkpoint(

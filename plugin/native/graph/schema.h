@@ -1,5 +1,5 @@
 // The trace graph's schema: node kinds, relations, feature columns, tokens. The only place where they are defined;
-// Python reads them from here (kernelpoint.graphs.schema). Any change of meaning must change kSchemaVersion: embeddings
+// Python reads them from here (kernelpoint.graphs.graph). Any change of meaning must change kSchemaVersion: embeddings
 // in caches and checkpoints are keyed by a hash over all of this.
 #pragma once
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -126,10 +127,6 @@ def _times(profile: Program) -> np.ndarray:
     return profile.counters.get("cycles", profile.duration) if np.isnan(profile.duration).all() else profile.duration
 
 
-def _remarked(profile: Program, kind: str) -> Any:
-    return profile.remarks.get(kind)
-
-
 @check(
     Program,
     "graph-blocks",
@@ -138,7 +135,7 @@ def _remarked(profile: Program, kind: str) -> Any:
 )
 def graph_blocks(profile: Program) -> Case | None:
     """Find CUDA graphs that the profile records as one block, or as a launch call without kernels."""
-    remark = _remarked(profile, "graph-blocks")
+    remark = profile.remarks.get("graph-blocks")
     if remark is None:
         return None
     kernels = float(np.nansum(profile.duration))
@@ -148,29 +145,36 @@ def graph_blocks(profile: Program) -> Case | None:
     return Case(what, remark.launches / (remark.launches + profile.size), share, f"{profile.source}: {remark.place}")
 
 
-@check(Program, "cut-output", REFUSES, "the simulator was killed, or still runs: take the output of a run that ended")
-def cut_output(profile: Program) -> Case | None:
-    """Find a simulator's output that lacks its last line, because the simulator was killed."""
-    remark = _remarked(profile, "cut-output")
-    what = "the line with which the simulator ends is missing"
-    return remark and Case(f"{what} after {remark.launches:,} launches", 1.0, None, f"{profile.source}: {remark.place}")
+def _remark(kind: str, what: str, profile: Program) -> Case | None:
+    """Make the case of a remark of the reader that concerns the whole file."""
+    if (remark := profile.remarks.get(kind)) is None:
+        return None
+    return Case(what.format(remark.launches), 1.0, None, f"{profile.source}: {remark.place}")
 
 
-@check(Program, "limit-reached", REFUSES, "run it without limits of cycles, instructions and CTAs")
-def limit_reached(profile: Program) -> Case | None:
-    """Find a simulation that stopped inside a launch because it reached a limit (instructions, cycles)."""
-    remark = _remarked(profile, "limit-reached")
-    what = "the simulator stopped at a limit of cycles or instructions, inside a launch"
-    return remark and Case(what, 1.0, None, f"{profile.source}: {remark.place}")
-
-
-@check(Program, "several-runs", REFUSES, "results of a launch stand there more than once: give the output of one run")
-def several_runs(profile: Program) -> Case | None:
-    """Find a file with the outputs of several runs."""
-    remark = _remarked(profile, "several-runs")
-    return remark and Case(
-        f"{remark.launches:,} launches have a second result", 1.0, None, f"{profile.source}: {remark.place}"
-    )
+for _kind, _what, _remedy in (
+    (
+        "cut-output",
+        "the line with which the simulator ends is missing after {:,} launches",
+        "the simulator was killed, or still runs: take the output of a run that ended",
+    ),
+    (
+        "limit-reached",
+        "the simulator stopped at a limit of cycles or instructions, inside a launch",
+        "run it without limits of cycles, instructions and CTAs",
+    ),
+    (
+        "several-runs",
+        "{:,} launches have a second result",
+        "results of a launch stand there more than once: give the output of one run",
+    ),
+    (
+        "profiler-errors",
+        "errors that the profiler reports: {:,}",
+        "the profiled program or the profiler failed, so launches may be missing: record again",
+    ),
+):
+    check(Program, _kind, REFUSES, _remedy)(partial(_remark, _kind, _what))
 
 
 @check(
@@ -178,26 +182,12 @@ def several_runs(profile: Program) -> Case | None:
 )
 def missing_results(profile: Program) -> Case | None:
     """Find an output in which numbers of launches are missing."""
-    remark = _remarked(profile, "missing-results")
+    remark = profile.remarks.get("missing-results")
     if remark is None:
         return None
     size = remark.launches + profile.size
     what = f"{of_all(remark.launches, size)} launches have no result"
     return Case(what, remark.launches / size, None, f"{profile.source}: {remark.place}")
-
-
-@check(
-    Program,
-    "profiler-errors",
-    REFUSES,
-    "the profiled program or the profiler failed, so launches may be missing: record again",
-)
-def profiler_errors(profile: Program) -> Case | None:
-    """Find lines in which the profiler reports an error."""
-    remark = _remarked(profile, "profiler-errors")
-    return remark and Case(
-        f"errors that the profiler reports: {remark.launches:,}", 1.0, None, f"{profile.source}: {remark.place}"
-    )
 
 
 @check(Program, "negative-durations", REFUSES, "the clock of the profiler went back: record again")
@@ -409,16 +399,17 @@ def not_traced(matching: Matching) -> Case | None:
 # ---- trace lists --------------------------------------------------------------------------------------------------------
 
 
-def of_traces(listed: ListFiles, mask: np.ndarray, what: str, of: str = "launches") -> Case | None:
+def of_traces(listed: ListFiles, mask: np.ndarray, what: str) -> Case | None:
     """Make the case of the launches in `mask`, with their share of the instructions."""
     if not mask.any():
         return None
     first, work = int(np.flatnonzero(mask)[0]), listed.work
     share = None if work is None else float(work[mask].sum() / work.sum())
-    return Case(f"{of_all(mask.sum(), len(mask))} {of} {what}", float(mask.mean()), share, listed.traces[first])
+    return Case(f"{of_all(mask.sum(), len(mask))} launches {what}", float(mask.mean()), share, listed.traces[first])
 
 
-def _defect(listed: ListFiles, name: str, what: str) -> Case | None:
+def _defect(name: str, what: str, listed: ListFiles) -> Case | None:
+    """Make the case of traces with one of the DEFECTS."""
     return None if listed.program.contents is None else of_traces(listed, listed.defects(name) > 0, what)
 
 
@@ -483,43 +474,29 @@ def zero_addresses(listed: ListFiles) -> Case | None:
     return case and Case(f"{case.what}, in {100 * share:.3g} % of their accesses", case.launches, case.time, case.place)
 
 
-@check(
-    ListFiles,
-    "missing-warps",
-    WITHDRAWS,
-    "the tracer's buffer overflowed, or the trace was cut: trace these launches again",
-)
-def missing_warps(listed: ListFiles) -> Case | None:
-    """Find CTAs with fewer warps than their block size requires."""
-    return _defect(listed, "missing_warps", "lack warps of their blocks")
-
-
-@check(
-    ListFiles,
-    "empty-warps",
-    WITHDRAWS,
-    "every warp executes EXIT at least, so the tracer lost them: trace these launches again",
-)
-def empty_warps(listed: ListFiles) -> Case | None:
-    """Find warps without any instruction."""
-    return _defect(listed, "empty_warps", "have warps that execute nothing")
-
-
-@check(ListFiles, "repeated-ctas", WITHDRAWS, "post-processing joined two tracer runs, or sorted wrongly: run it again")
-def repeated_ctas(listed: ListFiles) -> Case | None:
-    """Find CTAs that occur twice in a trace while another CTA is missing."""
-    return _defect(listed, "repeated_ctas", "have a CTA twice, and lack another")
-
-
-@check(
-    ListFiles,
-    "missing-barriers",
-    WITHDRAWS,
-    "the tracer lost them, and a simulator waits for ever or stops at an assertion: trace these launches again",
-)
-def missing_barriers(listed: ListFiles) -> Case | None:
-    """Find warps that meet fewer barriers than other warps of their CTA."""
-    return _defect(listed, "missing_barriers", "have warps that lack barriers of their CTA")
+for _kind, _what, _remedy in (
+    (
+        "missing-warps",
+        "lack warps of their blocks",
+        "the tracer's buffer overflowed, or the trace was cut: trace these launches again",
+    ),
+    (
+        "empty-warps",
+        "have warps that execute nothing",
+        "every warp executes EXIT at least, so the tracer lost them: trace these launches again",
+    ),
+    (
+        "repeated-ctas",
+        "have a CTA twice, and lack another",
+        "post-processing joined two tracer runs, or sorted wrongly: run it again",
+    ),
+    (
+        "missing-barriers",
+        "have warps that lack barriers of their CTA",
+        "the tracer lost them, and a simulator waits for ever or stops at an assertion: trace these launches again",
+    ),
+):
+    check(ListFiles, _kind, WITHDRAWS, _remedy)(partial(_defect, _kind.replace("-", "_"), _what))
 
 
 @check(
@@ -532,7 +509,7 @@ def missing_exits(listed: ListFiles) -> Case | None:
     """Find warps without an EXIT instruction. Skipped if no warp of the list has one: some converters leave EXIT out."""
     if listed.program.contents is None or (listed.defects("missing_exits") >= listed.program.count("warps")).all():
         return None
-    return _defect(listed, "missing_exits", "have warps that end without EXIT")
+    return _defect("missing_exits", "have warps that end without EXIT", listed)
 
 
 @check(ListFiles, "idle-lanes", WITHDRAWS, "the tracer lost the masks of active lanes: trace these launches again")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator
+from contextlib import suppress
 
 import numpy as np
 
 from kernelpoint.errors import TraceError
-from kernelpoint.repeated import Texts
+from kernelpoint.program import Program
 from kernelpoint.traces import read_header, scan_trace
 
 LOOKED_AT = (
@@ -16,7 +17,7 @@ LOOKED_AT = (
 )
 
 
-def check_architectures(simulator: str, architectures: Collection[int], paths: Sequence[str]) -> None:
+def check_architectures(simulator: str, architectures: Collection[int], program: Program) -> None:
     """Refuse a list whose code the simulator does not know: the simulator could end with exit code 0 and no result.
 
     Nothing is refused if the simulator names no architectures, nor for an unreadable trace, which has a message of its own.
@@ -24,26 +25,31 @@ def check_architectures(simulator: str, architectures: Collection[int], paths: S
     Args:
         simulator: its name.
         architectures: those that it knows (70 for sm_70).
-        paths: traces of the launches; empty text for a launch that was not traced.
+        program: the launches; headers are read where its contents are not known.
 
     Raises:
         TraceError: names the trace, its architecture, and those that the simulator knows.
     """
-    if not architectures:
-        return
-    distinct = Texts.of(paths).distinct
-    places = np.unique(np.linspace(0, max(len(distinct) - 1, 0), LOOKED_AT).astype(int))
-    for path in (distinct[place] for place in places.tolist() if distinct):
-        try:
-            version = read_header(path).binary_version
-        except TraceError:
-            continue
+    for path, version in _versions(program) if architectures else ():
         if version not in architectures:
             raise TraceError(
                 f"{path}: its code is for sm_{version}; this {simulator} knows "
                 f"{', '.join(f'sm_{v}' for v in sorted(architectures))}, and would end at it without a result: trace on a GPU "
                 "that it knows, or use a version of the simulator that knows this one"
             )
+
+
+def _versions(program: Program) -> Iterator[tuple[str, int]]:
+    """Trace and architecture of each content, or of traces that are looked at; none of unreadable ones."""
+    if program.contents is not None:
+        versions = program.contents.architectures.tolist()
+        yield from (pair for pair in zip(program.contents.traces, versions, strict=True) if pair[1])
+        return
+    distinct = program.traces.distinct
+    places = np.unique(np.linspace(0, max(len(distinct) - 1, 0), LOOKED_AT).astype(int))
+    for path in (distinct[place] for place in places.tolist() if distinct):
+        with suppress(TraceError):
+            yield path, read_header(path).binary_version
 
 
 class TraceIntegrity:

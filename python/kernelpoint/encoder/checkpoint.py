@@ -23,7 +23,7 @@ from safetensors.numpy import load_file
 
 from kernelpoint.errors import PlanError, shown
 from kernelpoint.files import read_regular
-from kernelpoint.graphs.schema import SCHEMA, schema_hash
+from kernelpoint.graphs.graph import SCHEMA, schema_hash
 
 TOKEN_WIDTH = 32
 LAYER_WIDTHS = (64, 128, 128, 256)  # GCL-Sampler, arXiv 2603.00551

@@ -23,7 +23,7 @@ from kernelpoint.encoder.checkpoint import (
 )
 from kernelpoint.errors import PlanError
 from kernelpoint.graphs import DEFAULT_MAX_NODES, TraceGraph, schema_hash
-from kernelpoint.graphs.build import check_max_nodes
+from kernelpoint.graphs.graph import check_max_nodes
 from kernelpoint.pool import Pool, pieces_of
 from kernelpoint.program import Contents
 from kernelpoint.progress import Log, Progress

@@ -178,7 +178,7 @@ FOREIGN = {
 }
 
 
-def read_profile(path: str | Path, device: int | None = None) -> Program:
+def read_profile(path: str | Path, device: int | None = None, with_ranges: bool = False) -> Program:
     """Read a profile of every kernel launch, from a profiler or a full simulation.
 
     Formats, recognised by content, plain or compressed with gzip or xz: those of simulators, of profiles/formats, and of other
@@ -187,6 +187,7 @@ def read_profile(path: str | Path, device: int | None = None) -> Program:
     Args:
         path: the file.
         device: the GPU, where the file has launches of several.
+        with_ranges: read the range of each launch too, from a format that has ranges.
 
     Raises:
         ProfileError: the file is missing, of no known format, or damaged; the message says where.
@@ -204,7 +205,7 @@ def read_profile(path: str | Path, device: int | None = None) -> Program:
         formats = [*(kind for simulator in simulators() for kind in simulator.profile_formats), *FORMATS.load_all()]
         chosen = max(formats, key=lambda kind: kind.certainty(beginning))
         if chosen.certainty(beginning) > NOT_THIS:
-            return chosen().read(path, device)
+            return chosen(with_ranges).read(path, device)
     for start, what in FOREIGN.items():
         if beginning.raw.startswith(start):
             raise ProfileError(f"{path}: {what}")

@@ -104,10 +104,6 @@ class Contents:
         """int64 [S]: first content of each instruction sequence."""
         return first_of_each(self.stream_ids)
 
-    def stream_counts(self) -> np.ndarray:
-        """int64 [S, 9]: counts of the first content of each instruction sequence, columns as in COUNTS."""
-        return self.records["counts"][self.of_streams]
-
     def stream_hashes(self) -> list[str]:
         """Hash of each instruction sequence, 32 hexadecimal digits."""
         return [stream.tobytes().hex() for stream in self.records["stream"][self.of_streams]]

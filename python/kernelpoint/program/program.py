@@ -530,7 +530,7 @@ class Program:
         """Program with the labels, times and counters of a profile, whose rows are the same launches; launches that the
         simulator describes keep their labels.
         """
-        columns = ["stream", "source", "duration", "start", "counters", "calls", "graph_nodes"]
+        columns = ["stream", "source", "duration", "start", "counters", "calls", "graph_nodes", "ranges"]
         columns += ["labels", "label", "keys"] if self.amounts is None else []
         return replace(self, **{name: getattr(profile, name) for name in columns})
 

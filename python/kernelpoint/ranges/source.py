@@ -111,4 +111,8 @@ def ranges_for(value: str | None, program: Program, log: Log) -> Ranges | None:
     >>> ranges_for(None, Program((6,)), print) is None
     True
     """
+    if (
+        value is not None and len(program.ranges) and program.source == value
+    ):  # of the profile, which was read with them
+        return Ranges.of(list(program.ranges), value)
     return None if value is None else read_ranges(value, labelled(program), log)

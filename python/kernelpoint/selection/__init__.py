@@ -8,7 +8,7 @@ passes. A run over the traced launches estimates the total of all.
 
 from kernelpoint.selection.census import read_census as read_census
 from kernelpoint.selection.census import tracers as tracers
-from kernelpoint.selection.forecast import forecast as forecast
+from kernelpoint.selection.output import forecast as forecast
 from kernelpoint.selection.output import write_output as write_output
 from kernelpoint.selection.selection import Selection as Selection
 from kernelpoint.selection.selection import listed_launches as listed_launches

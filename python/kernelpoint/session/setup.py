@@ -106,6 +106,8 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
     if plan is not None and config.ranges is not None:
         ranges = ranges_for(config.ranges, plan.program, log)
     check_range_targets(config, policy, ranges)
+    if plan is not None:
+        check_architectures(host.simulator, host.architectures, plan.program)
     full = config.policy.name == "all" and config.replay.state == "real"
     findings = () if plan is None else admitted(plan.program, config, host, log)
     estimate = policy.estimate_for(config)
@@ -144,11 +146,8 @@ def _plan(
     config: Config, policy: type[Policy], host: HostInfo, log: Log, begun_with: str | None, pool: Pool | None
 ) -> Plan:
     if config.selection is not None:
-        drawn = selected(config, policy, host, log)
-        check_architectures(host.simulator, host.architectures, drawn.program.traces)
-        return drawn
+        return selected(config, policy, host, log)
     program, full = program_for(config, host, log, pool), None
-    check_architectures(host.simulator, host.architectures, program.traces)
     if pool is None and begun_with is None and may_run_in_full(config, policy):
         full = full_plan(config, policy, host, program, log)
     return full or plan_for(config, policy, program, log, begun_with, pool)

@@ -12,7 +12,7 @@ from kernelpoint.program import Program
 from kernelpoint.repeated import Texts
 
 
-def read_trace_list(path: str | os.PathLike[str], seed: int = 0) -> Program:
+def read_trace_list(path: str | os.PathLike[str]) -> Program:
     """Read the program of a ``kernelslist.g``, a ``kernel_config.txt``, or a folder of traces.
 
     In the first, lines that start with ``MemcpyHtoD`` or ``kernel`` count, all others are ignored. The second begins with
@@ -39,7 +39,6 @@ def read_trace_list(path: str | os.PathLike[str], seed: int = 0) -> Program:
     is_small = numbers.max() < np.iinfo(np.int32).max  # nearly always: half the memory
     return Program(
         (len(of_launch),),
-        seed,
         lists=(os.fspath(path),),
         traces=Texts(files, of_launch),
         numbers=(numbers.astype(np.int32) if is_small else numbers)[of_launch],

@@ -13,14 +13,13 @@ import numpy as np
 from kernelpoint.errors import ConfigError, HostError, PolicyError, ProfileError, TraceError
 from kernelpoint.pool import Pool
 from kernelpoint.program import Program
-from kernelpoint.progress import Log, Progress, WorkProgress
+from kernelpoint.progress import Log, WorkProgress
 from kernelpoint.repeated import Repeated, Texts
 from kernelpoint.workload.host_info import HostInfo
 
 if TYPE_CHECKING:
     from kernelpoint.config import Config, EncoderConfig
     from kernelpoint.fast_model import Configuration
-    from kernelpoint.traces import ArtefactCache
 
 
 class Need(enum.Enum):
@@ -170,9 +169,6 @@ def complete(
     needs: frozenset[Need],
     encoder: EncoderConfig,
     log: Log,
-    cache: ArtefactCache | None = None,
-    read: Progress | None = None,
-    embedded: Progress | None = None,
     pool: Pool | None = None,
 ) -> Program:
     """Read the inputs that a program still lacks; existing ones are kept.
@@ -180,8 +176,6 @@ def complete(
     Args:
         needs: inputs of a policy; all are available (`check_available`).
         encoder: checkpoint and bound on nodes of the embeddings.
-        cache: of traces and embeddings; by default the user's.
-        read, embedded: called with (done, total) while traces are read, streams embedded; by default progress is shown.
         pool: workers that read, embed and predict instead of this process.
 
     Raises:
@@ -196,8 +190,8 @@ def complete(
     if needs & {Need.TRACES, Need.EMBEDDINGS} and program.contents is None:
         from kernelpoint.traces import scan_launches
 
-        shown = read or WorkProgress("reading", "traces", log)
-        scan = scan_launches(program.traces, cache, shown, log=log, pool=pool)
+        shown = WorkProgress("reading", "traces", log)
+        scan = scan_launches(program.traces, progress=shown, log=log, pool=pool)
         if len(scan.errors) == program.size:
             raise TraceError(
                 f"none of the {program.size:,} launches can be read; the first: {next(iter(scan.errors.values()))}"
@@ -206,8 +200,8 @@ def complete(
     if Need.EMBEDDINGS in needs and program.embeddings is None and program.contents is not None:
         from kernelpoint.encoder import embed_streams
 
-        shown = embedded or WorkProgress("embedding", "streams", log)
-        embeddings = embed_streams(program.contents, cache, encoder.checkpoint, progress=shown, log=log, pool=pool)
+        shown = WorkProgress("embedding", "streams", log)
+        embeddings = embed_streams(program.contents, None, encoder.checkpoint, progress=shown, log=log, pool=pool)
         program = replace(program, embeddings=embeddings)
     if Need.MODEL in needs and program.predictions is None and program.predictor is not None:
         program = predicted(program, log, pool)
@@ -417,7 +411,7 @@ def with_profile(program: Program, config: Config, log: Log, pool: Pool | None =
         return as_times(program)
     from kernelpoint.admission import admitted_profile
 
-    profile = admitted_profile(config.profile, config.accept, log)
+    profile = admitted_profile(config.profile, config.accept, log, with_ranges=config.ranges == config.profile)
     if len(program.traces):
         profile = aligned(profile, program, log, config.accept)
     elif profile.size != program.size:

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 from kernelpoint.errors import ProfileError
 from kernelpoint.profiles.enclosing import OPERATOR, enclosing, with_one_operator
 from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, Beginning, TextFormat
-from kernelpoint.profiles.tables import shape
+from kernelpoint.profiles.formats.tables import shape
 from kernelpoint.program import UNKNOWN, Program, ProgramBuilder
 
 Thread = tuple[Any, Any]

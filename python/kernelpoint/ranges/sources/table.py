@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kernelpoint.errors import ProfileError, shown
 from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, Beginning, open_text
-from kernelpoint.profiles.tables import rows_of
+from kernelpoint.profiles.formats.tables import rows_of
 from kernelpoint.program import Program
 from kernelpoint.ranges.source import Log, RangeSource
 

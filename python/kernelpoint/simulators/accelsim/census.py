@@ -7,7 +7,7 @@ from typing import TextIO
 
 from kernelpoint.errors import ProfileError
 from kernelpoint.profiles.format import NOT_THIS, SIGNATURE, Beginning, TextFormat
-from kernelpoint.profiles.tables import whole_number
+from kernelpoint.profiles.formats.tables import whole_number
 from kernelpoint.program import Program, ProgramBuilder
 
 HEADER = "kernel id, kernel mangled name, grid_dimX"

@@ -9,7 +9,7 @@ from typing import TextIO
 
 from kernelpoint.errors import ProfileError
 from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, WORDS, Beginning, TextFormat
-from kernelpoint.profiles.tables import number, shape
+from kernelpoint.profiles.formats.tables import number, shape
 from kernelpoint.program import Program, ProgramBuilder
 
 _ACCEL_SIM = re.compile(
