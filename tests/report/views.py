@@ -89,16 +89,9 @@ def a_run(path: Path, **summary: Any) -> Run:
 def a_summary(total: Estimate) -> SummaryRecord:
     """The summary of a run of two launches, one of them skipped."""
     return SummaryRecord(
-        **{
-            "launches": 2,
-            "simulated": 1,
-            "skipped": 1,
-            "passes": 1,
-            "projected": 0,
-        },
-        **{"counter": "cycles", "estimate": 1.01e4, "half_width": 1e2, "relative_half_width": 0.0099, "met": True},
-        **{"confidence": 0.95, "relative_error": 0.01, "bound": "sequential", "bound_scope": "sampling error"},
-        **{"cycle_speedup": 2.0, "one_per_stream_speedup": None, "ratios": {}, "processes": []},
-        **{"counters": {"cycles": total}, "degraded": [], "lost": [], "never_completed": [], "assumptions": []},
-        **{"warnings": [], "not_covered": ["an example"], "policy": "kernelpoint", "seed": 0},
-    )
+        policy="kernelpoint", seed=0, counter="cycles", confidence=0.95, relative_error=0.01, bound="sequential",
+        launches=2, simulated=1, skipped=1, passes=1, projected=0, lost=[], never_completed=[], processes=[],
+        estimate=1.01e4, half_width=1e2, relative_half_width=0.0099, met=True, bound_scope="sampling error",
+        counters={"cycles": total}, ratios={}, cycle_speedup=2.0, one_per_stream_speedup=None,
+        assumptions=[], warnings=[], degraded=[], not_covered=["an example"],
+    )  # fmt: skip

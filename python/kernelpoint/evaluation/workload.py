@@ -278,11 +278,10 @@ def parse_request(text: str) -> Request:
     except ValueError:
         raise ConfigError(f"--workload {text}: device and latency must be numbers") from None
     name = fields.get("name") or _name_of(fields.get("truth") or fields["traces"])
-    request = {key: fields.get(key) for key in ("truth", "traces", "profile", "host")}
-    fast_model = fields.get("fast_model", "auto")
+    texts = {key: fields[key] for key in ("truth", "traces", "profile", "host", "fast_model") if key in fields}
     accept = tuple(filter(None, fields.get("accept", "").split("+")))
     check_kinds(accept, kinds(), f"--workload {text}: accept")
-    return Request(name=name, device=device, latency=latency, fast_model=fast_model, accept=accept, **request)
+    return Request(name=name, device=device, latency=latency, accept=accept, **texts)
 
 
 def _name_of(path: str) -> str:
