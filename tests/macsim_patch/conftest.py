@@ -17,7 +17,7 @@ from miniatures import macsim_checkout
 
 from kernelpoint import _native
 from kernelpoint.patching import Tree, load_description
-from kernelpoint.simulators.macsim.kept_state import replayed_bytes
+from kernelpoint.simulators.macsim.cores import replayed_bytes
 from kernelpoint.traces import read_trace_list
 from kernelpoint.traces.replay import Replay, StateInfo
 

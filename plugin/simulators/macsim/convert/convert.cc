@@ -200,6 +200,12 @@ void hash_launch(StreamHasher& hasher, const LaunchHeader& header) {
     hasher.add(header.registers, header.shared_memory);
 }
 
+void hash_record(StreamHasher& hasher, const Record& record) {
+    uint64_t words[8];
+    std::memcpy(words, &record, sizeof words);
+    for (int i = 0; i < 8; i += 2) hasher.add(words[i], words[i + 1]);
+}
+
 class CodeTable {
 public:
     void add(const Record& record) {
@@ -212,10 +218,8 @@ public:
         decoded.target = decoded.address = 0;
         decoded.access_size = 0;
         decoded.barrier_threads = 0;  // the block's, which may differ between launches
-        uint64_t words[8];
-        std::memcpy(words, &decoded, sizeof words);
         StreamHasher hasher;
-        for (int i = 0; i < 8; i += 2) hasher.add(words[i], words[i + 1]);
+        hash_record(hasher, decoded);
         instructions_.push_back({record.pc, hasher.finish().low});
     }
     std::vector<StaticInstruction> finish() {
@@ -251,9 +255,7 @@ Digest digest(const std::string& trace) {
         result.records += records.size();
         hasher.add(id, records.size());
         for (const Record& record : records) {
-            uint64_t words[8];
-            std::memcpy(words, &record, sizeof words);
-            for (int i = 0; i < 8; i += 2) hasher.add(words[i], words[i + 1]);
+            hash_record(hasher, record);
             code.add(record);
         }
     });

@@ -66,13 +66,6 @@ public:
         return all;
     }
 
-    // Calls `take` with each line.
-    template <typename Take>
-    void each(const Take& take) const {
-        for (std::size_t way = 0; way < tags_.size(); ++way)
-            if (used_[way] != 0) take(tags_[way]);
-    }
-
 private:
     uint32_t sets_, ways_;
     std::vector<uint64_t> tags_;

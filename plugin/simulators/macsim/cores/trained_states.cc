@@ -62,10 +62,8 @@ void StateRecorder::add_sm(const SmState& sm, SmState& before) {
 }
 
 void StateRecorder::add_code(const LineSet& last_level) {
-    std::vector<uint64_t> code;
-    last_level.each([&code](uint64_t line) {
-        if (is_code(line)) code.push_back(line);
-    });
+    std::vector<uint64_t> code = last_level.lines();
+    code.erase(std::remove_if(code.begin(), code.end(), [](uint64_t line) { return !is_code(line); }), code.end());
     std::sort(code.begin(), code.end());
     put_all(bytes_, difference(code_, code));
     code_ = std::move(code);

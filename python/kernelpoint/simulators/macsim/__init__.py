@@ -8,8 +8,7 @@ from kernelpoint import _native
 from kernelpoint.simulators import CoreModel, Costs, Simulator, whole
 from kernelpoint.simulators.macsim.census import MacSimCensus
 from kernelpoint.simulators.macsim.convert import convert_to_macsim
-from kernelpoint.simulators.macsim.cores import predict_cores
-from kernelpoint.simulators.macsim.kept_state import kept_state, replayed_bytes
+from kernelpoint.simulators.macsim.cores import kept_state, predict_cores, replayed_bytes
 from kernelpoint.simulators.macsim.profile import MacSimOutput
 from kernelpoint.simulators.macsim.tracer import TRACER
 

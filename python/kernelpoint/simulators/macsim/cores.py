@@ -1,4 +1,5 @@
-"""Predictions by the model of MacSim's cores.
+"""Predictions by the model of MacSim's cores, and the bytes on their state that the hook in MacSim exchanges with KernelPoint
+(as `macsim_patch/hook/replay.h` has them).
 
 Branch predictors there learn during the whole run, and decide whether one and the same launch takes 6,144 cycles or 9,383; the
 fast model knows none. The model of the cores is the one that replay trains predictors with.
@@ -6,13 +7,19 @@ fast model knows none. The model of the cores is the one that replay trains pred
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kernelpoint import _native
+from kernelpoint.errors import HostError
 from kernelpoint.fast_model.predictions import MISPREDICTIONS, OF_TOTAL, REPLAYED, REPLAYED_MISPREDICTIONS, SPREAD
 from kernelpoint.progress import Log, WorkProgress
+
+if TYPE_CHECKING:
+    from kernelpoint.traces.replay import Replayed
 
 CODE_BYTES = 256 << 20  # of instructions that the model keeps
 # Model: relative standard deviations of launches from replayed state (1.7, 2.5 and 4.3 %) and of lists' totals (+0.5, +0.5 and
@@ -24,6 +31,8 @@ COLUMNS = (
     *("cycles", MISPREDICTIONS, "fetch_misses", "l1_lookups", "l1_lookup_misses", "merged_misses", "constant_accesses"),
     *(SPREAD, OF_TOTAL, REPLAYED, REPLAYED_MISPREDICTIONS),
 )
+STATED = struct.Struct("<II")  # bits of the history and of a counter of each SM's branch predictor
+COUNTS = struct.Struct("<II")  # SMs, and counters of each; then histories, then counters
 
 
 def predict_cores(
@@ -58,3 +67,25 @@ def _widen_by_phases(columns: dict[str, np.ndarray]) -> None:
     if not np.nansum(columns[MISPREDICTIONS]) and total:
         squares += max((PHASE_ERROR * total) ** 2 - np.nansum(squares), 0.0) * blind / total
     columns[OF_TOTAL] = np.sqrt(squares + (PHASE_SCATTER * blind) ** 2)
+
+
+def kept_state(stated: bytes) -> dict[str, Any]:
+    """Fields of HostInfo on state that MacSim's SMs keep between launches: L1, instruction cache and branch predictor.
+
+    Raises:
+        HostError: these are not the bytes of a hook.
+
+    >>> kept_state(STATED.pack(14, 2)), kept_state(b"")
+    ({'keeps_l1': True, 'predictor': (14, 2)}, {})
+    """
+    if not stated:
+        return {}
+    if len(stated) != STATED.size:
+        raise HostError(f"kept.bytes of macsim: got {len(stated)} bytes; allowed: {STATED.size}")
+    return {"keeps_l1": True, "predictor": STATED.unpack(stated)}
+
+
+def replayed_bytes(replayed: Replayed) -> bytes:
+    """Bytes with the branch predictors of all SMs, for the hook in MacSim."""
+    sms, counters = replayed.counters.shape
+    return COUNTS.pack(sms, counters) + replayed.histories.tobytes() + replayed.counters.tobytes()
