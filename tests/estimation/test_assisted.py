@@ -9,10 +9,9 @@ import pytest
 
 from kernelpoint.errors import ConfigError, HostError
 from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, Estimate, passes
-from kernelpoint.estimation.cells.fit import fit_total
+from kernelpoint.estimation.cells.fit import CellSample, fit_total
 from kernelpoint.estimation.cells.part import Auxiliary
-from kernelpoint.estimation.cells.sample import CellSample
-from kernelpoint.estimation.cells.total import TotalFit
+from kernelpoint.estimation.cells.parts import TotalFit
 from kernelpoint.estimation.cells.tree import Cells
 from kernelpoint.randomness import generator, permanent_random_numbers
 

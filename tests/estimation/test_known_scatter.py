@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, Estimate, Prediction, trajectory_error
-from kernelpoint.estimation.cells.fit import Trust, fit_total
-from kernelpoint.estimation.cells.sample import CellSample
+from kernelpoint.estimation.cells.fit import CellSample, Trust, fit_total
 from kernelpoint.estimation.constants import MIN_SQUARED_ERROR
 from kernelpoint.randomness import generator, permanent_random_numbers
 

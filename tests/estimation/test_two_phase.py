@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kernelpoint.estimation import Design, Engine, ErrorBudget, StrataSampling, TwoPhaseDesign
 from kernelpoint.estimation.constants import FIRST_SHARE
-from kernelpoint.estimation.stages.first_phase import donors
+from kernelpoint.estimation.two_phase import donors
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 UNITS, STRATA = 600, 12

@@ -18,7 +18,7 @@ VAGUE_NAMES = {
     "estimation/cells/design.py: known",
     "estimation/cells/fit.py: known",
     "estimation/cells/sampling.py: known",
-    "estimation/cells/total.py: known",
+    "estimation/cells/parts.py: known",
 }
 
 

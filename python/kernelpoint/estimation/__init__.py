@@ -10,6 +10,7 @@ from kernelpoint.estimation.cells.design import AssistedDesign as AssistedDesign
 from kernelpoint.estimation.cells.design import Prediction as Prediction
 from kernelpoint.estimation.cells.sampling import CellSampling as CellSampling
 from kernelpoint.estimation.engine import Engine as Engine
+from kernelpoint.estimation.engine import passes as passes
 from kernelpoint.estimation.look import Look as Look
 from kernelpoint.estimation.nested_totals import NO_RANGES as NO_RANGES
 from kernelpoint.estimation.nested_totals import RangeTargets as RangeTargets
@@ -24,9 +25,8 @@ from kernelpoint.estimation.nonsampling.replay_error import first_validations as
 from kernelpoint.estimation.nonsampling.replay_error import replay_error as replay_error
 from kernelpoint.estimation.nonsampling.replay_error import state_error as state_error
 from kernelpoint.estimation.nonsampling.replay_error import trajectory_error as trajectory_error
-from kernelpoint.estimation.passes import passes as passes
 from kernelpoint.estimation.sampling import Sampling as Sampling
-from kernelpoint.estimation.stages.first_phase import TwoPhaseDesign as TwoPhaseDesign
 from kernelpoint.estimation.strata.design import Design as Design
 from kernelpoint.estimation.strata.sampling import StrataSampling as StrataSampling
 from kernelpoint.estimation.strata.stratify import stratify as stratify
+from kernelpoint.estimation.two_phase import TwoPhaseDesign as TwoPhaseDesign

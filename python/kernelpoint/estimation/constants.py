@@ -39,13 +39,11 @@ EXPECTED_NOISE = 0.03  # scatter of single units
 EXPECTED_DEGREES = 0.5  # degrees of freedom that it counts for
 EXPECTED_SLOPE_ERROR = 0.15  # how far the slope of truth on prediction may be from 1
 EXPECTED_GROUP_ERROR = 0.2  # how far the levels of two groups may lie apart
-EXPECTED_GROUP_ERROR_OF_TIMES = 0.05  # the same of observed times
 MIN_SIZE_SHARE = 0.05  # a prediction below this part of the mean one may be off by as much as one that is that large
 
 # Predictions: what draws tell of them
 DEGREES_BETWEEN_GROUPS = 4.0  # degrees of freedom for which "units of a group differ as groups do" counts
 OUTLIER_DEVIATIONS = 5.0  # an outlier is so many standard deviations of relative errors off, more where these are large
-OUTLIER_IN_OTHERS = 0.1  # of a counter that cells are not made for, a draw may be this much off its prediction
 MAX_TRUSTED_ERROR = 0.12  # predictions are doubted if their relative errors have a larger standard deviation
 MAX_TRUSTED_SLOPE = 0.3  # predictions are doubted if the slope of results on them differs from 1 by more
 ALPHA_SHARE_IF_DOUBTED = 0.1  # share of the error probability that is spent then
@@ -56,10 +54,8 @@ EARLY_UNITS = 5  # first units of a group: the first of all stands apart, the ot
 MAX_BEGINNING_SHARE = 0.3  # of the total; where both make up more, they are no parts of their own
 FIRSTS = 2  # first units of groups that are drawn at least
 COLD_PART = 1.0 / 3.0  # of first units: if fewer are outliers, none of them may be drawn
-COLD = 0.15  # an outlier below this tells of its own part only: caches are cold when a kernel comes for the first time
 MATERIAL = 0.2  # part of the budget below which outliers in the beginning do not matter
 ROOM = 0.5  # part of the budget that the bound and such outliers may take together before the beginning is apart
-DRAWS_IF_APART = 16  # of the beginning, at least, once it has an outlier
 APART = 0.05  # groups with a larger share of the total have a first leaf each, whatever the budget: its cells nest so
 LOOSE = 0.05  # an error below which a first pass has MORE_DRAWS than `Care.draws`
 MORE_DRAWS = 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import index
 
@@ -21,10 +21,9 @@ from kernelpoint.estimation.nested_totals import NO_RANGES, RangeTargets, UnitEr
 from kernelpoint.estimation.nonsampling.nonresponse import Values, values_of, with_nonresponse
 from kernelpoint.estimation.nonsampling.systematic_error import SystematicErrors
 from kernelpoint.estimation.sampling import Ratios, Sampling
-from kernelpoint.estimation.stages.first_phase import TwoPhaseDesign
-from kernelpoint.estimation.stages.two_phase import TwoPhaseSampling
 from kernelpoint.estimation.strata.design import Design
 from kernelpoint.estimation.strata.sampling import StrataSampling
+from kernelpoint.estimation.two_phase import TwoPhaseDesign, TwoPhaseSampling
 
 
 class Engine:
@@ -300,3 +299,37 @@ def _row(unit: int, counters: Sequence[str], values: Sequence[float]) -> tuple[I
         raise HostError(
             f"unit {shown(unit)}: got {shown(values)} for the counters {shown(counters)}; expected numbers and their names"
         ) from None
+
+
+def passes(
+    engine: Engine,
+    counters: Sequence[str],
+    results: Floats,
+    order: Callable[[Ints], Ints] = lambda units: units,
+) -> Iterator[Look]:
+    """Make pass after pass with known results, for forecasts and checks of coverage, until the budget is met or the sample
+    cannot grow; yields each interim analysis. Runs and comparisons of methods go through the same loop (session/loop.py).
+
+    The engine grows when the next look is asked for, so that it may be examined between passes.
+
+    Args:
+        counters: names of the columns of `results`; results: float64 [N, counters], or [N] for one counter.
+        order: of the results of a pass.
+
+    Example:
+        >>> import numpy as np
+        >>> from kernelpoint.estimation import Design, Engine, ErrorBudget, passes
+        >>> u, y = np.random.default_rng(0).random(1000), 100.0 + np.arange(1000) % 7
+        >>> engine = Engine(Design(np.zeros(1000, np.int32), np.array([4]), u), ErrorBudget(0.01))
+        >>> *_, look = passes(engine, ("cycles",), y)
+        >>> look.met, look.estimates["cycles"].contains(y.sum()), len(engine.drawn()) < 100
+        (True, True, True)
+    """
+    columns = results.reshape(len(results), len(counters))
+    while True:
+        units = order(engine.wanted())
+        engine.record_many(units, counters, columns[units])
+        look = engine.look()
+        yield look
+        if look.met or not engine.grow():
+            return

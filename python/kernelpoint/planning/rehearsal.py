@@ -40,8 +40,8 @@ PRICED = ("l1_misses", "l2_misses", "dram_reads")  # what caches decide; traces 
 MOST_PRICED = 10_000  # beyond that, the rehearsals of PRICED take seconds
 LAUNCHES_OF_VALIDATION = 2  # the least; one more where it has to begin farther in front of the drawn launch
 # Relative standard deviations of results about the known amounts. LINE_ERROR is shared by launches with one correction line, or
-# without predictions by those of a stratum; PREDICTION_ERROR by launches of equal amounts; LAUNCH_ERROR is each launch's own.
-LINE_ERROR, PREDICTION_ERROR, LAUNCH_ERROR = 0.03, 0.003, 0.003
+# without predictions by those of a stratum; each launch, and launches of equal amounts together, have SINGLE_ERROR.
+LINE_ERROR, SINGLE_ERROR = 0.03, 0.003
 # The second rehearsal. Excess of the first launch of each stratum; scatter of launches of equal predictions, as a part of the
 # coefficient of variation of the predictions in their stratum.
 FIRST_LAUNCH_EXCESS, VARIATION_SHARE = 0.2, 0.05
@@ -54,11 +54,11 @@ def forecasts(config: Config, policy: type[Policy], program: Program, plan: Plan
     """Forecast runs at 5, 1 and 0.5 % and at the run's own budget, by rehearsing them with synthetic results.
 
     A launch's result is its predicted cycles (else its time in the profile, else its instructions) times 1 + e, with e normal:
-    one part, of standard deviation LINE_ERROR, shared by strata with one correction line, one, PREDICTION_ERROR, by launches of
-    equal predictions, and one, LAUNCH_ERROR, for each. A second rehearsal, of a run that is less like its predictions, makes
-    the first launch of each stratum longer by FIRST_LAUNCH_EXCESS, and adds to PREDICTION_ERROR the part VARIATION_SHARE of the
+    one part, of standard deviation LINE_ERROR, shared by strata with one correction line, and two of SINGLE_ERROR: one for
+    launches of equal predictions together, one for each. A second rehearsal, of a run that is less like its predictions, makes
+    the first launch of each stratum longer by FIRST_LAUNCH_EXCESS, and adds to the former the part VARIATION_SHARE of the
     coefficient of variation of the predictions in the stratum: where a kernel's launches differ, the model is off differently
-    for each. The policy's design, its engine, its passes and its stopping rule are the real ones. Model: these five, as the
+    for each. The policy's design, its engine, its passes and its stopping rule are the real ones. Model: these four, as the
     fast model's residuals were on PyTorch training and in the embedded host; other launches may be less like their
     predictions still. Ranges are those of 80 % of recorded runs (`ranged`). Nothing is said of more than a million launches, of
     a budget on another counter than cycles, and of a policy without a bound.
@@ -256,10 +256,10 @@ def _made_up(work: np.ndarray, strata: np.ndarray, seed: int, counter: str) -> I
     numbers = generator(seed, "rehearsal" if is_cycles else f"rehearsal of {counter}")
     different, which = np.unique(work, return_inverse=True)
     level = LINE_ERROR * numbers.standard_normal(int(strata.max(initial=-1)) + 2)[strata]
-    alike, single = numbers.standard_normal(len(different))[which], LAUNCH_ERROR * numbers.standard_normal(len(work))
+    alike, single = numbers.standard_normal(len(different))[which], SINGLE_ERROR * numbers.standard_normal(len(work))
     least = 1.0 if is_cycles else 0.0
-    yield np.maximum(work * (1.0 + level + PREDICTION_ERROR * alike + single), least)
-    scatter = PREDICTION_ERROR + VARIATION_SHARE * _variation(work, strata)
+    yield np.maximum(work * (1.0 + level + SINGLE_ERROR * alike + single), least)
+    scatter = SINGLE_ERROR + VARIATION_SHARE * _variation(work, strata)
     values = np.maximum(work * (1.0 + level + scatter * alike + single), least)
     values[np.unique(strata, return_index=True)[1]] *= 1.0 + FIRST_LAUNCH_EXCESS
     yield values

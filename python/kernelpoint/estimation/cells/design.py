@@ -384,7 +384,7 @@ class AssistedDesign:
         latency of the model may be off.
         """
         if any(self.known[self._counter_of(name)].is_observed for name in targets):
-            return constants.APART, constants.EXPECTED_GROUP_ERROR_OF_TIMES
+            return constants.APART, constants.EXPECTED_NOISE
         (name, error), *others = targets.items()
         share = min(constants.APART, 1.0 / float(size.sum()) if others else error)  # sizes of several: _joint
         if others or name != "cycles" or self.latency or ACTIVE_CYCLES not in self.known:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.estimation.cells.sample import CellSample
+from kernelpoint.estimation.cells.fit import CellSample
 from kernelpoint.estimation.cells.tree import Cells, Correction
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.repeated import Column

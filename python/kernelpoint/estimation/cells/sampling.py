@@ -17,8 +17,7 @@ from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.cells.design import AssistedDesign
 from kernelpoint.estimation.cells.fit import Trust
 from kernelpoint.estimation.cells.part import Auxiliary
-from kernelpoint.estimation.cells.parts import Parts
-from kernelpoint.estimation.cells.total import Demand, TotalFit
+from kernelpoint.estimation.cells.parts import Demand, Parts, TotalFit
 from kernelpoint.estimation.inference import Combination, TotalErrors, ratio
 from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.moments import Floats, Ints

@@ -18,9 +18,7 @@ from kernelpoint.estimation.moments import Floats, Ints
 Correction = Callable[[Floats, NDArray[np.integer]], Floats]  # of values, by groups
 
 BLOCK = 1 << 20  # units that are summed at a time
-LEAVES_KEPT = 256  # numbers of leaves of which the leaves are kept
 
-NEVER = np.iinfo(np.int64).max  # `split` of a leaf
 NODE = np.dtype(
     [(name, np.int64) for name in ("start", "end")]
     + [(name, np.float64) for name in ("mean", "square", "mixed")]
@@ -66,8 +64,8 @@ class Cells:
     the sum of sqrt(x). So which cells there are depends on n alone, never on a result, and n cells nest in n + 1.
 
     Nodes are numbered in the order in which they are made; leaf i of the tree with n leaves is alive from `born` <= n until
-    n < `split`. Leaves are contiguous in `order`, which is permuted inside a leaf only, and `x` and `groups` with it. The tree
-    grows on demand.
+    n < `split`, which is N + 1 of a leaf. Leaves are contiguous in `order`, which is permuted inside a leaf only, and `x` and
+    `groups` with it. The tree grows on demand.
 
     Args:
         x: float64 [N], prediction of every unit; its size is that and `added`, > 0.
@@ -140,7 +138,7 @@ class Cells:
             heapq.heappush(self._heap, (-N * math.sqrt(a + b + c) / math.sqrt(mean), self._made))
         if self._made == len(self._nodes):
             self._nodes = np.concatenate((self._nodes, np.zeros(self._made, NODE)))
-        self._nodes[self._made] = (start, end, mean, square, mixed, born, NEVER, how)
+        self._nodes[self._made] = (start, end, mean, square, mixed, born, self.N + 1, how)
         self._made += 1
 
     def grow(self, n: int) -> int:
@@ -185,8 +183,6 @@ class Cells:
             nodes = self._nodes[: self._made]
             alive = np.flatnonzero((nodes["born"] <= n) & (n < nodes["split"]))
             alive = alive[np.argsort(nodes["start"][alive])]
-            if len(self._leaves) == LEAVES_KEPT:
-                self._leaves.pop(next(iter(self._leaves)))
             start, end, mean, square, mixed = (
                 nodes[name][alive] for name in ("start", "end", "mean", "square", "mixed")
             )

@@ -12,16 +12,13 @@ Model: every part of the population (process, kernel, range) has the same fracti
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimate import Estimate
 from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.look import Look
-
-LEAST_BUDGET = 1e-6  # of the error budget: what a sampling design is given at least
-MOST_NAMED = 3  # counters that a sentence lists
 
 
 class SystematicErrors:
@@ -73,7 +70,7 @@ class SystematicErrors:
             bias, random = self._part(target)
             squared = (error - bias) ** 2 - random**2 if bias + random < error else 0.0
             rest = math.sqrt(squared) - (lost or {}).get(target, 0.0)
-            remaining[target] = rest if rest >= LEAST_BUDGET * error else error
+            remaining[target] = rest if rest > 0.0 else error
         return self._budget.with_errors(remaining)
 
     def beyond_budget(self) -> list[str]:
@@ -97,8 +94,8 @@ class SystematicErrors:
         if not self.by_counter:
             return look
         assumption = (
-            f"the systematic error of {_listed(sorted(self.by_counter))} was estimated; processes and kernels have parts "
-            "of it in proportion to their totals"
+            "systematic errors were estimated counter by counter; processes and kernels have parts of them in proportion to "
+            "their totals"
         )
         return replace(look.changed(self._wider), assumptions=[*look.assumptions, assumption])
 
@@ -123,12 +120,3 @@ class SystematicErrors:
             f"the error budget of {errors} is not met: {len(self.by_counter)} counters have a systematic error, which a larger "
             "sample does not remove"
         ]
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Format up to three names; for more, their number.
-
-    >>> _listed(["cycles", "instructions"]), _listed(["a", "b", "c", "d"])
-    ('cycles, instructions', '4 counters')
-    """
-    return ", ".join(names) if len(names) <= MOST_NAMED else f"{len(names)} counters"

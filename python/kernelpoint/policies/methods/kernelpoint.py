@@ -45,7 +45,7 @@ SLOW_MEASURED: dict[Assume, float] = {"repetitive": 0.0, "ordinary": SLOW_EXCESS
 # Model: traffic behind the caches may sit wholly in launches that meet their data for the first time, too rare to be drawn.
 COLD_COUNTERS = ("dram", "miss")
 # Model: relative error that strata are made for, whatever the budget: those of one budget are good for others, and samples nest
-MADE_FOR_TRACES, MADE_FOR_PROFILES = 0.01, 0.005
+MADE_FOR = 0.01
 # Model: with as many launches of one signature in the mean, signatures tell more than a simulator's own forecast of the cost,
 # which may be off by another factor for every shape: 31 signatures, forecasts 35 % off, 2,000 launches: 61 against 710 draws.
 REPEATS = 10
@@ -109,7 +109,6 @@ class KernelPoint(Policy):
         allowance = ODD_SIMULATED if is_simulated else ODD_UNTRACED if program.to_trace else ODD_MEASURED
         if not is_simulated and (program.measured or program.to_trace) and self.config.assume != "repetitive":
             certain = certain | first_of_each_process(program.signature, program.offsets)
-        design_error = MADE_FOR_TRACES if is_simulated else MADE_FOR_PROFILES
         if any(part in wanted.counter for part in COLD_COUNTERS):
             certain = certain | first_of_each_process(levels[-2], program.offsets)
         strata = stratify(
@@ -122,7 +121,7 @@ class KernelPoint(Policy):
             take_all=np.flatnonzero(certain),
             allowance=allowance[self.config.assume],
             slow_excess=SLOW_MEASURED[self.config.assume] if program.measured and not is_simulated else 0.0,
-            design_error=None if program.to_trace else design_error,  # a selection is of one budget
+            design_error=None if program.to_trace else MADE_FOR,  # a selection is of one budget
         )
         return strata.design(program.u, program.seed)
 
