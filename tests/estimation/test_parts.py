@@ -1,5 +1,7 @@
 """Parts of a run with predictions: its beginning and first units are estimated apart once outliers are found there."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -68,3 +70,14 @@ def test_a_restored_pass_knows_that_the_begin_was_odd(run_passes):
     again = Engine(design, ErrorBudget(0.01))
     again.restore_pass(engine.pass_state())
     assert again.drawn().tolist() == engine.drawn().tolist() and again.pass_state() == engine.pass_state()
+
+
+def test_a_draw_beyond_the_allowance_raises_it_and_the_report_says_so():
+    x, u = 100.0 + np.arange(400) % 7, permanent_random_numbers(0, 0, 400)
+    for off in (1.0, 1.3):
+        engine = Engine(AssistedDesign({"cycles": x}, np.zeros(400, int), u, "repetitive"), ErrorBudget(0.05))
+        drawn = engine.wanted()
+        engine.record_many(drawn, ("cycles",), np.where(drawn == drawn[3], off, 1.0)[:, None] * x[drawn, None])
+        (sentence,) = (one for one in engine.look().assumptions if "most influential" in one)
+        assert ("more than the 3 % of `assume`" in sentence) == (off > 1.0)
+        assert off == 1.0 or float(re.search(r"may be ([\d.e+]+) % off", sentence)[1]) >= 27.0

@@ -121,10 +121,12 @@ class AssistedFit:
         level: float64 [groups], mean error of the draws of each group (kernel), beyond the slope.
         seen: bool [groups], groups that have draws.
         spread: squared relative errors about the line, from which the variance of the total is made.
-        common: standard deviation of relative errors about one level for all groups.
+        common: standard deviation of relative errors about one level for all groups, with the slope or without it,
+            whichever is less: the slope inside groups need not be that between them.
         within: standard deviation of relative errors about a level for each group.
         error: standard error of the estimate.
         known: squared relative error that predictions are known to have before any draw; 0 where none is known.
+        largest: largest relative error of a draw about the line and level of its group.
     """
 
     estimate: float
@@ -136,6 +138,7 @@ class AssistedFit:
     within: float
     error: float
     known: float = 0.0
+    largest: float = 0.0
 
     def _believed(self, other: float) -> float:
         """Squared relative prediction error by which the model is judged: a weighted mean of K and the square of
@@ -156,11 +159,16 @@ class AssistedFit:
 
     def outlier_sizes(self, least: float, unlike: Floats) -> Floats:
         """For each cell, the largest relative deviation from its prediction that is assumed of an undrawn unit: at
-        least `least`, and at least as large as the deviations of the draws.
+        least `least`, and at least as large as that of any draw from the line and level of its group. It is
+        OUTLIER_DEVIATIONS of the errors inside groups; those between groups count as far as a group is `unlike` (Leaves),
+        or where errors inside groups, or their slope, are off too.
         """
-        if self._is_off(self.within):
-            return np.maximum(least, _far(np.full(len(unlike), self._believed(self.common))))
-        return np.maximum(least, _far(self.spread.K + self.spread.excess * unlike))
+        far = (
+            np.full(len(unlike), self._believed(self.common))
+            if self._is_off(self.within)
+            else self.spread.K + self.spread.excess * unlike
+        )
+        return np.maximum(max(least, self.largest), _far(far))
 
     def outlier_size(self, least: float) -> float:
         """Largest assumed deviation of an undrawn unit in a group that has draws of its own (see `outlier_sizes`)."""
@@ -349,10 +357,14 @@ def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust = FULL_TRUST)
     centre = float((line.w * (r - line.slope * s.x)).sum() / line.w.sum()) if len(y) else 0.0
     level = np.where(line.weight > 0.0, line.level - line.slope * line.centre, centre)
     error = math.sqrt(best.variance(*sums))
-    common = math.sqrt(spreads[0].K)
-    scatter = float((line.w * (line.r - line.slope * line.x) ** 2).sum()) / max(len(y) - line.groups - 1, 1)
+    level_of_all = float((line.w * r).sum() / line.w.sum()) if len(y) else 0.0
+    flat, _ = _candidate(line.w * (r - level_of_all) ** 2, s.q, float(max(len(y) - 1, 1)), math.inf, 1.0, trust.least)
+    common = math.sqrt(min(spreads[0].K, flat))
+    inside = np.abs(line.r - line.slope * line.x) / s.size
+    within = math.sqrt(float((inside**2).sum()) / max(len(y) - line.groups - 1, 1))
     known = trust.least if trust.least > constants.MIN_SQUARED_ERROR else 0.0
-    return AssistedFit(estimate, line.slope, level, line.weight > 0.0, best, common, math.sqrt(scatter), error, known)
+    seen, largest = line.weight > 0.0, float(inside.max(initial=0.0))
+    return AssistedFit(estimate, line.slope, level, seen, best, common, within, error, known, largest)
 
 
 def fit_errors(y: Floats, s: CellSample, alpha: float) -> AssistedFit:

@@ -415,11 +415,13 @@ class Parts:
         largest = int(np.argmax(shares))
         unlike = np.concatenate([part.cells.leaves(part.n).unlike for part in self._parts])[largest : largest + 1]
         off = float(fit.fits[0].outlier_sizes(self._allowance, unlike)[0])
+        seen = fit.fits[0].largest
+        raised = f", because a simulated unit was {100 * seen:.2g} % off, more than the {100 * self._allowance:g} % of `assume`"
         beginning = ["the beginning of the run or first units are unlike the rest: they have an estimate of their own"]
         return [
             f"one draw in each of {drawn} cells; relative errors of predictions are exchangeable between them",
             f"the most influential simulated unit represents {100 * shares[largest]:.2g} % of {target}; it may be "
-            f"{100 * off:.2g} % off its prediction",
+            f"{100 * off:.2g} % off its prediction{raised if seen > self._allowance else ''}",
             *(beginning if self.apart else []),
             *sentences(shares, sum(self.counts) - drawn, alpha, target),
         ]
