@@ -153,7 +153,11 @@ class Plan(plans.Plan):
                 "key out here, or run with it"
             )
         chosen = load_policy(config.policy)
-        host = _stand_in(traces, gpu)
+        from kernelpoint.fast_model import stated_by
+
+        # stand-in for the simulator of a later run: it describes the same simulated GPU
+        stated: dict[str, Any] = dict(stated_by(list(gpu))) if gpu else {"simulator": "the simulator"}
+        host = HostInfo(list_paths=(str(traces),), **stated)
         program = program_for(config, host, log, pool)
         check_kinds(config.accept, kinds(), "accept")
         of_gpu = architecture_of(host.simulator, host.configuration, host.config_hash) if gpu else 0
@@ -215,16 +219,15 @@ def simulate(
     >>> run.ended().simulated, run.ended().half_width
     (6, 0.0)
     """
-    from kernelpoint.coordinator.coordinator import InProcess, coordinate
     from kernelpoint.fast_model.configuration import configuration_of_host
+    from kernelpoint.python_host import InProcess
     from kernelpoint.session.boundary import open_run, own_command
 
     config = parse_config({"version": 1, "policy": policy, "journal": str(journal_path), **keys}, "keys")
     host = InProcess(str(traces), configuration_of_host(gpu))
     host.session = session = open_run(config, host.host, log, command=own_command())
     try:
-        coordinate(session, host)
-        session.finish()
+        session.drive(host.simulate)
     except KeyboardInterrupt:
         log(f"interrupted; results in {journal_path} are kept, and the same call resumes")
         raise
@@ -297,11 +300,3 @@ def compare(
         ErrorBudget(budget, confidence)
     wanted = list(cells(policies, budgets, seeds, confidence, None))
     return list(compare_workload(load_workload(request, False, log), wanted, ResultsFile(None), log))
-
-
-def _stand_in(traces: str | Path, gpu: Sequence[str]) -> HostInfo:
-    """Description of a simulator as a later run will report it, from the configuration of the simulated GPU."""
-    from kernelpoint.fast_model import stated_by
-
-    stated: dict[str, Any] = dict(stated_by(list(gpu))) if gpu else {"simulator": "the simulator"}
-    return HostInfo(list_paths=(str(traces),), **stated)

@@ -1,4 +1,5 @@
-"""A simulator written in Python as a host: the same session and journal as a simulator on the C ABI.
+"""A simulator written in Python as a host, and the embedded host in this process: the same session and journal as a simulator
+on the C ABI.
 
 import kernelpoint as kp
 
@@ -11,19 +12,22 @@ print(run.summary.estimate, run.summary.half_width)
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from kernelpoint import _native
 from kernelpoint.arguments import checked
 from kernelpoint.config import load_config, parse_config
-from kernelpoint.errors import HostError, shown
+from kernelpoint.errors import HostError, TraceError, shown
+from kernelpoint.fast_model import Configuration
 from kernelpoint.journal import SummaryRecord
 from kernelpoint.program import descriptions
 from kernelpoint.progress import Log
 from kernelpoint.session.boundary import open_run, own_command
-from kernelpoint.session.orders import BEFORE_FIRST, EXECUTE, OK, REPLAYED, SIMULATE
+from kernelpoint.session.orders import EXECUTE, REPLAYED, SIMULATE, Order, Outcome, counters_of
 from kernelpoint.session.session import Session
 from kernelpoint.workload.host_info import HostInfo
 
@@ -50,7 +54,6 @@ class HostedRun:
         restore: Callable[[int], object] | None = None,
     ) -> None:
         self._session, self._execute, self._restore = session, execute, restore
-        self._in_flight: int | None = None
         self.summary: SummaryRecord | None = None
 
     def __enter__(self) -> HostedRun:
@@ -70,21 +73,12 @@ class HostedRun:
         Raises:
             HostError: the launch before has neither a result nor a failure.
         """
-        after = BEFORE_FIRST
-        while True:
-            if self._in_flight is not None:
-                raise HostError(f"launch {self._in_flight} has no result: call run.result or run.fail for each launch")
-            status, launch = self._session.next(0, after)
-            if status != OK:
-                return
-            after = launch
-            answer = self._session.on_launch(0, launch)
+        for launch, answer in self._session.walk():
             if answer.action == EXECUTE and self._execute is not None:
                 self._execute(launch)
             if answer.state == REPLAYED and self._restore is not None:
                 self._restore(launch)
             if answer.action == SIMULATE:
-                self._in_flight = launch
                 yield launch
 
     @checked
@@ -97,7 +91,6 @@ class HostedRun:
         """
         names, values = tuple(counters), tuple(float(value) for value in counters.values())
         self._session.on_complete(0, launch, False, cycles, instructions, names, values)
-        self._in_flight = None
 
     @checked
     def fail(self, launch: int, reason: str = "") -> None:
@@ -107,7 +100,6 @@ class HostedRun:
             HostError: the launch was not asked for.
         """
         self._session.on_abort(0, launch, reason or None)
-        self._in_flight = None
 
 
 @checked
@@ -171,3 +163,66 @@ def host(
         descriptions=None if isinstance(launches, int) else descriptions(list(launches)),
     )
     return HostedRun(open_run(parsed, info, log, command=own_command()), execute, restore)
+
+
+# ---- the embedded host --------------------------------------------------------------------------------------------------
+
+LINE_BYTES = 128
+
+
+class InProcess:
+    """The embedded host inside this process: the fast model simulates each requested launch on demand.
+
+    Args:
+        traces: the list.
+        configuration: of the simulated GPU.
+
+    Attributes:
+        host: description of this host, equal to that of the program `kernelpoint-host`.
+        session: gives the state that earlier launches leave, and decides on stops inside launches.
+
+    Raises:
+        TraceError: the list cannot be read.
+    """
+
+    session: Session
+
+    def __init__(self, traces: str, configuration: Configuration) -> None:
+        self._walk = _native.fast_model.Walk(traces, configuration)
+        values = configuration.values
+        self.host = HostInfo(
+            "kernelpoint-host",
+            version=_native.fast_model.MODEL_VERSION,
+            config_hash=self._walk.config_hash,
+            can_stop=True,
+            copies_fill=True,
+            list_paths=(traces,),
+            launch_counts=(self._walk.launches,),
+            configuration=configuration.text,
+            state_lines=values["l2_size"] // LINE_BYTES,
+            residency=(
+                values["sms"],
+                values["max_ctas_per_sm"],
+                values["max_warps_per_sm"],
+                values["registers_per_sm"],
+                values["shared_memory_per_sm"],
+            ),
+            counter_names=_native.fast_model.COUNTERS,
+        )
+
+    def simulate(self, step: Order) -> Outcome:
+        """Simulate a launch and return its result."""
+        touches = None
+        if step.state == REPLAYED:
+            touches = self.session.replay_before(step.process, step.launch).touches
+        begun = time.process_time()
+
+        def stops(*point: int) -> int:
+            return self.session.on_progress(step.process, step.launch, *point)
+
+        try:
+            cycles, instructions, values, stopped = self._walk.simulate(step.launch, touches, step.interval, stops)
+        except TraceError as error:
+            return Outcome(reason=str(error))
+        counters = counters_of(step.launch, cycles, instructions, _native.fast_model.COUNTERS, values)
+        return Outcome(counters, stopped=stopped, processor_seconds=time.process_time() - begun)

@@ -10,9 +10,8 @@ from pathlib import Path
 from workloads import one_trace
 
 from kernelpoint.config import load_config
-from kernelpoint.coordinator.coordinator import coordinate
 from kernelpoint.coordinator.simulations import Simulations
-from kernelpoint.coordinator.task import Batch, Report, Work
+from kernelpoint.coordinator.task import Report, Work
 from kernelpoint.session.boundary import open_run
 from kernelpoint.session.orders import Chain, Order, Outcome
 from kernelpoint.session.session import Session
@@ -50,20 +49,13 @@ class Gpu:
     def alone(self, yaml: str) -> bytes:
         """The journal of a run in one process."""
         session = self.open(yaml)
-        after = -1
-        while (found := session.next(0, after))[0] != 1:
-            if found[0] == 2:
-                continue
-            after = found[1]
-            answer = session.on_launch(0, after)
-            session.on_outcome(0, after, self.simulate(Order(0, after, answer.state, answer.interval)))
+        session.drive(self.simulate)
         return self.end(session)
 
     def spread(self, yaml: str, pool: FakePool, known=None) -> bytes:
         """The journal of a run with many workers."""
         session = self.open(yaml)
-        pool.simulations = Simulations(pool, WORK, known or {}, pool.said.append)
-        coordinate(session, pool.simulations)
+        session.drive(Simulations(pool, WORK, known or {}, session.planned, pool.said.append).outcome)
         return self.end(session)
 
     @staticmethod
@@ -77,7 +69,7 @@ class Gpu:
 
 @dataclass
 class FakePool:
-    """Batches end in a random order; `killed` of a thousand chains end their simulator the first times they are begun."""
+    """Chains end in a random order; `killed` of a thousand chains end their simulator the first times they are begun."""
 
     gpu: Gpu
     workers: int = 2
@@ -85,28 +77,23 @@ class FakePool:
     killed: int = 0
     crashing: Sequence[int] = ()  # launches that always end their simulator
     by_others: bool = False
-    dashboard: str = ""
     said: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._random = random.Random(self.seed)
-        self._waiting: dict[int, Batch] = {}
+        self._waiting: dict[int, Chain] = {}
         self._begun = 0
 
-    def begin(self, work: Work, batch: Batch, urgency: int) -> int:
+    def begin(self, work: Work, chain: Chain) -> int:
         self._begun += 1
-        self._waiting[self._begun] = batch
+        self._waiting[self._begun] = chain
         return self._begun
 
     def next_report(self, seconds: float | None = None) -> tuple[int, Report] | None:
         handle = self._random.choice(sorted(self._waiting))
-        outcomes: dict[Chain, tuple[Outcome, ...]] = {}
-        for chain in self._waiting.pop(handle).chains:
-            if self._random.randrange(1000) < self.killed:
-                return handle, Report(outcomes, "was ended by SIGKILL", was_killed=True, node="here")
-            if any(step.launch in self.crashing for step in chain):
-                return handle, Report(
-                    outcomes, "was ended by SIGSEGV", self.by_others, ("the last", "lines"), node="here"
-                )
-            outcomes[chain] = tuple(self.gpu.simulate(step) for step in chain)
-        return handle, Report(outcomes)
+        chain = self._waiting.pop(handle)
+        if self._random.randrange(1000) < self.killed:
+            return handle, Report(ended="was ended by SIGKILL", was_killed=True, node="here")
+        if any(step.launch in self.crashing for step in chain):
+            return handle, Report((), "was ended by SIGSEGV", self.by_others, ("the last", "lines"), node="here")
+        return handle, Report(tuple(self.gpu.simulate(step) for step in chain))

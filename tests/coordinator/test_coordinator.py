@@ -5,15 +5,15 @@ import time
 from dataclasses import replace
 
 import pytest
-from gpu import WORK, FakePool
+from gpu import WORK, FakePool, Gpu
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kernelpoint import __version__
 from kernelpoint.config import parse_config
-from kernelpoint.coordinator.handshake import check
-from kernelpoint.coordinator.simulations import MOST, Simulations, batches
-from kernelpoint.coordinator.task import OutcomeFile, Report, prepare_folder, read_all
+from kernelpoint.coordinator.run import check
+from kernelpoint.coordinator.simulations import Simulations
+from kernelpoint.coordinator.task import Report, keep, prepare_folder, read_all
 from kernelpoint.errors import ConfigError, SessionError
 from kernelpoint.session.orders import Order, Outcome, Planned
 from kernelpoint.session.worker import Hello
@@ -79,17 +79,17 @@ def test_a_launch_whose_simulator_others_end_is_tried_more_often_and_not_for_eve
 
 
 class Hanging(FakePool):
-    """The batches that are begun first never end; copies of them do, and the others."""
+    """The chain that is begun first never ends; its copy does, and the others."""
 
     def __post_init__(self):
         super().__post_init__()
         self.hanging, self.waited = [], 0
 
-    def begin(self, work, batch, urgency):
+    def begin(self, work, chain):
         if not self.hanging:
-            self.hanging.append(batch)
+            self.hanging.append(chain)
             return 0
-        return super().begin(work, batch, urgency)
+        return super().begin(work, chain)
 
     def next_report(self, seconds=None):
         if not self._waiting:
@@ -98,13 +98,10 @@ class Hanging(FakePool):
             self.waited += 1
             return None
         handle, report = super().next_report()
-        outcomes = {
-            chain: tuple(replace(one, seconds=0.001) for one in found) for chain, found in report.outcomes.items()
-        }
-        return handle, replace(report, outcomes=outcomes)
+        return handle, replace(report, outcomes=tuple(replace(one, seconds=0.001) for one in report.outcomes))
 
 
-def test_a_batch_that_takes_three_times_its_forecast_is_begun_on_a_free_worker_too_and_the_first_result_counts(
+def test_a_chain_that_takes_three_times_its_forecast_is_begun_on_a_free_worker_too_and_the_first_result_counts(
     gpu, monkeypatch
 ):
     monkeypatch.setattr("kernelpoint.coordinator.simulations.LEAST_SECONDS", 0.01)
@@ -115,7 +112,7 @@ def test_a_batch_that_takes_three_times_its_forecast_is_begun_on_a_free_worker_t
 
 def test_a_machine_that_is_not_fit_ends_the_run_with_its_name_and_the_reason(gpu):
     pool = FakePool(gpu)
-    pool.next_report = lambda seconds: (1, Report({}, refusal="another build of the simulator", node="n7"))
+    pool.next_report = lambda seconds: (1, Report((), refusal="another build of the simulator", node="n7"))
     with pytest.raises(SessionError, match="n7: another build of the simulator; put that right and start the same"):
         gpu.spread(RANDOM, pool)
 
@@ -128,59 +125,37 @@ def test_outcomes_of_a_coordinator_that_died_are_not_simulated_again(gpu):
     assert len(gpu.simulated) == 10  # five validation launches of two launches: chains that `known` does not have
 
 
-@given(st.lists(st.floats(0.0, 1e6), max_size=300), st.integers(1, 50))
-def test_batches_hold_every_chain_once_and_the_most_expensive_first(costs, workers):
-    planned = [Planned((Order(0, i, 1),), cost) for i, cost in enumerate(costs)]
-    made = batches(planned, workers)
-    order = [chain[0].launch for batch in made for chain in batch.chains]
-    assert sorted(order) == list(range(len(costs)))
-    assert [costs[i] for i in order] == sorted(costs, reverse=True)
-    assert all(len(batch.chains) <= MOST for batch in made)
-
-
-@given(st.lists(st.floats(0.1, 1e6), min_size=1, max_size=300), st.integers(1, 50))
-def test_no_worker_waits_longer_for_the_last_one_than_a_batch_may_cost(costs, workers):
-    made = batches([Planned((Order(0, i, 1),), cost) for i, cost in enumerate(costs)], workers)
-    loads = [0.0] * workers
-    for batch in made:  # the free worker takes the next batch
-        loads[loads.index(min(loads))] += sum(costs[chain[0].launch] for chain in batch.chains)
-    total, longest = sum(costs), max(costs)
-    assert max(loads) <= total / workers + max(longest, total / (4 * workers)) * 1.0001
-
-
 CHAIN = (Order(0, 3, 1), Order(0, 4, 0))
 OUTCOMES = (Outcome({"cycles": 0.1}), Outcome({"cycles": 7.0}, stopped=True, points=((1, 2, 3, 4, 5),)))
 
 
-@given(st.data())
-def test_outcomes_on_disk_survive_a_kill_at_any_byte(tmp_path_factory, data):
-    folder = tmp_path_factory.mktemp("outcomes")
-    other = (Order(0, 9, 1),)
-    file = OutcomeFile(folder, "batch")
-    file.add(CHAIN, OUTCOMES)
-    whole = (folder / "batch.jsonl").stat().st_size
-    file.add(other, OUTCOMES[:1])
-    file.close()
-    size = (folder / "batch.jsonl").stat().st_size
-    cut = data.draw(st.integers(0, size))
-    content = (folder / "batch.jsonl").read_bytes()[:cut]
-    (folder / "batch.jsonl").write_bytes(content)
-    again = OutcomeFile(folder, "batch")
-    complete = (cut >= whole - 1) + (cut >= size - 1)  # a line is whole without its newline
-    assert again.known == dict([(CHAIN, OUTCOMES), (other, OUTCOMES[:1])][:complete])
-    again.add(other, OUTCOMES[:1])
-    again.close()
-    assert read_all(folder)[other] == OUTCOMES[:1]
+OTHER = (Order(0, 9, 1),)
+
+
+def kept(folder):
+    """The file of this worker, after it kept two chains."""
+    keep(folder, CHAIN, OUTCOMES)
+    keep(folder, OTHER, OUTCOMES[:1])
+    (path,) = folder.glob("*.jsonl")
+    return path
+
+
+def test_outcomes_on_disk_survive_a_kill_at_any_byte(tmp_path):
+    path = kept(tmp_path)
+    content = path.read_bytes()
+    first = content.index(b"\n", 1)
+    for size in range(len(content)):
+        path.write_bytes(content[:size])
+        complete = (size >= first) + (size >= len(content) - 1)  # a line is whole without its newline
+        assert read_all(tmp_path) == dict([(CHAIN, OUTCOMES), (OTHER, OUTCOMES[:1])][:complete])
+    path.write_bytes(content[: first - 3])
+    keep(tmp_path, OTHER, OUTCOMES[:1])
+    assert read_all(tmp_path) == {OTHER: OUTCOMES[:1]}
 
 
 def test_a_flipped_bit_of_the_outcomes_gives_the_outcomes_or_none(tmp_path):
-    file = OutcomeFile(tmp_path, "batch")
-    whole = {CHAIN: OUTCOMES, (Order(0, 9, 1),): OUTCOMES[:1]}
-    for chain, outcomes in whole.items():
-        file.add(chain, outcomes)
-    file.close()
-    path, lost = tmp_path / "batch.jsonl", 0
-    content = path.read_bytes()
+    path, lost = kept(tmp_path), 0
+    whole, content = read_all(tmp_path), path.read_bytes()
     for bit in range(0, 8 * len(content), 5):
         flipped = bytearray(content)
         flipped[bit // 8] ^= 1 << bit % 8
@@ -192,10 +167,8 @@ def test_a_flipped_bit_of_the_outcomes_gives_the_outcomes_or_none(tmp_path):
 
 
 def test_failed_launches_are_not_kept_on_disk(tmp_path):
-    file = OutcomeFile(tmp_path, "batch")
-    file.add(CHAIN, (OUTCOMES[0], Outcome(reason="no trace")))
-    file.close()
-    assert read_all(tmp_path) == {}
+    keep(tmp_path, CHAIN, (OUTCOMES[0], Outcome(reason="no trace")))
+    assert not list(tmp_path.iterdir())
 
 
 def test_outcomes_of_another_run_of_the_same_name_are_not_taken(tmp_path):
@@ -223,29 +196,45 @@ def test_a_simulator_whose_launches_depend_on_each_other_is_refused(more, reason
         check(config, Hello(kernelpoint=__version__, pid=1, host=told | more))
 
 
-def test_a_batch_that_takes_three_times_its_forecast_is_told_once_although_every_worker_is_busy(monkeypatch, gpu):
+def test_a_chain_that_takes_three_times_its_forecast_is_told_once_although_every_worker_is_busy(monkeypatch, gpu):
 
     class Slow(FakePool):
-        """The batch of launch 7 ends only after it was told to be overdue."""
+        """Launch 7 ends only after it was told to be overdue."""
 
         def next_report(self, seconds):
-            ready = [handle for handle, batch in self._waiting.items() if batch.chains[0][0].launch != 7]
+            ready = [handle for handle, chain in self._waiting.items() if chain[0].launch != 7]
             if not ready and not any("launch 7: " in line for line in self.said):
                 assert seconds is not None, "it waits without end"
                 time.sleep(seconds + 0.001)
                 return None
             handle = (ready or list(self._waiting))[0]
-            return handle, Report({chain: (gpu.simulate(chain[0]),) for chain in self._waiting.pop(handle).chains})
+            return handle, Report((gpu.simulate(self._waiting.pop(handle)[0]),))
 
-    monkeypatch.setattr("kernelpoint.coordinator.simulations.LEAST_OVERDUE", 0.05)
+    monkeypatch.setattr("kernelpoint.coordinator.simulations.LEAST_TOLD", 0.05)
     pool = Slow(gpu, workers=1)
-    simulations = Simulations(pool, WORK, {}, pool.said.append)
     steps = [Order(0, launch, 1) for launch in (3, 7)]
+    planned = [Planned((step,), 1.0) for step in steps]
+    simulations = Simulations(pool, WORK, {}, lambda: planned, pool.said.append)
     simulations.seconds, simulations._done_cost = 0.001, 1.0
-    simulations.expect([Planned((step,), 1.0) for step in steps])
     for step in steps:
         simulations.outcome(step)
     messages = [line for line in pool.said if "no result after" in line]
     assert len(messages) == 1 and messages[0].startswith(
         "launch 7: no result after 0.1 s; the forecast is 0 s. Its simulator is slow"
     )
+
+
+@given(costs=st.lists(st.floats(0.0, 1e6), min_size=1, max_size=300))
+def test_every_chain_is_begun_once_and_the_most_expensive_first(costs):
+    begun = []
+
+    class Listening(FakePool):
+        def begin(self, work, chain):
+            begun.append(chain[0].launch)
+            return super().begin(work, chain)
+
+    planned = [Planned((Order(0, i, 1),), cost) for i, cost in enumerate(costs)]
+    pool = Listening(Gpu(None))
+    Simulations(pool, WORK, {}, lambda: planned, pool.said.append).outcome(Order(0, 0, 1))
+    assert sorted(begun) == list(range(len(costs)))
+    assert [costs[i] for i in begun] == sorted(costs, reverse=True)

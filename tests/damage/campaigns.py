@@ -91,7 +91,10 @@ CAMPAIGNS = (
         "launches that cannot be simulated", "tests/estimation/test_nonresponse.py tests/session/test_whole_traces.py"
     ),
     Campaign("strangers on the network", "tests/coordinator/test_network.py tests/coordinator/test_namespaces.py"),
-    Campaign("deep YAML, numbers without end", "tests/session/test_config.py -k deep"),
+    Campaign(
+        "files that are no configuration: deep YAML, numbers without end",
+        "tests/session/test_config.py -k no_configuration",
+    ),
     Campaign("calls of the ABI, right and wrong, from four threads", "tests/embedding/test_any_calls.py", "CALLS=20000", 20000),
     Campaign(
         "the hooks in miniatures of both simulators, on lists and traces changed at random, under sanitisers",

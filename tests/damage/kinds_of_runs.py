@@ -11,7 +11,6 @@ from trace_writer import small_trace
 from workloads import synthesised
 
 from kernelpoint.config import load_config, parse_config
-from kernelpoint.coordinator.coordinator import coordinate
 from kernelpoint.coordinator.simulations import Simulations
 from kernelpoint.journal.text import plain
 from kernelpoint.planning.selecting import draw
@@ -105,9 +104,7 @@ def workers(folder: Path, journal: Path) -> dict[str, object]:
     session = gpu.open(f"policy: random\nerror_budget: {{relative_error: 0.002}}\njournal: {journal}")
     try:
         pool = FakePool(gpu, seed=3)
-        pool.simulations = Simulations(pool, WORK, {}, pool.said.append)  # type: ignore[attr-defined]
-        coordinate(session, pool.simulations)  # type: ignore[attr-defined]
-        session.finish()
+        session.drive(Simulations(pool, WORK, {}, session.planned, pool.said.append).outcome)
         return plain(session.summary)
     finally:
         session.journal.close()
@@ -117,8 +114,7 @@ def simulators(folder: Path, journal: Path) -> dict[str, object]:
     """A run with validation launches on Dask's workers, each with an embedded host; outcomes lie beside the journal."""
     from kernelpoint.cli.host import program
     from kernelpoint.coordinator.dask_pool import open_pool
-    from kernelpoint.coordinator.handshake import ask, with_option
-    from kernelpoint.coordinator.run import Workers, run_one
+    from kernelpoint.coordinator.run import Workers, ask, run_one, with_option
 
     traces, config = folder / "traces", folder / "kernelpoint.yaml"
     if not traces.exists():

@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from kernelpoint.coordinator.coordinator import coordinate
 from kernelpoint.coordinator.simulations import Simulations
 from kernelpoint.coordinator.task import Report
 from kernelpoint.errors import KernelPointError
@@ -40,15 +39,12 @@ class AnyWorkers(FakePool):
             raise CoordinatorDies
         place, fate = self.fates.pop(0)
         handle = sorted(self._waiting)[place % len(self._waiting)]
-        chains = self._waiting.pop(handle).chains
-        done = {chain: tuple(self.gpu.simulate(step) for step in chain) for chain in chains}
+        chain = self._waiting.pop(handle)
         if fate == "whole":
-            return handle, Report(done)
+            return handle, Report(tuple(self.gpu.simulate(step) for step in chain))
         if fate == "lie":
-            lie = Outcome({"cycles": math.nan, "instructions": 1.0, "reads": 1.0})
-            return handle, Report({chain: (lie,) * len(chain) for chain in chains})
-        half = dict(list(done.items())[: len(chains) // 2])
-        return handle, Report(half, "was ended by SIGKILL", was_killed=True, node="here")
+            return handle, Report((Outcome({"cycles": math.nan, "instructions": 1.0, "reads": 1.0}),) * len(chain))
+        return handle, Report(ended="was ended by SIGKILL", was_killed=True, node="here")
 
 
 class AnyCoordinator(RuleBasedStateMachine):
@@ -65,10 +61,9 @@ class AnyCoordinator(RuleBasedStateMachine):
     def run(self, engine):
         """True if the run came to its end."""
         session = self.gpu.open(self.yaml)
-        simulations = Simulations(engine, WORK, dict(self.known), engine.said.append)
+        simulations = Simulations(engine, WORK, self.known, session.planned, engine.said.append)
         try:
-            coordinate(session, simulations)
-            session.finish()
+            session.drive(simulations.outcome)
             self.summary = plain(session.summary)
             return True
         except CoordinatorDies:

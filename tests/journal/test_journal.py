@@ -78,12 +78,6 @@ def test_counters_keep_every_bit(counters):
     assert parse(lines_of(RUN, record), "x")[0][1] == record
 
 
-@given(u=st.floats(0, 1), x=st.none() | st.floats(allow_nan=False, allow_infinity=False), trace=st.none() | st.text())
-def test_a_decision_is_the_same_json_as_any_other_record_would_be(u, x, trace):
-    record = DecisionRecord(0, 3, 0, "skip", None, u=u, threshold=1.0, x=x, trace=trace)
-    assert parse(lines_of(RUN, record), "x")[0][1] == record
-
-
 def test_a_number_that_is_not_finite_is_refused_and_nothing_written(path):
     journal = JournalWriter(path, resume=True)
     journal.write(RUN)

@@ -16,7 +16,7 @@ from kernelpoint.program import Program
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.sample import Sample
 from kernelpoint.session.setup import prepare
-from kernelpoint.session.statement import summarise
+from kernelpoint.session.statement import Statement
 from kernelpoint.session.validation import ReplayCheck, Validation, check_without_validation, needs_validation
 from kernelpoint.session.verdict import OF_MEAN
 from kernelpoint.traces import ArtefactCache, read_trace_list
@@ -206,7 +206,7 @@ def test_a_build_that_does_not_report_mispredictions_is_named_with_what_to_do(se
         sample.engine.record(unit, ("cycles", "instructions", *counters), (900.0, 1.0, *(0.0 for _ in counters)))
     check = validation._with_trajectories(ReplayCheck({"cycles": Estimate.of(0.0, 0.0)}), Estimate.of(0.0, 0.0))
     sample.take_look(check.errors)
-    summary = summarise(run, sample, check, sample.statement(), [])
+    summary = Statement(run, sample, check, [], is_done=True).summary
     named = [text for text in summary.warnings if "MacSim does not report mispredictions" in text]
     assert [("kernelpoint patch macsim" in text) for text in named] == [True] * warns
 

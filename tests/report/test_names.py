@@ -85,14 +85,12 @@ def test_json_and_the_page_count_the_launches_of_each_name(run, expected):
 def test_the_simulator_is_told_the_name_of_each_launch(renamed, expected, tmp_path):
     """`kp_launch_name`."""
     from kernelpoint.config import parse_config
-    from kernelpoint.coordinator.coordinator import InProcess, coordinate
     from kernelpoint.fast_model.configuration import configuration_of_host
+    from kernelpoint.python_host import InProcess
 
     journal = str(tmp_path / "run.kpjournal")
     config = parse_config({"version": 1, "policy": "kernelpoint", "journal": journal}, "keys")
     host = InProcess(renamed, configuration_of_host("rtx"))
     host.session = session = open_run(config, host.host, lambda line: None)
-    coordinate(session, host)
+    session.drive(host.simulate)
     assert [session.launch_name(0, launch) for launch in range(LAUNCHES)] == expected
-    session.finish()
-    session.journal.close()

@@ -112,21 +112,6 @@ def test_every_refused_key_is_reported_at_once():
     assert "seed" in str(error.value) and "estimate" in str(error.value)
 
 
-@pytest.mark.parametrize("content", ["", "- a\n- b\n", "just text"])
-def test_a_file_without_keys_is_refused(tmp_path, content):
-    path = tmp_path / "kernelpoint.yaml"
-    path.write_text(content)
-    with pytest.raises(ConfigError, match="expected keys and values"):
-        load_config(path)
-
-
-def test_a_file_that_is_not_yaml_is_refused_with_the_place(tmp_path):
-    path = tmp_path / "kernelpoint.yaml"
-    path.write_text("version: 1\npolicy: [unclosed\n")
-    with pytest.raises(ConfigError, match="line 3"):
-        load_config(path)
-
-
 def test_a_missing_or_binary_file_is_refused(tmp_path):
     with pytest.raises(ConfigError, match="No such file"):
         load_config(tmp_path / "absent.yaml")
@@ -135,57 +120,39 @@ def test_a_missing_or_binary_file_is_refused(tmp_path):
         load_config(tmp_path / "binary.yaml")
 
 
-def test_a_key_that_stands_twice_is_refused_with_its_line(tmp_path):
-    path = tmp_path / "twice.yaml"
-    path.write_text("version: 1\npolicy: random\nseed: 1\npolicy: all\n")
-    with pytest.raises(
-        ConfigError, match=r"twice\.yaml is not valid YAML: line 4, column 1: the key 'policy' stands here"
-    ):
-        load_config(path)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "seed: 2020-99-99\n",
-        "seed: " + "[" * 5000,
-        "seed: !!timestamp x\n",
-        "seed: !!int x\n",
-        "? [a]\n: 1\n",
-        "seed: !!float x\n",
-    ],
-    ids=["date", "nested", "timestamp", "int", "key", "float"],
-)
-def test_values_that_yaml_cannot_make_are_one_message(tmp_path, text):
-    path = tmp_path / "odd.yaml"
-    path.write_text("version: 1\npolicy: random\n" + text)
-    with pytest.raises(ConfigError, match=r"odd\.yaml") as error:
-        load_config(path)
-    assert "\n" not in str(error.value) and "<unicode string>" not in str(error.value)
-
-
 def test_a_file_with_very_many_unknown_keys_is_refused_with_few_lines():
     with pytest.raises(ConfigError, match="80 more keys are refused") as error:
         parse_config({**GOOD, **{f"key{number}": 1 for number in range(100)}})
     assert len(str(error.value).splitlines()) == 21
 
 
+BEGIN = "version: 1\npolicy: random\n"
+
+
 @pytest.mark.parametrize(
-    "value",
+    ("text", "expected"),
     [
-        "[" * 5000,
-        "{a: " * 3000,
-        "- " * 20_000,
-        "? " * 3000,
-        "1:" + ":".join(["59"] * 20_000) + ".5",
-        "1:30.5",
-        "1" * 900 + ".5",
+        ("", "expected keys and values"),
+        ("- a\n- b\n", "expected keys and values"),
+        ("just text", "expected keys and values"),
+        ("version: 1\npolicy: [unclosed\n", "line 3"),
+        (f"{BEGIN}seed: 1\npolicy: all\n", "is not valid YAML: line 4, column 1: the key 'policy' stands here"),
+        *((BEGIN + f"seed: {value}\n", "k.yaml") for value in ("2020-99-99", "!!timestamp x", "!!int x", "!!float x")),
+        (BEGIN + "? [a]\n: 1\n", "k.yaml"),
+        *(
+            (f"{BEGIN}seed:\n {value}\n", "is not valid YAML: line ")
+            for value in (
+                *("[" * 5000, "{a: " * 3000, "- " * 20_000, "? " * 3000),
+                *("1:" + ":".join(["59"] * 20_000) + ".5", "1:30.5", "1" * 900 + ".5"),
+            )
+        ),
     ],
-    ids=lambda value: value[:8],
+    ids=lambda text: text[-12:],
 )
-def test_deep_yaml_and_numbers_without_end_are_refused_at_once(tmp_path, value):
-    (tmp_path / "k.yaml").write_text(f"version: 1\npolicy: random\nseed:\n {value}\n")
+def test_a_file_that_is_no_configuration_is_refused_at_once_in_one_line_with_the_place(tmp_path, text, expected):
+    (tmp_path / "k.yaml").write_text(text)
     begin = time.process_time()
-    with pytest.raises(ConfigError, match=r"is not valid YAML: line \d+, column \d+"):
+    with pytest.raises(ConfigError) as error:
         load_config(tmp_path / "k.yaml")
+    assert expected in str(error.value) and "\n" not in str(error.value) and "<unicode string>" not in str(error.value)
     assert time.process_time() - begin < 1

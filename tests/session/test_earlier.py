@@ -57,10 +57,15 @@ def test_a_run_that_was_helped_is_resumed_at_any_line(traces, loose, tmp_path):
 
 
 def test_workers_are_not_asked_for_what_is_known(traces, loose, tmp_path, monkeypatch):
-    from kernelpoint.coordinator.coordinator import InProcess
+    from kernelpoint.python_host import InProcess
 
-    expected = []
-    monkeypatch.setattr(InProcess, "expect", lambda _, planned: expected.extend(planned))
+    expected, whole = [], InProcess.simulate
+
+    def simulated(host, order):
+        expected.extend(host.session.planned())
+        return whole(host, order)
+
+    monkeypatch.setattr(InProcess, "simulate", simulated)
     before = loose["random"]
     simulate(traces, tmp_path / "run.kpjournal", "random", 0.01, results_from=str(before.path))
     chains = [step.launch for plan in expected for step in plan.chain if len(plan.chain) == 1]

@@ -1,7 +1,6 @@
 """The state machine behind the ABI: passes, decisions, failures, the books."""
 
 import gc
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,9 +11,8 @@ from kernelpoint.estimation import ErrorBudget, Estimate, Look
 from kernelpoint.journal import PassRecord, ResultRecord, load_run
 from kernelpoint.journal.text import plain
 from kernelpoint.planning.plan import Plan
-from kernelpoint.program import Program
 from kernelpoint.session.recorder import Progress
-from kernelpoint.session.statement import UNMET, kernel_records
+from kernelpoint.session.statement import UNMET
 from kernelpoint.session.verdict import LARGEST_UNMET
 
 LOOSE = "policy: random\nerror_budget: {relative_error: 0.05}"
@@ -244,11 +242,11 @@ def test_two_launches_of_a_kernel_and_shape_that_ended_the_simulator_speak_for_a
     assert abs(summary["estimate"] - host.cycles.sum()) <= summary["half_width"]
 
 
-def test_kernels_have_no_records_where_the_cycles_of_a_launch_are_unknown():
-    plan = SimpleNamespace(program=Program.of(["gemm", "gemm", "copy"]))
-    sample = SimpleNamespace(
-        engine=SimpleNamespace(counters=("cycles",)),
-        has_result=np.array([True, False, True]),
-        estimates=lambda counters: np.array([[5.0], [np.nan], [7.0]]),
-    )
-    assert kernel_records(plan, Look(1, {"cycles": Estimate.of(20.0, 2.0)}, {}), sample) == []
+def test_kernels_have_no_records_where_the_cycles_of_a_launch_are_unknown(host):
+    session = host.open("policy: random")
+    host.run(session)
+    statement = session._statement
+    statement._kernels = ["gemm", "copy"], np.arange(200) % 2
+    assert [record.name for record in statement._kernel_records()] == ["gemm", "copy"]
+    statement._values["cycles"] = np.where(np.arange(200) == 3, np.nan, 5.0)
+    assert statement._kernel_records() == []

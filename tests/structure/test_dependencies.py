@@ -13,8 +13,8 @@ from project_files import LAB, PACKAGE, PLUGIN, place, python_files, tree
 # From top to bottom; a part may import from parts on lines below its own, never from its own line or above.
 LAYERS = [
     {"cli"},
-    {"api", "python_host"},
-    {"evaluation", "coordinator"},
+    {"api"},
+    {"evaluation", "coordinator", "python_host"},
     {"report"},
     {"paired", "packs"},
     {"session"},

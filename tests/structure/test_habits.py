@@ -110,7 +110,7 @@ OPENERS = {
     "patching/description.py": "the package's own descriptions",
     "evaluation/evaluate.py": "the package's own code",
     "cli/status.py": "tables of the system",
-    "coordinator/handshake.py": "/proc/PID/status",
+    "coordinator/run.py": "/proc/PID/status",
     "session/boundary.py": "/proc/self/cmdline",
     "cli/doctor.py": "a temporary folder",
     "cli/init.py": "a new file, which must not be there",

@@ -28,10 +28,11 @@ from kernelpoint.coordinator.batch_systems import (
     read_cluster_file,
     stop_pages,
 )
-from kernelpoint.coordinator.task import LINES, Batch, Report, Work, end_simulators, simulate
+from kernelpoint.coordinator.task import LINES, Report, Work, end_simulators, simulate
 from kernelpoint.errors import ConfigError, KernelPointError, SessionError
 from kernelpoint.extras import needs_extra
 from kernelpoint.progress import Log, silent
+from kernelpoint.session.orders import Chain
 
 with needs_extra("Dask"):
     import dask
@@ -61,7 +62,7 @@ SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_LINES = 5.0, 60.0  # at the number of wor
 
 
 class DaskPool:
-    """Dask workers, and the batches that they simulate.
+    """Dask workers, and the chains of launches that they simulate.
 
     Args:
         cluster: a Dask cluster that is ended with the run, or the address of a scheduler that is not.
@@ -85,6 +86,7 @@ class DaskPool:
         self._done = distributed.as_completed(loop=self._client.loop)
         threads = sum(self._client.nthreads().values())
         self.workers = max(workers, threads)
+        self._urgency = 0
         self._over = threading.Event()
         self._client.subscribe_topic(LINES, lambda event: say(str(event[1])))
         if awaited:
@@ -96,17 +98,18 @@ class DaskPool:
         """Address of Dask's dashboard; empty text if it does not answer."""
         return answering_dashboard(self._cluster, self._client)
 
-    def begin(self, work: Work, batch: Batch, urgency: int) -> Any:
-        """Submit a batch to the workers; higher urgency starts earlier. Returns a handle."""
+    def begin(self, work: Work, chain: Chain) -> Any:
+        """Submit a chain to the workers, which take chains in this order. Returns a handle."""
+        self._urgency -= 1
         with self._watched():
             future = self._client.submit(
-                simulate, work, batch, priority=urgency, pure=False, key=f"simulate-{batch.name}-{os.urandom(4).hex()}"
+                simulate, work, chain, priority=self._urgency, pure=False, key=f"simulate-{os.urandom(8).hex()}"
             )
             self._done.add(future)
         return future
 
     def next_report(self, seconds: float | None = None) -> tuple[Any, Report] | None:
-        """Wait until a batch ends, at most `seconds`; returns its handle and report, or None.
+        """Wait until a chain ends, at most `seconds`; returns its handle and report, or None.
 
         Raises:
             SessionError: the scheduler or too many workers are gone.

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelpoint.config import Config, load_config, read_yaml
-from kernelpoint.coordinator.handshake import ask, check, with_option
-from kernelpoint.coordinator.run import OpenPool, Workers, run_one
+from kernelpoint.coordinator.run import OpenPool, Workers, ask, check, run_one, with_option
 from kernelpoint.errors import ConfigError
 from kernelpoint.journal import load_run
 from kernelpoint.progress import Log

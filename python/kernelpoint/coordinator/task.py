@@ -1,10 +1,10 @@
-"""A task of the pool: one batch of launches, simulated on whichever machine it lands on.
+"""A task of the pool: one chain of launches, simulated on whichever machine it lands on.
 
-Simulators stay warm: each thread of a worker keeps the one it started last, and gives it every batch of the same run.
+Simulators stay warm: each thread of a worker keeps the one it started last, and gives it every chain of the same run.
 
-Outcomes lie on disk until they are in the journal, so they survive crashes of workers and coordinator. Launches end in any
-order and the journal has them in its own, so until then they lie in a folder beside it: one file for each batch, one sealed
-line (journal/lines.py) for each chain. Lines that are torn or damaged count as not simulated.
+Outcomes lie on disk until they are in the journal, so they survive a crash of the coordinator. Launches end in any order and
+the journal has them in its own, so until then they lie in a folder beside it: one file for each worker, one sealed line
+(journal/lines.py) for each chain. Lines that are torn or damaged count as not simulated.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import os
 import shutil
 import socket
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from kernelpoint import __version__
@@ -34,7 +34,7 @@ COMPARED = ("simulator", "version", "config_hash")  # of the host: what all mach
 
 @dataclass(frozen=True)
 class Work:
-    """Settings that all batches of a run share: command, configuration, folder.
+    """Settings that all chains of a run share: command, configuration, folder.
 
     Attributes:
         run: names the run.
@@ -53,25 +53,13 @@ class Work:
     kernelpoint: str
 
 
-@dataclass(frozen=True)
-class Batch:
-    """Chains of launches that one simulator simulates one after another."""
-
-    chains: tuple[Chain, ...]
-
-    @property
-    def name(self) -> str:
-        """Name of a batch, a hash of its chains: equal in every process."""
-        return hashlib.blake2b(repr(self.chains).encode(), digest_size=12).hexdigest()
-
-
 @dataclass
 class Report:
-    """Result of a batch that a worker sends back.
+    """Result of a chain that a worker sends back.
 
     Attributes:
-        outcomes: of the launches that were finished.
-        ended: reason for which the simulator ended in the next launch, or None.
+        outcomes: of its launches; empty where the simulator ended, or cannot simulate.
+        ended: reason for which the simulator ended, or None.
         was_killed: True if an external signal ended it.
         tail: last lines of its output.
         refusal: reason for which that machine cannot simulate, or None.
@@ -79,7 +67,7 @@ class Report:
         node: the machine.
     """
 
-    outcomes: ChainOutcomes = field(default_factory=dict)
+    outcomes: tuple[Outcome, ...] = ()
     ended: str | None = None
     was_killed: bool = False
     tail: tuple[str, ...] = ()
@@ -93,11 +81,13 @@ class Refused(Exception):
     """Error: nothing can be simulated on this machine; the message says why."""
 
 
-def simulate(work: Work, batch: Batch) -> Report:
-    """Simulate a batch on a worker. Chains that an earlier worker finished are read from the batch's file."""
+def simulate(work: Work, chain: Chain) -> Report:
+    """Simulate a chain on a worker."""
     report = Report(node=socket.gethostname())
     try:
-        _simulate(work, batch, report)
+        outcomes = _simulator(work, report).simulate(chain)
+        keep(Path(work.outcomes), chain, outcomes)
+        report.outcomes = outcomes
     except SimulatorEnded as error:
         _KEPT.pop(threading.get_ident(), None)
         report.ended, report.was_killed, report.tail = error.how, error.was_killed, error.tail
@@ -118,30 +108,16 @@ def end_simulators() -> None:
 _KEPT: dict[int, tuple[str, Simulator]] = {}  # by thread: the run, and the simulator that works for it
 
 
-def _simulate(work: Work, batch: Batch, report: Report) -> None:
-    """Simulate the batch, and fill in the report as it advances."""
-    with contextlib.closing(OutcomeFile(Path(work.outcomes), batch.name)) as file:
-        for chain in batch.chains:
-            if chain in file.known:
-                report.outcomes[chain] = file.known[chain]
-                continue
-            simulator = _kept(work) or _started(work, report)
-            report.outcomes[chain] = simulator.simulate(chain)
-            file.add(chain, report.outcomes[chain])
-
-
-def _kept(work: Work) -> Simulator | None:
-    """Simulator that this thread keeps running; one that belongs to another run is ended."""
-    run, simulator = _KEPT.get(threading.get_ident(), ("", None))
-    if simulator is not None and run != work.run:
-        del _KEPT[threading.get_ident()]
-        simulator.end()
-        return None
-    return simulator
-
-
-def _started(work: Work, report: Report) -> Simulator:
-    """Start a simulator, and check that its configuration has the same hash as the coordinator's."""
+def _simulator(work: Work, report: Report) -> Simulator:
+    """The warm simulator of this thread, or a fresh one: the coordinator's own to the hash of its configuration. One of another
+    run is ended.
+    """
+    run, warm = _KEPT.pop(threading.get_ident(), ("", None))
+    if warm is not None and run == work.run:
+        _KEPT[threading.get_ident()] = run, warm
+        return warm
+    if warm is not None:
+        warm.end()
     if work.kernelpoint != __version__:
         raise Refused(f"KernelPoint {__version__} is installed here, {work.kernelpoint} where the run was started")
     try:
@@ -227,56 +203,28 @@ def remove_folder(journal: str | Path) -> None:
 
 
 def read_all(folder: Path) -> ChainOutcomes:
-    """Results of all batches stored in a folder."""
-    return {chain: outcomes for path in sorted(folder.glob("*.jsonl")) for chain, outcomes in read(path)}
+    """Complete results of all workers stored in a folder."""
+    stored: ChainOutcomes = {}
+    for path in sorted(folder.glob("*.jsonl")):
+        with contextlib.suppress(OSError), open_regular(path) as file:
+            for content in filter(None, map(unseal, file.read().split(b"\n"))):
+                with contextlib.suppress(ValueError):
+                    chain, outcomes = decode_outcomes(content)
+                    stored[chain] = outcomes
+    return stored
 
 
-def read(path: Path) -> Iterator[tuple[Chain, tuple[Outcome, ...]]]:
-    """Complete results in the file of one batch; empty if the file is missing."""
-    data = b""
-    with contextlib.suppress(OSError), open_regular(path) as file:
-        data = file.read()
-    for line in data.split(b"\n"):
-        content = unseal(line)
-        if content is not None:
-            with contextlib.suppress(ValueError):
-                yield decode_outcomes(content)
-
-
-class OutcomeFile:
-    """File that stores the results of one batch as they come. Failed chains are not stored, so they are tried again.
-
-    Args:
-        folder: of the run.
-        name: of the batch.
-
-    Attributes:
-        known: earlier outcomes in the file, of a worker that died.
+def keep(folder: Path, chain: Chain, outcomes: Sequence[Outcome]) -> None:
+    """Append the results of a chain to the file of this worker. Failed chains are not stored, so they are tried again.
 
     Raises:
         OSError: it cannot be written.
     """
-
-    def __init__(self, folder: Path, name: str) -> None:
-        path = folder / f"{name}.jsonl"
-        self.known: ChainOutcomes = dict(read(path))
-        self._file = open_to_append(path)
-        if size := self._file.seek(0, os.SEEK_END):
-            self._file.seek(size - 1)
-            if self._file.read(1) != b"\n":  # torn
-                self._file.write(b"\n")
-
-    def add(self, chain: Chain, outcomes: Sequence[Outcome]) -> None:
-        """Append the results of a chain; raises OSError if writing fails."""
-        if any(outcome.reason is not None for outcome in outcomes):
-            return
-        line = seal(encode_outcomes(chain, outcomes))
-        if self._file.write(line) != len(line):
+    if any(outcome.reason is not None for outcome in outcomes):
+        return
+    path = folder / f"{socket.gethostname()}-{os.getpid()}-{threading.get_ident()}.jsonl"
+    line = b"\n" + seal(encode_outcomes(chain, outcomes))  # begins a line also after one that is torn
+    with open_to_append(path) as file:
+        if file.write(line) != len(line):
             raise OSError(28, os.strerror(28))
-
-    def close(self) -> None:
-        """Sync the file to the disk and close it."""
-        try:
-            os.fdatasync(self._file.fileno())
-        finally:
-            self._file.close()
+        os.fdatasync(file.fileno())

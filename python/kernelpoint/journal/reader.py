@@ -50,8 +50,7 @@ def parse(data: bytes, name: str) -> tuple[list[Record], int]:
             records.append(record_of(loads(line)))
         except ValueError as error:
             raise JournalError(f"{name}:{number}: {_complaint(error, line)}") from None
-    _check_launches(records, name)
-    _check_counters(records, name)
+    _check(records, name)
     return records, end
 
 
@@ -84,41 +83,33 @@ def _complaint(error: ValueError, line: bytes) -> str:
     return f"a {kind} record whose {field!r} is {shown(error.value)[:60]}: {error}"
 
 
-def _check_launches(records: Sequence[Any], name: str) -> None:
-    """Launches lie in the list, where its length is known; the first record, and no other, begins a run."""
+def _check(records: Sequence[Any], name: str) -> None:
+    """Raise an error for records that do not go together: the first record, and no other, begins a run; launches lie in the
+    list, where its length is known; all results report the same counters, cycles among them, and each launch has one; a summary
+    names a counter that it states, and that the results have or are a ratio of.
+    """
     counts: list[int] = []
+    counters: list[str] = []
+    seen: set[tuple[int, int]] = set()
     for line, record in enumerate(records, start=1):
+        place = f"{name}:{line}"
         if isinstance(record, RunRecord) != (line == 1):
-            raise JournalError(f"{name}:{line}: a {record.type} record; a journal has one run record, its first")
+            raise JournalError(f"{place}: a {record.type} record; a journal has one run record, its first")
         if isinstance(record, RunRecord | PopulationRecord):
             counts = record.launches if any(record.launches) else []
         process, launch = getattr(record, "process", 0), getattr(record, "launch", 0)
         if counts and (process >= len(counts) or launch >= max(counts[process], 1)):
-            raise JournalError(f"{name}:{line}: launch {launch} of process {process}; the run has {counts} launches")
-
-
-def _check_counters(records: Sequence[Any], name: str) -> None:
-    """All results report the same counters, cycles among them, and each launch has one; a summary names its
-    counter."""
-    counters: list[str] = []
-    seen: set[tuple[int, int]] = set()
-    for line, record in enumerate(records, start=1):
-        if isinstance(record, SummaryRecord):
-            _check_summary(record, counters, f"{name}:{line}")
-        if not isinstance(record, ResultRecord):
-            continue
-        counters = counters or list(record.counters)
-        if list(record.counters) != counters or "cycles" not in counters:
-            given, expected = (str(list(names))[:200] for names in (record.counters, counters))
-            raise JournalError(f"{name}:{line}: a result with the counters {given}; expected {expected}")
-        if (record.process, record.launch) in seen:
-            raise JournalError(f"{name}:{line}: a second result of launch {record.launch} of process {record.process}")
-        seen.add((record.process, record.launch))
-
-
-def _check_summary(record: SummaryRecord, counters: Sequence[str], place: str) -> None:
-    """The counter of the error budget is one that the summary states, and that the results have or are a ratio of."""
-    stated = {**record.counters, **record.ratios}
-    allowed = [name for name in stated if not counters or name in counters or name in record.ratios]
-    if stated and record.counter not in allowed:
-        raise JournalError(f"{place}: a summary of {shown(record.counter)}; its counters are {shown(allowed)}")
+            raise JournalError(f"{place}: launch {launch} of process {process}; the run has {counts} launches")
+        if isinstance(record, ResultRecord):
+            counters = counters or list(record.counters)
+            if list(record.counters) != counters or "cycles" not in counters:
+                given, expected = (str(list(names))[:200] for names in (record.counters, counters))
+                raise JournalError(f"{place}: a result with the counters {given}; expected {expected}")
+            if (process, launch) in seen:
+                raise JournalError(f"{place}: a second result of launch {launch} of process {process}")
+            seen.add((process, launch))
+        elif isinstance(record, SummaryRecord):
+            stated = {**record.counters, **record.ratios}
+            allowed = [key for key in stated if not counters or key in counters or key in record.ratios]
+            if stated and record.counter not in allowed:
+                raise JournalError(f"{place}: a summary of {shown(record.counter)}; its counters are {shown(allowed)}")

@@ -214,8 +214,8 @@ class LeftOutRecord:
 class LaunchesRecord:
     """Estimates of `count` launches from launch `first` on; stands before the summary of a run that skipped launches.
 
-    Each text is an array (journal.arrays) with one number for a launch: cycles, float64, its own result or its estimate; over
-    all launches they add up to the estimated total. strata, int32: its stratum, -1 where it was simulated for certain.
+    Each text is an array (launch_estimates.pack) with one number for a launch: cycles, float64, its own result or its estimate;
+    over all launches they add up to the estimated total. strata, int32: its stratum, -1 where it was simulated for certain.
     kernels, int32: its place in the summary's `kernels`, -1 where no name is known.
     """
 

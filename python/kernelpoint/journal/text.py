@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
 from typing import Any
 
 from kernelpoint.estimate import Estimate
-from kernelpoint.journal.records import DecisionRecord, Record
+from kernelpoint.journal.records import Record
 
 OF_ESTIMATE = tuple(f.name for f in fields(Estimate) if f.name != "counter")  # the key it stands at is its name
 _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
@@ -30,16 +31,24 @@ def plain(record: Any) -> Any:
     >>> plain(AbortRecord(process=0, launch=4, pass_index=1))
     {'type': 'abort', 'process': 0, 'launch': 4, 'pass_index': 1}
     """
+    if record is None or isinstance(record, str | int | float):
+        return record
     if isinstance(record, Estimate):
         return {name: number(getattr(record, name)) for name in OF_ESTIMATE}
     if is_dataclass(record):
-        named = [(f, getattr(record, f.name)) for f in fields(record)]
-        first = {f.name: value for f, value in named if f.name in ("type", "version")}
-        rest = {f.name: plain(v) for f, v in named if not (f.default in (None, False) and v == f.default)}
-        return {**first, **rest}
+        kind: Any = type(record)
+        named = [(name, getattr(record, name), default) for name, default in _fields(kind)]
+        return {name: plain(value) for name, value, default in named if value != default}
     if isinstance(record, dict):
         return {key: plain(value) for key, value in record.items()}
     return [plain(value) for value in record] if isinstance(record, list | tuple) else record
+
+
+@cache
+def _fields(kind: type[Any]) -> list[tuple[str, Any]]:
+    """Names of a record's fields in their order in a line, each with the value that is left out."""
+    named = sorted(fields(kind), key=lambda field: field.name not in ("type", "version"))
+    return [(f.name, f.default if f.default in (None, False) else MISSING) for f in named]
 
 
 def text_of(record: Record) -> str:
@@ -48,21 +57,4 @@ def text_of(record: Record) -> str:
     Raises:
         ValueError: a number in it is not finite.
     """
-    return decision_text(record) if isinstance(record, DecisionRecord) else _encode(plain(record))
-
-
-def decision_text(record: DecisionRecord) -> str:
-    """Convert a decision to one line of JSON, faster than `text_of`: decisions are written for every launch."""
-    r = record
-    stratum = "" if r.stratum is None else f',"stratum":{r.stratum}'
-    u = "" if r.u is None else f',"u":{r.u:.17g},"threshold":{r.threshold:.17g}'
-    take_all = "" if r.take_all is None else f',"take_all":{_encode(r.take_all)}'
-    cluster = "" if r.cluster is None else f',"cluster":{r.cluster}'
-    stream = "" if r.stream is None else f',"stream":"{r.stream}"'
-    prediction = "" if r.prediction is None else f',"prediction":{r.prediction:.6g}'
-    x = "" if r.x is None else f',"x":{r.x:.17g}'
-    trace = "" if r.trace is None else f',"trace":{_encode(r.trace)}'
-    return (
-        f'{{"type":"decision","process":{r.process},"launch":{r.launch},"pass_index":{r.pass_index},"action":"{r.action}"'
-        f"{stratum}{u}{take_all}{cluster}{stream}{prediction}{x}{trace}}}"
-    )
+    return _encode(plain(record))

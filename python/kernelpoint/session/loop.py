@@ -10,7 +10,7 @@ its own as the journal has them (`_recalled`), and writes neither again.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import TypeVar, cast
 
 import numpy as np
@@ -21,27 +21,24 @@ from kernelpoint.journal import (
     DecisionRecord,
     DegradedRecord,
     FurtherValidationsRecord,
-    LaunchesRecord,
     LeftOutRecord,
     LookRecord,
     PassRecord,
     PopulationRecord,
-    RangeRecord,
     Record,
     ResultRecord,
     ResumeRecord,
-    SummaryRecord,
     ValidationRecord,
 )
 from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.range_targets import widths
 from kernelpoint.session.online import OnlinePass
-from kernelpoint.session.orders import Launch, Orders
+from kernelpoint.session.orders import Orders
 from kernelpoint.session.recorder import Recorder, describe
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.sample import Sample
 from kernelpoint.session.setup import Setup
-from kernelpoint.session.statement import launches_records, look_record, range_records, summarise, without_bounds
+from kernelpoint.session.statement import Statement, look_record
 from kernelpoint.session.validation import ReplayCheck, Validation, check_without_validation, needs_validation
 
 # Steps of the loop in the journal. All other records are decisions, outcomes, and incidents in between.
@@ -88,20 +85,72 @@ class Loop:
 
     def run(self) -> Steps:
         """Make the whole run, pass after pass."""
+        recorder = self._recorder
         if self.online is not None:
             yield from self._list_launches(self.online)
-        if self.validation is not None:
-            yield from self._validate(self.validation)
-        self._report_unreadable_traces()
+        sample, validation = self.sample, self.validation
+        if validation is not None:
+            yield from self._validate(validation)
+        if not self.next_is_step():  # else it was said
+            for unit, why in sorted(self.plan.broken.items()):
+                launch = sample.launch_of(unit)
+                recorder.degrade(
+                    f"launch {launch.index} of process {launch.process} is ordered for certain and tried at most twice, "
+                    f"because its trace cannot be read: {why}"
+                )
         while True:
-            self._begin_pass()
-            yield from self._outcomes(self.sample)
+            # A pass orders the launches that the sample lacks.
+            if (recorded := self._recalled(PassRecord)) is not None:
+                sample.pass_index = recorded.pass_index
+                sample.begin_pass(recorded.state or {})
+            elif recorder.is_replaying:
+                raise recorder.misplaced()
+            else:
+                sample.begin_pass()
+                recorder.write(PassRecord(sample.pass_index, sample.open_count, sample.engine.pass_state()))
+                self._say_pass_begins()
+            yield from self._outcomes(sample)
             # Before the interim analysis, because the error of replay is part of every bound that it states.
-            while self.validation is not None and self._needs_more(self.validation):
-                yield from self._validate(self.validation)
+            while validation is not None:
+                further = self._recalled(FurtherValidationsRecord)
+                if further is None and not recorder.is_replaying:
+                    further = validation.further()
+                if further is None:
+                    break
+                recorder.write(further)
+                validation.extend(further)
+                yield from self._validate(validation)
             if not self._end_pass():  # the error budget is met, or the sample cannot grow
                 self.is_done = True
                 return
+            sample.pass_index += 1
+
+    def _end_pass(self) -> bool:
+        """Interim analysis: estimate, and draw more where the error budget is not met. True if another pass follows."""
+        sample, recorder, setup = self.sample, self._recorder, self._setup
+        # A run that goes on follows its journal: its passes were drawn for the error budget of then.
+        recorded = self._recalled(LookRecord)
+        if recorded is None and recorder.is_replaying:  # without an estimate, as launches were missing
+            return True
+        if recorded is None and (lost := sample.lost()) and not (sample.results > 0 and self._leave_out(lost)):
+            return False
+        try:
+            if recorded is not None or sample.is_complete:  # a look is taken again: the error budget may have changed
+                look = sample.take_look(self._replay_check().errors)
+                recorder.write(look_record(sample.pass_index, look))
+                ranges = widths(setup.config, look.ranges)
+                recorder.progress.looked(look, sample.pass_index, setup.budget, ranges, bool(setup.withdrawing))
+            if self.next_is_step():
+                return True
+            goes_on = not sample.is_complete or sample.grow()
+            if goes_on and sample.pass_index == 0:
+                recorder.progress.say(*sample.engine.errors_beyond_budget())
+            recorder.progress.say(*sample.warnings())
+            return goes_on
+        except (SessionError, JournalError):
+            raise
+        except Exception as error:  # noqa: BLE001 - the failure rule: a policy's failure must not skip launches
+            return self._simulate_everything(error)
 
     def look_up(self, counters: Sequence[str], results: np.ndarray) -> None:
         """Make the whole run with results that are all known, in place of a simulator: comparisons.
@@ -117,22 +166,21 @@ class Loop:
     def _outcomes(self, orders: Orders) -> Steps:
         """Wait for the outcomes of ordered launches: until the simulator asks for a launch, and none is left."""
         self.orders = orders
-        if not self._next_is_step():
+        if not self.next_is_step():
             yield
 
-    def accept(self, record: Record, launch: Launch | None = None) -> None:
-        """Write a decision or a result to the journal and apply it. launch: that it is about."""
+    def accept(self, record: Record) -> None:
+        """Write a decision or a result to the journal and apply it."""
         self._recorder.write(record)
-        self.apply(record, launch)
+        self.apply(record)
 
-    def apply(self, record: Record, launch: Launch | None = None) -> None:
+    def apply(self, record: Record) -> None:
         """Apply a record that is no step of the loop: a decision, a result or an incident."""
         match record:
             case DecisionRecord():
-                self.orders.start(launch or self.orders.launch(record.process, record.launch), record)
+                self.orders.start(self.orders.launch(record.process, record.launch), record)
             case ResultRecord() | ValidationRecord() | AbortRecord():
-                launch = launch or self.orders.launch(record.process, record.launch)
-                if failure := self.orders.apply(launch, record):
+                if failure := self.orders.apply(self.orders.launch(record.process, record.launch), record):
                     self._recorder.degrade(failure)
                 elif self.orders is self.sample and not isinstance(record, AbortRecord):
                     self._recorder.progress.completed(self.sample.results, self.sample.open_count)
@@ -147,18 +195,9 @@ class Loop:
             case ResumeRecord():
                 self._go_on(record)
 
-    def end_of_journal(self) -> None:
-        """Apply the records of a resumed journal after its last step.
-
-        Raises:
-            JournalError: it has another step.
-        """
-        if self._next_is_step():
-            raise self._recorder.misplaced()
-
-    def _next_is_step(self) -> bool:
-        """Read the records of the journal up to the next step of the loop; False at the journal's end, where this
-        process continues.
+    def next_is_step(self) -> bool:
+        """Read the records of the journal up to the next step of the loop; False at the journal's end, where this process
+        continues.
         """
         while (record := self._recorder.head) is not None and not isinstance(record, STEPS):
             try:
@@ -169,7 +208,7 @@ class Loop:
 
     def _recalled(self, step: type[LoopStep]) -> LoopStep | None:
         """Next step of the run in the journal, if it is the expected one; else None."""
-        if self._next_is_step() and isinstance(self._recorder.head, step):
+        if self.next_is_step() and isinstance(self._recorder.head, step):
             return cast(LoopStep, self._recorder.pop())
         return None
 
@@ -180,7 +219,7 @@ class Loop:
         self._recorder.progress.say(
             f"resumed from {self._recorder.path}: {record.results:,} launches have their results"
         )
-        self._recorder.defer(record)  # a run that was complete leaves its journal as it is
+        self._recorder.deferred = record  # a run that was complete leaves its journal as it is
         in_flight = set(self.orders.in_flight)
         self.orders.forget_in_flight()
         if not isinstance(self.orders, Sample):
@@ -203,46 +242,37 @@ class Loop:
             return f"{len(units)} launches are"
         return "launch " + ", ".join(str(self.sample.launch_of(unit).index) for unit in units) + " is"
 
-    # ---- before the sample ------------------------------------------------------------------------------------------
+    # ---- steps ------------------------------------------------------------------------------------------
 
     def _list_launches(self, online: OnlinePass) -> Steps:
         """Find the launches, if they are not known beforehand; then plan."""
+        recorder = self._recorder
         if self._recalled(PassRecord) is None:
-            self._recorder.write(PassRecord(0))
-        self._recorder.progress.say(
-            "pass 0: launches are not known beforehand, so the first pass only reads their traces"
-        )
+            recorder.write(PassRecord(0))
+        recorder.progress.say("pass 0: launches are not known beforehand, so the first pass only reads their traces")
         yield from self._outcomes(online)
         recorded = self._recalled(PopulationRecord)
-        plan = self._plan_of(online)
+        try:
+            plan = online.plan(recorder.progress.say_plainly)
+        except Exception as error:  # noqa: BLE001 - the failure rule: whatever goes wrong, no launch is skipped
+            what = f"no plan could be made: {type(error).__name__}: {error}"
+            recorder.degrade(f"{what}; every launch is simulated")
+            plan = online.plan_of_each()
         if recorded is None:
-            self._recorder.write(online.population_record(plan, self._saved_plan(plan)))
+            path: str | None = f"{recorder.path}.kpplan"  # for reports
+            try:
+                plan.save(str(path))
+            except PlanError as error:
+                recorder.progress.say(str(error))
+                path = None
+            recorder.write(online.population_record(plan, path))
         elif recorded.hashes.get("design") != plan.hashes["design"]:
             raise JournalError(
-                f"{self._recorder.path}: hashes.design: the journal has {recorded.hashes.get('design')}, this run "
+                f"{recorder.path}: hashes.design: the journal has {recorded.hashes.get('design')}, this run "
                 f"{plan.hashes['design']}: the traces have changed"
             )
         self._prepare(plan)
         self.sample.pass_index = 1
-
-    def _plan_of(self, online: OnlinePass) -> Plan:
-        """The launches and their plan; where none can be made, every launch is simulated (the failure rule)."""
-        try:
-            return online.plan(self._recorder.progress.say_plainly)
-        except Exception as error:  # noqa: BLE001 - the failure rule: whatever goes wrong, no launch is skipped
-            what = f"no plan could be made: {type(error).__name__}: {error}"
-            self._recorder.degrade(f"{what}; every launch is simulated")
-            return online.plan_of_each()
-
-    def _saved_plan(self, plan: Plan) -> str | None:
-        """Write the plan beside the journal, for reports; None if that fails."""
-        path = f"{self._recorder.path}.kpplan"
-        try:
-            plan.save(path)
-        except PlanError as error:
-            self._recorder.progress.say(str(error))
-            return None
-        return path
 
     def _validate(self, validation: Validation) -> Steps:
         """Simulate validation launches, to estimate the error of replay."""
@@ -252,80 +282,9 @@ class Loop:
         )
         yield from self._outcomes(validation)
 
-    def _needs_more(self, validation: Validation) -> bool:
-        """True if the sample shows that more validation launches are needed before it is looked at."""
-        further = self._recalled(FurtherValidationsRecord)
-        if further is None and not self._recorder.is_replaying:
-            further = validation.further()
-        if further is None:
-            return False
-        self._recorder.write(further)
-        validation.extend(further)
-        return True
-
-    def _report_unreadable_traces(self) -> None:
-        if self._next_is_step():  # it was done
-            return
-        for unit, why in sorted(self.plan.broken.items()):
-            launch = self.sample.launch_of(unit)
-            self._recorder.degrade(
-                f"launch {launch.index} of process {launch.process} is ordered for certain and tried at most twice, "
-                f"because its trace cannot be read: {why}"
-            )
-
-    # ---- passes -----------------------------------------------------------------------------------------------------
-
-    def _begin_pass(self) -> None:
-        """Order the launches that the sample lacks."""
-        sample = self.sample
-        if (recorded := self._recalled(PassRecord)) is not None:
-            sample.pass_index = recorded.pass_index
-            sample.begin_pass(recorded.state or {})
-        elif self._recorder.is_replaying:
-            raise self._recorder.misplaced()
-        else:
-            sample.begin_pass()
-            self._recorder.write(PassRecord(sample.pass_index, sample.open_count, sample.engine.pass_state()))
-            self._say_pass_begins()
-
     def _say_pass_begins(self) -> None:
         count = self.sample.open_count
         self._recorder.progress.pass_begins(self.sample.pass_index, count, self.plan.program.size)
-
-    def _end_pass(self) -> bool:
-        """Interim analysis: estimate, and draw more where the error budget is not met. True if another pass follows."""
-        sample = self.sample
-        # A run that goes on follows its journal: its passes were drawn for the error budget of then.
-        recorded = self._recalled(LookRecord)
-        goes_on = recorded is None and self._recorder.is_replaying  # without an estimate, as launches were missing
-        if not goes_on:
-            if recorded is None and (lost := sample.lost()) and not (sample.results > 0 and self._leave_out(lost)):
-                return False
-            try:
-                if recorded is not None or sample.is_complete:
-                    self._look()
-                goes_on = self._next_is_step() or self._grow()
-            except (SessionError, JournalError):
-                raise
-            except Exception as error:  # noqa: BLE001 - the failure rule: a policy's failure must not skip launches
-                goes_on = self._simulate_everything(error)
-        sample.pass_index += int(goes_on)
-        return goes_on
-
-    def _look(self) -> None:
-        """Estimate from all results so far. A look of the journal is taken again: the error budget may have changed."""
-        look, number = self.sample.take_look(self._replay_check().errors), self.sample.pass_index
-        self._recorder.write(look_record(number, look))
-        ranges = widths(self._setup.config, look.ranges)
-        self._recorder.progress.looked(look, number, self._setup.budget, ranges, bool(self._setup.withdrawing))
-
-    def _grow(self) -> bool:
-        """Draw more where the budget is not met; True if launches are to be simulated."""
-        goes_on = not self.sample.is_complete or self.sample.grow()
-        if goes_on and self.sample.pass_index == 0:
-            self._recorder.progress.say(*self.sample.engine.errors_beyond_budget())
-        self._recorder.progress.say(*self.sample.warnings())
-        return goes_on
 
     def _leave_out(self, units: list[int]) -> bool:
         """Continue without launches that failed for good; False if the run must end because of them."""
@@ -357,23 +316,11 @@ class Loop:
 
     # ---- the end ----------------------------------------------------------------------------------------------------
 
-    def statement(self) -> tuple[SummaryRecord, list[RangeRecord]]:
-        """Summary of the run and record of each range that the configuration names; without an estimate if the run ends
-        early.
-        """
-        setup = self._setup
+    def statement(self) -> Statement:
+        """Everything that the run states; without an estimate if it ends early."""
         if self.online is not None and self.orders is self.online:
             self._prepare(self.online.plan_of_each())
-        look = self.sample.statement() if self.is_done else None
-        summary = summarise(setup, self.sample, self._replay_check(), look, self._recorder.degraded)
-        if look is None or setup.ranges is None or summary.estimate is None:
-            return summary, []
-        ranges = range_records(setup.ranges, look, self.sample)
-        return summary, without_bounds(ranges) if setup.withdrawing else ranges
-
-    def launches(self, summary: SummaryRecord) -> Iterator[LaunchesRecord]:
-        """Journal records with the estimates of all launches, written before a summary with an estimate."""
-        return launches_records(self.plan, self.sample) if summary.estimate is not None else iter(())
+        return Statement(self._setup, self.sample, self._replay_check(), self._recorder.degraded, self.is_done)
 
     def kernel_name(self, process: int, index: int) -> str | None:
         """Kernel name of a launch, if its trace was read."""

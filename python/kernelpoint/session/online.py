@@ -22,9 +22,6 @@ from kernelpoint.session.orders import (
     PENDING,
     Launch,
     Orders,
-    Outcome,
-    OutcomeRecord,
-    not_in_flight,
 )
 from kernelpoint.session.setup import Setup
 
@@ -91,14 +88,6 @@ class OnlinePass(Orders):
         """Add a launch to the list."""
         self._paths[launch.process][launch.index] = decision.trace or ""
         self._reach[launch.process] = max(self._reach[launch.process], launch.index + 1)
-
-    def record(self, launch: Launch, outcome: Outcome) -> OutcomeRecord:
-        """Raise HostError: no launch is in flight, so none can have a result."""
-        raise not_in_flight(launch.process, launch.index)
-
-    def apply(self, launch: Launch, record: OutcomeRecord) -> str:
-        """Raise HostError: no launch can have a result."""
-        raise not_in_flight(launch.process, launch.index)
 
     # ---- the end ----------------------------------------------------------------------------------------------------
 

@@ -142,6 +142,32 @@ class Answer(NamedTuple):
 OutcomeRecord = ResultRecord | ValidationRecord | AbortRecord
 
 
+class Calls:
+    """Functions of kernelpoint/abi.h that end a launch: each hands over one outcome."""
+
+    def on_complete(
+        self,
+        process: int,
+        index: int,
+        stopped: bool,
+        cycles: float,
+        instructions: float,
+        names: Sequence[str] = (),
+        values: Sequence[float] = (),
+    ) -> None:
+        """Accept the result of a launch in flight, given as the fields of kp_result."""
+        counters = counters_of(index, cycles, instructions, names, values)
+        self.on_outcome(process, index, Outcome(counters, stopped=stopped))
+
+    def on_abort(self, process: int, index: int, reason: str | None = None) -> None:
+        """Accept the failure of a launch in flight: it is ordered once more in the next pass, then never."""
+        self.on_outcome(process, index, Outcome(reason=reason))
+
+    def on_outcome(self, process: int, index: int, outcome: Outcome) -> None:
+        """Take the outcome of a launch in flight."""
+        raise NotImplementedError
+
+
 class Orders:
     """Launches that a run waits for. They are ordered in program order; each is in flight once and gets one result.
 
@@ -202,9 +228,9 @@ class Orders:
                 return unit - base
         return None
 
-    def waiting(self) -> np.ndarray:
-        """int64, ascending: ordered launches that are not in flight."""
-        return np.setdiff1d(self._queue[self._is_open[self._queue]], np.array(sorted(self.in_flight), dtype=np.int64))
+    def open(self) -> np.ndarray:
+        """int64, ascending: ordered launches without an outcome."""
+        return self._queue[self._is_open[self._queue]]
 
     def launch(self, process: int, index: int) -> Launch:
         """Look up a launch by process and index; raises HostError if the list has no such launch."""
@@ -249,6 +275,15 @@ class Orders:
 
     def record(self, launch: Launch, outcome: Outcome) -> OutcomeRecord:
         """Journal record of the result, or the failure, of a launch in flight."""
+        self._require_in_flight(launch)
+        return (
+            self.result(launch, outcome)
+            if outcome.counters
+            else AbortRecord(*launch.place, self.pass_index, outcome.reason)
+        )
+
+    def result(self, launch: Launch, outcome: Outcome) -> OutcomeRecord:
+        """Journal record of a result. Raises HostError for counters that are not allowed."""
         raise NotImplementedError
 
     def copy(self, launch: Launch) -> OutcomeRecord | None:
@@ -257,7 +292,7 @@ class Orders:
 
     def apply(self, launch: Launch, record: OutcomeRecord) -> str:
         """Add the outcome of a launch. Returns a message on its failure, or empty text."""
-        raise NotImplementedError
+        raise not_in_flight(*launch.place)
 
     def look_up(self, counters: Sequence[str], results: np.ndarray) -> None:
         """Add the outcomes of all ordered launches from a table, float64 [N, counters], in place of a simulator."""
@@ -268,7 +303,7 @@ class Orders:
         self.in_flight.clear()
 
     def planned(self) -> list[Planned]:
-        """Launches that `next` will name, in its order, so that workers can simulate them ahead."""
+        """Launches without an outcome, in the order of `next`, so that workers can simulate them ahead."""
         return []
 
     def _require_in_flight(self, launch: Launch) -> None:

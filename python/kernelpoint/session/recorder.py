@@ -27,6 +27,7 @@ class Recorder:
 
     Attributes:
         degraded: the failures so far, one sentence each.
+        deferred: a record that is written together with the next one; if none follows, it is not written.
         progress: lines for the user.
     """
 
@@ -37,7 +38,7 @@ class Recorder:
         self._stops_at_errors = stops_at_errors
         self._past: deque[Record] = deque()
         self._line = 1  # of the journal, that was taken last
-        self._deferred: Record | None = None
+        self.deferred: Record | None = None
         self._closed = ""
 
     @property
@@ -94,21 +95,12 @@ class Recorder:
         if self.is_replaying or self._journal is None:
             return
         try:
-            if self._deferred is not None:
-                self._journal.write(self._deferred)
-                self._deferred = None
+            if self.deferred is not None:
+                self._journal.write(self.deferred)
+                self.deferred = None
             self._journal.write(record)
         except Exception as error:
             raise self._close(f"the run cannot go on: {error}") from error
-
-    def defer(self, record: Record) -> None:
-        """Append a record together with the next one; if none follows, it is not written."""
-        self._deferred = record
-
-    @property
-    def has_deferred(self) -> bool:
-        """True if a deferred record is not written yet."""
-        return self._deferred is not None
 
     def degrade(self, reason: str, everything: bool = False) -> None:
         """Note a failure for the summary; the first one is also printed at once.

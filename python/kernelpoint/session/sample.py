@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from math import isfinite, nan
 from typing import Any
 
 import numpy as np
 
 from kernelpoint.errors import HostError, KernelPointError
 from kernelpoint.estimation import Design, Engine, Estimate, Look
-from kernelpoint.journal import AbortRecord, DecisionRecord, ResultRecord
+from kernelpoint.journal import AbortRecord, DecisionRecord, ResultRecord, ValidationRecord
 from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.range_targets import with_range_targets
 from kernelpoint.planning.selecting import write_next
@@ -27,11 +28,8 @@ from kernelpoint.session.orders import (
     OutcomeRecord,
     Planned,
     check_counters,
-    not_in_flight,
 )
 from kernelpoint.session.setup import Setup
-from kernelpoint.totals.exact import exact_values
-from kernelpoint.totals.rules import Basis, stated
 
 MAX_ATTEMPTS = 2  # a launch is tried in two passes before the run leaves it out
 
@@ -46,7 +44,7 @@ class Sample(Orders):
         engine: draws and estimates; look: its last one; results: how many launches have a result; has_result: bool [N], which
             ones, of this process or of one before it; left_out: units that can have no result; further: what a run over a
             selection would need to go on, or empty.
-        projections: stops launches inside.
+        projections: stops launches inside; projected: units with results that it projected.
         attempts: that failed, of each launch that has no result; fatal: launches that ended their simulator.
         restarts: of a full run that was resumed, the units at which it went on.
         copies, copied_cycles: launches that took the result of an equal one, or of an earlier run.
@@ -73,7 +71,7 @@ class Sample(Orders):
         self._restores = setup.host.restores_state
         self._counters = setup.host.counters  # of every result; None before the first one tells
         self._equal: dict[int, dict[str, float]] = {}  # results by key, of a deterministic simulator
-        self._projected: set[int] = set()
+        self.projected: set[int] = set()
         self._thresholds: np.ndarray | None = None  # of the pass, as the predictions of what it wants
         self._predictions: dict[int, float] = {}
 
@@ -94,21 +92,11 @@ class Sample(Orders):
         if state is not None:
             self.engine.restore_pass(state)
         wanted = self.engine.wanted()
-        self._thresholds = self.engine.thresholds
-        self._predictions = self._predict(wanted)
+        self._thresholds, self._predictions = self.engine.thresholds, {}
+        if self.look is not None and len(wanted):  # none before the first interim analysis
+            rows = self.engine.predict(wanted).tolist()
+            self._predictions = {unit: row[0] for unit, row in zip(wanted.tolist(), rows, strict=True) if row}
         self.begin(wanted)
-
-    def _predict(self, wanted: np.ndarray) -> dict[int, float]:
-        """Predict the cycles of the launches of a pass, as their decisions in the journal state them; empty before the
-        first interim analysis.
-        """
-        if self.look is None or not len(wanted):
-            return {}
-        rows = self.engine.predict(wanted)
-        if not rows.size:
-            return {}
-        finite = np.isfinite(rows[:, 0])
-        return dict(zip(wanted[finite].tolist(), rows[finite, 0].tolist(), strict=True))
 
     def take_look(self, replay_errors: Mapping[str, Estimate]) -> Look:
         """Make the interim analysis at the end of a pass. replay_errors: by counter, which all results share."""
@@ -169,7 +157,8 @@ class Sample(Orders):
         elif self._thresholds is not None:
             record.u, record.threshold = self.engine.sampling.u[unit], self._thresholds[stratum]
         record.cluster, record.stream = self.plan.cluster_and_stream(unit)
-        record.prediction = self._predictions.get(unit)
+        if isfinite(prediction := self._predictions.get(unit, nan)):
+            record.prediction = float(f"{prediction:.6g}")
         if is_open and self._expected is not None:
             record.x = self._expected[unit]
         return record
@@ -194,8 +183,8 @@ class Sample(Orders):
         return Order(launch.process, launch.index, state, self.projections.interval)
 
     def planned(self) -> list[Planned]:
-        """Waiting launches, each as a chain of one."""
-        launches = [launch for launch in map(self.launch_of, self.waiting().tolist()) if self._copied(launch) is None]
+        """Launches without a result, each as a chain of one."""
+        launches = [launch for launch in map(self.launch_of, self.open().tolist()) if self._copied(launch) is None]
         costs = self.plan.expected_costs(np.array([launch.unit for launch in launches], dtype=np.int64)).tolist()
         return [Planned((self.order(launch),), cost) for launch, cost in zip(launches, costs, strict=True)]
 
@@ -209,12 +198,9 @@ class Sample(Orders):
         self._require_in_flight(launch)
         return self.projections.stops(launch.unit, *point)
 
-    def record(self, launch: Launch, outcome: Outcome) -> OutcomeRecord:
-        """Journal record of a result. A failed launch is ordered once more in the next pass, then never."""
-        self._require_in_flight(launch)
-        place = launch.process, launch.index, self.pass_index
-        if not outcome.counters:
-            return AbortRecord(*place, outcome.reason)
+    def result(self, launch: Launch, outcome: Outcome) -> ResultRecord:
+        """Journal record of a result, projected if the launch was stopped inside."""
+        place = *launch.place, self.pass_index
         check_counters(launch.index, outcome.counters, self._counters, self._setup.budget.counter)
         if not outcome.stopped:
             return ResultRecord(*place, outcome.counters)
@@ -245,42 +231,41 @@ class Sample(Orders):
 
     def apply(self, launch: Launch, record: OutcomeRecord) -> str:
         """Add a result to the sample, or count a failed attempt."""
-        unit = launch.unit
-        if unit not in self.in_flight:
-            raise not_in_flight(launch.process, launch.index)
-        self.close(unit)
+        self._require_in_flight(launch)
+        if isinstance(record, ValidationRecord):
+            raise HostError(
+                f"a result of launch {launch.index} in validation {record.validation} among those of the sample"
+            )
+        self.close(unit := launch.unit)
         if self.projections.interval:
             self.projections.forget(unit)
         if isinstance(record, AbortRecord):
-            return self._apply_abort(launch, record)
-        if isinstance(record, ResultRecord):
-            self.engine.record(unit, tuple(record.counters), tuple(record.counters.values()))
-            self._counters = self._counters or self.engine.counters
-            self.has_result[unit] = True
-            self.results += 1
-            if record.projection is not None:
-                self._projected.add(unit)
-                self.projections.count_result(record.counters, record.projection)
-            if record.copied:
-                self.copies += 1
-                self.copied_cycles += record.counters["cycles"]
-            elif key := self._key(unit):
-                self._equal[key] = record.counters
+            was_stated = unit in self.attempts or unit in self.plan.broken
+            self.attempts[unit] = self.attempts.get(unit, 0) + 1
+            why = record.reason or "no reason given"
+            if why.startswith(ENDED_SIMULATOR):
+                self.fatal.add(unit)
+                self.attempts[unit] = MAX_ATTEMPTS
+            return (
+                "" if was_stated else f"launch {launch.index} of process {launch.process} could not be simulated: {why}"
+            )
+        self.engine.record(unit, tuple(record.counters), tuple(record.counters.values()))
+        self._counters = self._counters or self.engine.counters
+        self.has_result[unit] = True
+        self.results += 1
+        if record.projection is not None:
+            self.projected.add(unit)
+            self.projections.count_result(record.counters, record.projection)
+        if record.copied:
+            self.copies += 1
+            self.copied_cycles += record.counters["cycles"]
+        elif key := self._key(unit):
+            self._equal[key] = record.counters
         return ""
-
-    def _apply_abort(self, launch: Launch, record: AbortRecord) -> str:
-        unit = launch.unit
-        was_stated = unit in self.attempts or unit in self.plan.broken
-        self.attempts[unit] = self.attempts.get(unit, 0) + 1
-        if (record.reason or "").startswith(ENDED_SIMULATOR):
-            self.fatal.add(unit)
-            self.attempts[unit] = MAX_ATTEMPTS
-        why = record.reason or "no reason given"
-        return "" if was_stated else f"launch {launch.index} of process {launch.process} could not be simulated: {why}"
 
     def look_up(self, counters: Sequence[str], results: np.ndarray) -> None:
         """Add the results of all ordered launches from a table, float64 [N, counters], in place of a simulator."""
-        units = self.waiting()
+        units = self.open()
         self.engine.record_many(units, counters, results[units])
         self.has_result[units], self._is_open[units] = True, False
         self.results, self.open_count = self.results + len(units), 0
@@ -335,7 +320,7 @@ class Sample(Orders):
 
     def is_exact(self, unit: int) -> bool:
         """True if the launch has a result that is not projected."""
-        return bool(self.has_result[unit]) and unit not in self._projected
+        return bool(self.has_result[unit]) and unit not in self.projected
 
     def expansions(self, units: np.ndarray) -> np.ndarray:
         """float64 [units]: launches that each stands for in the total; 0 without a result."""
@@ -350,44 +335,3 @@ class Sample(Orders):
         """Number of launches of each process, and how many have a result."""
         parts = np.split(self.has_result, self._offsets[1:-1])
         return [(len(part), int(part.sum())) for part in parts]
-
-    def _exact(self, counter: str) -> np.ndarray | None:
-        return exact_values(self.plan, self.engine, self._projected, counter)
-
-    def estimates(self, counters: Sequence[str] | None = None) -> np.ndarray:
-        """float64 [N, counters], of a run that has ended: exact value of each launch from its trace, else its result, else its
-        prediction, else the middle of its possible range; all counters by default.
-        """
-        names = self.engine.counters if counters is None else tuple(counters)
-        rows = self._values(np.arange(len(self.has_result)), names)
-        for column, name in enumerate(names):
-            if name in self.engine.counters and (exact := self._exact(name)) is not None:
-                rows[:, column] = exact
-        return rows
-
-    def _values(self, units: np.ndarray, counters: Sequence[str]) -> np.ndarray:
-        """float64 [units, counters]: result or prediction, of a unit without a result the middle of its possible
-        range."""
-        rows = self.engine.predict(units, counters)
-        for unit, values in self.engine.nonresponse().items():
-            rows[units == unit] = [values[name].estimate for name in counters]
-        return rows
-
-    def statement(self) -> Look | None:
-        """Last interim analysis, with exact values where traces determine them; None if the sample is incomplete."""
-        if self.look is None or not self.is_complete:
-            return None
-        latency = self._setup.host.launch_latency * len(self.has_result)
-        targets = self._setup.budget.targets
-        of_traces = ((name, self._exact(name)) for name in self.engine.counters)
-        exact = {name: float(values.sum()) for name, values in of_traces if values is not None}
-        basis = Basis(self.engine, self.plan, self.has_result, exact, targets, latency)
-        return stated(self.look, basis)
-
-    def one_per_stream_cycles(self) -> float | None:
-        """Predicted cycles of one launch for each distinct instruction sequence; None if these are unknown."""
-        program = self.plan.program
-        if program.contents is None or "cycles" not in self.engine.counters:
-            return None
-        _, first = np.unique(program.stream_ids, return_index=True)
-        return float(self._values(first, ["cycles"]).sum())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +18,7 @@ from kernelpoint.progress import Log
 from kernelpoint.ratios import ACTIVE_CYCLES
 from kernelpoint.session.loop import Loop
 from kernelpoint.session.orders import (
+    BEFORE_FIRST,
     DONE,
     END_OF_LIST,
     EXECUTE,
@@ -25,23 +26,24 @@ from kernelpoint.session.orders import (
     SIMULATE,
     SKIP,
     Answer,
+    Calls,
     Launch,
+    Order,
     Orders,
     Outcome,
     Planned,
-    counters_of,
 )
 from kernelpoint.session.recorder import Recorder, describe
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import Setup, counts_latency
-from kernelpoint.session.statement import Summary, sentence
+from kernelpoint.session.statement import Statement, Summary, sentence
 from kernelpoint.session.time_saved import TimeSaved
 from kernelpoint.session.verdict import open_launch, unmet_counters
 from kernelpoint.traces import ListedTraces
 from kernelpoint.traces.replay import Replayed
 
 
-class Session:
+class Session(Calls):
     """One sampled run as the simulator sees it. Methods are the functions of kernelpoint/abi.h with Python types.
 
     A call that cannot be written to the journal closes the session; from then on every call raises SessionError.
@@ -65,7 +67,7 @@ class Session:
         self._listed = ListedTraces(setup.host.list_paths)
         self.summary: SummaryRecord | None = None
         self._stated: Sequence[Record] = ()  # ranges and summary at the end of the journal that is resumed
-        self._estimates: np.ndarray | None = None
+        self._statement: Statement | None = None
         self._latency_counted = counts_latency(setup.config)
         program = None if setup.plan is None else setup.plan.program
         self._selected = program if program is not None and program.listed is not None else None
@@ -83,12 +85,14 @@ class Session:
         if not trace_path and self.setup.plan is None:
             trace_path = self._listed.path(process, index)
         if (decision := orders.decision(launch, trace_path)) is not None:
-            self.loop.accept(decision, launch)
+            self.loop.accept(decision)
         answer = orders.answer(launch)
         if answer.action == SIMULATE and self.setup.host.needs_whole_traces:
-            problem = self._whole_traces.problem(trace_path or self._trace(launch))
+            program = self.loop.plan.program
+            of_program = program.traces[launch.unit] if program.has_traces else ""
+            problem = self._whole_traces.problem(trace_path or of_program)
             if problem:
-                self.loop.accept(orders.record(launch, Outcome(reason=problem)), launch)
+                self.loop.accept(orders.record(launch, Outcome(reason=problem)))
                 answer = Answer(SKIP, answer.pass_index)
         if answer.action == SKIP:
             return answer._replace(action=EXECUTE) if self.setup.host.executes else answer
@@ -126,15 +130,38 @@ class Session:
                 index = END_OF_LIST
             elif status == OK and (copy := orders.copy(launch := orders.launch(process, following))) is not None:
                 if (decision := orders.decision(launch)) is not None:
-                    self.loop.accept(decision, launch)
-                self.loop.accept(copy, launch)  # a result that is known without simulating
+                    self.loop.accept(decision)
+                self.loop.accept(copy)  # a result that is known without simulating
                 index = following
             else:
                 return status, self._place(following)
         return DONE, -1
 
+    def walk(self) -> Iterator[tuple[int, Answer]]:
+        """Launches that a simulator of one process comes to, each with its decision, until the run needs no more.
+
+        Raises:
+            HostError: the launch before has neither a result nor a failure.
+        """
+        launch = BEFORE_FIRST
+        while True:
+            if waiting := self.loop.orders.in_flight:
+                missing = self._place(min(waiting))
+                raise HostError(f"launch {missing} has no result: call run.result or run.fail for each launch")
+            status, launch = self.next(0, launch)
+            if status == DONE:
+                return
+            yield launch, self.on_launch(0, launch)
+
+    def drive(self, simulate: Callable[[Order], Outcome]) -> None:
+        """Make the whole run with a function that simulates one launch: in this process, or by workers ahead of time."""
+        for launch, answer in self.walk():
+            if answer.action == SIMULATE:
+                self.on_outcome(0, launch, simulate(Order(0, launch, answer.state, answer.interval)))
+        self.finish()
+
     def planned(self) -> list[Planned]:
-        """Launches that `next` will name, as far as known; a coordinator simulates them ahead."""
+        """Launches that the run waits for, as far as known; a coordinator simulates them ahead."""
         self.recorder.require_open()
         return [
             Planned(tuple(order._replace(launch=self._place(order.launch)) for order in chain), cost)
@@ -152,24 +179,6 @@ class Session:
             )
             return 0
 
-    def on_complete(
-        self,
-        process: int,
-        index: int,
-        stopped: bool,
-        cycles: float,
-        instructions: float,
-        names: Sequence[str] = (),
-        values: Sequence[float] = (),
-    ) -> None:
-        """Accept the result of a launch in flight, given as the fields of kp_result."""
-        counters = counters_of(index, cycles, instructions, names, values)
-        self.on_outcome(process, index, Outcome(counters, stopped=stopped))
-
-    def on_abort(self, process: int, index: int, reason: str | None = None) -> None:
-        """Accept the failure of a launch in flight: it is ordered once more in the next pass, then never."""
-        self.on_outcome(process, index, Outcome(reason=reason))
-
     def on_outcome(self, process: int, index: int, outcome: Outcome) -> None:
         """Write the outcome of a launch in flight to the journal and add it to the sample."""
         for point in outcome.points:  # of a launch that another process stopped inside
@@ -180,20 +189,21 @@ class Session:
             if latency := self.setup.host.launch_latency:
                 active = max(counters["cycles"] - latency, 0.0)
                 outcome = replace(outcome, counters={**counters, ACTIVE_CYCLES: active})
-        self.loop.accept(orders.record(launch, outcome), launch)
+        self.loop.accept(orders.record(launch, outcome))
 
     def finish(self) -> Summary:
         """End the run. If this happens inside a pass, no estimate is stated."""
         self.recorder.require_open()
         if self.summary is None:
-            summary, ranges = self.loop.statement()
-            statement: list[Record] = [*ranges, summary]
-            if not self._is_stated(statement):
-                for record in self.loop.launches(summary):
+            self._statement = self.loop.statement()
+            self.summary = summary = self._statement.summary
+            records: list[Record] = [*self._statement.ranges, summary]
+            is_stated = list(map(text_of, self._stated)) == list(map(text_of, records))
+            if (
+                not is_stated or self.recorder.deferred is None
+            ):  # else nothing was added to the journal that was resumed
+                for record in (*self._statement.launches(), *records):
                     self.recorder.write(record)
-                for part in statement:
-                    self.recorder.write(part)
-            self.summary = summary
             self._measure_saved_time(summary)
             self.recorder.progress.say(
                 sentence(summary), *open_launch(summary), *unmet_counters(summary), *self._what_it_took(summary)
@@ -226,16 +236,9 @@ class Session:
 
         Over all launches both add up to the estimated totals.
         """
-        if self.summary is None:
+        if self._statement is None:
             raise HostError("the cost of a launch was asked for before the run was finished")
-        sample = self.loop.sample
-        unit = sample.launch(process, self._index(process, index)).unit
-        if self._estimates is None:  # once for all: a host asks for every launch in turn
-            self._estimates = sample.estimates()
-        row = self._estimates[unit]
-        cycles, instructions = (float(row[0]), float(row[1])) if len(row) > 1 else (np.nan, np.nan)
-        simulated = bool(sample.has_result[unit])
-        return cycles, instructions, simulated, row[2:].tolist() if simulated else []
+        return self._statement.launch(self.loop.sample.launch(process, self._index(process, index)).unit)
 
     def launch_name(self, process: int, index: int) -> str | None:
         """Kernel name of a launch, if its trace was read."""
@@ -263,7 +266,8 @@ class Session:
         self._stated = records[before[-1] + 1 :]
         self.recorder.replay([*records[1:], ResumeRecord(results)])
         self._advance()
-        self.loop.end_of_journal()
+        if self.loop.next_is_step():
+            raise self.recorder.misplaced()
 
     def _advance(self) -> None:
         """Continue the loop until it gives the next orders."""
@@ -279,15 +283,6 @@ class Session:
 
     def _place(self, index: int) -> int:
         return index if self._selected is None else self._selected.place_of(index)
-
-    def _trace(self, launch: Launch) -> str:
-        """Path of a launch's trace; empty text if it has none."""
-        program = self.loop.plan.program
-        return program.traces[launch.unit] if program.has_traces else ""
-
-    def _is_stated(self, statement: Sequence[Record]) -> bool:
-        """True if the journal that was resumed ends in this very statement, and nothing was added to it."""
-        return self.recorder.has_deferred and list(map(text_of, self._stated)) == list(map(text_of, statement))
 
     def _asked(self, process: int, place: int) -> tuple[Orders, Launch]:
         """Look up the launch of a host's call, and the orders that it belongs to."""

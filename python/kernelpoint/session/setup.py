@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from kernelpoint import __version__
 from kernelpoint.admission import Finding, ListFiles, admit, check_kinds, findings_of, kinds, withdrawing
@@ -60,17 +59,25 @@ class Setup:
 
     def record(self) -> RunRecord:
         """First record of the journal. A process whose launches the simulator did not count has 0."""
-        return RunRecord(
+        host, plan = self.host, self.plan
+        record = RunRecord(
             kernelpoint=__version__,
             config=self.config.recorded(),
             bound=self.budget.bound,
             estimate=self.estimate,
-            host=HostRecord(
-                self.host.simulator, self.host.version, list(self.host.list_paths), self.host.configuration
-            ),
+            launches=list(host.launch_counts if plan is None else plan.program.counts),
+            hashes={"simulator_config": host.config_hash},
+            host=HostRecord(host.simulator, host.version, list(host.list_paths), host.configuration),
             command=list(self.command) or None,
-            **(_of_census(self.config, self.host) if self.plan is None else _of_plan(self.plan, self.host)),
         )
+        if plan is None:
+            from kernelpoint.encoder import checkpoint_hash
+
+            record.hashes["checkpoint"], record.online = checkpoint_hash(self.config.encoder.checkpoint), {}
+            return record
+        record.hashes = {**plan.hashes, **record.hashes}
+        record.plan, record.strata = plan.path, None if plan.is_predicted else strata_record(plan.design)
+        return record
 
 
 def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = None, pool: Pool | None = None) -> Setup:
@@ -151,26 +158,6 @@ def _plan(
     if pool is None and begun_with is None and may_run_in_full(config, policy):
         full = full_plan(config, policy, host, program, log)
     return full or plan_for(config, policy, program, log, begun_with, pool)
-
-
-def _of_plan(plan: Plan, host: HostInfo) -> dict[str, Any]:
-    return {
-        "launches": list(plan.program.counts),
-        "hashes": {**plan.hashes, "simulator_config": host.config_hash},
-        "plan": plan.path,
-        "strata": None if plan.is_predicted else strata_record(plan.design),
-    }
-
-
-def _of_census(config: Config, host: HostInfo) -> dict[str, Any]:
-    from kernelpoint.encoder import checkpoint_hash
-
-    checkpoint = checkpoint_hash(config.encoder.checkpoint)
-    return {
-        "launches": list(host.launch_counts),
-        "hashes": {"simulator_config": host.config_hash, "checkpoint": checkpoint},
-        "online": {},
-    }
 
 
 def _needs_census(config: Config, policy: type[Policy], host: HostInfo) -> bool:

@@ -1,13 +1,14 @@
-"""Statements of a finished run: its summary, its ranges and an estimate of every launch as records of the journal, and the
-summary in the types of the ABI (kernelpoint/abi.h)."""
+"""The statement of a finished run: summary, ranges and an estimate of every launch as records of the journal, and the summary
+in the types of the ABI (kernelpoint/abi.h)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -23,9 +24,7 @@ from kernelpoint.journal import (
 from kernelpoint.journal.launch_estimates import pack
 from kernelpoint.journal.records import BLOCK
 from kernelpoint.journal.text import OF_ESTIMATE, number
-from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.range_targets import in_process, process_tree, targets_by_path, targets_of_ranges
-from kernelpoint.ranges import Ranges
 from kernelpoint.ratios import RATIOS, rates_of
 from kernelpoint.session.sample import Sample
 from kernelpoint.session.setup import Setup
@@ -40,154 +39,282 @@ from kernelpoint.session.verdict import (
     TOTAL_ERROR,
     verdict,
 )
-from kernelpoint.totals.rules import unmet_shares
+from kernelpoint.totals.exact import exact_values
+from kernelpoint.totals.rules import Basis, stated, unmet_shares
 
-# ---- the summary -----------------------------------------------------------------------------------------------------
+Name = TypeVar("Name")
+Part = tuple[int, int, dict[str, Estimate]]  # launches, simulated launches, estimates by counter
 
 
-def summarise(
-    setup: Setup, sample: Sample, checked: ReplayCheck, look: Look | None, degraded: Sequence[str]
-) -> SummaryRecord:
-    """Make the summary record of a run. Simulated and skipped launches add up to the list.
+class Statement:
+    """Everything that a run states at its end.
 
     Args:
+        setup: of the run; sample: its draws and results.
         checked: the replay error.
-        look: the statement of the sample; None where no estimate may be stated.
         degraded: failures, one sentence each.
+        is_done: False where the run ended inside a pass: no estimate is stated.
+
+    Attributes:
+        summary: simulated and skipped launches add up to the list; ranges: those that the configuration names.
     """
-    config, host, plan, budget = setup.config, setup.host, sample.plan, setup.budget
-    launches, simulated = len(sample.has_result), sample.results - sample.copies
-    if look is None:
-        totals = sample.engine.results.totals
-        counters = as_stated({name: Estimate(simulated=value) for name, value in totals.items()})
-        ratios, main, range_targets, assumptions = {}, Estimate(), {}, []
-        warnings = ["the run ended before its pass was complete: no estimate is stated"]
-    else:
-        counters, ratios = as_stated(look.estimates), as_stated(look.ratios)
-        main = {**ratios, **counters}.get(budget.counter, Estimate())
-        range_targets = as_stated({name: total for name, total in look.ranges.items() if " of " in name})
-        assumptions = [*look.assumptions, *filter(None, [checked.assumption])]
-        warnings = [
-            *look.warnings,
-            *sample.projections.warnings(),
-            *sample.warnings(),
-            *filter(None, [checked.warning]),
+
+    def __init__(
+        self, setup: Setup, sample: Sample, checked: ReplayCheck, degraded: Sequence[str], is_done: bool
+    ) -> None:
+        self._setup, self._sample, self._plan = setup, sample, sample.plan
+        self._values: dict[str, np.ndarray] = {}
+        self._look = self._last_look() if is_done and sample.is_complete else None
+        self.summary = self._summarise(checked, degraded)
+        self.ranges = self._range_records()
+
+    def _last_look(self) -> Look | None:
+        """Last interim analysis, with exact values where traces determine them; None where there was none."""
+        setup, sample = self._setup, self._sample
+        if sample.look is None:
+            return None
+        exact = {}
+        for name in sample.engine.counters:
+            values = exact_values(self._plan, sample.engine, sample.projected, name)
+            if values is not None:
+                self._values[name], exact[name] = values, float(values.sum())
+        latency = setup.host.launch_latency * len(sample.has_result)
+        return stated(
+            sample.look, Basis(sample.engine, self._plan, sample.has_result, exact, setup.budget.targets, latency)
+        )
+
+    def _stated(self, estimates: Mapping[Name, Estimate]) -> dict[Name, Estimate]:
+        return as_stated(estimates, bool(self._setup.withdrawing))
+
+    # ---- every launch -----------------------------------------------------------------------------------------------
+
+    def values(self, counter: str) -> np.ndarray:
+        """float64 [N]: exact value of each launch from its trace, else its result, else its prediction, else the middle of its
+        possible range.
+        """
+        if counter not in self._values:
+            engine, sample = self._sample.engine, self._sample
+            values = exact_values(self._plan, engine, sample.projected, counter)
+            if values is None:
+                values = engine.predict(np.arange(len(sample.has_result)), [counter])[:, 0]
+                for unit, missing in engine.nonresponse().items():
+                    values[unit] = missing[counter].estimate
+            self._values[counter] = values
+        return self._values[counter]
+
+    def launch(self, unit: int) -> tuple[float, float, bool, list[float]]:
+        """(cycles, instructions, simulated or not, counters if simulated) of one launch; over all launches they add up to the
+        totals.
+        """
+        cycles, instructions, *counters = [
+            *(float(self.values(name)[unit]) for name in self._sample.engine.counters),
+            *(math.nan for _ in range(2 - len(self._sample.engine.counters))),
         ]
-        how = "replayed state" if host.restores_state else "whatever state the simulator starts with"
-        warnings += [
-            f"the run was resumed at launch unit {unit}, with {how}: launches from there on may differ from those of a run "
-            "that was never interrupted"
-            for unit in sample.restarts
-        ]
-    cycles, simulated_cycles = counters.get("cycles", Estimate()), None
-    if cycles.simulated > 0.0:  # those of results and validation launches, less what projections and copies left out
-        left_out = sample.projections.saved_cycles + sample.copied_cycles
-        simulated_cycles = cycles.simulated + checked.cycles - left_out
-    scope = _bound_scope(setup, checked, main.is_bounded, launches - sample.results)
-    sampling_only = scope == SAMPLING_ERROR
-    state = [f"{NOT_COVERED[0]}, and by how much is not known: {checked.reason}"] if sampling_only else []
-    slow = look.open_unit if look is not None and main.is_bounded else None
-    summary = SummaryRecord(
-        launches=launches,
-        simulated=simulated,
-        skipped=launches - simulated,
-        copied=sample.copies or None,
-        passes=sample.pass_index + 1,
-        projected=sample.projections.count,
-        lost=sorted({*sample.failed(), *sample.left_out}),
-        never_completed=sorted(sample.in_flight),
-        restarts=list(sample.restarts),
-        policy=config.policy.name,
-        seed=config.seed,
-        counter=budget.counter,
-        confidence=budget.confidence,
-        relative_error=budget.relative_error,
-        further={**budget.further, **targets_of_ranges(config)},
-        estimate=number(main.estimate),
-        half_width=number(main.half_width),
-        relative_half_width=number(main.relative_half_width),
-        met=bool(look.met) if look else False,
-        bound=budget.bound if main.is_bounded else "none",
-        bound_scope=scope,
-        bound_scope_reason=checked.reason if sampling_only else None,
-        assumptions=assumptions,
-        warnings=[*warnings, *(finding.sentence() for finding in setup.findings)],
-        not_covered=[*state, MODEL_ERROR],
-        cycle_speedup=_over(cycles.estimate, simulated_cycles),
-        one_per_stream_speedup=_over(cycles.estimate, sample.one_per_stream_cycles() if look else None),
-        counters=counters,
-        ratios=ratios,
-        range_targets=range_targets or None,
-        processes=_processes(sample, look),
-        kernels=kernel_records(plan, look, sample) if look else [],
-        replay_errors=as_stated(checked.errors),
-        open_launch=None
-        if slow is None
-        else OpenLaunchRecord(
-            *sample.launch_of(slow.unit).place, plan.name_of_unit(slow.unit), slow.times, slow.probability
-        ),
-        unmet=unmet_shares(look, sample.engine, budget.confidence) if look and main.is_bounded else {},
-        degraded=list(degraded),
-        findings=list(setup.findings),
-    )
-    if not setup.withdrawing:
+        simulated = bool(self._sample.has_result[unit])
+        return cycles, instructions, simulated, counters if simulated else []
+
+    def launches(self) -> Iterator[LaunchesRecord]:
+        """Journal records with the estimates and kernels of all launches, in blocks of one process, where an estimate is
+        stated.
+        """
+        if self.summary.estimate is None or "cycles" not in self._sample.engine.counters:
+            return
+        cycles, strata = self.values("cycles"), self._sample.strata
+        kernels = np.full(len(cycles), -1) if self._kernels is None else self._kernels[1]
+        for process, (begin, end) in enumerate(pairwise(self._plan.program.offsets.tolist())):
+            for first in range(begin, end, BLOCK):
+                part = slice(first, min(first + BLOCK, end))
+                yield LaunchesRecord(
+                    process=process,
+                    first=first - begin,
+                    count=part.stop - first,
+                    cycles=pack(cycles[part], "<f8"),
+                    strata=pack(strata[part], "<i4"),
+                    kernels=pack(kernels[part], "<i4"),
+                )
+
+    @cached_property
+    def _kernels(self) -> tuple[list[str], np.ndarray] | None:
+        """Names of the kernels, and int32 [N], which one each launch is; None where the plan knows no names."""
+        texts = self._plan.program.names
+        if not texts.distinct:
+            return None
+        numbers = np.where(texts.numbers >= 0, texts.numbers, len(texts.distinct))
+        present, place = np.unique(numbers, return_inverse=True)
+        names, of_kernel = np.unique(np.array([*texts.distinct, ""])[present], return_inverse=True)
+        return names.tolist(), of_kernel.astype(np.int32)[place]
+
+    # ---- the summary ------------------------------------------------------------------------------------------------
+
+    def _summarise(self, checked: ReplayCheck, degraded: Sequence[str]) -> SummaryRecord:
+        setup, sample, look = self._setup, self._sample, self._look
+        config, host, plan, budget = setup.config, setup.host, self._plan, setup.budget
+        launches, simulated = len(sample.has_result), sample.results - sample.copies
+        if look is None:
+            totals = sample.engine.results.totals
+            counters = self._stated({name: Estimate(simulated=value) for name, value in totals.items()})
+            ratios, main, range_targets, assumptions = {}, Estimate(), {}, []
+            warnings = ["the run ended before its pass was complete: no estimate is stated"]
+        else:
+            counters, ratios = self._stated(look.estimates), self._stated(look.ratios)
+            main = as_stated({**look.ratios, **look.estimates}).get(budget.counter, Estimate())
+            range_targets = self._stated({name: total for name, total in look.ranges.items() if " of " in name})
+            assumptions = [*look.assumptions, *filter(None, [checked.assumption])]
+            warnings = [
+                *look.warnings,
+                *sample.projections.warnings(),
+                *sample.warnings(),
+                *filter(None, [checked.warning]),
+            ]
+            how = "replayed state" if host.restores_state else "whatever state the simulator starts with"
+            warnings += [
+                f"the run was resumed at launch unit {unit}, with {how}: launches from there on may differ from those of a run "
+                "that was never interrupted"
+                for unit in sample.restarts
+            ]
+        cycles, simulated_cycles = counters.get("cycles", Estimate()), None
+        if (
+            cycles.simulated > 0.0
+        ):  # those of results and validation launches, less what projections and copies left out
+            left_out = sample.projections.saved_cycles + sample.copied_cycles
+            simulated_cycles = cycles.simulated + checked.cycles - left_out
+        scope = self._bound_scope(checked, main.is_bounded, launches - sample.results)
+        sampling_only = scope == SAMPLING_ERROR
+        state = [f"{NOT_COVERED[0]}, and by how much is not known: {checked.reason}"] if sampling_only else []
+        slow = look.open_unit if look is not None and main.is_bounded else None
+        summary = SummaryRecord(
+            launches=launches,
+            simulated=simulated,
+            skipped=launches - simulated,
+            copied=sample.copies or None,
+            passes=sample.pass_index + 1,
+            projected=sample.projections.count,
+            lost=sorted({*sample.failed(), *sample.left_out}),
+            never_completed=sorted(sample.in_flight),
+            restarts=list(sample.restarts),
+            policy=config.policy.name,
+            seed=config.seed,
+            counter=budget.counter,
+            confidence=budget.confidence,
+            relative_error=budget.relative_error,
+            further={**budget.further, **targets_of_ranges(config)},
+            estimate=number(main.estimate),
+            half_width=number(main.half_width),
+            relative_half_width=number(main.relative_half_width),
+            met=bool(look.met) if look else False,
+            bound=budget.bound if main.is_bounded else "none",
+            bound_scope=scope,
+            bound_scope_reason=checked.reason if sampling_only else None,
+            assumptions=assumptions,
+            warnings=[*warnings, *(finding.sentence() for finding in setup.findings)],
+            not_covered=[*state, MODEL_ERROR],
+            cycle_speedup=_over(cycles.estimate, simulated_cycles),
+            one_per_stream_speedup=_over(cycles.estimate, self._one_per_stream_cycles()),
+            counters=counters,
+            ratios=ratios,
+            range_targets=range_targets or None,
+            processes=self._processes(),
+            kernels=self._kernel_records(),
+            replay_errors=self._stated(checked.errors),
+            open_launch=None
+            if slow is None
+            else OpenLaunchRecord(
+                *sample.launch_of(slow.unit).place, plan.name_of_unit(slow.unit), slow.times, slow.probability
+            ),
+            unmet=unmet_shares(look, sample.engine, budget.confidence) if look and main.is_bounded else {},
+            degraded=list(degraded),
+            findings=list(setup.findings),
+        )
+        if setup.withdrawing:
+            summary.met, summary.bound, summary.bound_scope, summary.unmet = False, "none", NOTHING, {}
+            summary.half_width = summary.relative_half_width = None
+            summary.bound_scope_reason = "; ".join(f"{finding.kind}: {finding.what}" for finding in setup.withdrawing)
         return summary
-    summary.met, summary.bound, summary.bound_scope, summary.unmet = False, "none", NOTHING, {}
-    summary.bound_scope_reason = "; ".join(f"{finding.kind}: {finding.what}" for finding in setup.withdrawing)
-    return without_bounds(summary)
 
+    def _bound_scope(self, checked: ReplayCheck, bounded: bool, estimated: int) -> str:
+        """Name of the error that the half-width bounds.
 
-def without_bounds(record: Any) -> Any:
-    """Copy of a record without any half-width, inner records included.
+        Args:
+            checked: its errors are part of the half-width.
+            bounded: True if a half-width is stated.
+            estimated: launches without a whole result of their own.
+        """
+        if not bounded:
+            return NOTHING
+        host, empty = self._setup.host, self._setup.config.replay.state == "empty"
+        begins_alike = (host.stateless or empty) and estimated > 0  # each launch begins as in the full run
+        if checked.errors or begins_alike:
+            return TOTAL_ERROR
+        replays = host.restores_state and not self._setup.is_full_run and not empty
+        return SAMPLING_ERROR if estimated or replays else EXACT
 
-    >>> without_bounds([Estimate.of(9.0, 1.0)])[0].is_bounded
-    False
-    """
-    if isinstance(record, list):
-        return [without_bounds(part_of_it) for part_of_it in record]
-    if isinstance(record, dict):
-        return {name: without_bounds(part_of_it) for name, part_of_it in record.items()}
-    if not is_dataclass(record) or isinstance(record, type):
-        return record
-    nothing = math.nan if isinstance(record, Estimate) else None
-    parts = {part.name: without_bounds(getattr(record, part.name)) for part in fields(record) if part.init}
-    return replace(
-        record,
-        **{name: nothing if name in ("half_width", "relative_half_width") else part for name, part in parts.items()},
-    )
+    def _one_per_stream_cycles(self) -> float | None:
+        """Predicted cycles of one launch for each distinct instruction sequence; None if these are unknown."""
+        program = self._plan.program
+        if program.contents is None or self._look is None or "cycles" not in self._sample.engine.counters:
+            return None
+        _, first = np.unique(program.stream_ids, return_index=True)
+        return float(self.values("cycles")[first].sum())
 
+    # ---- parts of a run ---------------------------------------------------------------------------------------------
 
-def _bound_scope(setup: Setup, checked: ReplayCheck, bounded: bool, estimated: int) -> str:
-    """Name of the error that the half-width bounds.
+    def _processes(self) -> list[PartTotals]:
+        """Journal record of each application; without estimates if the run states none."""
+        look, counts = self._look, self._sample.processes()
+        if look is None or len(counts) == 1:
+            estimates = self._stated(look.estimates) if look else {}
+            return [PartTotals(process, *of, estimates) for process, of in enumerate(counts)]
+        targets = {
+            name: {k + 1: look.ranges[of] for k in range(len(counts)) if (of := in_process(name, k)) in look.ranges}
+            for name in look.estimates
+        }
+        parts = self._parts(look, process_tree([launches for launches, _ in counts]), targets)
+        return [PartTotals(process, *part) for process, part in enumerate(parts[1:])]
 
-    Args:
-        checked: its errors are part of the half-width.
-        bounded: True if a half-width is stated.
-        estimated: launches without a whole result of their own.
-    """
-    if not bounded:
-        return NOTHING
-    empty = setup.config.replay.state == "empty"
-    begins_alike = (setup.host.stateless or empty) and estimated > 0  # each launch begins as in the full run
-    if checked.errors or begins_alike:
-        return TOTAL_ERROR
-    replays = setup.host.restores_state and not setup.is_full_run and not empty
-    return SAMPLING_ERROR if estimated or replays else EXACT
+    def _range_records(self) -> list[RangeRecord]:
+        """Record of each range that the configuration names, in the order of `ranges.paths`."""
+        look, ranges = self._look, self._setup.ranges
+        if look is None or ranges is None or self.summary.estimate is None:
+            return []
+        targets = {
+            name: {ranges.paths.index(path): total for path, total in targets_by_path(name, look.ranges).items()}
+            for name in look.estimates
+        }
+        parts = self._parts(look, Tree(ranges.parents, ranges.of_launch), targets)
+        return [RangeRecord(path, *part) for path, part in zip(ranges.paths, parts, strict=True)]
 
+    def _kernel_records(self) -> list[KernelRecord]:
+        """Record of each kernel by name, with the counters for its rates; none if names or cycles are unknown."""
+        counters = self._look.estimates.keys() & set(self._sample.engine.counters) if self._look else set()
+        if self._look is None or self._kernels is None or "cycles" not in counters:
+            return []
+        names, of_launch = self._kernels
+        wanted = {"cycles", *(name for pair in rates_of(counters).values() for name in pair)}
+        tree = Tree(np.array([-1, *[0] * len(names)]), of_launch + 1)
+        parts = self._parts(self._look, tree, {name: {} for name in sorted(wanted)})
+        records = [KernelRecord(name, *part) for name, part in zip(names, parts[1:], strict=True)]
+        return [record for record in records if "cycles" in record.estimates]
 
-def _processes(sample: Sample, look: Look | None) -> list[PartTotals]:
-    """Journal record of each application; without estimates if the run states none."""
-    counts = sample.processes()
-    if look is None or len(counts) == 1:
-        estimates = as_stated(look.estimates) if look else {}
-        return [PartTotals(process, *of, estimates) for process, of in enumerate(counts)]
-    names = [[in_process(name, k) for k in range(len(counts))] for name in look.estimates]
-    targets = {
-        name: {k + 1: look.ranges[target] for k, target in enumerate(of) if target in look.ranges}
-        for name, of in zip(look.estimates, names, strict=True)
-    }
-    parts = _parts(process_tree([launches for launches, _ in counts]), look, sample, targets)
-    return [PartTotals(process, *part) for process, part in enumerate(parts[1:])]
+    def _parts(self, look: Look, tree: Tree, targets: Mapping[str, dict[int, Estimate]]) -> list[Part]:
+        """Each part of a run, with the estimates of the counters of `targets`.
+
+        Args:
+            targets: by counter, the estimates of parts that have a target of their own.
+        """
+        engine, results, estimates = self._sample.engine, self._sample.has_result, {}
+        for name, of_counter in targets.items():
+            if (whole := look.estimates.get(name)) is None:
+                continue
+            values = self.values(name) if name in engine.counters else self._plan.count_of_unit(name)
+            if values is not None and np.isfinite(values).all():
+                errors = None if whole.half_width == 0.0 else engine.unit_errors(whole.counter)
+                parts = subtotals(tree, whole, values, results, errors, engine.has_bias, of_counter)
+                estimates[name] = list(self._stated(dict(enumerate(parts))).values())
+        launches, simulated = (tree.sums(count)[: tree.count].astype(int) for count in (np.ones(len(results)), results))
+        return [
+            (int(launches[k]), int(simulated[k]), {name: parts[k] for name, parts in estimates.items()})
+            for k in range(tree.count)
+        ]
 
 
 def _over(above: float, below: float | None) -> float | None:
@@ -208,127 +335,27 @@ def sentence(summary: SummaryRecord) -> str:
 # ---- estimates ------------------------------------------------------------------------------------------------------
 
 
-def as_stated(estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
-    """Convert estimates to the form of the journal, by name; nan and infinite numbers are left out.
+def as_stated(estimates: Mapping[Name, Estimate], is_withdrawn: bool = False) -> dict[Name, Estimate]:
+    """Convert estimates to the form of the journal: nan and infinite numbers are left out, and half-widths of a run that states
+    no bound (`is_withdrawn`).
 
     >>> as_stated({"reads": Estimate.of(4.0, math.inf)})["reads"].is_bounded
     False
     """
-    return {name: _as_stated(estimate) for name, estimate in estimates.items()}
-
-
-def _as_stated(estimate: Estimate) -> Estimate:
-    return Estimate("", *(_finite(getattr(estimate, name)) for name in OF_ESTIMATE))
-
-
-def _finite(value: float) -> float:
-    return value if math.isfinite(value) else math.nan
+    left_out = {"half_width", "relative_half_width"} if is_withdrawn else set()
+    numbers = {
+        name: [math.nan if part in left_out else getattr(estimate, part) for part in OF_ESTIMATE]
+        for name, estimate in estimates.items()
+    }
+    return {
+        name: Estimate("", *(value if math.isfinite(value) else math.nan for value in values))
+        for name, values in numbers.items()
+    }
 
 
 def look_record(pass_index: int, look: Look) -> LookRecord:
     """Journal record of an interim analysis."""
     return LookRecord(pass_index, bool(look.met), as_stated(look.estimates), as_stated(look.ratios))
-
-
-# ---- parts of a run -------------------------------------------------------------------------------------------------
-
-
-def range_records(ranges: Ranges, look: Look, sample: Sample) -> list[RangeRecord]:
-    """Journal record of each range, in the order of `ranges.paths`.
-
-    Args:
-        look: the statement of the run.
-        sample: the sample that it rests on, whose launches are those of the ranges.
-    """
-    targets = {name: _targets(ranges, look, name) for name in look.estimates}
-    parts = _parts(Tree(ranges.parents, ranges.of_launch), look, sample, targets)
-    return [RangeRecord(path, *part) for path, part in zip(ranges.paths, parts, strict=True)]
-
-
-def kernel_records(plan: Plan, look: Look, sample: Sample) -> list[KernelRecord]:
-    """Journal record of each kernel by name, with the counters for its rates; none if names or cycles are unknown.
-
-    Args:
-        look: the statement of the run.
-        sample: the sample that it rests on.
-    """
-    kernels, counters = _kernels_of(plan), look.estimates.keys() & set(sample.engine.counters)
-    if kernels is None or "cycles" not in counters:
-        return []
-    names, of_launch = kernels
-    wanted = {"cycles", *(name for pair in rates_of(counters).values() for name in pair)}
-    parts = _parts(
-        Tree(np.array([-1, *[0] * len(names)]), of_launch + 1), look, sample, {name: {} for name in sorted(wanted)}
-    )
-    return [
-        KernelRecord(name, launches, simulated, estimates)
-        for name, (launches, simulated, estimates) in zip(names, parts[1:], strict=True)
-        if "cycles" in estimates
-    ]
-
-
-def _kernels_of(plan: Plan) -> tuple[list[str], np.ndarray] | None:
-    """Names of the kernels, and int32 [N], which one each launch is; None where the plan knows no names."""
-    texts = plan.program.names
-    if not texts.distinct:
-        return None
-    present, place = np.unique(np.where(texts.numbers >= 0, texts.numbers, len(texts.distinct)), return_inverse=True)
-    names, of_kernel = np.unique(np.array([*texts.distinct, ""])[present], return_inverse=True)
-    return names.tolist(), of_kernel.astype(np.int32)[place]
-
-
-def _parts(
-    tree: Tree, look: Look, sample: Sample, targets: Mapping[str, dict[int, Estimate]]
-) -> list[tuple[int, int, dict[str, Estimate]]]:
-    """Launches, simulated launches, and the estimates of the counters of `targets`, of each part of a run."""
-    results, estimates = sample.has_result, {}
-    for name, of_counter in targets.items():
-        if name in look.estimates:
-            is_reported = name in sample.engine.counters
-            values = sample.estimates([name])[:, 0] if is_reported else sample.plan.count_of_unit(name)
-            if values is not None and np.isfinite(values).all():
-                estimates[name] = _of_counter(tree, look.estimates[name], values, sample, of_counter)
-    launches, simulated = (tree.sums(count)[: tree.count].astype(int) for count in (np.ones(len(results)), results))
-    return [
-        (int(launches[k]), int(simulated[k]), {name: parts[k] for name, parts in estimates.items()})
-        for k in range(tree.count)
-    ]
-
-
-def _targets(ranges: Ranges, look: Look, counter: str) -> dict[int, Estimate]:
-    """Estimates of the ranges that have a target in a counter, by the number of the range."""
-    return {ranges.paths.index(path): estimate for path, estimate in targets_by_path(counter, look.ranges).items()}
-
-
-def _of_counter(
-    tree: Tree, whole: Estimate, values: np.ndarray, sample: Sample, targets: dict[int, Estimate]
-) -> list[Estimate]:
-    errors = None if whole.half_width == 0.0 else sample.engine.unit_errors(whole.counter)
-    parts = subtotals(tree, whole, values, sample.has_result, errors, sample.engine.has_bias, targets)
-    return [_as_stated(part) for part in parts]
-
-
-# ---- every launch ---------------------------------------------------------------------------------------------------
-
-
-def launches_records(plan: Plan, sample: Sample) -> Iterator[LaunchesRecord]:
-    """Journal records with the estimates and kernels of all launches, in blocks of one process."""
-    if "cycles" not in sample.engine.counters:
-        return
-    cycles, strata = sample.estimates(["cycles"])[:, 0], sample.strata
-    names_and_kernels, offsets = _kernels_of(plan), plan.program.offsets.tolist()
-    kernels = np.full(len(cycles), -1) if names_and_kernels is None else names_and_kernels[1]
-    for process, (begin, end) in enumerate(pairwise(offsets)):
-        for first in range(begin, end, BLOCK):
-            part = slice(first, min(first + BLOCK, end))
-            yield LaunchesRecord(
-                process=process,
-                first=first - begin,
-                count=part.stop - first,
-                cycles=pack(cycles[part], "<f8"),
-                strata=pack(strata[part], "<i4"),
-                kernels=pack(kernels[part], "<i4"),
-            )
 
 
 # ---- the types of the ABI ---------------------------------------------------------------------------------------------

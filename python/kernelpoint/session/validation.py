@@ -29,7 +29,7 @@ from kernelpoint.estimation import (
     trajectory_error,
 )
 from kernelpoint.fast_model.predictions import MISPREDICTIONS, OF_TOTAL
-from kernelpoint.journal import AbortRecord, FurtherValidationsRecord, ValidationRecord
+from kernelpoint.journal import FurtherValidationsRecord, ValidationRecord
 from kernelpoint.planning.validation_launches import (
     DEEPEST_UNKNOWN,
     MOST_COST,
@@ -207,11 +207,8 @@ class Validation(Orders):
         mine = [Planned(tuple(chain), float(cost.sum())) for chain, cost in zip(chains.values(), costs, strict=True)]
         return mine + [plan for plan in self._sample.planned_first() if ordered.isdisjoint(plan.chain)]
 
-    def record(self, launch: Launch, outcome: Outcome) -> OutcomeRecord:
-        """Journal record of a result. If the launch failed, its chain is given up."""
-        self._require_in_flight(launch)
-        if not outcome.counters:
-            return AbortRecord(launch.process, launch.index, 0, outcome.reason)
+    def result(self, launch: Launch, outcome: Outcome) -> ValidationRecord:
+        """Journal record of a result."""
         if outcome.stopped:
             raise HostError(f"launch {launch.index} was stopped inside although the answer was to continue")
         expected = tuple(next(iter(self._results.values()), ())) or self._setup.host.counters
@@ -364,11 +361,12 @@ class Validation(Orders):
 
 @dataclass(frozen=True)
 class ReplayCheck:
-    """Estimated replay errors by counter. `reason` says why there are none; `cycles` were simulated for them; `validations` is
-    their number.
+    """Estimated replay errors of a run.
 
-    errors: by counter; cycles: simulated for it; reason: why there are no errors, or empty; assumption: that it rests on, or
-    empty; validations: number of validation launches that it was made from; warning: what it lacks, and what to do, or empty.
+    Attributes:
+        errors: by counter; cycles: simulated for them; reason: why there are none, or empty.
+        assumption: that they rest on, or empty; validations: number of validation launches that they were made from.
+        warning: what they lack, and what to do, or empty.
     """
 
     errors: dict[str, Estimate] = field(default_factory=dict)

@@ -16,7 +16,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from queue import SimpleQueue
 from typing import Any
 
@@ -36,10 +36,10 @@ from kernelpoint.session.orders import (
     SIMULATE,
     SKIP,
     Answer,
+    Calls,
     Chain,
     Order,
     Outcome,
-    counters_of,
     not_in_flight,
 )
 from kernelpoint.session.replays import Replays
@@ -114,7 +114,7 @@ class _Answer:
 # ---- the session ------------------------------------------------------------------------------------------------------
 
 
-class WorkerSession:
+class WorkerSession(Calls):
     """Session inside a worker's simulator. Methods are the functions of kernelpoint/abi.h with Python types, as in Session.
 
     Args:
@@ -181,30 +181,23 @@ class WorkerSession:
         self._points.append(point)
         return int(self._projections.stops(index, *point))
 
-    def on_complete(
-        self,
-        process: int,
-        index: int,
-        stopped: bool,
-        cycles: float,
-        instructions: float,
-        names: Sequence[str] = (),
-        values: Sequence[float] = (),
-    ) -> None:
-        """Accept the result of the launch in flight, given as the fields of kp_result."""
+    def on_outcome(self, process: int, index: int, outcome: Outcome) -> None:
+        """Keep the outcome of the launch in flight; after the last one of its chain, send all of them."""
         self._in_flight(process, index)
-        processor = time.process_time() - self._processor_begun
-        counters = counters_of(index, cycles, instructions, names, values)
-        self._simulated.add((process, index))
-        points = tuple(self._points) if stopped else ()
-        self._end_order(index, Outcome(counters, None, stopped, points, self._seconds(), processor))
-
-    def on_abort(self, process: int, index: int, reason: str | None = None) -> None:
-        """Accept the failure of the launch in flight."""
-        self._in_flight(process, index)
-        if (reason or "").startswith(ENDED_SIMULATOR):
+        seconds = time.monotonic() - self._begun
+        if outcome.counters:
+            self._simulated.add((process, index))
+            points = tuple(self._points) if outcome.stopped else ()
+            processor = time.process_time() - self._processor_begun
+            outcome = replace(outcome, points=points, seconds=seconds, processor_seconds=processor)
+        elif (outcome.reason or "").startswith(ENDED_SIMULATOR):
             return  # the coordinator sees the process end, and has the launch simulated once more
-        self._end_order(index, Outcome(reason=reason or "no reason given", seconds=self._seconds()))
+        else:
+            outcome = replace(outcome, reason=outcome.reason or "no reason given", seconds=seconds)
+        self._projections.forget(index)
+        self._outcomes.append(outcome)
+        if self._order() is None:
+            self._say(encode_outcomes(self._chain, self._outcomes))
 
     def finish(self) -> Summary:
         """Counts of this simulator; a worker states no estimate."""
@@ -231,15 +224,6 @@ class WorkerSession:
         order = self._order()
         if order is None or (order.process, order.launch) != (process, index):
             raise not_in_flight(process, index)
-
-    def _seconds(self) -> float:
-        return time.monotonic() - self._begun
-
-    def _end_order(self, index: int, outcome: Outcome) -> None:
-        self._projections.forget(index)
-        self._outcomes.append(outcome)
-        if self._order() is None:
-            self._say(encode_outcomes(self._chain, self._outcomes))
 
     def _say(self, line: str) -> None:
         remaining = memoryview(f"{line}\n".encode())
