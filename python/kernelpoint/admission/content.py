@@ -1,4 +1,4 @@
-"""Files of a program's lists and traces, as checks look at them. Profiles are checked as they are."""
+"""Input of the checks on traces: the files of a program's lists and traces."""
 
 from __future__ import annotations
 

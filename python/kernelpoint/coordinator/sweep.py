@@ -53,7 +53,7 @@ def run_sweep(
 
 
 def _config_of(config: Config, point: SweepConfig, plan: str | None) -> Config:
-    """The configuration of one point: a journal of its own, and the plan of the first."""
+    """Configuration of one point of a sweep: a journal of its own, and the plan of the first point."""
     journal = Path(config.journal)
     keys = {"journal": str(journal.with_name(f"{journal.stem}.{point.name}{journal.suffix}"))}
     return config.model_copy(update=keys if plan is None else {**keys, "plan": plan})

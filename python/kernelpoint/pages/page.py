@@ -94,7 +94,7 @@ class Chart(Block):
 
 @dataclass(frozen=True)
 class Text(Block):
-    """Block with paragraphs; with a title, a list below it."""
+    """Block of a page with paragraphs; if it has a title, they stand as a list below it."""
 
     kind = "text"
     lines: Sequence[str]

@@ -139,7 +139,7 @@ def _list_of(folder: Path) -> tuple[Path, Tracer]:
 
 
 def _copies_before(positions: Sequence[int], launches: int) -> list[int]:
-    """Copies that come before each launch; positions: of the copies among all commands.
+    """Number of copies before each launch of a list; `positions`: place of each copy among all commands.
 
     >>> _copies_before([0, 2], 2)
     [1, 2]

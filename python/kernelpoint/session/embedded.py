@@ -1,4 +1,4 @@
-"""First steps of the embedding in the interpreter it starts inside a simulator.
+"""First steps of the Python interpreter that the plugin starts inside a simulator's process.
 
 They leave the simulator's output streams, signals and cores as they are. Called by plugin/runtime/embedding
 only, and never in an interpreter that another program started.

@@ -246,8 +246,8 @@ class Validation(Orders):
         return ""
 
     def look_up(self, counters: Sequence[str], results: np.ndarray) -> None:
-        """Add the results of all ordered launches from a table, float64 [N, counters], in place of a simulator: in it, a launch
-        takes as long from replayed state as from real.
+        """Add the results of all ordered launches from a table, float64 [N, counters], in place of a simulator.
+        Launches then take equal times from replayed and from real state.
         """
         for position in range(self._position, len(self._steps)):
             launch = self._steps[position].launch

@@ -1,4 +1,4 @@
-"""The journal of a full run of ours: every launch with its counters."""
+"""Profile in the journal of a full run: every launch with its counters."""
 
 from __future__ import annotations
 
