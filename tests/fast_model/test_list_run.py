@@ -16,7 +16,7 @@ from kernelpoint.fast_model import shipped
 from kernelpoint.fast_model.configuration import SHIPPED, configuration_of
 from kernelpoint.repeated import Texts, first_of_each
 from kernelpoint.traces import launch_paths, read_trace_list, scan_launches
-from kernelpoint.traces.scan_launches import read_chunk
+from kernelpoint.traces.scan import read_chunk
 
 NO_COPIES = np.zeros((0, 3), dtype=np.uint64)
 KIB = 1 << 10

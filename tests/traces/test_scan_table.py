@@ -20,7 +20,7 @@ from kernelpoint.errors import PlanError
 from kernelpoint.program import fingerprint
 from kernelpoint.traces import ArtefactCache, LaunchShape, scan_launches, scan_trace
 from kernelpoint.traces.footprints import Footprints
-from kernelpoint.traces.scan_launches import CONTENT, SCAN
+from kernelpoint.traces.scan import CONTENT, SCAN
 
 EXIT = "0020 ffffffff 0 EXIT 0 0"
 
@@ -145,7 +145,7 @@ def test_a_workload_of_broken_launches_gives_a_table_of_errors(cache):
 
 
 def test_an_interrupted_scan_goes_on_where_it_stopped(tmp_path, cache, monkeypatch):
-    monkeypatch.setattr(sys.modules["kernelpoint.traces.scan_launches"], "CHUNK", 2)
+    monkeypatch.setattr(sys.modules["kernelpoint.traces.scan"], "CHUNK", 2)
     paths = write_workload(tmp_path / "interrupted")
 
     def interrupt(done, total):

@@ -16,7 +16,7 @@ from kernelpoint.progress import Log, WorkProgress
 from kernelpoint.repeated import Repeated
 from kernelpoint.simulators import CoreModel, Simulator, simulator
 from kernelpoint.traces.cache import ArtefactCache, key_of, opened
-from kernelpoint.traces.scan_launches import passing, scan_launches
+from kernelpoint.traces.scan import passing, scan_launches
 
 Progress = Callable[[int, int, float], None]
 MODEL_VERSION: str = _native.fast_model.MODEL_VERSION

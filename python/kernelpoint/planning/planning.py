@@ -23,7 +23,7 @@ from kernelpoint.program import Program
 from kernelpoint.progress import Log, WorkProgress
 from kernelpoint.registry import foreign_code
 from kernelpoint.traces import cache_folder, scan_launches
-from kernelpoint.traces.scan_launches import passing
+from kernelpoint.traces.scan import passing
 from kernelpoint.workload import Available, Need, check_available, complete
 
 

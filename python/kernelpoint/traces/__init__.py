@@ -9,8 +9,8 @@ from kernelpoint.traces.scan import Scan as Scan
 from kernelpoint.traces.scan import Work as Work
 from kernelpoint.traces.scan import read_header as read_header
 from kernelpoint.traces.scan import read_labels as read_labels
+from kernelpoint.traces.scan import scan_launches as scan_launches
 from kernelpoint.traces.scan import scan_trace as scan_trace
-from kernelpoint.traces.scan_launches import scan_launches as scan_launches
 from kernelpoint.traces.trace_list import ListedTraces as ListedTraces
 from kernelpoint.traces.trace_list import is_list_name as is_list_name
 from kernelpoint.traces.trace_list import launch_paths as launch_paths

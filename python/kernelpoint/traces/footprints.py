@@ -13,7 +13,7 @@ from kernelpoint.errors import TraceError
 from kernelpoint.file_names import BESIDE
 from kernelpoint.files import open_output_bytes, open_regular
 from kernelpoint.traces.cache import ArtefactCache
-from kernelpoint.traces.scan_launches import trace_keys
+from kernelpoint.traces.scan import trace_keys
 
 BLOCK = 128  # footprints that are looked up at once: a walk meets those of neighbouring contents
 AHEAD = 32 << 20  # bytes of them that wait to be asked for

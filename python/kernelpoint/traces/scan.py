@@ -1,17 +1,24 @@
-"""Facts of one launch that reading its trace gives."""
+"""Readings of traces: of one launch, and of every launch of a program, each distinct trace once, through the cache."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import astuple, dataclass, field
+from functools import partial
+from operator import attrgetter
 
 import numpy as np
 
 from kernelpoint import _native
 from kernelpoint.errors import TraceError
-from kernelpoint.program import DEFECTS, UNKNOWN, Labels, Program
+from kernelpoint.pool import Pool, pieces_of
+from kernelpoint.program import COUNTS, DEFECTS, RECORD, UNKNOWN, Contents, Labels, Program
+from kernelpoint.progress import Log, Progress
 from kernelpoint.repeated import Texts
+from kernelpoint.traces.cache import ArtefactCache, key_of, opened
 
 Dim3 = tuple[int, int, int]
 
@@ -231,3 +238,272 @@ def header_from_native(header: _native.LaunchHeader) -> LaunchHeader:
         nvbit_version=header.nvbit_version,
         tracer_version=header.tracer_version,
     )
+
+
+# ---- every launch of a program -----------------------------------------------------------------------------------------
+
+CONTENT = f"content {_native.CONTENT_VERSION}"  # kinds of artefacts
+SCAN = f"scan {_native.STREAM_HASH_VERSION} {RECORD.itemsize} 2"
+CHUNK = 1024  # traces read here before what they show is written to the cache
+MOST_FILES, MOST_BYTES = 256, 32 << 20  # of a piece that one worker reads
+_NO_CONTENTS = np.zeros((0, 3), dtype=np.uint64)
+UNCOMPARED = np.iinfo(np.uint64).max  # bytes of text of a trace whose content is not compared
+
+# Of the native readers: the system refused a file, or had no memory. Everything else is the content's fault.
+_REFUSED = (": cannot be opened: ", ": cannot be read: ", "std::bad_alloc", "std::bad_array_new_length")
+
+Scanned = tuple[bytes, LaunchShape]  # of RECORD, and the shape
+_counts, _defects = attrgetter(*COUNTS), attrgetter(*DEFECTS)
+
+
+def scan_launches(
+    paths: Sequence[str],
+    cache: ArtefactCache | None = None,
+    progress: Progress | None = None,
+    log: Log = lambda text: None,
+    threads: int | None = None,
+    pool: Pool | None = None,
+) -> Program:
+    """Read the trace of every launch: each file is opened once, equal traces are parsed once, cached ones not read again.
+
+    A trace that cannot be used does not stop the others: it is reported in ``errors``. An interrupted scan (Ctrl-C) goes
+    on where it stopped, because the cache is filled as it goes.
+
+    Args:
+        paths: the launches' traces, as :func:`~kernelpoint.traces.launch_paths` gives them; a file may repeat.
+        cache: by default the user's.
+        progress: called with (traces read, traces to read) a few times a second, and may raise to stop the scan.
+        log: told what is worth knowing about the cache, and which opcodes and fields of the traces are not known.
+        threads: by default as many as this process may use; the result does not depend on it.
+        pool: workers that read instead; nor does it on them.
+
+    Example:
+        >>> import tempfile
+        >>> table = scan_launches(["missing.traceg"], cache=ArtefactCache(tempfile.mkdtemp()))
+        >>> table.errors
+        {0: 'missing.traceg: cannot be opened: No such file or directory'}
+    """
+    paths = Texts.of(paths)
+    if not paths.is_whole:  # a launch without a trace is one whose trace cannot be opened
+        numbers = np.where(paths.numbers < 0, len(paths.distinct), paths.numbers).astype(np.int32)
+        paths = Texts((*paths.distinct, ""), numbers)
+    with opened(cache, log) as cache_in_use:
+        reading = _Reading(list(paths.distinct), cache_in_use)
+        reading.read(progress or (lambda done, total: None), threads or len(os.sched_getaffinity(0)), pool)
+    reading.tell(log)
+    return reading.program(paths)
+
+
+def passing(reasons: Iterable[str]) -> list[str]:
+    """Reasons that another try may remove: too many open files, no permission, a disk or server that fails.
+
+    >>> passing(["a.traceg:7: expected a mask, found 'x'", "b.traceg: cannot be opened: Permission denied"])
+    ['b.traceg: cannot be opened: Permission denied']
+    """
+    return [reason for reason in reasons if any(words in reason for words in _REFUSED)]
+
+
+def trace_keys(paths: Sequence[str], cache: ArtefactCache) -> list[tuple[str, ...]]:
+    """Cache keys of traces: of the file as it is, then of its content if the cache knows it."""
+    files = _file_keys(paths, _native.stat_many(paths))
+    contents = cache.get(CONTENT, files, _content)
+    return [
+        (key,) if content is None else (key, *_content_keys(np.frombuffer(content, dtype="<u8").reshape(1, 3)))
+        for key, content in zip(files, contents, strict=True)
+    ]
+
+
+@dataclass
+class Chunk:
+    """Results of reading some traces, in their order.
+
+    Attributes:
+        contents: uint64 [n, 3], as Contents.keys; UNCOMPARED bytes where contents are not compared.
+        scans: None where a trace cannot be used, or its content is not new.
+        errors: reason for each failure.
+        opcodes: warp instructions of opcodes that are in no table.
+        store_data: instructions whose STORE_DATA fields were left out.
+    """
+
+    contents: np.ndarray
+    scans: list[Scanned | None] = field(default_factory=list)
+    errors: dict[int, str] = field(default_factory=dict)
+    opcodes: Counter[str] = field(default_factory=Counter)
+    store_data: int = 0
+
+
+def read_chunk(
+    files: Sequence[str],
+    threads: int = 1,
+    met: _native.MetContents | None = None,
+    report: Callable[[int], None] | None = None,
+) -> Chunk:
+    """Read traces, each opened once, and parse one of each content.
+
+    Args:
+        met: contents that are not parsed; those that are parsed are added.
+        report: called with the number read, a few times a second, and may raise an error to stop.
+    """
+    contents, scans = _native.scan_many(list(files), threads, met or _native.MetContents(_NO_CONTENTS), report)
+    chunk, record = Chunk(contents), np.zeros(1, dtype=RECORD)
+    shapes: dict[LaunchShape, LaunchShape] = {}  # equal shapes travel once between workers
+    for i, scan in enumerate(scans):
+        if scan is None or isinstance(scan, str):
+            chunk.scans.append(None)
+            if scan is not None:
+                chunk.errors[i] = scan
+            continue
+        hashes = bytes.fromhex(scan.stream), bytes.fromhex(scan.values)
+        defects = _defects(scan.defects), scan.header.binary_version
+        record[0] = *hashes, _counts(scan.work), scan.work.by_unit, *defects
+        shape = shape_from_native(scan.header)
+        chunk.scans.append((record.tobytes(), shapes.setdefault(shape, shape)))
+        chunk.opcodes.update(scan.unknown_opcodes)
+        chunk.store_data += scan.store_data_left_out
+    return chunk
+
+
+class _Reading:
+    """Reading of many trace files: content hash and scan of each, from the cache or from the file."""
+
+    def __init__(self, files: list[str], cache: ArtefactCache) -> None:
+        self.files, self._cache = files, cache
+        stats = _native.stat_many(files)
+        self._sizes, self._keys = stats[:, 0], _file_keys(files, stats)
+        # A file whose content is not known counts as unlike every other file.
+        numbers = [
+            (int(key[:16], 16), int(key[16:], 16), 0) if content is None else np.frombuffer(content, dtype="<u8")
+            for key, content in zip(self._keys, cache.get(CONTENT, self._keys, _content), strict=True)
+        ]
+        self.contents = np.array(numbers, dtype=np.uint64).reshape(-1, 3)
+        self._errors: dict[str, tuple[str, str]] = {}  # by content: a path to it, and why it cannot be used
+        self._opcodes: Counter[str] = Counter()
+        self._store_data = 0
+        keys = list(dict.fromkeys(_content_keys(self.contents)))
+        scans = zip(keys, cache.get(SCAN, keys, _scanned), strict=True)
+        self._scans: dict[str, Scanned] = {key: scan for key, scan in scans if scan is not None}  # by content
+
+    def read(self, progress: Progress, threads: int, pool: Pool | None) -> None:
+        """Read the traces that the cache lacks, each opened once, and store what they show in the cache."""
+        missing = np.flatnonzero([key not in self._scans for key in _content_keys(self.contents)])
+        total, scanned = len(missing), np.isin(np.arange(len(self.files)), missing, invert=True)
+        met = _native.MetContents(self.contents[scanned])
+
+        def report(before: int, done: int) -> None:
+            progress(before + done, total)
+
+        if pool is None:
+            pieces = [missing[start : start + CHUNK] for start in range(0, total, CHUNK)]
+            chunks: Iterable[Chunk] = (
+                read_chunk(
+                    [self.files[row] for row in piece],
+                    threads,
+                    met,
+                    partial(report, number * CHUNK),
+                )
+                for number, piece in enumerate(pieces)
+            )
+        else:
+            parts = pieces_of(self._sizes[missing].tolist(), MOST_BYTES, MOST_FILES)
+            pieces = [missing[part.start : part.stop] for part in parts]
+            chunks = pool.map(read_chunk, [[os.path.abspath(self.files[row]) for row in piece] for piece in pieces])
+        done = 0
+        for piece, chunk in zip(pieces, chunks, strict=True):
+            self._take(piece, chunk)
+            done += len(piece)
+            progress(done, total)
+
+    def _take(self, rows: np.ndarray, chunk: Chunk) -> None:
+        compared = chunk.contents[:, 2] != UNCOMPARED
+        self.contents[rows[compared]] = chunk.contents[compared]
+        keys = _content_keys(self.contents[rows])
+        scans = {key: scan for key, scan in zip(keys, chunk.scans, strict=True) if scan is not None}
+        self._scans |= scans
+        for i, why in chunk.errors.items():
+            path = self.files[rows[i]]
+            self._errors[keys[i]] = path, why.replace(os.path.abspath(path), path, 1)
+        self._opcodes.update(chunk.opcodes)
+        self._store_data += chunk.store_data
+        self._cache.put(CONTENT, {self._keys[row]: self.contents[row].tobytes() for row in rows[compared].tolist()})
+        self._cache.put(
+            SCAN, {key: record + json.dumps(astuple(shape)).encode() for key, (record, shape) in scans.items()}
+        )
+
+    def tell(self, log: Log) -> None:
+        """Report unknown content of traces, once for all that were parsed."""
+        if self._opcodes:
+            names = [f"{name} ({count:,})" for name, count in self._opcodes.most_common(5)]
+            more = f" and {len(self._opcodes) - 5} more" if len(self._opcodes) > 5 else ""
+            log(
+                f"{self._opcodes.total():,} warp instructions have opcodes that are not known, which count as unit 'other': "
+                f"{', '.join(names)}{more}"
+            )
+        if self._store_data:
+            log(f"the STORE_DATA fields of {self._store_data:,} instructions were left out: nothing here uses them")
+
+    def program(self, traces: Texts) -> Program:
+        """The program of launches of these files."""
+        keys = _content_keys(self.contents)
+        content_of_file, distinct = _intern(keys)
+        scans = [self._scans.get(key) for key in distinct]
+        records = np.frombuffer(b"".join(scan[0] if scan else bytes(RECORD.itemsize) for scan in scans), dtype=RECORD)
+        hashes = records["stream"].tolist()
+        stream_ids, _ = _intern([s if scan else None for s, scan in zip(hashes, scans, strict=True)])
+        label_of_content, shapes = _intern([scan and scan[1] for scan in scans])
+        names = Texts.of([shape.kernel_name for shape in shapes])
+        sizes = [(*shape.grid, *shape.block, shape.registers, shape.shared_memory) for shape in shapes]
+        file_of_content = np.unique(content_of_file, return_index=True)[1]
+        content = content_of_file[traces.numbers]
+        failed = {row: self._error(keys[row], path) for row, path in enumerate(self.files) if keys[row] in self._errors}
+        launches = enumerate(traces.numbers.tolist()) if failed else ()
+        return Program(
+            (len(traces),),
+            labels=Labels(names, np.array(sizes, dtype=np.int64).reshape(-1, 8)),
+            label=label_of_content[content],
+            traces=traces,
+            contents=Contents(
+                records,
+                keys=self.contents[file_of_content],
+                traces=tuple(self.files[file] for file in file_of_content.tolist()),
+                stream_ids=stream_ids,
+            ),
+            content=content,
+            errors={launch: failed[file] for launch, file in launches if file in failed},
+            unread=tuple(passing(failed.values())),
+        )
+
+    def _error(self, key: str, path: str) -> str:
+        """Message on why a file cannot be used, with its path."""
+        parsed, why = self._errors[key]
+        return why.replace(parsed, path, 1)
+
+
+_CONTENT_BYTES = 24
+
+
+def _content(value: bytes) -> bytes:
+    if len(value) != _CONTENT_BYTES:
+        raise ValueError("a content has another length")
+    return value
+
+
+def _scanned(value: bytes) -> Scanned:
+    name, grid, block, shared_memory, registers = json.loads(value[RECORD.itemsize :])
+    return value[: RECORD.itemsize], LaunchShape(name, tuple(grid), tuple(block), shared_memory, registers)
+
+
+def _file_keys(files: Sequence[str], stats: np.ndarray) -> list[str]:
+    """Keys of files as they are: path, size and version."""
+    sizes, versions = stats[:, 0].tolist(), stats[:, 2].tolist()
+    return [key_of(os.path.abspath(path), *stat) for path, *stat in zip(files, sizes, versions, strict=True)]
+
+
+def _content_keys(contents: np.ndarray) -> list[str]:
+    return [f"{high:016x}{low:016x}" for high, low, _ in contents.tolist()]
+
+
+def _intern(values: list) -> tuple[np.ndarray, list]:
+    """int32 numbers in order of first appearance, -1 for None; and the distinct values."""
+    numbers: dict = {}
+    ids = [-1 if value is None else numbers.setdefault(value, len(numbers)) for value in values]
+    return np.array(ids, dtype=np.int32), list(numbers)
