@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from caches import new_cache
-from compiled import PLUGIN, library
 from hypothesis import settings
+from installed import install
 
 # A runner in the background ignores Ctrl-C, and so would the programs that tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -64,5 +64,5 @@ def temporary_files(tmp_path_factory) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def scripted_plugin(tmp_path_factory) -> Path:
-    """A plugin without Python whose decisions stand in a script: see plugin/testing/scripted_plugin.cc."""
-    return library(PLUGIN / "testing" / "scripted_plugin.cc", tmp_path_factory.mktemp("plugin") / "scripted.so")
+    """The plugin with a session whose decisions stand in a script: see tests/hosts/scripted_boundary.py."""
+    return install(tmp_path_factory.mktemp("plugin"), HERE / "hosts" / "scripted_boundary.py")

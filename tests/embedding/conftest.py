@@ -1,18 +1,15 @@
 """A scripted C++ host, compiled once, and an installed plugin whose boundary is the test double."""
 
 import os
-import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from compiled import program
-
-import kernelpoint
+from installed import install
 
 HERE = Path(__file__).parent
-PACKAGE = Path(kernelpoint.__file__).parent
 INCLUDE = HERE.parents[1] / "plugin" / "include"
 TIMEOUT = 120
 
@@ -31,23 +28,6 @@ class Run:
     def one(self, word: str) -> str:
         (rest,) = self.of(word)
         return rest
-
-
-def install(parent: Path) -> Path:
-    """Copy into `parent` the package that the plugin needs, with the double as its boundary; return the plugin."""
-    libraries = sorted((PACKAGE / "lib").glob("*.so"))
-    if len(libraries) < 2:
-        pytest.skip("the plugin is not built (make build), or this Python has no shared libpython (kernelpoint doctor)")
-    package = parent / "kernelpoint"
-    for folder in ("lib", "session"):
-        (package / folder).mkdir(parents=True)
-    for name in ("__init__.py", "errors.py", "session/embedded.py"):
-        shutil.copy(PACKAGE / name, package / name)
-    for library in libraries:
-        shutil.copy(library, package / "lib")
-    (package / "session" / "__init__.py").touch()
-    shutil.copy(HERE / "boundary_double.py", package / "session" / "boundary.py")
-    return package / "lib" / "libkernelpoint.so"
 
 
 def clean_environment(**changes: str) -> dict[str, str]:
@@ -73,7 +53,7 @@ def scripted_host(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return install(tmp_path_factory.mktemp("installed"))
+    return install(tmp_path_factory.mktemp("installed"), HERE / "boundary_double.py")
 
 
 @pytest.fixture
@@ -97,7 +77,7 @@ def run_host():
 @pytest.fixture(scope="session")
 def install_in():
     """Call as install_in(folder): installs the plugin with the double there and returns the plugin's path."""
-    return install
+    return lambda folder: install(folder, HERE / "boundary_double.py")
 
 
 @pytest.fixture(scope="session")

@@ -80,8 +80,8 @@ class HostUnderTest:
 
         Args:
             folder: an empty folder for all that the run writes.
-            script: what the host is given as KernelPoint's configuration; write it to a file. `plugin/testing/script.h` says
-                what stands in it; the scripted plugin writes its log beside that file.
+            script: what the host is given as KernelPoint's configuration; write it to a file. `scripted_boundary.py` says what
+                stands in it; the scripted plugin writes its log beside that file.
             processes: how many; above 1 only for a host that can.
             broken: a launch of the first process that cannot be simulated; none: all can.
             in_flight: launches in flight together; above 1 only for a host that can.

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from compiled import library
 
 from hosts import LAUNCHES
 from kernelpoint.fast_model.predictions import in_terms_of
@@ -177,12 +178,14 @@ def test_a_plugin_that_is_not_there_ends_the_run_with_one_message(host, tmp_path
 
 
 @pytest.mark.parametrize("lacking", ["progress cost", "state", "progress cost state"])
-def test_a_host_does_without_the_functions_that_the_plugin_does_not_have(host, tmp_path, monkeypatch, lacking):
+def test_a_host_does_without_the_functions_that_an_older_plugin_does_not_have(host, tmp_path, monkeypatch, lacking):
     for folder in ("all", "some"):
         (tmp_path / folder).mkdir()
     script = "pass 1 3\npass 4\nestimate 1000 10"
     usual = host.run(tmp_path / "all", script)
-    monkeypatch.setenv("SCRIPTED_PLUGIN_LACKS", lacking)
+    monkeypatch.setenv("WHOLE_PLUGIN", str(host.plugin))
+    monkeypatch.setenv("LACKING", lacking)
+    monkeypatch.setattr(host, "plugin", library(Path(__file__).with_name("older_plugin.cc"), tmp_path / "older.so"))
     run = host.run(tmp_path / "some", script + "\ninterval 20\nstop 3 40" * ("progress" in lacking))
     assert run.code == 0, run.err
     assert run.units("complete") == usual.units("complete")
