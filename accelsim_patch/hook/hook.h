@@ -44,24 +44,23 @@ struct Hook {
         if (sim == NULL) latency.reset(new LaunchLatency(simulator));
         sim = simulator;
         client = with;
-        index = at.launch;
         position = at;
         in_flight = true;
-        interval = at.order.progress_interval;
         const bool asked = (at.order.flags & KP_ORDER_SKIP_LATENCY) != 0;
         if (asked && !needs_ticks.empty() && !said_so)
             printf("kernelpoint: launch_latency: simulated cycle by cycle, since %s\n", needs_ticks.c_str());
         said_so = said_so || asked;
         skips_latency = asked && needs_ticks.empty();
         if (needs_ticks.empty()) crossbar.skip(skips_latency);
-        due = interval > 0 ? interval : UINT64_MAX;
+        due = at.order.progress_interval > 0 ? at.order.progress_interval : UINT64_MAX;
         kernel = NULL;
         launched = stopped = false;
     }
 
     void begin(kernel_info_t* started) {
         if (started->num_blocks() == 0 || started->threads_per_cta() == 0)
-            stop_run("launch " + std::to_string(index) + " has a broken trace: its header gives no grid or no block");
+            stop_run("launch " + std::to_string(position.launch) +
+                     " has a broken trace: its header gives no grid or no block");
         kernel = started;
         launched = true;
     }
@@ -75,10 +74,10 @@ struct Hook {
     // Reports the progress of the launch. If the plugin asks for a stop, no more CTAs are issued and the resident ones
     // end.
     void progress() {
-        due = sim->gpu_sim_cycle + interval;
+        due = sim->gpu_sim_cycle + position.order.progress_interval;
         if (kernel == NULL || !kernel->running() || kernel->no_more_ctas_to_run()) return;
         kp_progress told = sized<kp_progress>();
-        told.index = index;
+        told.index = position.launch;
         told.cycles = sim->gpu_sim_cycle;
         told.instructions = sim->gpu_sim_insn;
         told.ctas_issued = kernel->get_next_cta_id_single();
@@ -97,8 +96,6 @@ struct Hook {
     gpgpu_sim* sim = NULL;
     Client* client = NULL;
     kernel_info_t* kernel = NULL;
-    uint64_t index = 0;
-    uint64_t interval = 0;
     uint64_t due = UINT64_MAX;  // cycles of the launch at which the plugin is told next
     Position position;          // of the launch in flight
     bool in_flight = false;

@@ -269,7 +269,7 @@ private:
         printf("kernelpoint: the whole run, estimated\n");
         printf("kernel_name = kernelpoint_total\n");
         printf("kernel_name = kernelpoint_total\n");
-        const Totals whole_run = {estimate_of(estimates, "cycles", NAN), estimate_of(estimates, "instructions", NAN)};
+        const Totals whole_run = {estimate_of(estimates, "cycles"), estimate_of(estimates, "instructions")};
         print_totals(whole_run);
         print_counters(m_before, estimates, summary.simulated == summary.launches);
         if (!m_counted.are_the_simulators_own() || m_counted.rows() < m_launches.size())
@@ -290,44 +290,36 @@ private:
     void print_others() {
         Totals totals = {0, 0};
         for (size_t i = 0; i < m_launches.size(); ++i)
-            if (m_simulated[i]) add(&totals, cost_of(i));
+            if (m_simulated[i]) add(&totals, m_client.cost(0, i));
         printf("kernelpoint: launches that this process did not simulate%s\n",
                hook().estimated_rows ? "" : "; -kernel_sampling_rows 1 adds the estimated ones");
         uint64_t row = m_counted.rows();
         std::vector<double> counters = m_counted.counters();  // of all simulated launches so far
         counters.resize(m_before.size());
         for (size_t i = 0; i < m_launches.size(); ++i) {
+            if (m_simulated[i]) continue;
             // A process that this one resumes may have simulated it.
             const kp_cost cost = m_client.cost(0, i);
             const bool before = (cost.flags & KP_COST_SIMULATED) != 0;
-            if (m_simulated[i] || !(before || hook().estimated_rows)) continue;
+            if (!before && (!hook().estimated_rows || !is_known(cost) || cost.cycles == 0)) continue;
             const bool has_counters = before && cost.counter_count == counters.size();
             std::vector<Amount> native = m_before;
             for (size_t j = 0; j < counters.size(); ++j)
                 native[j].value = has_counters ? counters[j] += cost.counters[j] : NAN;
-            const Totals own = cost_of(i), so_far = totals;
-            if (!before && own.cycles == 0) continue;  // nothing is known of it
-            add(&totals, own);
-            print_launch(name_of(i), i, !before, so_far, totals, native, ++row);
+            const Totals so_far = totals;
+            add(&totals, cost);
+            const std::string name =
+                cost.kernel != NULL ? cost.kernel : kernel_name_of(m_commands[m_launches[i]].command_string);
+            print_launch(name, i, !before, so_far, totals, native, ++row);
         }
     }
 
-    static void add(Totals* totals, const Totals& own) {
-        totals->cycles += own.cycles;
-        totals->instructions += own.instructions;
-    }
+    static bool is_known(const kp_cost& cost) { return std::isfinite(cost.cycles) && std::isfinite(cost.instructions); }
 
-    // Estimated cost of one launch; zeros if unknown.
-    Totals cost_of(uint64_t launch) {
-        const kp_cost cost = m_client.cost(0, launch);
-        const bool known = std::isfinite(cost.cycles) && std::isfinite(cost.instructions);
-        const Totals found = {known ? cost.cycles : 0, known ? cost.instructions : 0};
-        return found;
-    }
-
-    std::string name_of(uint64_t launch) {
-        const char* kernel = m_client.cost(0, launch).kernel;
-        return kernel != NULL ? kernel : kernel_name_of(m_commands[m_launches[launch]].command_string);
+    static void add(Totals* totals, const kp_cost& cost) {
+        if (!is_known(cost)) return;
+        totals->cycles += cost.cycles;
+        totals->instructions += cost.instructions;
     }
 
     gpgpu_sim* m_sim;

@@ -70,7 +70,6 @@ public:
         print_uid(m_rows);
     }
 
-    const Totals& totals() const { return m_totals; }
     const std::vector<double>& counters() const { return m_counters; }
     uint64_t rows() const { return m_rows; }
     bool are_the_simulators_own() const { return !m_differ; }
@@ -130,22 +129,19 @@ inline void print_summary(const kp_summary& summary, const std::vector<kp_estima
     for (size_t i = 0; i < estimates.size(); ++i) print_estimate(estimates[i], summary.simulated == summary.launches);
 }
 
-// Estimated total of a counter; `otherwise` if none is stated.
-inline double estimate_of(const std::vector<kp_estimate>& estimates, const std::string& name, double otherwise) {
-    for (size_t i = 0; i < estimates.size(); ++i)
-        if (name == estimates[i].name && std::isfinite(estimates[i].estimate)) return estimates[i].estimate;
-    return otherwise;
+// Estimated total of a counter; nan if none is stated.
+inline double estimate_of(const std::vector<kp_estimate>& estimates, const char* name) {
+    const kp_estimate* e = find_estimate(estimates, name);
+    return e != NULL && std::isfinite(e->estimate) ? e->estimate : NAN;
 }
 
 // Reason why a counter has no total under the simulator's own name; empty text if it has one.
 inline std::string why_unknown(const std::vector<kp_estimate>& estimates, const char* name, bool all_simulated) {
-    for (size_t i = 0; i < estimates.size(); ++i) {
-        if (std::string(name) != estimates[i].name) continue;
-        if (is_known(estimates[i], all_simulated)) return "";
-        if (!std::isfinite(estimates[i].estimate)) break;
-        return is_seen(estimates[i], all_simulated) ? "half-width above 25 %" : "not met by any simulated launch";
-    }
-    return "no estimate";
+    const kp_estimate* e = find_estimate(estimates, name);
+    if (e == NULL) return "no estimate";
+    if (is_known(*e, all_simulated)) return "";
+    if (!std::isfinite(e->estimate)) return "no estimate";
+    return is_seen(*e, all_simulated) ? "half-width above 25 %" : "not met by any simulated launch";
 }
 
 // Prints the totals of the simulator's own counters; `nan` and the reason if a total is too uncertain.
@@ -156,7 +152,7 @@ inline void print_counters(const std::vector<Amount>& counters, const std::vecto
         if (counters[i].native == NULL) continue;
         const std::string why = why_unknown(estimates, counters[i].name, all_simulated);
         if (!why.empty()) unknown[why] += std::string(" ") + counters[i].name;
-        print_amount(counters[i].native, why.empty() ? estimate_of(estimates, counters[i].name, NAN) : NAN);
+        print_amount(counters[i].native, why.empty() ? estimate_of(estimates, counters[i].name) : NAN);
     }
     for (std::map<std::string, std::string>::const_iterator i = unknown.begin(); i != unknown.end(); ++i)
         printf("kernelpoint: nan, %s:%s\n", i->first.c_str(), i->second.c_str());

@@ -139,14 +139,14 @@ public:
 
     // Prints these values. The report (`native`) also gets mean powers under AccelWattch's own names.
     void print(FILE* file, bool native) const {
-        const kp_estimate* cycles = find("cycles");
-        const kp_estimate* energy = find("energy");
+        const kp_estimate* cycles = find_estimate(m_estimates, "cycles");
+        const kp_estimate* energy = find_estimate(m_estimates, "energy");
         if (cycles == NULL || energy == NULL || !(cycles->estimate > 0)) return;
         const double seconds = cycles->estimate / m_hertz, late = cycles->half_width / m_hertz;
         const bool is_stated = is_known_amount(*energy);
         const double joules = is_stated ? energy->estimate : NAN, off = energy->half_width;
         line(file, "kernelpoint_energy_delay_product", joules * seconds, joules * late + off * (seconds + late));
-        const kp_estimate* per_cycle = find("energy_per_cycle");
+        const kp_estimate* per_cycle = find_estimate(m_estimates, "energy_per_cycle");
         const double power = is_stated ? energy->estimate / seconds : NAN;
         const double power_off =
             per_cycle != NULL ? per_cycle->half_width * m_hertz : off / seconds + power * late / seconds;
@@ -156,7 +156,7 @@ public:
         fprintf(file, "gpu_tot_avg_power = %.6g\nkernel_avg_power = %.6g\n", power, power);
         std::string wide, unmet;
         for (size_t i = 0; i < kPowerPartCount; ++i) {
-            const kp_estimate* part = find(energy_counter(i));
+            const kp_estimate* part = find_estimate(m_estimates, energy_counter(i));
             if (part == NULL) continue;
             const std::string label = power_label(i);
             const double watts = part->estimate / seconds;
@@ -177,12 +177,6 @@ private:
 
     bool is_known_amount(const kp_estimate& e) const {
         return is_known(e, m_summary.simulated == m_summary.launches) && e.estimate >= 0;
-    }
-
-    const kp_estimate* find(const char* name) const {
-        for (size_t i = 0; i < m_estimates.size(); ++i)
-            if (strcmp(m_estimates[i].name, name) == 0) return &m_estimates[i];
-        return NULL;
     }
 
     const kp_summary& m_summary;

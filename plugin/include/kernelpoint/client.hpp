@@ -109,6 +109,13 @@ inline bool is_told(const kp_estimate& e, bool all_simulated) {
     return std::isfinite(e.estimate) && (is_seen(e, all_simulated) || std::isfinite(e.half_width));
 }
 
+// The estimate of a name; NULL if there is none.
+inline const kp_estimate* find_estimate(const std::vector<kp_estimate>& estimates, const char* name) {
+    for (size_t i = 0; i < estimates.size(); ++i)
+        if (strcmp(estimates[i].name, name) == 0) return &estimates[i];
+    return NULL;
+}
+
 // Hash for Host::config_hash: FNV-1a of the options that identify the simulated GPU, 16 hexadecimal digits.
 inline std::string hash_of(const std::string& options) {
     uint64_t hash = 14695981039346656037ull;
