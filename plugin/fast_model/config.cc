@@ -7,7 +7,7 @@
 #include <sstream>
 #include <vector>
 
-#include "native/trace/regular_file.h"
+#include "native/trace/lines.h"
 #include "native/trace/trace.h"
 
 namespace kernelpoint::fast_model {
@@ -67,65 +67,11 @@ std::vector<Key> keys_of(GpuConfig& c) {
     return keys;
 }
 
-struct Line {
-    std::string where;  // "v100.yaml:12"
-    std::string key, value;
-};
-
-// False for a blank line or a comment.
-bool parse_line(const std::string& raw, Line& line) {
-    const size_t comment = raw.find('#');
-    const std::string text = raw.substr(0, comment);
-    if (trimmed(text).empty()) return false;
-    const size_t colon = text.find(':');
-    if (colon == std::string::npos || text[0] == ' ' || text[0] == '\t' || text[0] == '-') {
-        throw ConfigError(line.where + ": '" + trimmed(text) + "' is not `key: value`; allowed: flat keys, no nesting");
-    }
-    line.key = trimmed(text.substr(0, colon));
-    line.value = trimmed(text.substr(colon + 1));
-    return true;
-}
-
-uint32_t parse_value(const Line& line, const Key& key) {
-    const bool digits = !line.value.empty() && line.value.size() <= 10 &&
-                        line.value.find_first_not_of("0123456789") == std::string::npos;
-    const uint64_t value = digits ? std::stoull(line.value) : 0;
-    if (!digits || value < key.least || value > key.most) {
-        throw ConfigError(line.where + ": " + key.name + " is '" + line.value + "'; allowed: " + key.allowed());
-    }
-    return static_cast<uint32_t>(value);
-}
-
-void set(GpuConfig& config, const std::vector<Key>& keys, const Line& line) {
-    if (line.key == "name") {
-        if (line.value.empty()) throw ConfigError(line.where + ": name is empty; allowed: any text");
-        config.name = line.value;
-        return;
-    }
-    for (const Key& key : keys) {
-        if (key.name == line.key) {
-            *key.value = parse_value(line, key);
-            return;
-        }
-    }
-    std::string names = "name";
-    for (const Key& key : keys) names += ", " + key.name;
-    throw ConfigError(line.where + ": unknown key '" + line.key + "' (value '" + line.value + "'); allowed: " + names);
-}
-
 void check_cache(const std::string& path, const char* level, uint32_t size, uint32_t ways) {
     const uint32_t step = ways * kLineBytes;
     if (size % step == 0) return;
     throw ConfigError(path + ": " + level + "_size is '" + std::to_string(size) + "'; allowed: a multiple of " + level +
                       "_ways times " + std::to_string(kLineBytes) + " bytes, here " + std::to_string(step));
-}
-
-void check_complete(const std::string& path, const std::vector<Key>& keys, const std::set<std::string>& seen) {
-    if (!seen.count("name")) throw ConfigError(path + ": key 'name' is missing; allowed: any text");
-    for (const Key& key : keys) {
-        if (seen.count(key.name)) continue;
-        throw ConfigError(path + ": key '" + key.name + "' is missing; allowed: " + key.allowed());
-    }
 }
 
 }  // namespace
@@ -180,16 +126,37 @@ GpuConfig parse_config(const std::string& text, const std::string& where) {
     const std::vector<Key> keys = keys_of(config);
     std::set<std::string> seen;
     std::istringstream lines(text);
-    std::string raw;
-    for (uint64_t number = 1; std::getline(lines, raw); ++number) {
-        Line line{where + ":" + std::to_string(number), "", ""};
-        if (!parse_line(raw, line)) continue;
-        set(config, keys, line);
-        if (!seen.insert(line.key).second) {
-            throw ConfigError(line.where + ": key '" + line.key + "' is given twice; allowed: once");
+    std::string line;
+    for (uint64_t number = 1; std::getline(lines, line); ++number) {
+        const std::string place = where + ":" + std::to_string(number) + ": ";
+        line.resize(std::min(line.find('#'), line.size()));
+        if (trimmed(line).empty()) continue;
+        const size_t colon = line.find(':');
+        if (colon == std::string::npos || line[0] == ' ' || line[0] == '\t' || line[0] == '-')
+            throw ConfigError(place + "'" + trimmed(line) + "' is not `key: value`; allowed: flat keys, no nesting");
+        const std::string name = trimmed(line.substr(0, colon)), value = trimmed(line.substr(colon + 1));
+        const auto key = std::find_if(keys.begin(), keys.end(), [&](const Key& k) { return k.name == name; });
+        if (name == "name") {
+            if (value.empty()) throw ConfigError(place + "name is empty; allowed: any text");
+            config.name = value;
+        } else if (key != keys.end()) {
+            const bool digits =
+                !value.empty() && value.size() <= 10 && value.find_first_not_of("0123456789") == std::string::npos;
+            const uint64_t given = digits ? std::stoull(value) : 0;
+            if (!digits || given < key->least || given > key->most)
+                throw ConfigError(place + name + " is '" + value + "'; allowed: " + key->allowed());
+            *key->value = static_cast<uint32_t>(given);
+        } else {
+            std::string names = "name";
+            for (const Key& k : keys) names += ", " + k.name;
+            throw ConfigError(place + "unknown key '" + name + "' (value '" + value + "'); allowed: " + names);
         }
+        if (!seen.insert(name).second) throw ConfigError(place + "key '" + name + "' is given twice; allowed: once");
     }
-    check_complete(where, keys, seen);
+    if (!seen.count("name")) throw ConfigError(where + ": key 'name' is missing; allowed: any text");
+    for (const Key& key : keys)
+        if (!seen.count(key.name))
+            throw ConfigError(where + ": key '" + key.name + "' is missing; allowed: " + key.allowed());
     check_cache(where, "l1", config.l1_size, config.l1_ways);
     check_cache(where, "l2", config.l2_size, config.l2_ways);
     return config;

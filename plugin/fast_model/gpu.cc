@@ -128,14 +128,9 @@ void Gpu::dispatch() {
         next_retirement_ = std::min(next_retirement_, sm->next_retirement());
         ++counters_.ctas;
     }
-    find_active();
-}
-
-void Gpu::find_active() {
     active_.clear();
-    for (uint32_t i = 0; i < sms_.size(); ++i) {
+    for (uint32_t i = 0; i < sms_.size(); ++i)
         if (!sms_[i].empty()) active_.push_back(i);
-    }
 }
 
 bool Gpu::read_cta() {

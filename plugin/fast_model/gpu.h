@@ -24,6 +24,7 @@ struct LaunchResult {
 class Gpu {
 public:
     explicit Gpu(const GpuConfig& config);
+    const GpuConfig& config() const { return config_; }
 
     // Between launches: applies a copy from the host to the caches, or replaces their contents by that of earlier
     // accesses, oldest first.
@@ -58,7 +59,6 @@ private:
     Cycles step();
     void retire();
     void dispatch();
-    void find_active();
     bool read_cta();
     Sm* next_free_sm();
     void complete();

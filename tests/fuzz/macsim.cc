@@ -2,7 +2,7 @@
 // kernel_config.txt and the records of two warps, divided by lines of "%%".
 #include "invariants.h"
 #include "memory_files.h"
-#include "native/trace/trace_list.h"
+#include "native/trace/format.h"
 
 namespace {
 

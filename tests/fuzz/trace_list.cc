@@ -1,8 +1,7 @@
 // Trace lists of both simulators: the input is the list; some traces that it may name are there.
-#include "native/trace/trace_list.h"
-
 #include "invariants.h"
 #include "memory_files.h"
+#include "native/trace/format.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const char* name : {"kernel-1.traceg", "kernel-2.traceg.xz", "Kernel0/trace.txt"})

@@ -205,7 +205,7 @@ def test_only_the_embedding_and_the_extension_see_python():
 
 SIMULATORS = PLUGIN / "simulators"
 # The ABI's examples, which a user of one simulator reads; the table of simulators' counters; the command line's help.
-CPP_MAY_NAME_SIMULATORS = {"include/kernelpoint/abi.h", "include/kernelpoint/counters.h", "host/arguments.cc"}
+CPP_MAY_NAME_SIMULATORS = {"include/kernelpoint/abi.h", "include/kernelpoint/counters.h", "host/main.cc"}
 
 
 @pytest.mark.skipif(not PLUGIN.exists(), reason="the C++ sources are not beside the installed package")

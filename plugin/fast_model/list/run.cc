@@ -12,10 +12,11 @@
 
 #include "fast_model/gpu.h"
 #include "native/trace/interruption.h"
-#include "native/trace/mix.h"
+#include "native/trace/stream_hash.h"
 #include "native/trace/threads.h"
 
 namespace kernelpoint::fast_model {
+
 namespace {
 
 // Finds streams whose launches take what they took before, whatever is in L2. Streams whose data comes and
@@ -31,48 +32,35 @@ public:
     }
 
     // A launch was simulated.
-    void add(uint64_t cycles, const Counters& counters) {
-        const bool alike = seen_ && near(cycles, cycles_) && near_misses(counters);
-        wait_ = alike ? std::max<uint64_t>(1, wait_ * kGrowth) : 0;
-        waiting_ = wait_;
-        seen_ = true;
-        cycles_ = cycles;
-        counters_ = counters;
+    void add(const ListResult::Numbers& numbers) {
+        const auto near = [](uint64_t a, uint64_t b, uint64_t of) {
+            return std::abs(static_cast<double>(a) - static_cast<double>(b)) <= kAlike * static_cast<double>(of);
+        };
+        const uint64_t misses = numbers.counters.l2_misses;
+        const bool alike = last_ && near(numbers.cycles, last_->cycles, last_->cycles) &&
+                           near(misses, last_->counters.l2_misses, numbers.counters.l2_accesses);
+        waiting_ = wait_ = alike ? std::max<uint64_t>(1, wait_ * kGrowth) : 0;
+        last_ = numbers;
     }
 
 private:
     static constexpr double kAlike = .002;
     static constexpr uint64_t kGrowth = 4;
 
-    static bool near(uint64_t a, uint64_t b) {
-        return std::abs(static_cast<double>(a) - static_cast<double>(b)) <= kAlike * static_cast<double>(b);
-    }
-    bool near_misses(const Counters& counters) const {
-        const double difference = static_cast<double>(counters.l2_misses) - static_cast<double>(counters_.l2_misses);
-        return std::abs(difference) <= kAlike * static_cast<double>(counters.l2_accesses);
-    }
-
-    bool seen_ = false;
-    uint64_t cycles_ = 0, wait_ = 0, waiting_ = 0;
-    Counters counters_;
+    std::optional<ListResult::Numbers> last_;
+    uint64_t wait_ = 0, waiting_ = 0;
 };
 
 // Outcomes of simulated launches, to be taken again where a launch of the same trace begins in a state in which the
 // very same would happen.
 struct Outcome {
-    uint64_t cycles = 0, instructions = 0;
-    Counters counters;
+    ListResult::Numbers numbers;
     StateChange change;          // of L2
-    bool is_settled = false;     // the change was another launch's, and need not fit
     uint64_t number = 0;         // no other outcome has it
     mutable size_t suspect = 0;  // a set of the change that did not fit last time: looked at first
 };
 
 constexpr size_t kMostOfASource = 8;  // looking through more costs more than it saves
-
-void apply(const Outcome& outcome, Cache& l2) {
-    outcome.is_settled ? l2.apply_nearly(outcome.change) : l2.apply(outcome.change);
-}
 
 uint64_t bytes_of(const Outcome& outcome) {
     return sizeof(Outcome) + outcome.change.bytes();
@@ -194,7 +182,7 @@ public:
 
     void catch_up(Cache& l2) {
         for (const Passed& passed : passed_) {
-            apply(*passed.outcome, l2);
+            l2.apply(passed.outcome->change);
             hash_.update(l2, passed.outcome->change.sets);
         }
         if (!passed_.empty()) of_l2_ = passed_.back().after;
@@ -284,7 +272,7 @@ public:
         states_.catch_up(gpu_.l2());
         Outcomes::Shared outcome = outcomes_.find(source, gpu_.l2());
         if (outcome != nullptr) {
-            apply(*outcome, gpu_.l2());
+            gpu_.l2().apply(outcome->change);
         } else if (streams_.empty()) {
             outcome = simulate_recorded(source, path);
         } else {
@@ -294,7 +282,7 @@ public:
                 outcome = settled(source, *stream.last);
             } else {
                 outcome = simulate_recorded(source, path);
-                stream.settling.add(outcome->cycles, outcome->counters);
+                stream.settling.add(outcome->numbers);
                 stream.last = outcome;
             }
         }
@@ -335,14 +323,9 @@ private:
     Outcomes::Shared settled(uint32_t source, const Outcome& last) {
         auto outcome = std::make_shared<Outcome>();
         outcome->number = outcomes_.next_number();
-        outcome->cycles = last.cycles;
-        outcome->instructions = last.instructions;
-        outcome->counters = last.counters;
-        if (const Outcomes::Shared before = outcomes_.last(source)) {
-            outcome->change = before->change;
-        }
-        outcome->is_settled = true;
-        apply(*outcome, gpu_.l2());
+        outcome->numbers = last.numbers;
+        if (const Outcomes::Shared before = outcomes_.last(source)) outcome->change = before->change;
+        gpu_.l2().apply(outcome->change);
         return outcome;
     }
 
@@ -362,9 +345,7 @@ private:
         }
         auto outcome = std::make_shared<Outcome>();
         outcome->number = outcomes_.next_number();
-        outcome->cycles = gpu_.result().cycles;
-        outcome->instructions = gpu_.result().instructions;
-        outcome->counters = gpu_.result().counters;
+        outcome->numbers = {gpu_.result().cycles, gpu_.result().instructions, gpu_.result().counters};
         if (gpu_.keeps_l2_only()) outcome->change = gpu_.l2().recorded();
         return outcome;
     }
@@ -379,84 +360,66 @@ private:
     uint64_t simulated_ = 0;
 };
 
-class ListRun {
-public:
-    ListRun(const GpuConfig& config, const Launches& launches, const Effort& effort, const Report& report)
-        : list_(launches),
-          effort_(effort),
-          report_(report),
-          runner_(config, launches.paths.size(), effort.memory_bytes, effort.streams),
-          is_met_(launches.paths.size(), false) {}
-
-    ListResult run() {
-        const Interruption interruption([this] { report_in_time(); });
-        for (uint32_t source = 0; source < list_.paths.size(); ++source) text_ += text_of(source);
-        result_.of_launch.assign(list_.contents.size(), kNoNumbers);
-        const auto launch = [this](uint64_t index) {
-            run_launch(list_.contents[index]);
-            ++launches_;
-            report_in_time();
-        };
-        const auto copy = [this](const Launches::Copy& copy) { runner_.copy_from_host(copy.address, copy.bytes); };
-        list_.each(launch, copy);
-        result_.simulated = runner_.simulated();
-        return std::move(result_);
-    }
-
-private:
-    void report_in_time() {
-        const auto now = std::chrono::steady_clock::now();
-        if (now - reported_at_ < kBetweenReports) return;
-        reported_at_ = now;
-        report_(launches_, share());
-    }
-
-    // Of the text, or of the launches where that is less: much text at the beginning tells little of a long rest.
-    double share() const {
-        if (text_ == 0) return 0;
-        return std::min(passed_text_ / text_,
-                        static_cast<double>(launches_) / static_cast<double>(list_.contents.size()));
-    }
-
-    // A launch costs the text that none before it had; the others are known by then.
-    double text_of(uint32_t content) const {
-        return 1.0 + (effort_.bytes.empty() ? 0.0 : static_cast<double>(effort_.bytes[content]));
-    }
-
-    void run_launch(uint32_t content) {
-        if (content == kNoContent) return;
-        if (!is_met_[content]) passed_text_ += text_of(content);
-        is_met_[content] = true;
-        try {
-            take(*runner_.run(content, list_.paths[content]));
-        } catch (const TraceError& error) {
-            result_.failures.emplace_back(launches_, error.what());
-        }
-    }
-
-    // Equal numbers are kept once.
-    void take(const Outcome& outcome) {
-        const auto [known, added] = numbers_.emplace(outcome.number, static_cast<uint32_t>(result_.numbers.size()));
-        if (added) result_.numbers.push_back({outcome.cycles, outcome.instructions, outcome.counters});
-        result_.of_launch[launches_] = known->second;
-    }
-
-    const Launches& list_;
-    const Effort& effort_;
-    const Report& report_;
-    Runner runner_;
-    std::vector<bool> is_met_;  // by content
-    std::chrono::steady_clock::time_point reported_at_ = std::chrono::steady_clock::now();
-    std::unordered_map<uint64_t, uint32_t> numbers_;  // by number of an outcome
-    uint64_t launches_ = 0;
-    double text_ = 0, passed_text_ = 0;
-    ListResult result_;
-};
-
 }  // namespace
 
 ListResult run_list(const GpuConfig& config, const Launches& launches, const Effort& effort, const Report& report) {
-    return ListRun(config, launches, effort, report).run();
+    Runner runner(config, launches.paths.size(), effort.memory_bytes, effort.streams);
+    ListResult result;
+    result.of_launch.assign(launches.contents.size(), kNoNumbers);
+    std::unordered_map<uint64_t, uint32_t> numbers;  // by number of an outcome: equal ones are kept once
+    std::vector<bool> is_met(launches.paths.size());
+    uint64_t done = 0;  // launches
+    // A launch costs the text that none before it had; the others are known by then.
+    const auto text_of = [&](uint32_t content) {
+        return 1.0 + (effort.bytes.empty() ? 0.0 : static_cast<double>(effort.bytes[content]));
+    };
+    double text = 0, passed_text = 0;
+    for (uint32_t content = 0; content < launches.paths.size(); ++content) text += text_of(content);
+    auto reported_at = std::chrono::steady_clock::now();
+    const auto report_in_time = [&] {
+        const auto now = std::chrono::steady_clock::now();
+        if (now - reported_at < kBetweenReports) return;
+        reported_at = now;
+        // Of the text, or of the launches where that is less: much text at the beginning tells little of a long rest.
+        const double of_launches = static_cast<double>(done) / static_cast<double>(launches.contents.size());
+        report(done, text == 0 ? 0 : std::min(passed_text / text, of_launches));
+    };
+    const Interruption interruption(report_in_time);
+    const auto launch = [&](uint64_t index) {
+        const uint32_t content = launches.contents[index];
+        try {
+            if (content != kNoContent) {
+                if (!is_met[content]) passed_text += text_of(content);
+                is_met[content] = true;
+                const Outcomes::Shared outcome = runner.run(content, launches.paths[content]);
+                const auto row = static_cast<uint32_t>(result.numbers.size());
+                const auto [known, added] = numbers.emplace(outcome->number, row);
+                if (added) result.numbers.push_back(outcome->numbers);
+                result.of_launch[index] = known->second;
+            }
+        } catch (const TraceError& error) {
+            result.failures.emplace_back(index, error.what());
+        }
+        ++done;
+        report_in_time();
+    };
+    launches.each(launch, [&](const Launches::Copy& copy) { runner.copy_from_host(copy.address, copy.bytes); });
+    result.simulated = runner.simulated();
+    return result;
+}
+
+void Walk::keep_state(uint64_t launch) {
+    for (; copied_ < list_.copies.size() && list_.launches_before(copied_) <= launch; ++copied_)
+        gpu_.copy_from_host(list_.copies[copied_].address, list_.copies[copied_].bytes);
+}
+
+const LaunchResult& Walk::simulate(uint64_t launch, Cycles interval, const std::function<void()>& at_interval) {
+    const Launches::Copy* const first = list_.copies.data();  // the copies before a launch come first
+    const auto is_before = [&](const Launches::Copy& copy) {
+        return list_.launches_before(static_cast<size_t>(&copy - first)) <= launch;
+    };
+    copied_ = static_cast<size_t>(std::partition_point(first, first + list_.copies.size(), is_before) - first);
+    return gpu_.run(path(launch), interval, at_interval);
 }
 
 }  // namespace kernelpoint::fast_model

@@ -8,6 +8,8 @@
 
 #include "fast_model/config.h"
 #include "fast_model/counters.h"
+#include "fast_model/gpu.h"
+#include "native/trace/format.h"
 #include "native/trace/launches.h"
 
 namespace kernelpoint::fast_model {
@@ -43,5 +45,26 @@ constexpr uint32_t kNoNumbers = UINT32_MAX;
 // a stream have settled (see Settling), most take the numbers of the one that was simulated last. L2 then changes as
 // the content has changed it before, and not at all where it has not been simulated.
 ListResult run_list(const GpuConfig& config, const Launches& launches, const Effort& effort, const Report& report);
+
+// Launches of a list on one simulated GPU, in whatever order they are asked for.
+class Walk {
+public:
+    Walk(const GpuConfig& config, Launches list) : list_(std::move(list)), gpu_(config) {}
+
+    uint64_t launches() const { return list_.contents.size(); }
+    const std::string& path(uint64_t launch) const { return list_.path(launch); }
+    Gpu& gpu() { return gpu_; }
+    const Gpu& gpu() const { return gpu_; }
+
+    // Lets the next launch begin with the present state of the GPU and the copies after the launch simulated last.
+    void keep_state(uint64_t launch);
+    // Simulates one launch, as Gpu::run does.
+    const LaunchResult& simulate(uint64_t launch, Cycles interval, const std::function<void()>& at_interval);
+
+private:
+    const Launches list_;
+    size_t copied_ = 0;  // copies before the launch that was simulated last, and those that were done since
+    Gpu gpu_;
+};
 
 }  // namespace kernelpoint::fast_model

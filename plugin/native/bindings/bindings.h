@@ -67,9 +67,7 @@ using Numbers = pybind11::array_t<Number, pybind11::array::c_style | pybind11::a
 Launches launches_of(const Numbers<int32_t>& contents, std::vector<std::string> paths, const Numbers<uint64_t>& copies);
 
 void register_traces(pybind11::module_& module);
-void register_scan(pybind11::module_& module);  // after register_traces, which knows launch headers
 void register_graph(pybind11::module_& module);
-void register_encoder(pybind11::module_& module);
 void register_replay(pybind11::module_& module);  // before register_fast_model, which takes touches
 void register_fast_model(pybind11::module_& module);
 
@@ -91,6 +89,19 @@ public:
 private:
     const Interruption interruption_;
 };
+
+// Runs `body` without the GIL; Ctrl-C ends it at its next interruption point.
+template <typename Body>
+auto without_gil(Body body) {
+    const pybind11::gil_scoped_release released;
+    const PythonSignals signals;
+    return body();
+}
+
+template <typename Number>
+pybind11::array_t<Number> array_of(const std::vector<Number>& values) {
+    return pybind11::array_t<Number>(static_cast<pybind11::ssize_t>(values.size()), values.data());
+}
 
 // Calls a Python function from work that runs without the GIL, and handles signals. A Python exception ends the work.
 template <typename... Arguments>

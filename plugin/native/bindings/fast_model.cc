@@ -10,7 +10,6 @@
 #include "fast_model/configuration/derive.h"
 #include "fast_model/gpu.h"
 #include "fast_model/list/run.h"
-#include "fast_model/list/walk.h"
 #include "native/bindings/bindings.h"
 
 namespace py = pybind11;
@@ -23,8 +22,8 @@ using fast_model::LaunchResult;
 using fast_model::ListResult;
 using Touches = py::array_t<kp_touch, py::array::c_style>;  // of the launches before, as a replay gives them
 
-// The row of each launch, and the columns as numpy arrays; where a launch was not simulated, the last
-// row is nan.
+// The row of each launch, and the columns as numpy arrays (where a launch was not simulated, the last row is nan), then
+// failures and the number of launches that were simulated.
 py::tuple columns_of(const ListResult& result) {
     const size_t rows = result.numbers.size();
     py::array_t<int32_t> kinds(static_cast<py::ssize_t>(result.of_launch.size()));
@@ -47,7 +46,7 @@ py::tuple columns_of(const ListResult& result) {
     columns["instructions"] = column([](const Numbers& n) { return n.instructions; });
     for (const fast_model::CounterField& field : fast_model::kCounterFields)
         columns[field.name] = column([&](const Numbers& n) { return n.counters.*field.value; });
-    return py::make_tuple(kinds, columns);
+    return py::make_tuple(kinds, columns, result.failures, result.simulated);
 }
 
 template <typename Number>
@@ -64,14 +63,8 @@ py::tuple run(const Numbers<int32_t>& contents, const std::vector<std::string>& 
     const Launches launches = launches_of(contents, paths, copies);
     const fast_model::Effort effort{memory_bytes, of_contents("bytes", bytes, paths.size()),
                                     of_contents("streams", streams, paths.size())};
-    ListResult result;
-    {
-        const py::gil_scoped_release released;
-        const auto report = [&](uint64_t done, double share) { tell(progress, done, share); };
-        result = fast_model::run_list(configuration.config, launches, effort, report);
-    }
-    const py::tuple columns = columns_of(result);
-    return py::make_tuple(columns[0], columns[1], result.failures, result.simulated);
+    const auto report = [&](uint64_t done, double share) { tell(progress, done, share); };
+    return columns_of(without_gil([&] { return run_list(configuration.config, launches, effort, report); }));
 }
 
 py::dict values_of(const Derived& derived) {
@@ -101,11 +94,7 @@ py::object cores_of(const Derived& derived) {
 
 py::dict alone(const std::string& path, const Derived& configuration) {
     fast_model::Gpu gpu(configuration.config);
-    const LaunchResult result = [&] {
-        const py::gil_scoped_release released;
-        const PythonSignals signals;
-        return gpu.run(path, 0, {});
-    }();
+    const LaunchResult result = without_gil([&] { return gpu.run(path, 0, {}); });
     py::dict found;
     found["cycles"] = result.cycles;
     found["instructions"] = result.instructions;
@@ -116,55 +105,33 @@ py::dict alone(const std::string& path, const Derived& configuration) {
     return found;
 }
 
-// The list lives as long as the walk over it.
-class ListWalk {
-public:
-    ListWalk(const std::string& list, const fast_model::Derived& configuration)
-        : list_(read_trace_list(list)), walk_(configuration.config, list_), hash_(configuration.config.hash()) {}
+uint64_t checked(const fast_model::Walk& walk, uint64_t launch) {
+    if (launch >= walk.launches()) throw py::index_error("launch " + std::to_string(launch) + " is not in the list");
+    return launch;
+}
 
-    const std::string& config_hash() const { return hash_; }
-    uint64_t launches() const { return walk_.launches(); }
-    const std::string& path(uint64_t launch) const { return walk_.path(checked(launch)); }
-
-    // `touches`: none where the state is kept. `stops` is called with (cycles, instructions, CTAs issued, CTAs
-    // completed, all CTAs), and is true where the launch is to be stopped.
-    py::tuple simulate(uint64_t launch, const std::optional<Touches>& touches, uint64_t interval,
-                       const py::function& stops) {
-        checked(launch);
-        if (touches)
-            walk_.gpu().replay(touches->data(), static_cast<uint64_t>(touches->size()));
-        else
-            walk_.keep_state(launch);
-        run(launch, interval, stops);
-        const LaunchResult& result = walk_.gpu().result();
-        std::vector<uint64_t> counters;
-        for (const fast_model::CounterField& field : fast_model::kCounterFields)
-            counters.push_back(result.counters.*field.value);
-        return py::make_tuple(result.cycles, result.instructions, py::tuple(py::cast(counters)), result.stopped);
-    }
-
-private:
-    uint64_t checked(uint64_t launch) const {
-        if (launch >= launches()) throw py::index_error("launch " + std::to_string(launch) + " is not in the list");
-        return launch;
-    }
-
-    void run(uint64_t launch, uint64_t interval, const py::function& stops) {
-        const py::gil_scoped_release released;
-        const PythonSignals signals;
-        fast_model::Gpu& gpu = walk_.gpu();
-        walk_.simulate(launch, interval, [&] {
-            const py::gil_scoped_acquire held;
-            const py::object answer = stops(gpu.cycles(), gpu.instructions(), gpu.ctas_issued(), gpu.ctas_completed(),
-                                            gpu.header().grid.count());
-            if (answer.cast<bool>()) gpu.stop_issuing();
-        });
-    }
-
-    const Launches list_;
-    fast_model::Walk walk_;
-    const std::string hash_;
-};
+// `touches`: none where the state is kept. `stops` is called with (cycles, instructions, CTAs issued, CTAs completed,
+// all CTAs), and is true where the launch is to be stopped.
+py::tuple simulate(fast_model::Walk& walk, uint64_t launch, const std::optional<Touches>& touches, uint64_t interval,
+                   const py::function& stops) {
+    checked(walk, launch);
+    fast_model::Gpu& gpu = walk.gpu();
+    if (touches)
+        gpu.replay(touches->data(), static_cast<uint64_t>(touches->size()));
+    else
+        walk.keep_state(launch);
+    const auto ask = [&] {
+        const py::gil_scoped_acquire held;
+        const py::object answer =
+            stops(gpu.cycles(), gpu.instructions(), gpu.ctas_issued(), gpu.ctas_completed(), gpu.header().grid.count());
+        if (answer.cast<bool>()) gpu.stop_issuing();
+    };
+    const LaunchResult result = without_gil([&] { return walk.simulate(launch, interval, ask); });
+    std::vector<uint64_t> counters;
+    for (const fast_model::CounterField& field : fast_model::kCounterFields)
+        counters.push_back(result.counters.*field.value);
+    return py::make_tuple(result.cycles, result.instructions, py::tuple(py::cast(counters)), result.stopped);
+}
 
 py::tuple counter_names() {
     std::vector<std::string> names;
@@ -172,7 +139,7 @@ py::tuple counter_names() {
     return py::tuple(py::cast(names));
 }
 
-void register_run(py::module_& part) {
+void add_functions(py::module_& part) {
     part.def(
         "run", &run, py::arg("contents"), py::arg("paths"), py::arg("copies"), py::arg("configuration"),
         py::arg("progress"), py::arg("memory_bytes") = fast_model::Effort{}.memory_bytes, py::arg("bytes") = py::none(),
@@ -184,24 +151,23 @@ void register_run(py::module_& part) {
         "done and a share of the work, about ten times a second; what it raises ends the run. The result does not "
         "depend on `memory_bytes` for outcomes that may come again, nor on `bytes` of the text of each content. "
         "`streams`: of each content; launches of one stream whose numbers have settled are not all simulated.");
-}
-
-void register_launches(py::module_& part) {
     part.def(
         "alone", &alone, py::arg("path"), py::arg("configuration"),
         "Simulate one launch with empty caches: its cycles, instructions, counters, and *_stalls, the cycles of warp "
         "schedulers in which what issues next waited for memory, for another result, at a barrier, for its unit.");
-}
-
-void register_walk(py::module_& part) {
     part.attr("COUNTERS") = counter_names();
-    py::class_<ListWalk>(part, "Walk", "Launches of a list on one simulated GPU, in whatever order they are asked for.")
-        .def(py::init<const std::string&, const fast_model::Derived&>(), py::arg("list"), py::arg("configuration"))
-        .def_property_readonly("config_hash", &ListWalk::config_hash)
-        .def_property_readonly("launches", &ListWalk::launches)
-        .def("path", &ListWalk::path, py::arg("launch"))
-        .def("simulate", &ListWalk::simulate, py::arg("launch"), py::arg("touches"), py::arg("interval"),
-             py::arg("stops"),
+    py::class_<fast_model::Walk>(part, "Walk",
+                                 "Launches of a list on one simulated GPU, in whatever order they are asked for.")
+        .def(py::init([](const std::string& list, const Derived& configuration) {
+                 return std::make_unique<fast_model::Walk>(configuration.config, read_trace_list(list));
+             }),
+             py::arg("list"), py::arg("configuration"))
+        .def_property_readonly("config_hash", [](const fast_model::Walk& walk) { return walk.gpu().config().hash(); })
+        .def_property_readonly("launches", &fast_model::Walk::launches)
+        .def(
+            "path", [](const fast_model::Walk& walk, uint64_t launch) { return walk.path(checked(walk, launch)); },
+            py::arg("launch"))
+        .def("simulate", &simulate, py::arg("launch"), py::arg("touches"), py::arg("interval"), py::arg("stops"),
              "Simulate a launch: (cycles, instructions, values of COUNTERS, whether it was stopped inside). `touches`: "
              "of the launches before it, as a replay gives them, which it begins with; None: it begins with what the "
              "GPU holds. `stops` is called every `interval` cycles, unless that is 0, with cycles, thread "
@@ -224,9 +190,7 @@ void register_fast_model(py::module_& module) {
     part.def(
         "derive", &derive, py::arg("texts"), py::arg("base"),
         "A Configuration from [(where, text), ...] of one simulator; what they leave open is as in the file `base`.");
-    register_run(part);
-    register_launches(part);
-    register_walk(part);
+    add_functions(part);
 }
 
 }  // namespace kernelpoint

@@ -46,9 +46,7 @@ kernelpoint::PythonSignals::PythonSignals() : interruption_(check_signals) {}
 PYBIND11_MODULE(_native, module) {
     py::register_exception_translator(translate);
     kernelpoint::register_traces(module);
-    kernelpoint::register_scan(module);
     kernelpoint::register_graph(module);
-    kernelpoint::register_encoder(module);
     kernelpoint::register_replay(module);
     kernelpoint::register_fast_model(module);
     for (const auto* bindings : kernelpoint::implementations<kernelpoint::SimulatorBindings>()) {

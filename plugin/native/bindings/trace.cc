@@ -1,12 +1,14 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 
 #include "native/bindings/bindings.h"
 #include "native/trace/format.h"
-#include "native/trace/trace_list.h"
+#include "native/trace/scan.h"
+#include "native/trace/stream_hash.h"
 
 namespace py = pybind11;
 
@@ -34,20 +36,15 @@ void bind_header(py::module_& module) {
         .def_readonly("tracer_version", &LaunchHeader::tracer_version);
 }
 
-template <typename T>
-py::array_t<T> to_array(const std::vector<T>& values) {
-    return py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data());
-}
-
 py::dict cta_to_dict(const Cta& cta) {
     py::dict item;
     item["index"] = to_tuple(cta.index);
-    item["warps"] = to_array(cta.warps);
-    item["instructions"] = to_array(cta.instructions);
-    item["addresses"] = to_array(cta.addresses);
-    item["bulk_copies"] = to_array(cta.bulk_copies);
-    item["operand_values"] = to_array(cta.operand_values);
-    item["values"] = to_array(cta.values);
+    item["warps"] = array_of(cta.warps);
+    item["instructions"] = array_of(cta.instructions);
+    item["addresses"] = array_of(cta.addresses);
+    item["bulk_copies"] = array_of(cta.bulk_copies);
+    item["operand_values"] = array_of(cta.operand_values);
+    item["values"] = array_of(cta.values);
     const Cluster& cluster = cta.cluster;
     item["cluster"] = py::make_tuple(to_tuple(cluster.index), to_tuple(cluster.cta), cluster.rank);
     return item;
@@ -64,12 +61,7 @@ class CtaIterator {
 public:
     CtaIterator(const std::string& path, bool keep_values) : reader_(open_trace(path, keep_values)) {}
     py::dict next() {
-        {
-            py::gil_scoped_release unlocked;
-            const PythonSignals signals;
-            if (!reader_->next(cta_)) ended_ = true;
-        }
-        if (ended_) throw py::stop_iteration();
+        if (!without_gil([&] { return reader_->next(cta_); })) throw py::stop_iteration();
         return cta_to_dict(cta_);
     }
     const LaunchHeader& header() const { return reader_->header(); }
@@ -78,7 +70,6 @@ public:
 private:
     const std::unique_ptr<TraceReader> reader_;
     Cta cta_;
-    bool ended_ = false;
 };
 
 void bind_ctas(py::module_& module) {
@@ -121,19 +112,124 @@ void bind_formats(py::module_& module) {
 // (the distinct traces, the trace of every launch, the tracer's number of each trace, rows (position among the
 // commands, address, bytes) of the copies)
 py::tuple list_commands(const std::string& path) {
-    Launches list;
-    {
-        py::gil_scoped_release unlocked;
-        const PythonSignals signals;
-        list = read_trace_list(path);
-    }
+    const Launches list = without_gil([&] { return read_trace_list(path); });
     py::array_t<int32_t> contents(static_cast<py::ssize_t>(list.contents.size()));
     std::copy(list.contents.begin(), list.contents.end(), contents.mutable_data());
     py::array_t<uint64_t> copies({static_cast<py::ssize_t>(list.copies.size()), py::ssize_t{3}});
     uint64_t* out = copies.mutable_data();
     for (const Launches::Copy& copy : list.copies)
         for (const uint64_t number : {copy.command, copy.address, copy.bytes}) *out++ = number;
-    return py::make_tuple(py::tuple(py::cast(list.paths)), contents, to_array(list.numbers), copies);
+    return py::make_tuple(py::tuple(py::cast(list.paths)), contents, array_of(list.numbers), copies);
+}
+
+void bind_scan(py::module_& module) {
+    py::class_<Work>(module, "Work")
+        .def_readonly("instructions", &Work::instructions)
+        .def_readonly("thread_instructions", &Work::thread_instructions)
+        .def_readonly("ctas", &Work::ctas)
+        .def_readonly("warps", &Work::warps)
+        .def_readonly("global_accesses", &Work::global_accesses)
+        .def_readonly("shared_accesses", &Work::shared_accesses)
+        .def_readonly("unread_instructions", &Work::unread_instructions)
+        .def_readonly("sectors", &Work::sectors)
+        .def_readonly("bytes", &Work::bytes)
+        .def_property_readonly("by_unit", [](const Work& work) {
+            return py::tuple(py::cast(std::vector<uint64_t>(work.by_unit, work.by_unit + unit_count)));
+        });
+    py::class_<MetContents>(module, "MetContents").def(py::init([](const Numbers<uint64_t>& contents) {
+        const auto rows = contents.unchecked<2>();  // as scan_many gives them
+        if (rows.shape(1) != 3) throw py::value_error("contents: expected three numbers of each");
+        auto met = std::make_unique<MetContents>();
+        for (py::ssize_t i = 0; i < rows.shape(0); ++i) met->add({rows(i, 0), rows(i, 1)});
+        return met;
+    }));
+    py::class_<Defects>(module, "Defects")
+        .def_readonly("zero_addresses", &Defects::zero_addresses)
+        .def_readonly("missing_warps", &Defects::missing_warps)
+        .def_readonly("empty_warps", &Defects::empty_warps)
+        .def_readonly("missing_barriers", &Defects::missing_barriers)
+        .def_readonly("repeated_ctas", &Defects::repeated_ctas)
+        .def_readonly("after_exit", &Defects::after_exit)
+        .def_readonly("missing_exits", &Defects::missing_exits);
+    py::class_<Scan>(module, "Scan")
+        .def_readonly("header", &Scan::header)
+        .def_readonly("work", &Scan::work)
+        .def_readonly("defects", &Scan::defects)
+        .def_readonly("unknown_opcodes", &Scan::unknown_opcodes)
+        .def_readonly("store_data_left_out", &Scan::store_data_left_out)
+        .def_property_readonly("stream", [](const Scan& scan) { return scan.stream.hex(); })
+        .def_property_readonly("values", [](const Scan& scan) { return scan.values.hex(); });
+}
+
+// Content and result of each trace. Contents: uint64 [n, 3], hash in two parts and bytes of text; all ones as bytes
+// where a trace has none. Results: a Scan; the reason why the trace was refused as text; None where the content was
+// met. `progress(done)` is called on this thread; what it raises stops the scan, as Ctrl-C does.
+py::tuple scan_many(const std::vector<std::string>& paths, unsigned threads, MetContents& met,
+                    const py::object& progress) {
+    if (threads < 1) throw py::value_error("threads must be at least 1, got 0");
+    const auto report = [&](uint64_t done) { tell(progress, done); };
+    std::vector<ScanResult> results = without_gil([&] { return scan_traces(paths, threads, met, report); });
+    tell(progress, paths.size());
+    py::array_t<uint64_t> contents({static_cast<py::ssize_t>(paths.size()), py::ssize_t{3}});
+    auto rows = contents.mutable_unchecked<2>();
+    py::list scans;
+    for (ScanResult& result : results) {
+        const auto row = static_cast<py::ssize_t>(scans.size());
+        rows(row, 0) = result.content ? result.content->hash.high : 0;
+        rows(row, 1) = result.content ? result.content->hash.low : 0;
+        rows(row, 2) = result.content ? result.content->bytes : UINT64_MAX;
+        if (result.scan)
+            scans.append(py::cast(std::move(*result.scan)));
+        else if (!result.error.empty())
+            scans.append(py::cast(result.error));
+        else
+            scans.append(py::none());
+    }
+    return py::make_tuple(contents, scans);
+}
+
+int64_t nanoseconds(const timespec& time) {
+    return int64_t{time.tv_sec} * 1000000000 + time.tv_nsec;
+}
+
+struct SizeAndTime {
+    int64_t size = -1, mtime_ns = -1;
+    uint64_t version = 1;  // a hash of inodes and times: another file, or another content
+    void mix_in(uint64_t number) { version = mix(version ^ number); }
+    void add(const std::string& path) {
+        struct stat status{};
+        if (stat(path.c_str(), &status) != 0) return;
+        mix_in(status.st_ino);
+        mix_in(static_cast<uint64_t>(nanoseconds(status.st_mtim)));
+        mix_in(static_cast<uint64_t>(nanoseconds(status.st_ctim)));
+        if (S_ISREG(status.st_mode)) size = std::max<int64_t>(size, 0) + status.st_size;
+        mtime_ns = std::max(mtime_ns, nanoseconds(status.st_mtim));
+    }
+};
+
+SizeAndTime size_and_time(const std::string& path) {
+    SizeAndTime result;
+    result.add(path);
+    if (result.size < 0) return {};
+    for (const std::string& companion : format_of_launch(path).companions(path)) result.add(companion);
+    return result;
+}
+
+// Rows (size, mtime in ns, version) of each path; -1, -1, -1 where it is not a file. The version is a hash of the time,
+// of the inode and of the time of change, which a write that puts size and time back cannot put back, and a copy has
+// not.
+py::array_t<int64_t> stat_many(const std::vector<std::string>& paths) {
+    py::array_t<int64_t> table({static_cast<py::ssize_t>(paths.size()), py::ssize_t{3}});
+    auto rows = table.mutable_unchecked<2>();
+    py::gil_scoped_release unlocked;
+    for (size_t i = 0; i < paths.size(); ++i) {
+        const auto row = static_cast<py::ssize_t>(i);
+        const SizeAndTime found = size_and_time(paths[i]);
+        rows(row, 0) = found.size;
+        rows(row, 1) = found.mtime_ns;
+        rows(row, 2) = found.size >= 0 ? static_cast<int64_t>(found.version >> 1) : -1;
+    }
+    return table;
 }
 
 }  // namespace
@@ -165,6 +261,15 @@ void register_traces(py::module_& module) {
         "read_header", [](const std::string& path) { return open_trace(path)->header(); }, py::arg("path"),
         py::call_guard<py::gil_scoped_release, PythonSignals>());
     module.def("read_trace_list", &list_commands, py::arg("path"));
+    bind_scan(module);
+    module.attr("STREAM_HASH_VERSION") = stream_hash_version;
+    module.def(
+        "scan", [](const std::string& path) { return scan_trace(path); }, py::arg("path"),
+        py::call_guard<py::gil_scoped_release, PythonSignals>());
+    module.def("scan_many", &scan_many, py::arg("paths"), py::arg("threads"), py::arg("met"),
+               py::arg("progress") = py::none());
+    module.attr("CONTENT_VERSION") = content_version;
+    module.def("stat_many", &stat_many, py::arg("paths"));
 }
 
 }  // namespace kernelpoint

@@ -2,17 +2,134 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <stdexcept>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "native/graph/values.h"
-#include "native/trace/mix.h"
 #include "native/trace/sectors.h"
+#include "native/trace/stream_hash.h"
 
 namespace kernelpoint::graph {
 
 namespace {
+
+// ---- statistics of operand values: what the value columns of a variable node hold (schema.h)
+
+// Operand values of one warp, as in Cta; instructions are numbered from the warp's first. Empty if the trace has none.
+struct WarpValues {
+    std::vector<OperandValues> entries;
+    std::vector<uint64_t> values;
+};
+
+// Values of one operand of an executed instruction, one for each lane.
+struct Operand {
+    const uint64_t* values = nullptr;  // one, or 32 by lane; nullptr: not known
+    bool per_lane = false;
+    uint32_t lanes = 0;  // mask of the lanes that executed the instruction
+};
+
+enum class ValueKind { integer, floating, address };
+
+constexpr double kFloatingScale = 0x1p16;
+
+double logarithm(double value) {
+    return std::copysign(std::min(std::log2(1 + std::abs(value)) / 32, 2.0), value);
+}
+
+double floating(uint64_t bits) {
+    const auto low = static_cast<uint32_t>(bits);
+    float value;
+    std::memcpy(&value, &low, sizeof value);
+    return std::isnan(value) ? 0 : value * kFloatingScale;
+}
+
+double as_signed(uint64_t bits, bool wide) {
+    return wide ? static_cast<double>(static_cast<int64_t>(bits)) : static_cast<double>(static_cast<int32_t>(bits));
+}
+
+// The numbers of the lanes that executed, before logarithms.
+std::vector<double> numbers(const Operand& operand, ValueKind kind) {
+    std::vector<uint64_t> values;
+    for (unsigned lane = 0; lane < 32; lane++)
+        if (operand.lanes >> lane & 1) values.push_back(operand.values[operand.per_lane ? lane : 0]);
+    const bool wide = std::any_of(values.begin(), values.end(), [](uint64_t value) { return value > UINT32_MAX; });
+    std::vector<double> result;
+    for (uint64_t value : values)
+        result.push_back(kind == ValueKind::floating  ? floating(value)
+                         : kind == ValueKind::address ? as_signed(value - values[0], wide)
+                                                      : as_signed(value, wide));
+    if (kind == ValueKind::address && !result.empty()) {
+        const double least = *std::min_element(result.begin(), result.end());
+        for (double& number : result) number -= least;
+    }
+    return result;
+}
+
+double percentile(const std::vector<double>& ascending, double share) {
+    const double place = share * static_cast<double>(ascending.size() - 1);
+    const auto below = static_cast<size_t>(place);
+    const size_t above = std::min(below + 1, ascending.size() - 1);
+    return ascending[below] + (place - static_cast<double>(below)) * (ascending[above] - ascending[below]);
+}
+
+WarpValues values_of_warp(const Cta& cta, const Warp& warp) {
+    WarpValues result;
+    const auto before = [](const OperandValues& entry, uint32_t number) { return entry.instruction < number; };
+    const auto begin = cta.operand_values.begin(), end = cta.operand_values.end();
+    const auto first = std::lower_bound(begin, end, warp.first_instruction, before);
+    const auto last = std::lower_bound(first, end, warp.first_instruction + warp.instruction_count, before);
+    if (first == last) return result;
+    const uint32_t start = first->first;
+    const size_t stop = last == end ? cta.values.size() : last->first;
+    result.values.assign(cta.values.begin() + start, cta.values.begin() + static_cast<int64_t>(stop));
+    for (auto entry = first; entry != last; ++entry)
+        result.entries.push_back({entry->instruction - warp.first_instruction, entry->first - start, entry->per_lane});
+    return result;
+}
+
+// Values of operand number `operand` of an instruction; destinations come first.
+Operand operand_values(const WarpValues& warp, const OperandValues& entry, unsigned operand, uint32_t lanes) {
+    size_t place = entry.first;
+    for (unsigned before = 0; before < operand; before++) place += entry.per_lane >> before & 1 ? 32 : 1;
+    return {warp.values.data() + place, (entry.per_lane >> operand & 1) != 0, lanes};
+}
+
+// Writes eight statistics of an operand over the lanes that executed, in the order of VariableColumn; false, and
+// nothing written, if no lane did or no value is known.
+//
+// Model: statistics of values v on a scaled logarithmic scale from -2 to 2, so that large and small values count alike:
+//   integer   sign(v) log2(1 + |v|) / 32, v signed, of 32 bits, or of 64 where one of the lanes needs more
+//   floating  sign(v) log2(1 + 2^16 |v|) / 32, v in single precision; not-a-number counts as 0
+//   address   as integer, of v less the smallest v of the lanes, so that the place of a buffer does not matter
+// Standard deviation and skewness are those of a population, percentiles are interpolated linearly between order
+// statistics, skewness is divided by 4.
+bool write_statistics(const Operand& operand, ValueKind kind, float* statistics) {
+    if (operand.values == nullptr || operand.lanes == 0) return false;
+    std::vector<double> values = numbers(operand, kind);
+    for (double& value : values) value = logarithm(value);
+    std::sort(values.begin(), values.end());
+    const auto count = static_cast<double>(values.size());
+    double mean = 0, second = 0, third = 0;
+    for (double value : values) mean += value / count;
+    for (double value : values) {
+        second += (value - mean) * (value - mean) / count;
+        third += (value - mean) * (value - mean) * (value - mean) / count;
+    }
+    const bool varies = values.front() != values.back();
+    const double deviation = varies ? std::sqrt(second) : 0;
+    const double skewness = varies ? third / (second * deviation) : 0;
+    const double found[] = {mean,
+                            deviation,
+                            percentile(values, .5),
+                            values[0],
+                            values.back(),
+                            percentile(values, .25),
+                            percentile(values, .75),
+                            skewness / 4};
+    std::copy(std::begin(found), std::end(found), statistics);
+    return true;
+}
 
 // ---- the warps of a launch that go into its graph: the distinct ones, most frequent first (the rule stands in
 // graph.h)
@@ -100,40 +217,6 @@ uint64_t signature(const std::vector<Step>& steps) {
     return hash;
 }
 
-// Takes the addresses out of a warp's instructions.
-class StepReader {
-public:
-    void read(const Cta& cta, const Warp& warp, std::vector<Step>& steps) {
-        steps.clear();
-        serial_++;
-        for (uint32_t i = 0; i < warp.instruction_count; i++) {
-            const Instruction& instruction = cta.instructions[warp.first_instruction + i];
-            const uint64_t* addresses = cta.addresses.data() + instruction.first_address;
-            AccessPattern access;
-            if (instruction.width > 0 && instruction.address_count > 0) {
-                access = access_pattern(addresses, instruction.address_count, instruction.width);
-                note_previous(instruction.pc, addresses[0], access);
-            }
-            steps.push_back({instruction, access});
-        }
-    }
-
-private:
-    struct Previous {
-        uint64_t warp = 0, address = 0;
-    };
-
-    void note_previous(uint32_t pc, uint64_t address, AccessPattern& access) {
-        Previous& previous = previous_[pc];
-        access.repeated = previous.warp == serial_;
-        if (access.repeated) access.step = static_cast<int64_t>(address - previous.address);
-        previous = {serial_, address};
-    }
-
-    std::unordered_map<uint32_t, Previous> previous_;  // by pc
-    uint64_t serial_ = 0;
-};
-
 // Facts of a distinct warp that are kept without its steps.
 struct Seen {
     uint64_t signature = 0, weight = 0, nodes = 0, first_key = UINT64_MAX;
@@ -167,8 +250,9 @@ public:
         if (!all_kept_) read_again();
         result_.left_out_warps = result_.total_warps;
         for (const Seen& one : seen_) {
-            auto& [steps, values] = kept_.at(one.signature);
-            WarpStream stream{std::move(steps), std::move(values), one.nodes, one.weight};
+            WarpStream stream = std::move(kept_.at(one.signature));
+            stream.nodes = one.nodes;
+            stream.weight = one.weight;
             if (result_.truncated) cut(stream);
             result_.left_out_warps -= one.weight;
             result_.warps.push_back(std::move(stream));
@@ -177,9 +261,28 @@ public:
     }
 
 private:
+    // Takes the addresses out of a warp's instructions.
+    void read_steps(const Cta& cta, const Warp& warp) {
+        scratch_.clear();
+        serial_++;
+        for (uint32_t i = 0; i < warp.instruction_count; i++) {
+            const Instruction& instruction = cta.instructions[warp.first_instruction + i];
+            const uint64_t* addresses = cta.addresses.data() + instruction.first_address;
+            AccessPattern access;
+            if (instruction.width > 0 && instruction.address_count > 0) {
+                access = access_pattern(addresses, instruction.address_count, instruction.width);
+                Previous& previous = previous_[instruction.pc];
+                access.repeated = previous.warp == serial_;
+                if (access.repeated) access.step = static_cast<int64_t>(addresses[0] - previous.address);
+                previous = {serial_, addresses[0]};
+            }
+            scratch_.push_back({instruction, access});
+        }
+    }
+
     void add(const LaunchHeader& header, const Cta& cta, const Warp& warp) {
         if (warp.instruction_count == 0) return;
-        steps_.read(cta, warp, scratch_);
+        read_steps(cta, warp);
         for (const Step& step : scratch_) result_.largest_pc = std::max(result_.largest_pc, step.instruction.pc);
         result_.total_warps++;
         uint64_t hash = signature(scratch_);
@@ -214,10 +317,10 @@ private:
         while (kept_.size() < wanted.size() && reader->next(cta))
             for (const Warp& warp : cta.warps) {
                 if (warp.instruction_count == 0) continue;
-                steps_.read(cta, warp, scratch_);
+                read_steps(cta, warp);
                 const auto found = wanted.find(signature(scratch_));
                 if (found == wanted.end() || found->second != spread_key(reader->header(), cta, warp)) continue;
-                kept_[found->first] = {scratch_, values_of_warp(cta, warp)};
+                kept_[found->first] = {scratch_, values_of_warp(cta, warp), 0, 0};
             }
     }
 
@@ -236,13 +339,13 @@ private:
     const uint64_t max_nodes_;
     ChosenWarps result_;
     std::vector<Seen> seen_;
-    struct Kept {
-        std::vector<Step> steps;
-        WarpValues values;
+    std::unordered_map<uint64_t, size_t> index_;     // signature -> position in seen_
+    std::unordered_map<uint64_t, WarpStream> kept_;  // by signature, without nodes and weight
+    struct Previous {
+        uint64_t warp = 0, address = 0;
     };
-    std::unordered_map<uint64_t, size_t> index_;  // signature -> position in seen_
-    std::unordered_map<uint64_t, Kept> kept_;     // by signature
-    StepReader steps_;
+    std::unordered_map<uint32_t, Previous> previous_;  // accesses, by pc
+    uint64_t serial_ = 0;                              // of the warp in scratch_
     std::vector<Step> scratch_;
     uint64_t kept_nodes_ = 0;
     bool all_kept_ = true;
@@ -257,7 +360,7 @@ float log2p1(double value) {
 }
 
 void write_position(float* row, double position) {
-    int column = kPcSin1;
+    int column = kPcFirst;
     for (int frequency = 1; frequency <= 8; frequency *= 2) {
         row[column++] = static_cast<float>(std::sin(kPi * frequency * position));
         row[column++] = static_cast<float>(std::cos(kPi * frequency * position));
@@ -418,14 +521,11 @@ private:
 
     void write_values(size_t first_edge) {
         mark_addresses(first_edge);
-        Statistics statistics;
         for (const auto& [variable, noted] : operands_) {
             const ValueKind kind = noted.floating                                     ? ValueKind::floating
                                    : addresses_[variable - graph_.warp_starts.back()] ? ValueKind::address
                                                                                       : ValueKind::integer;
-            if (!value_statistics(noted.operand, kind, statistics)) continue;
-            std::copy(statistics.begin(), statistics.end(), row(variable) + kValueMean);
-            row(variable)[kHasValues] = 1;
+            if (write_statistics(noted.operand, kind, row(variable) + kValueFirst)) row(variable)[kHasValues] = 1;
         }
     }
 

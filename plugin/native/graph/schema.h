@@ -28,24 +28,21 @@ enum Relation : uint8_t {
     kRelationCount
 };
 
+constexpr std::array<const char*, kNodeKindCount> kNodeKindNames = {"instruction", "variable", "pseudo"};
+constexpr std::array<const char*, kRelationCount> kRelationNames = {"control_flow", "left_source", "right_source",
+                                                                    "destination", "memory_reference"};
+
 constexpr int kFeatureCount = 32;
 
 // Feature columns of instruction nodes. Model: features are of order one, logarithms have base 2. Columns beyond a
 // kind's last are zero.
 enum InstructionColumn : int {
-    kPcSin1,
-    kPcCos1,
-    kPcSin2,
-    kPcCos2,
-    kPcSin4,
-    kPcCos4,
-    kPcSin8,
-    kPcCos8,            // sin, cos of 1, 2, 4, 8 pi pc / largest pc
-    kActiveLanes,       // active lanes / 32
-    kLogRepeat,         // log2(1 + earlier executions of this pc by the warp) / 16: which trip of a loop
-    kLogWidth,          // log2(1 + bytes per lane) / 5
-    kSourceCount,       // / 6
-    kDestinationCount,  // / 2
+    kPcFirst,                     // sin, cos of 1, 2, 4, 8 pi pc / largest pc
+    kActiveLanes = kPcFirst + 8,  // active lanes / 32
+    kLogRepeat,                   // log2(1 + earlier executions of this pc by the warp) / 16: which trip of a loop
+    kLogWidth,                    // log2(1 + bytes per lane) / 5
+    kSourceCount,                 // / 6
+    kDestinationCount,            // / 2
     kIsLoad,
     kIsStore,
     kIsAtomic,
@@ -57,18 +54,11 @@ enum InstructionColumn : int {
 };
 
 enum VariableColumn : int {
-    // Model: the eight statistics of GCL-Sampler are over the lanes that executed, of scaled logarithms (values.h). A
+    // Model: the eight statistics of GCL-Sampler are over the lanes that executed, of scaled logarithms (graph.cc). A
     // variable that is read has the values that its first reader lists, another those that its writer lists.
     // Zero, as is kHasValues, where the trace holds none.
-    kValueMean,
-    kValueStd,
-    kValueMedian,
-    kValueMin,
-    kValueMax,
-    kValueP25,
-    kValueP75,
-    kValueSkewness,
-    kHasValues,
+    kValueFirst,
+    kHasValues = kValueFirst + 8,
     kIsInput,   // read before any write in this warp
     kLogReads,  // log2(1 + reads) / 8
     kVariableColumnCount
@@ -103,8 +93,6 @@ struct SharedToken {
 const std::vector<std::string_view>& opcode_vocabulary();
 const std::vector<SharedToken>& shared_tokens();
 const std::vector<std::string>& column_names(NodeKind kind);
-const std::array<const char*, kNodeKindCount>& node_kind_names();
-const std::array<const char*, kRelationCount>& relation_names();
 uint32_t token_count();
 
 uint32_t opcode_token(const Opcode& opcode);

@@ -3,10 +3,8 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "native/trace/input.h"
 #include "native/trace/library.h"
-#include "native/trace/zlib.h"
-#include "native/trace/zstd.h"
+#include "native/trace/lines.h"
 
 namespace kernelpoint {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "native/registered.h"
+#include "native/trace/launches.h"
 #include "native/trace/lines.h"
 #include "native/trace/trace.h"
-#include "native/trace/trace_list.h"
 
 namespace kernelpoint {
 
@@ -60,10 +60,16 @@ const TraceFormat* surest_format(const Matcher& match) {
     }
     return found;
 }
+
 // Format of a launch. Throws TraceError if no format recognises it.
 const TraceFormat& format_of_launch(const std::string& path);
 
 template <typename Format>
 using RegisteredTraceFormat = Registered<TraceFormat, Format>;
+
+// Reads a list, or a folder of traces, in the format that recognises it; launches of one file have one content. File
+// names are relative to the list. Throws TraceError: no list, no launch in it, a trace that does not exist, or what
+// else its format refuses.
+Launches read_trace_list(const std::string& path);
 
 }  // namespace kernelpoint

@@ -1,8 +1,7 @@
 // Paths of trace lists.
 #pragma once
 
-#include <sys/stat.h>
-
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -26,13 +25,13 @@ inline std::string file_name(const std::string& path) {
 }
 
 inline bool is_file(const std::string& path) {
-    struct stat status{};
-    return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+    std::error_code none;
+    return std::filesystem::is_regular_file(path, none);
 }
 
 inline bool is_folder(const std::string& path) {
-    struct stat status{};
-    return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+    std::error_code none;
+    return std::filesystem::is_directory(path, none);
 }
 
 }  // namespace kernelpoint

@@ -1,6 +1,7 @@
 // One reading of a launch: its header, how much it does, and the hash of its address-free stream.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -11,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "native/trace/content.h"
+#include "native/trace/lines.h"
 #include "native/trace/stream_hash.h"
 #include "native/trace/trace.h"
 
@@ -72,6 +73,20 @@ struct Scan {
     std::map<std::string, uint64_t> unknown_opcodes;
     uint64_t store_data_left_out = 0;
 };
+
+constexpr uint32_t content_version = 1;  // raised whenever equal traces would hash differently than before
+
+// Content of a trace, so that of equal traces only one is parsed: its text without the launch's number and CUDA stream,
+// which no reader uses.
+struct Content {
+    StreamHash hash;
+    uint64_t bytes = 0;
+};
+
+// Tells by its name whether a trace is text that has a content.
+bool has_content(const std::string& path);
+// Reads the content of a trace; throws TraceError.
+Content content_of(const std::string& path, std::shared_ptr<RegularFile> file);
 
 // Throws TraceError. `file`: as in open_trace.
 Scan scan_trace(const std::string& path, std::shared_ptr<RegularFile> file = nullptr);

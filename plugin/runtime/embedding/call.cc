@@ -1,5 +1,7 @@
 #include "runtime/embedding/call.h"
 
+#include <errno.h>
+#include <locale.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -9,9 +11,9 @@
 
 #include "kernelpoint/printable.hpp"
 
-namespace py = pybind11;
-
 namespace kernelpoint::embedding {
+
+namespace py = pybind11;
 
 kp_set_error_fn g_set_error = nullptr;
 thread_local const kp_session* t_current_session = nullptr;
@@ -21,7 +23,6 @@ namespace {
 // Numerics: importing numpy, the deepest thing that a plain decision was seen to do, needs about half of this.
 constexpr size_t kLeastStack = 512 << 10;
 
-std::atomic<int> g_inside{0};
 std::atomic<pid_t> g_process{0};  // that counts g_inside
 
 // True in a process that was forked while a call was inside.
@@ -48,17 +49,6 @@ Stack own_stack() {
     return stack;
 }
 
-// Throws Failure (KP_EINVAL) where the calling thread has less than kLeastStack left. Where the stack is not the
-// thread's own (coroutines) nothing is known of it, and nothing is refused.
-void check_stack() {
-    thread_local const Stack stack = own_stack();
-    const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-    if (here < stack.low || here >= stack.high || here - stack.low >= kLeastStack) return;
-    throw Failure(KP_EINVAL, "the calling thread has " + std::to_string((here - stack.low) >> 10) +
-                                 " KiB of stack left, the plugin needs " + std::to_string(kLeastStack >> 10) +
-                                 ": call it from a thread with more (pthread_attr_setstacksize)");
-}
-
 py::object owned(PyObject* made) {
     if (made == nullptr) throw py::error_already_set();
     return py::reinterpret_steal<py::object>(made);
@@ -71,27 +61,20 @@ kp_status report(const Failure& failure) {
     return failure.status;
 }
 
-Inside::Inside() {
-    ++g_inside;
-}
-
-Inside::~Inside() {
-    --g_inside;
-}
-
 kp_status check_caller() {
-    if (t_current_session != nullptr)
-        return report(Failure(KP_EINVAL, "the plugin was called from inside the host's log function"));
+    const auto refuse = [](const std::string& why) { return report(Failure(KP_EINVAL, why)); };
+    if (t_current_session != nullptr) return refuse("the plugin was called from inside the host's log function");
     if (was_forked_inside())
-        return report(Failure(KP_EINVAL,
-                              "this process was forked while a call of the plugin was inside: only its parent can go "
-                              "on with the session"));
-    try {
-        check_stack();
-        return KP_OK;
-    } catch (const Failure& failure) {
-        return report(failure);
-    }
+        return refuse(
+            "this process was forked while a call of the plugin was inside: only its parent can go on with the "
+            "session");
+    // Where the stack is not the thread's own (coroutines) nothing is known of it, and nothing is refused.
+    thread_local const Stack stack = own_stack();
+    const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+    if (here < stack.low || here >= stack.high || here - stack.low >= kLeastStack) return KP_OK;
+    return refuse("the calling thread has " + std::to_string((here - stack.low) >> 10) +
+                  " KiB of stack left, the plugin needs " + std::to_string(kLeastStack >> 10) +
+                  ": call it from a thread with more (pthread_attr_setstacksize)");
 }
 
 py::object number(uint64_t value) {

@@ -1,28 +1,88 @@
-#include "runtime/embedding/interpreter.h"
-
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <sys/auxv.h>
 
+#include <filesystem>
 #include <mutex>
 #include <string>
+#include <utility>
 
-#include "kernelpoint/descriptors.h"
-#include "runtime/embedding/failure.h"
-#include "runtime/embedding/session.h"
+#include "kernelpoint/loader.h"
+#include "runtime/embedding/call.h"
+
+namespace kernelpoint::embedding {
 
 namespace py = pybind11;
 
-namespace kernelpoint::embedding {
+namespace {
+
+constexpr int kInnermostLines = 3;
+
+// Borrowed for the life of the process: the interpreter is never finalised.
+PyObject* g_user_error = nullptr;
+PyObject* g_host_error = nullptr;
+PyObject* g_setup_error = nullptr;
+
+thread_local bool t_interrupted = false;
+
+bool is_a(const py::error_already_set& error, PyObject* type) {
+    return type != nullptr && error.matches(type);
+}
+
+// "session.py:12 in decide, ..." from the outside in.
+std::string innermost_lines(const py::error_already_set& error) {
+    if (!error.trace()) return "";
+    std::string lines;
+    py::object frames = py::module_::import("traceback").attr("extract_tb")(error.trace(), -kInnermostLines);
+    for (py::handle frame : frames)
+        lines += (lines.empty() ? " (" : ", ") + utf8(frame.attr("filename")) + ":" +
+                 utf8(py::str(frame.attr("lineno"))) + " in " + utf8(frame.attr("name"));
+    return lines.empty() ? "" : lines + ")";
+}
+
+std::string message(const py::error_already_set& error) {
+    if (is_a(error, PyExc_KeyboardInterrupt)) return kInterrupted;
+    try {
+        const std::string text = utf8(py::str(error.value()));
+        if (is_a(error, g_user_error)) return text;
+        const std::string type = utf8(error.type().attr("__name__"));
+        return type + (text.empty() ? "" : ": " + text) + innermost_lines(error);
+    } catch (py::error_already_set&) {
+        return "a Python exception whose message cannot be made";
+    }
+}
+
+}  // namespace
+
+void load_error_classes() {
+    const py::module_ errors = py::module_::import("kernelpoint.errors");
+    g_user_error = py::object(errors.attr("KernelPointError")).release().ptr();
+    g_host_error = py::object(errors.attr("HostError")).release().ptr();
+    g_setup_error = py::object(errors.attr("SetupError")).release().ptr();
+}
+
+Failure from_python(py::error_already_set& error, kp_status otherwise) {
+    t_interrupted = t_interrupted || is_a(error, PyExc_KeyboardInterrupt);
+    const std::string text = message(error);
+    if (is_a(error, g_host_error)) return Failure(KP_EINVAL, text);
+    if (is_a(error, g_setup_error)) return Failure(KP_EVERSION, text);
+    return Failure(otherwise, text);
+}
+
+bool was_interrupted() {
+    return std::exchange(t_interrupted, false);
+}
+
+std::string utf8(py::handle text) {
+    py::object bytes =
+        py::reinterpret_steal<py::object>(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace"));
+    if (!bytes) throw py::error_already_set();
+    return std::string(PyBytes_AS_STRING(bytes.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(bytes.ptr())));
+}
 
 Python g_python;
 
 namespace {
-
-std::string parent(const std::string& path) {
-    return path.substr(0, path.rfind('/'));
-}
 
 // The folder that holds the package `kernelpoint` which this library is a part of.
 std::string package_parent() {
@@ -30,7 +90,7 @@ std::string package_parent() {
     char resolved[PATH_MAX];
     if (dladdr(reinterpret_cast<const void*>(&start_python), &info) == 0) return ".";
     const std::string path = realpath(info.dli_fname, resolved) != nullptr ? resolved : info.dli_fname;
-    return parent(parent(parent(path)));
+    return std::filesystem::path(path).parent_path().parent_path().parent_path().string();
 }
 
 std::string libpython_version() {
@@ -50,11 +110,6 @@ void check_libpython() {
 
 // Leaked on purpose: freeing a Python object while the process ends would crash it.
 PyObject* g_open = nullptr;
-
-// True in a process with rights that the user who started it has not: what that user's environment names is not run.
-bool is_privileged() {
-    return getauxval(AT_SECURE) != 0;
-}
 
 void check(const PyStatus& status, const char* step) {
     if (!PyStatus_Exception(status)) return;
@@ -78,7 +133,7 @@ void initialise(const std::string& python) {
     PyConfig config;
     PyConfig_InitIsolatedConfig(&config);
     config.isolated = 0;
-    config.user_site_directory = is_privileged() ? 0 : 1;
+    config.user_site_directory = kp_is_privileged() ? 0 : 1;  // what its user names is not run then
     config.install_signal_handlers = 0;
     PyStatus status = PyConfig_SetBytesString(&config, &config.executable, python.c_str());
     if (!PyStatus_Exception(status)) status = PyConfig_SetBytesString(&config, &config.program_name, python.c_str());
@@ -114,7 +169,7 @@ void import_boundary(bool own_interpreter) {
         load_error_classes();
         if (own_interpreter)
             py::module_::import("kernelpoint.session.embedded")
-                .attr("settle")(py::cpp_function(&write_line), is_privileged());
+                .attr("settle")(py::cpp_function(&write_line), kp_is_privileged() != 0);
         g_open = py::object(py::module_::import("kernelpoint.session.boundary").attr("open")).release().ptr();
     } catch (py::error_already_set& error) {
         throw from_python(error, KP_EVERSION);

@@ -8,7 +8,7 @@
 #include <iostream>
 #include <string>
 
-#include "kernelpoint/loader.h"
+#include "kernelpoint/client.hpp"
 
 namespace {
 
@@ -16,9 +16,10 @@ void print_line(void*, const char* line) {
     std::cout << line << '\n';
 }
 
-int refuse(const std::string& reason) {
-    std::cerr << reason << '\n';
-    return 1;
+void refuse(const std::string& reason) {
+    std::cout.flush();
+    std::cerr << reason << std::endl;
+    _exit(1);
 }
 
 std::string mapped_libpython() {
@@ -34,21 +35,14 @@ std::string mapped_libpython() {
 }  // namespace
 
 int main(int count, char** arguments) {
-    if (count != 3) return refuse("usage: kernelpoint-probe PLUGIN CONFIG");
-    kp_core core;
-    char problem[KP_MESSAGE_SIZE];
-    if (kp_load(&core, arguments[1], problem) != 0) return refuse(problem);
-    const uint64_t launch_counts[] = {1};
-    kp_host host = {};
-    host.size = sizeof(host);
+    if (count != 3) refuse("usage: kernelpoint-probe PLUGIN CONFIG");
+    kernelpoint::Host host;
     host.simulator = "probe";
-    host.process_count = 1;
-    host.launch_counts = launch_counts;
+    host.processes = {{"", 1}};
     host.log = &print_line;
-    kp_session* session = nullptr;
-    if (core.open(arguments[2], &host, &session) != KP_OK) return refuse(core.last_error());
-    kp_summary summary = {};
-    summary.size = sizeof(summary);
-    if (core.finish(session, KP_ALL_PROCESSES, &summary) != KP_OK) return refuse(core.last_error());
+    host.plugin = arguments[1];
+    kernelpoint::Client client(&refuse);
+    client.open(arguments[2], host);
+    client.finish();
     std::cout << "libpython " << mapped_libpython() << '\n';
 }

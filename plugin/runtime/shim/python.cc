@@ -1,6 +1,9 @@
-// Which Python a simulator gets. The plugin links none: it asks the environment's own where its shared library is.
+// Which Python a simulator gets, and how it comes into the process. The plugin links none: it asks the environment's
+// own where its shared library is.
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -9,15 +12,31 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <filesystem>
+#include <mutex>
 #include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "kernelpoint/descriptors.h"
 #include "runtime/shim/shim.h"
 
-extern char** environ;
-
 namespace kernelpoint::shim {
+
 namespace {
+
+// The Python of the environment that the plugin is installed in, as it says itself.
+struct Python {
+    std::string executable, version;
+    std::vector<std::string> folders;  // where its shared library may be
+};
+
+// Why no Python can be had.
+struct Refused : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
 
 // Four lines: its version, version and flags as in the names of its files, and the folders of its shared library.
 const char* const kAsk =
@@ -25,15 +44,6 @@ const char* const kAsk =
     "print(sys.version.split()[0], get('LDVERSION'), get('LIBDIR'), sys.base_prefix + '/lib', sep='\\n')";
 
 constexpr int kPatienceMs = 30000;
-
-std::string parent(const std::string& path) {
-    const size_t slash = path.rfind('/');
-    return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-}
-
-std::string name(const std::string& path) {
-    return path.substr(path.rfind('/') + 1);
-}
 
 // As the user that the process runs as, who may be another than the one who started it.
 bool may(int access, const std::string& path) {
@@ -48,12 +58,14 @@ bool is_executable(const std::string& path) {
 // <prefix>/bin/pythonX.Y for a package in <prefix>/lib/pythonX.Y/...; empty where it lies elsewhere. Throws Refused
 // where the library was moved out of its package.
 std::string python_of_install(const std::string& library) {
-    const std::string package = parent(parent(library)), wanted = std::string("python") + KP_PYTHON;
-    if (!may(R_OK, package + "/__init__.py"))
-        throw Refused(library + " does not lie in the package it belongs to (no " + package +
+    const std::filesystem::path package = std::filesystem::path(library).parent_path().parent_path();
+    const std::string wanted = std::string("python") + KP_PYTHON;
+    if (!may(R_OK, package / "__init__.py"))
+        throw Refused(library + " does not lie in the package it belongs to (no " + package.string() +
                       "/__init__.py): use the plugin where it is installed");
-    for (std::string folder = parent(package); folder.size() > 1; folder = parent(folder))
-        if (name(folder) == wanted) return parent(parent(folder)) + "/bin/" + wanted;
+    for (std::filesystem::path folder = package.parent_path(); folder.has_relative_path();
+         folder = folder.parent_path())
+        if (folder.filename() == wanted) return folder.parent_path().parent_path() / "bin" / wanted;
     return "";
 }
 
@@ -114,8 +126,9 @@ std::string find_python(const std::string& library) {
                   KP_BUILD_PYTHON + " do not exist; name the environment's in KERNELPOINT_PYTHON");
 }
 
-}  // namespace
-
+// Chooses it: KERNELPOINT_PYTHON, which then has to work; <prefix>/bin/pythonX.Y where the package lies in
+// <prefix>/lib/pythonX.Y; the Python that built the plugin. Throws Refused.
+//   library  path of the plugin
 Python choose_python(const std::string& library) {
     kp_settle_streams();
     Python python;
@@ -134,6 +147,86 @@ Python choose_python(const std::string& library) {
                       ": reinstall kernelpoint with that Python, or name the right one in KERNELPOINT_PYTHON");
     for (std::string folder; std::getline(answer, folder);) python.folders.push_back(folder);
     return python;
+}
+
+std::atomic<const kp_embedding*> g_embedding{nullptr};
+
+void set_error(const char* reason) {
+    fail(KP_EFAILED, reason);
+}
+
+// The path of this library, symbolic links resolved.
+std::string own_path() {
+    Dl_info info;
+    char resolved[PATH_MAX];
+    if (dladdr(reinterpret_cast<const void*>(&load_embedding), &info) == 0) return "./libkernelpoint.so";
+    return realpath(info.dli_fname, resolved) != nullptr ? resolved : info.dli_fname;
+}
+
+kp_status refuse(const std::string& reason) {
+    return fail(KP_EVERSION, reason + "; `kernelpoint doctor` tells more");
+}
+
+// Opens libpython, which the embedding needs, and shows its symbols to Python's modules: it is the one that this
+// process has, or else that of the chosen Python. Neither library names a place of it: a wheel serves every Python of
+// its version. Returns the Python; none where this process runs Python already. Throws Refused.
+Python open_libpython(const std::string& library) {
+    void* opened = dlopen(KP_LIBPYTHON, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+    auto runs = opened == nullptr ? nullptr : reinterpret_cast<int (*)()>(dlsym(opened, "Py_IsInitialized"));
+    if (runs != nullptr && runs() != 0) return {};
+    const Python python = choose_python(library);
+    for (size_t i = 0; opened == nullptr && i < python.folders.size(); ++i)
+        opened = dlopen((python.folders[i] + "/" KP_LIBPYTHON).c_str(), RTLD_NOW | RTLD_GLOBAL);
+    if (opened == nullptr) opened = dlopen(KP_LIBPYTHON, RTLD_NOW | RTLD_GLOBAL);
+    if (opened == nullptr)
+        throw Refused("the plugin cannot start " + python.executable + ": its shared library is not there (" +
+                      dlerror() + ")");
+    return python;
+}
+
+kp_status open_embedding() {
+    const std::string own = own_path(), path = own.substr(0, own.rfind('/') + 1) + "libkernelpoint_embedding.so";
+    if (access(path.c_str(), R_OK) != 0)
+        return refuse("the plugin cannot start Python: " + path +
+                      " is missing; it is built only for a Python that has a shared libpython");
+    Python python;
+    try {
+        python = open_libpython(own);
+    } catch (const Refused& reason) {
+        return refuse(reason.what());
+    }
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return refuse("the plugin cannot start Python: " + std::string(dlerror()));
+    auto start = reinterpret_cast<kp_embedding_start_fn>(dlsym(library, KP_EMBEDDING_START));
+    g_embedding = start == nullptr
+                      ? nullptr
+                      : start(KP_EMBEDDING_VERSION, &set_error, python.executable.c_str(), python.version.c_str());
+    return g_embedding != nullptr ? KP_OK : refuse(path + " belongs to another version of KernelPoint: reinstall it");
+}
+
+}  // namespace
+
+kp_status load_embedding() {
+    if (g_embedding != nullptr) return KP_OK;  // without the lock, which a thread of this process's parent may hold
+    static std::atomic<pid_t> process{0};      // that counts `inside`
+    static std::atomic<int> inside{0};
+    static std::mutex mutex;
+    if (process != getpid() && inside > 0)
+        return fail(KP_EINVAL,
+                    "this process was forked while a call of the plugin was inside: only its parent can go on");
+    process = getpid();
+    ++inside;
+    kp_status status = KP_OK;
+    {
+        std::lock_guard<std::mutex> lock(mutex);
+        if (g_embedding == nullptr) status = open_embedding();
+    }
+    --inside;
+    return status;
+}
+
+const kp_embedding* loaded_embedding() {
+    return g_embedding;
 }
 
 }  // namespace kernelpoint::shim

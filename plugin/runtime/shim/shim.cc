@@ -1,15 +1,72 @@
 // The plugin that a simulator opens: checks what the host gives, then hands it to the embedding. Links no Python.
+#include "runtime/shim/shim.h"
+
 #include <stdio.h>
 
+#include <algorithm>
+#include <cstring>
 #include <string>
 
 #include "kernelpoint/printable.hpp"
-#include "runtime/shim/versioned.h"
 
 static_assert(sizeof(void*) == 8, "struct sizes are those of 64-bit hosts");
 
 namespace kernelpoint::shim {
 namespace {
+
+// ---- structs whose size the host states: read and written only as far as both sides know them
+
+// Size of each struct in ABI version 3, the least that every host states. It never changes within the version.
+struct FirstSize {
+    static constexpr uint32_t of(const kp_host*) { return 112; }
+    static constexpr uint32_t of(const kp_description*) { return 56; }
+    static constexpr uint32_t of(const kp_kept*) { return 56; }
+    static constexpr uint32_t of(const kp_position*) { return 24; }
+    static constexpr uint32_t of(const kp_order*) { return 32; }
+    static constexpr uint32_t of(const kp_result*) { return 48; }
+    static constexpr uint32_t of(const kp_progress*) { return 56; }
+    static constexpr uint32_t of(const kp_summary*) { return 72; }
+    static constexpr uint32_t of(const kp_estimate*) { return 40; }
+    static constexpr uint32_t of(const kp_cost*) { return 48; }
+    static constexpr uint32_t of(const kp_replay*) { return 88; }
+};
+
+// No struct will ever be this large; a larger size is memory that the host forgot to set.
+constexpr uint32_t kLargestSize = 4096;
+
+template <typename Struct>
+kp_status check_size(const char* what, const Struct* given) {
+    if (given == nullptr) return fail(KP_EINVAL, std::string(what) + " is NULL");
+    if (given->size >= FirstSize::of(given) && given->size <= kLargestSize) return KP_OK;
+    return fail(KP_EINVAL, std::string(what) + ".size is " + std::to_string(given->size) + ", expected at least " +
+                               std::to_string(FirstSize::of(given)) + ": set it to the struct's sizeof");
+}
+
+// Copies a struct from the host: fields that the host does not know become 0 or NULL.
+template <typename Struct>
+Struct copy_in(const Struct* given) {
+    Struct copy{};
+    std::memcpy(&copy, given, std::min<size_t>(given->size, sizeof(Struct)));
+    copy.size = sizeof(Struct);
+    return copy;
+}
+
+// Finds element `index` of an array of structs, using the host's size of one.
+template <typename Struct>
+const Struct* element(const Struct* first, uint64_t index) {
+    return reinterpret_cast<const Struct*>(reinterpret_cast<const char*>(first) + index * first->size);
+}
+
+// Copies a struct to the host: fields that the plugin does not know become 0 or NULL; `size` stays the host's.
+template <typename Struct>
+void copy_out(const Struct& full, Struct* given) {
+    const uint32_t size = given->size;
+    std::memset(static_cast<void*>(given), 0, size);
+    std::memcpy(given, &full, std::min<size_t>(size, sizeof(Struct)));
+    given->size = size;
+}
+
+// ---- checks of what the host gives
 
 constexpr uint32_t kMostProcesses = 1u << 16;
 constexpr uint32_t kMostBytes = 1u << 20;  // of kp_kept.bytes
@@ -31,8 +88,15 @@ kp_status check_counter_names(const kp_host& host) {
     return KP_OK;
 }
 
-// Extents and features of one launch, far above what any launch has.
-constexpr uint32_t kMostExtents = 16, kMostFeatures = 64;
+// Refuses a count above `most`, and one of elements that are not there.
+kp_status check_array(const std::string& name, uint64_t count, uint64_t most, const char* array, const void* given) {
+    if (count <= most && (count == 0 || given != nullptr)) return KP_OK;
+    return fail(KP_EINVAL, name + " is " + std::to_string(count) + ", expected 0 to " + std::to_string(most) +
+                               ", and " + array + " not NULL");
+}
+
+// All of these far above what any host has: extents and features of one launch, architectures.
+constexpr uint32_t kMostExtents = 16, kMostFeatures = 64, kMostArchitectures = 256;
 
 kp_status check_description(const kp_description* given, uint64_t index, const kp_description& first) {
     const std::string where = "host.descriptions[" + std::to_string(index) + "]";
@@ -40,12 +104,11 @@ kp_status check_description(const kp_description* given, uint64_t index, const k
         return fail(KP_EINVAL, where + ".size is " + std::to_string(given->size) + ", the first one's is " +
                                    std::to_string(first.size) + ": all have the struct's sizeof");
     const kp_description one = copy_in(given);
-    if (one.shape_count > kMostExtents || (one.shape_count > 0 && one.shape == nullptr))
-        return fail(KP_EINVAL, where + ".shape_count is " + std::to_string(one.shape_count) + ", expected 0 to " +
-                                   std::to_string(kMostExtents) + ", and shape not NULL");
-    if (one.feature_count > kMostFeatures || (one.feature_count > 0 && one.features == nullptr))
-        return fail(KP_EINVAL, where + ".feature_count is " + std::to_string(one.feature_count) + ", expected 0 to " +
-                                   std::to_string(kMostFeatures) + ", and features not NULL");
+    if (const kp_status status = check_array(where + ".shape_count", one.shape_count, kMostExtents, "shape", one.shape))
+        return status;
+    if (const kp_status status =
+            check_array(where + ".feature_count", one.feature_count, kMostFeatures, "features", one.features))
+        return status;
     if (one.feature_count != copy_in(&first).feature_count)
         return fail(KP_EINVAL, where + ".feature_count is " + std::to_string(one.feature_count) +
                                    ", the first one's is " + std::to_string(copy_in(&first).feature_count) +
@@ -67,39 +130,17 @@ kp_status check_descriptions(const kp_host& host) {
     return KP_OK;
 }
 
-// Far above the number of architectures that any simulator knows.
-constexpr uint64_t kMostArchitectures = 256;
-
-kp_status check_architectures(const kp_host& host) {
-    if (host.architecture_count > kMostArchitectures || (host.architecture_count > 0 && host.architectures == nullptr))
-        return fail(KP_EINVAL, "host.architecture_count is " + std::to_string(host.architecture_count) +
-                                   ", expected 0 to " + std::to_string(kMostArchitectures) +
-                                   ", and architectures not NULL");
-    return KP_OK;
-}
-
-kp_status check_host(const kp_host* host) {
-    if (const kp_status status = check_size("host", host)) return status;
-    if (host->process_count == 0 || host->process_count > kMostProcesses)
-        return fail(KP_EINVAL, "host.process_count is " + std::to_string(host->process_count) + ", expected 1 to " +
+kp_status check_host(const kp_host* given) {
+    if (const kp_status status = check_size("host", given)) return status;
+    const kp_host host = copy_in(given);
+    if (host.process_count == 0 || host.process_count > kMostProcesses)
+        return fail(KP_EINVAL, "host.process_count is " + std::to_string(host.process_count) + ", expected 1 to " +
                                    std::to_string(kMostProcesses));
-    if (const kp_status status = check_counter_names(copy_in(host))) return status;
-    if (const kp_status status = check_architectures(copy_in(host))) return status;
-    return check_descriptions(copy_in(host));
-}
-
-kp_status check_kept(const kp_kept* kept) {
-    if (const kp_status status = check_size("kept", kept)) return status;
-    if (kept->byte_count > kMostBytes || (kept->byte_count > 0 && kept->bytes == nullptr))
-        return fail(KP_EINVAL, "kept.byte_count is " + std::to_string(kept->byte_count) + ", expected 0 to " +
-                                   std::to_string(kMostBytes) + ", and bytes not NULL");
-    return KP_OK;
-}
-
-kp_status check_counters(const kp_result& result) {
-    if (result.counter_count > 0 && result.counters == nullptr)
-        return fail(KP_EINVAL, "result.counters is NULL, counter_count is " + std::to_string(result.counter_count));
-    return KP_OK;
+    if (const kp_status status = check_counter_names(host)) return status;
+    if (const kp_status status = check_array("host.architecture_count", host.architecture_count, kMostArchitectures,
+                                             "architectures", host.architectures))
+        return status;
+    return check_descriptions(host);
 }
 
 // Lets `body` fill a struct that the host gave; zeros where it fails.
@@ -133,8 +174,10 @@ kp_status open(const char* config_path, const kp_host* host, kp_session** sessio
 
 kp_status open_with_state(const char* config_path, const kp_host* host, const kp_kept* kept, kp_session** session) {
     if (const kp_status status = check_open(config_path, session)) return status;
-    if (const kp_status status = check_kept(kept)) return status;
+    if (const kp_status status = check_size("kept", kept)) return status;
     const kp_kept full = copy_in(kept);
+    if (const kp_status status = check_array("kept.byte_count", full.byte_count, kMostBytes, "bytes", full.bytes))
+        return status;
     return open_checked(config_path, host, &full, session);
 }
 
@@ -155,7 +198,8 @@ kp_status complete(kp_session* session, const kp_result* result) {
     if (const kp_status status = check_session(session)) return status;
     if (const kp_status status = check_size("result", result)) return status;
     const kp_result full = copy_in(result);
-    if (const kp_status status = check_counters(full)) return status;
+    if (full.counter_count > 0 && full.counters == nullptr)
+        return fail(KP_EINVAL, "result.counters is NULL, counter_count is " + std::to_string(full.counter_count));
     return loaded_embedding()->complete(session, &full);
 }
 

@@ -10,7 +10,7 @@
 #include "kernelpoint/file_names.hpp"
 #include "native/trace/numbers.h"
 #include "native/trace/paths.h"
-#include "simulators/accelsim/trace/readers.h"
+#include "simulators/accelsim/trace/instruction.h"
 
 namespace kernelpoint {
 

@@ -1,3 +1,33 @@
+// The header lines of a trace.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "native/trace/lines.h"
+#include "native/trace/trace.h"
+
+namespace kernelpoint {
+
+struct TraceHeader {
+    LaunchHeader launch;
+    bool line_numbers = false;  // every instruction line starts with a source line number
+};
+
+// Reads all lines before the first CTA's #BEGIN_TB. Throws TraceError.
+TraceHeader read_header_lines(Lines& lines);
+
+// Readers of Accel-Sim's two kinds of files: text (text_reader.cc) and compressed (tracez_reader.cc).
+
+bool is_tracez(const std::string& path);  // by its name, as Accel-Sim does
+
+// Open a trace as text, from `file` if it is open, or as .tracez. Throw TraceError.
+std::unique_ptr<TraceReader> open_text(const std::string& path, bool keep_values, std::shared_ptr<RegularFile> file);
+std::unique_ptr<TraceReader> open_tracez(const std::string& path, bool keep_values);
+
 // Instruction lines:
 //   [x y z warp] [line] PC mask ndst dst.. opcode nsrc src.. [commit] width [access] [immediates] [values] [STORE_DATA
 //   ..]
@@ -5,17 +35,6 @@
 // second one and the operands' values. `commit` follows the sources of GMMA opcodes. The access of a memory
 // instruction is `mode addresses..`, of a bulk copy (TMA) `barrier multicast [mask] bytes outside mode addresses..`.
 // Modes: 0 (list), 1 (base and stride), 2 (base and deltas), and of bulk copies 3 (list), 4 (base and deltas).
-#pragma once
-
-#include <string_view>
-#include <unordered_map>
-#include <vector>
-
-#include "native/trace/lines.h"
-#include "native/trace/trace.h"
-#include "simulators/accelsim/trace/header.h"
-
-namespace kernelpoint {
 
 class InstructionParser {
 public:

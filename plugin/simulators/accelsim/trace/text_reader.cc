@@ -4,9 +4,7 @@
 #include "native/trace/lines.h"
 #include "native/trace/numbers.h"
 #include "native/trace/paths.h"
-#include "simulators/accelsim/trace/header.h"
 #include "simulators/accelsim/trace/instruction.h"
-#include "simulators/accelsim/trace/readers.h"
 
 namespace kernelpoint {
 

@@ -10,11 +10,10 @@
 #include <cstring>
 
 #include "native/trace/interruption.h"
+#include "native/trace/library.h"
+#include "native/trace/lines.h"
 #include "native/trace/paths.h"
-#include "native/trace/regular_file.h"
-#include "native/trace/zstd.h"
 #include "simulators/accelsim/trace/instruction.h"
-#include "simulators/accelsim/trace/readers.h"
 
 namespace kernelpoint {
 
@@ -324,37 +323,59 @@ private:
     bool complete_ = true;
 };
 
-// Reads warps into a Cta.
-class TracezWarpReader {
+class TracezReader : public TraceReader {
 public:
-    TracezWarpReader(const TracezFile& file, bool keep_values)
-        : file_(file), frames_(file), lines_(file.path, frames_), parser_(lines_, file.header, keep_values) {}
+    TracezReader(const std::string& path, bool keep_values)
+        : file_(path),
+          index_(file_),
+          frames_(file_),
+          lines_(path, frames_),
+          parser_(lines_, file_.header, keep_values) {}
 
-    // Appends warp `number` of the CTA `entry` and returns where its data ends in the file. Throws TraceError: a warp
-    // is either whole or refused.
-    uint64_t read(const TracezCta& entry, uint32_t number, Cta& cta) {
-        const TracezWarp& from = entry.warps[number];
+    const LaunchHeader& header() const override { return file_.header.launch; }
+    const std::vector<Opcode>& opcodes() const override { return parser_.opcodes(); }
+    uint64_t store_data_left_out() const override { return parser_.store_data_left_out(); }
+
+    bool next(Cta& cta) override {
+        cta.clear();
+        if (!index_.next(entry_)) {
+            if (instructions_ == 0) file_.fail("expected at least one instruction");
+            return false;
+        }
+        cta.index = entry_.index;
+        cta.cluster = entry_.cluster;
+        for (uint32_t warp = 0; warp < entry_.warps.size(); ++warp) {
+            if (entry_.warps[warp].offset < data_end_)
+                file_.fail("warp " + std::to_string(warp) + " of CTA " + name_of(entry_.index) +
+                           ": expected its data behind the previous warp's, found them overlap");
+            read_warp(warp, cta);
+        }
+        instructions_ += cta.instructions.size();
+        return true;
+    }
+
+private:
+    // Appends a warp of the CTA. Throws TraceError: it is either whole or refused.
+    void read_warp(uint32_t number, Cta& cta) {
+        const TracezWarp& from = entry_.warps[number];
         Warp warp;
         warp.id = number;
         warp.first_instruction = static_cast<uint32_t>(cta.instructions.size());
         warp.instruction_count = from.instructions;
-        uint64_t end = 0;
         try {
             if (cta.instructions.size() + from.instructions > most_instructions)
                 file_.fail("this CTA holds more than 2147483648 instructions");
             lines_.restart(0);
-            end = read_lines(from, warp, cta);
+            data_end_ = read_lines(from, warp, cta);
         } catch (const TraceError& error) {
             const std::string line = error.line == 0 ? "" : ", line " + std::to_string(error.line);
-            file_.fail("warp " + std::to_string(number) + " of CTA " + name_of(entry.index) + line + ": " +
+            file_.fail("warp " + std::to_string(number) + " of CTA " + name_of(entry_.index) + line + ": " +
                        error.what_is_wrong);
         }
         cta.warps.push_back(warp);
-        return end;
     }
-    const InstructionParser& parser() const { return parser_; }
 
-private:
+    // Returns where the warp's data ends in the file.
     uint64_t read_lines(const TracezWarp& from, const Warp& warp, Cta& cta) {
         uint32_t head[2];
         std::memcpy(head, frames_.view(from.offset, sizeof head), sizeof head);
@@ -379,44 +400,13 @@ private:
         return offset;
     }
 
-    const TracezFile& file_;
+    const TracezFile file_;
+    TracezIndex index_;
     TracezFrames frames_;
     Lines lines_;
     InstructionParser parser_;
-};
-
-class TracezReader : public TraceReader {
-public:
-    TracezReader(const std::string& path, bool keep_values) : file_(path), index_(file_), reader_(file_, keep_values) {}
-
-    const LaunchHeader& header() const override { return file_.header.launch; }
-    const std::vector<Opcode>& opcodes() const override { return reader_.parser().opcodes(); }
-    uint64_t store_data_left_out() const override { return reader_.parser().store_data_left_out(); }
-
-    bool next(Cta& cta) override {
-        cta.clear();
-        if (!index_.next(entry_)) {
-            if (instructions_ == 0) file_.fail("expected at least one instruction");
-            return false;
-        }
-        cta.index = entry_.index;
-        cta.cluster = entry_.cluster;
-        for (uint32_t warp = 0; warp < entry_.warps.size(); ++warp) {
-            if (entry_.warps[warp].offset < data_end_)
-                file_.fail("warp " + std::to_string(warp) + " of CTA " + name_of(entry_.index) +
-                           ": expected its data behind the previous warp's, found them overlap");
-            data_end_ = reader_.read(entry_, warp, cta);
-        }
-        instructions_ += cta.instructions.size();
-        return true;
-    }
-
-private:
-    const TracezFile file_;
-    TracezIndex index_;
-    TracezWarpReader reader_;
     TracezCta entry_;
-    uint64_t instructions_ = 0, data_end_ = 0;
+    uint64_t instructions_ = 0, data_end_ = 0;  // the end of the data of the warp read last
 };
 
 }  // namespace

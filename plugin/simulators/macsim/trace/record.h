@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "native/trace/input.h"
+#include "native/trace/lines.h"
 
 namespace kernelpoint::macsim {
 
