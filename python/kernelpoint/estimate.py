@@ -112,9 +112,9 @@ class Estimate:
             computed_half_width=(self.computed_half_width + abs(value) * other.computed_half_width) / below,
         )
 
-    def no_narrower_than(self, relative_error: float, lost: float = 0.0) -> Estimate:
-        """Copy whose half-width is at least this share of the value, plus what was `lost`; an estimate without sampling error
-        is unchanged.
+    def no_narrower_than(self, relative_error: float, nonresponse: float = 0.0) -> Estimate:
+        """Copy whose half-width is at least this share of the value, plus what units without a result add
+        (`nonresponse`); an estimate without sampling error is unchanged.
 
         A run stops because its estimated variance is small, and of the small ones the too small ones are the ones that stop
         it. So a run claims its budget, +- eps, as in fixed-width sequential estimation (Chow and Robbins 1965), not the smaller
@@ -123,10 +123,10 @@ class Estimate:
 
         >>> [Estimate.of(100.0, half, std_error=half).no_narrower_than(0.02).half_width for half in (0.0, 1.0, 3.0)]
         [0.0, 2.0, 3.0]
-        >>> Estimate.of(100.0, 1.5, std_error=0.5).no_narrower_than(0.02, lost=1.0).half_width
+        >>> Estimate.of(100.0, 1.5, std_error=0.5).no_narrower_than(0.02, nonresponse=1.0).half_width
         3.0
         """
-        least = relative_error * abs(self.estimate) + lost
+        least = relative_error * abs(self.estimate) + nonresponse
         if not (self.half_width < least and self.std_error > 0.0):
             return self
         return replace(self, half_width=least, relative_half_width=relative(least, self.estimate, relative_error))

@@ -79,11 +79,11 @@ def save(made: Plan, output: Path | None, settings: Config, named_gpu: bool) -> 
         f"{output or 'plan'}: {len(made.design.labels):,} launches, {len(made.stream_hashes):,} instruction sequences, "
         f"{clusters}{made.design.label_count:,} strata; the first pass simulates {drawn:,} launches"
     )
-    lost, wanted = len(made.broken) / len(made.design.labels), settings.error_budget.relative_error
-    if lost > wanted:
+    unreadable, wanted = len(made.broken) / len(made.design.labels), settings.error_budget.relative_error
+    if unreadable > wanted:
         stdout.print(
             f"the error budget of {percent(wanted)} cannot be met: {len(made.broken):,} of {len(made.design.labels):,} "
-            f"launches ({percent(lost)}) cannot be read"
+            f"launches ({percent(unreadable)}) cannot be read"
         )
         raise typer.Exit(BudgetError.exit_code)
     further = settings.error_budget.further
@@ -115,8 +115,8 @@ def show_clusters(made: Plan, output: Path | None) -> None:
     )
     shown = f"the largest {SHOWN} of {len(sizes):,} clusters" if len(sizes) > SHOWN else ""
     console.print(Table(columns, rows, caption=shown))
-    unread = int((labels < 0).sum())
-    beside = f"; {unread:,} launches in none (-1), simulated for certain" if unread else ""
+    unclustered = int((labels < 0).sum())
+    beside = f"; {unclustered:,} launches in none (-1), simulated for certain" if unclustered else ""
     for launch, reason in list(made.broken.items())[:3]:
         console.print(f"launch {launch} is in no cluster: {reason}", soft_wrap=True)
     console.print(

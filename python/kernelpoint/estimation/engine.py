@@ -216,7 +216,7 @@ class Engine:
 
         Here alone an estimate is compared with the budget, once its half-width has all errors: of sampling, of units without a
         result, and those that all results share, in this order. The half-width that a run states is no less than the budget
-        plus what was lost.
+        plus what units without a result add.
 
         Raises:
             ConfigError: the budget's counter is not among those that the host reports.
@@ -228,22 +228,24 @@ class Engine:
         sampled = self.sampling.look(missing, self._systematic.left_for_sampling())
         if self.sampling.ranges.of:
             sampled = replace(sampled, ranges=self.sampling.range_estimates(sampled))
-        with_lost = with_nonresponse(
+        with_left_out = with_nonresponse(
             sampled, self.nonresponse(), self.budget.counter, self.ratios, self.sampling.ranges
         )
-        whole = self._systematic.widened(with_lost)
+        whole = self._systematic.widened(with_left_out)
 
         before = sampled.by_name
-        lost = {name: one.half_width - before[name].half_width for name, one in with_lost.by_name.items()}
+        nonresponse = {name: one.half_width - before[name].half_width for name, one in with_left_out.by_name.items()}
         shares = {
-            name: lost[name] / abs(before[name].estimate or math.nan) for name in self.budget.targets if name in lost
+            name: nonresponse[name] / abs(before[name].estimate or math.nan)
+            for name in self.budget.targets
+            if name in nonresponse
         }
         self._left = self._systematic.left_for_sampling(shares)
         met = whole.may_stop and whole.meets(self.budget)
         self._last = None if missing else sampled
         self._ends = met or (whole.may_stop and sampled.meets(self._left))
-        by_systematic = not met and self._ends and with_lost.meets(self.budget)
-        stated = whole.changed(lambda name, one: one.no_narrower_than(self.budget.allowed(name), lost[name]))
+        by_systematic = not met and self._ends and with_left_out.meets(self.budget)
+        stated = whole.changed(lambda name, one: one.no_narrower_than(self.budget.allowed(name), nonresponse[name]))
         warnings = [*whole.warnings, *(self._systematic.unmet() if by_systematic else [])]
         goes_on = whole.goes_on if whole.meets(self.budget) else ""
         return replace(stated, met=met, warnings=warnings, goes_on=goes_on)

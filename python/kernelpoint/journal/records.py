@@ -319,7 +319,7 @@ class SummaryRecord:
     Attributes:
         skipped: launches that were not simulated, copied ones included.
         copied: launches that took the result of an equal one, or of an earlier run.
-        lost: units that failed as often as is allowed, and have no result.
+        lost: units without a result that are not tried again: those that failed as often as is allowed, and those left out.
         never_completed: units in flight.
         one_per_stream_speedup: total over the sum of one launch for each distinct stream; None: not stated.
         kernels: empty where the plan knows no names; their cycles add up to the estimate.

@@ -132,7 +132,8 @@ class Loop:
         recorded = self._recalled(LookRecord)
         if recorded is None and recorder.is_replaying:  # without an estimate, as launches were missing
             return True
-        if recorded is None and (lost := sample.lost()) and not (sample.results > 0 and self._leave_out(lost)):
+        failed = sample.failed_for_good() if recorded is None else []
+        if failed and not (sample.results > 0 and self._leave_out(failed)):
             return False
         try:
             if recorded is not None or sample.is_complete:  # a look is taken again: the error budget may have changed
@@ -142,11 +143,11 @@ class Loop:
                 recorder.progress.looked(look, sample.pass_index, setup.budget, ranges, bool(setup.withdrawing))
             if self.next_is_step():
                 return True
-            goes_on = not sample.is_complete or sample.grow()
-            if goes_on and sample.pass_index == 0:
+            another_pass = not sample.is_complete or sample.grow()
+            if another_pass and sample.pass_index == 0:
                 recorder.progress.say(*sample.engine.errors_beyond_budget())
             recorder.progress.say(*sample.warnings())
-            return goes_on
+            return another_pass
         except (SessionError, JournalError):
             raise
         except Exception as error:  # noqa: BLE001 - the failure rule: a policy's failure must not skip launches
@@ -229,9 +230,9 @@ class Loop:
             self._recorder.degrade(
                 f"{self._places(ended)} left out: the simulator ended in it, and its trace cannot be read"
             )
-        if (fatal := self.sample.lost()) and self._leave_out(fatal):
+        if (failed := self.sample.failed_for_good()) and self._leave_out(failed):
             self._recorder.degrade(
-                f"{self._places(fatal)} left out: the simulator ended in it, or in two that are alike"
+                f"{self._places(failed)} left out: the simulator ended in it, or in two that are alike"
             )
         if self.sample.open_count:
             self._say_pass_begins()

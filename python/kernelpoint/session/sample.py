@@ -32,6 +32,9 @@ from kernelpoint.session.orders import (
 from kernelpoint.session.setup import Setup
 
 MAX_ATTEMPTS = 2  # a launch is tried in two passes before the run leaves it out
+ALIKE_FATAL = (
+    2  # after so many launches of one kernel and shape that ended the simulator, the run leaves all of them out
+)
 
 
 class Sample(Orders):
@@ -276,17 +279,18 @@ class Sample(Orders):
         """Launches that failed in all of their allowed attempts."""
         return sorted(unit for unit, count in self.attempts.items() if count >= MAX_ATTEMPTS)
 
-    def lost(self) -> list[int]:
-        """Launches that failed for good. Model: if two launches of one kernel and shape ended the simulator, all of them
-        would.
+    def failed_for_good(self) -> list[int]:
+        """Launches that no pass tries again: those that failed, and those alike to ALIKE_FATAL fatal ones.
+
+        Model: if two launches of one kernel and shape ended the simulator, all of them would.
         """
-        lost = set(self.failed())
-        shapes = self.plan.kernels_and_shapes() if lost & self.fatal else None
+        units = set(self.failed())
+        shapes = self.plan.kernels_and_shapes() if units & self.fatal else None
         if shapes is not None:
             kinds, times = np.unique(shapes[sorted(self.fatal)], return_counts=True)
-            alike = np.flatnonzero(np.isin(shapes, kinds[(times >= MAX_ATTEMPTS) & (kinds >= 0)]))
-            lost |= {unit for unit in alike.tolist() if not self.has_result[unit]} - self.left_out
-        return sorted(lost)
+            alike = np.flatnonzero(np.isin(shapes, kinds[(times >= ALIKE_FATAL) & (kinds >= 0)]))
+            units |= {unit for unit in alike.tolist() if not self.has_result[unit]} - self.left_out
+        return sorted(units)
 
     def can_leave_out(self, units: Sequence[int]) -> bool:
         """True if the run can state an estimate without the results of some launches, because others represent them or can be

@@ -56,20 +56,20 @@ class SystematicErrors:
                 )
         self.by_counter = dict(by_counter)
 
-    def left_for_sampling(self, lost: Mapping[str, float] | None = None) -> ErrorBudget:
+    def left_for_sampling(self, nonresponse: Mapping[str, float] | None = None) -> ErrorBudget:
         """Error budget that is left for sampling.
 
         Formula: |b| + sqrt((w + l)^2 + v^2) = eps, so w = sqrt((eps - |b|)^2 - v^2) - l. It is eps where nothing is left, for
         then no sample meets the budget.
 
         Args:
-            lost: l of each target, what units without a result add to the half-width, relative to the estimate.
+            nonresponse: l of each target, what units without a result add to the half-width, relative to the estimate.
         """
         remaining = {}
         for target, error in self._budget.targets.items():
             bias, random = self._part(target)
             squared = (error - bias) ** 2 - random**2 if bias + random < error else 0.0
-            rest = math.sqrt(squared) - (lost or {}).get(target, 0.0)
+            rest = math.sqrt(squared) - (nonresponse or {}).get(target, 0.0)
             remaining[target] = rest if rest > 0.0 else error
         return self._budget.with_errors(remaining)
 

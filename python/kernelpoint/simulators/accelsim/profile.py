@@ -69,9 +69,9 @@ class AccelSimOutput(TextFormat):
                     repeated += int(value) in results
                     results[int(value)] = result
         builder = ProgramBuilder(source)
-        if lost := max(results, default=0) - len(results):
+        if missing := max(results, default=0) - len(results):
             first = next(uid for uid in range(1, len(results) + 2) if uid not in results)
-            builder.remark("missing-results", lost, place=f"launch {first}")
+            builder.remark("missing-results", missing, place=f"launch {first}")
         if not ended:
             builder.remark("cut-output", len(results), place=f"line {last}")
         if repeated:
