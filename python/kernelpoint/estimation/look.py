@@ -24,7 +24,8 @@ class Look:
         warnings: sentences.
         open_unit: the undrawn unit that breaks the budget first, None where there is none.
         goes_on: why the sample has to grow although every half-width is within the budget, or empty.
-        may_stop: True if the sampling design lets a run end here, whatever the error budget.
+        may_stop: True if a bound may be stated at this pass and no split of the sample is pending, whatever the error budget. A
+            design without a bound has False, and its run ends because `Engine.grow` is False.
 
     >>> import numpy as np
     >>> from kernelpoint.estimation import Design, Engine, ErrorBudget, passes

@@ -87,7 +87,7 @@ class Session(Calls):
         if (decision := orders.decision(launch, trace_path)) is not None:
             self.loop.accept(decision)
         answer = orders.answer(launch)
-        if answer.action == SIMULATE and self.setup.host.needs_whole_traces:
+        if answer.action == SIMULATE:
             program = self.loop.plan.program
             of_program = program.traces[launch.unit] if program.has_traces else ""
             problem = self._whole_traces.problem(trace_path or of_program)
@@ -219,7 +219,7 @@ class Session(Calls):
         yield from filter(None, [self.saved.sentence()])
 
     def _measure_saved_time(self, summary: SummaryRecord) -> None:
-        """True if the time saved can be measured: some launches were skipped, and launches do not overlap."""
+        """Measure the time saved, if some launches were skipped, launches do not overlap, and cycles have an estimate."""
         cycles, sample, host = summary.counters.get("cycles"), self.loop.sample, self.setup.host
         if host.concurrent or cycles is None or not summary.skipped or np.isnan(cycles.estimate):
             return
