@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -37,47 +36,26 @@ class Basis:
     latency: int
 
 
-class Rule(NamedTuple):
-    """One rule that changes estimates of an interim analysis. `place` says why it stands at its position."""
+Rule = Callable[[Look, Basis], Look]  # changes estimates of an interim analysis
 
-    name: str
-    place: str
-    apply: Callable[[Look, Basis], Look]
-
-
-RULES = (
-    Rule(
-        "active cycles",
-        "first: cycles and active cycles differ by a constant, so no later rule moves one of them alone",
-        lambda look, basis: with_active_cycles(look, basis.latency, basis.targets),
-    ),
-    Rule(
-        "exact",
-        "before all that estimates: what traces determine needs no other source",
-        lambda look, basis: with_exact(look, basis.exact),
-    ),
-    Rule(
-        "in proportion",
-        "behind what is exact, which stays; it takes the half-width of cycles",
-        lambda look, basis: with_proportional(look, basis.engine, basis.plan, {*basis.exact, *basis.targets}),
-    ),
-    Rule(
-        "identities",
-        "behind every rule that moves an estimate: it makes them agree, and a later move would part them again",
-        lambda look, basis: with_identities(look, basis.engine, basis.targets),
-    ),
-    Rule(
-        "grids",
-        "last: CTAs and warps that the host does not report are in no identity",
-        lambda look, basis: with_grids(look, basis.plan, basis.has_result),
-    ),
+RULES: tuple[Rule, ...] = (
+    # Active cycles first: cycles and active cycles differ by a constant, so no later rule moves one of them alone.
+    lambda look, basis: with_active_cycles(look, basis.latency, basis.targets),
+    # Exact totals before all that is estimated: what traces determine needs no other source.
+    lambda look, basis: with_exact(look, basis.exact),
+    # Totals in proportion behind what is exact, which stays. They take the half-width of cycles.
+    lambda look, basis: with_proportional(look, basis.engine, basis.plan, {*basis.exact, *basis.targets}),
+    # Identities behind every rule that moves an estimate: they make estimates agree, and a later move would part them again.
+    lambda look, basis: with_identities(look, basis.engine, basis.targets),
+    # Grids last: CTAs and warps that the host does not report are in no identity.
+    lambda look, basis: with_grids(look, basis.plan, basis.has_result),
 )
 
 
 def stated(look: Look, basis: Basis) -> Look:
     """Apply every rule to an interim analysis, in order; the result is what the run states."""
     for rule in RULES:
-        look = rule.apply(look, basis)
+        look = rule(look, basis)
     return look
 
 
