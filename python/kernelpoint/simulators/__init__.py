@@ -117,7 +117,8 @@ class Simulator:
             the user.
         launch_latency: constant cycles of each launch, by its options.
         architecture: of the code that its options configure it for, 70 for sm_70; 0 where they do not tell it.
-        clock: of the SMs in MHz, by its options; None where they do not tell it. sms: their number, as text.
+        clock: of the SMs in MHz, by its options; None where they do not tell it.
+        sms: their number, by its options; 0 where they do not tell it.
         in_its_terms: its counters that are other sums of the fast model's or need its options, by predictions, options, and
             cycles without the constant latency.
         in_proportion: predicted counter -> its counters that are in proportion to it, kernel by kernel.
@@ -140,9 +141,9 @@ class Simulator:
     launch_latency: Callable[[Options], int] = lambda options: 0
     architecture: Callable[[Options], int] = lambda options: 0
     clock: Callable[[Options], float | None] = lambda options: None
-    sms: Callable[[Options], str] = lambda options: ""
+    sms: Callable[[Options], int] = lambda options: 0
     in_its_terms: Callable[[Counters, Options, np.ndarray], dict[str, np.ndarray]] = lambda *of: {}
-    in_proportion: Mapping[str, str] = field(default_factory=dict)
+    in_proportion: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     kept_state: Callable[[bytes], dict[str, Any]] = lambda stated: {}
     replayed_bytes: Callable[[Any], bytes] = lambda replayed: b""
     not_restored: Mapping[str, float] = field(default_factory=dict)

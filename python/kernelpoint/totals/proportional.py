@@ -20,7 +20,7 @@ EVENTS = {
     counter: event
     for simulator in simulators()
     for event, named in simulator.in_proportion.items()
-    for counter in named.split()
+    for counter in named
 }
 REPLAY = {name: error for simulator in simulators() for name, error in simulator.not_restored.items()}
 # Model: the same of totals of counters that are predicted themselves. In one simulator the model counts 1,261 of 1,262 launches

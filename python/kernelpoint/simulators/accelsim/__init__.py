@@ -77,20 +77,35 @@ SIMULATOR = Simulator(
     launch_latency=lambda options: whole(options, "-gpgpu_kernel_launch_latency"),
     architecture=_architecture,
     clock=_clock,
-    sms=lambda options: str(_sms(options) or ""),
+    sms=_sms,
     in_its_terms=_in_its_terms,
     # Model: AccelWattch charges a fixed energy for each event; the energy of units that only some kernels use is in proportion
     # to the instructions of these.
     in_proportion={
-        "instructions": """
-            energy_dp_divp energy_dp_mulp energy_dpup energy_fp_divp energy_fp_exp energy_fp_lgp energy_fp_mulp energy_fp_sinp
-            energy_fp_sqrtp energy_fpup energy_int_divp energy_int_mul24p energy_int_mul32p energy_int_mulp energy_intp
-            energy_pipep energy_tensorp""",
-        "warp_instructions": "energy_ibp energy_icp energy_rfp energy_schedp energy_ccp",
-        "l1_accesses": "energy_dcp energy_texp energy_tcp",
-        "l2_accesses": "energy_l2cp energy_nocp",
-        "shared_accesses": "energy_shrdp",
-        "sm_cycles": "energy_staticp",
-        "dram_reads": "energy_dramp",
+        "instructions": (
+            "energy_dp_divp",
+            "energy_dp_mulp",
+            "energy_dpup",
+            "energy_fp_divp",
+            "energy_fp_exp",
+            "energy_fp_lgp",
+            "energy_fp_mulp",
+            "energy_fp_sinp",
+            "energy_fp_sqrtp",
+            "energy_fpup",
+            "energy_int_divp",
+            "energy_int_mul24p",
+            "energy_int_mul32p",
+            "energy_int_mulp",
+            "energy_intp",
+            "energy_pipep",
+            "energy_tensorp",
+        ),
+        "warp_instructions": ("energy_ibp", "energy_icp", "energy_rfp", "energy_schedp", "energy_ccp"),
+        "l1_accesses": ("energy_dcp", "energy_texp", "energy_tcp"),
+        "l2_accesses": ("energy_l2cp", "energy_nocp"),
+        "shared_accesses": ("energy_shrdp",),
+        "sm_cycles": ("energy_staticp",),
+        "dram_reads": ("energy_dramp",),
     },
 )

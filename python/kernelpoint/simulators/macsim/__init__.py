@@ -27,14 +27,14 @@ SIMULATOR = Simulator(
     convert=lambda source, output, level, progress: convert_to_macsim(
         source, output, level, progress=progress
     ).sentences(output),
-    sms=lambda options: str(whole(options, "num_sim_cores") or ""),
+    sms=lambda options: whole(options, "num_sim_cores"),
     in_proportion={
-        "l1_lookups": "l1_accesses",
-        "l1_lookup_misses": "l1_misses",
-        "requests": "memory_requests",
-        "fetch_misses": "icache_misses",
-        "requests_beyond_l1": "l2_accesses l2_misses llc_accesses llc_misses dram_requests",
-        "mispredictions": "mispredictions",
+        "l1_lookups": ("l1_accesses",),
+        "l1_lookup_misses": ("l1_misses",),
+        "requests": ("memory_requests",),
+        "fetch_misses": ("icache_misses",),
+        "requests_beyond_l1": ("l2_accesses", "l2_misses", "llc_accesses", "llc_misses", "dram_requests"),
+        "mispredictions": ("mispredictions",),
     },
     kept_state=kept_state,
     replayed_bytes=replayed_bytes,
