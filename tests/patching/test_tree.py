@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from miniatures import LAYOUTS, accelsim_checkout, contents, rewrite
 
 from kernelpoint.errors import PatchError
-from kernelpoint.patching import State, Tree, load_description, simulators
+from kernelpoint.patching import State, Tree, load_description, patchable
 from kernelpoint.patching.own_files import add_lines, has_lines, strip_lines
 
 PATCH = Path(__file__).parents[2] / "accelsim_patch" / "patch.yaml"
@@ -246,7 +246,7 @@ def test_a_simulator_is_added_by_one_folder(tmp_path, monkeypatch):
     folder.mkdir()
     content = PATCH.read_text()
     (folder / "patch.yaml").write_text(content.replace("simulator: accelsim", "simulator: newsim"))
-    assert list(simulators()) == ["newsim"]
+    assert list(patchable()) == ["newsim"]
     assert load_description("newsim").folder == folder
     with pytest.raises(PatchError, match="got 'accelsim'; allowed: newsim"):
         load_description("accelsim")

@@ -9,13 +9,13 @@ import typer
 
 from kernelpoint.cli.console import Console
 from kernelpoint.errors import PatchError
-from kernelpoint.patching import Description, Plan, State, Tree, load_description, simulators
+from kernelpoint.patching import Description, Plan, State, Tree, load_description, patchable
 
 PATCHED, CAN_BE_PATCHED, CANNOT = range(3)
 
 
 def patch(
-    simulator: Annotated[str, typer.Argument(help=f"One of: {', '.join(simulators())}.", metavar="SIMULATOR")],
+    simulator: Annotated[str, typer.Argument(help=f"One of: {', '.join(patchable())}.", metavar="SIMULATOR")],
     checkout: Annotated[Path, typer.Argument(help="The simulator's checkout.", metavar="CHECKOUT")],
     check: Annotated[
         bool, typer.Option("--check", help="Change nothing; exit code 0: patched, 1: can be patched, 2: cannot.")

@@ -8,7 +8,7 @@ added there, each marked (:mod:`kernelpoint.patching.own_files`), and our own fi
 
 from kernelpoint.patching.description import Description as Description
 from kernelpoint.patching.description import load_description as load_description
-from kernelpoint.patching.description import simulators as simulators
+from kernelpoint.patching.description import patchable as patchable
 from kernelpoint.patching.tree import Edit as Edit
 from kernelpoint.patching.tree import Plan as Plan
 from kernelpoint.patching.tree import State as State

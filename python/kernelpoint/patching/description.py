@@ -120,10 +120,10 @@ class Description(_Section):
     abi_folder: Path
 
 
-def simulators() -> dict[str, Path]:
+def patchable() -> dict[str, Path]:
     """Simulators that can be patched, by name, each with its folder: every folder with a ``patch.yaml``.
 
-    >>> {"accelsim", "macsim"} <= {*simulators()}
+    >>> {"accelsim", "macsim"} <= {*patchable()}
     True
     """
     package = Path(kernelpoint.__file__).parent
@@ -144,7 +144,7 @@ def load_description(simulator: str, folder: Path | None = None) -> Description:
     ...
     kernelpoint.errors.PatchError: simulator: got 'gem5'; allowed: ...
     """
-    folders = simulators()
+    folders = patchable()
     if folder is None and simulator not in folders:
         raise PatchError(f"simulator: got {simulator!r}; allowed: {', '.join(folders)}")
     folder = folder or folders[simulator]

@@ -1,20 +1,10 @@
-"""Labels of launches: strata numbered in order, first launches, neighbours."""
+"""Labels of launches: strata numbered in order, first launches of processes, neighbours."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from kernelpoint.estimation.numbering import number_labels
-
-
-def first_of_each(strata: np.ndarray) -> np.ndarray:
-    """int64 [H]: first launch of every stratum, in the order of the strata; -1 marks launches without a stratum.
-
-    >>> first_of_each(np.array([3, -1, 0, 3])).tolist()
-    [2, 0]
-    """
-    distinct, first = np.unique(strata, return_index=True)
-    return first[distinct >= 0].astype(np.int64)
 
 
 def numbered(strata: np.ndarray) -> np.ndarray:

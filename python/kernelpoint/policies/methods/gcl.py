@@ -11,8 +11,9 @@ from kernelpoint.clustering import silhouette_kmeans
 from kernelpoint.config import Section
 from kernelpoint.estimation import Bound, Design, Method
 from kernelpoint.policies.contract import Policy
-from kernelpoint.policies.labels import first_of_each, numbered
+from kernelpoint.policies.labels import numbered
 from kernelpoint.program import Program
+from kernelpoint.repeated import first_of_each
 from kernelpoint.workload import Available, Need, require
 
 

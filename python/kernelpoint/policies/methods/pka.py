@@ -11,9 +11,10 @@ from kernelpoint.config import Config, Section
 from kernelpoint.errors import PolicyError
 from kernelpoint.estimation import Bound, Design, Method
 from kernelpoint.policies.contract import Policy
-from kernelpoint.policies.labels import first_of_each, numbered
+from kernelpoint.policies.labels import numbered
 from kernelpoint.program import Program
 from kernelpoint.randomness import generator
+from kernelpoint.repeated import first_of_each
 from kernelpoint.workload import Available, Need
 
 if TYPE_CHECKING:
