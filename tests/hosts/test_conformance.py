@@ -13,7 +13,7 @@ from compiled import library
 from hosts import LAUNCHES
 from kernelpoint.fast_model.predictions import in_terms_of
 from kernelpoint.policies.methods.kernelpoint import COLD_COUNTERS
-from kernelpoint.ratios import RATIOS
+from kernelpoint.ratios import PER_INSTRUCTION, RATIOS, STALLS
 from kernelpoint.simulators.accelsim import TERMS
 from kernelpoint.totals.exact import CANDIDATES
 from kernelpoint.totals.identities import AT_MOST, IDENTITIES
@@ -300,6 +300,8 @@ def test_every_counter_in_macsims_own_files_has_a_meaning():
     assert len(names) > 10 and set(names) <= NAMES
 
 
-def test_the_rule_for_other_names_is_the_policys():
+def test_the_rules_for_other_names_are_those_of_the_policy_and_of_the_ratios():
     rule = re.search(r'a name that contains "(\w+)" or "(\w+)"', HEADER.read_text())
     assert rule is not None and rule.groups() == COLD_COUNTERS
+    rule = re.search(r'A name that ends in\s+\* "(\w+)" .* divide it by (\w+)\.', HEADER.read_text())
+    assert rule is not None and rule.groups() == (STALLS, PER_INSTRUCTION)

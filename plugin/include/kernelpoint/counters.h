@@ -1,12 +1,14 @@
-/* The names of counters that have a meaning, and their units. C99.
+/* Glossary of counters: names, units, meanings. No code includes it; tests/hosts/test_conformance.py checks hosts and
+ * tables against it. C99.
  *
- * A host may report counters of any name: each is extrapolated with a bound of its own. A counter that is listed here
- * has the meaning that stands here, in every host: ratios are made of some (ipc, miss rates), and
- * the fast model knows which of its own counters stands for which. Every counter is an amount that adds up over
- * launches. tests/hosts/test_conformance.py checks the tables that repeat these names.
+ * A name is a literal in the hook of a simulator. A host may report counters of any name: each is extrapolated with a
+ * bound of its own. A counter that is listed here has the meaning that stands here, in every host: ratios are made of
+ * some (ipc, miss rates, stalls), and the fast model knows which of its own counters stands for which. Every counter is
+ * an amount that adds up over launches.
  *
- * Of other names one rule holds: a name that contains "dram" or "miss" counts what depends on the state of caches and
- * memory more than on the launch itself, and the policy `kernelpoint` spends more draws on it.
+ * Of other names two rules hold. A name that contains "dram" or "miss" counts what depends on the state of caches and
+ * memory more than on the launch itself, and the policy `kernelpoint` spends more draws on it. A name that ends in
+ * "_stalls" counts cycles in which warps wait, for the reason before it; reports divide it by warp_instructions.
  */
 #ifndef KERNELPOINT_COUNTERS_H
 #define KERNELPOINT_COUNTERS_H
@@ -20,7 +22,7 @@
     X("warp_instructions", "instructions", "warp instructions executed")                                           \
     X("ctas", "CTAs", "CTAs executed")                                                                             \
     X("warps", "warps", "warps executed")                                                                          \
-    X("l1_accesses", "accesses", "L1 data cache: reads and writes looked up")                                      \
+    X("l1_accesses", "accesses", "L1 data cache: reads and writes looked up; reads alone in the embedded host")    \
     X("l1_misses", "accesses", "L1 data cache: those that were not there")                                         \
     X("l1_global_reads", "accesses", "L1 data cache: reads of global memory")                                      \
     X("l1_global_read_hits", "accesses", "L1 data cache: reads of global memory that were there")                  \
