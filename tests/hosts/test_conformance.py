@@ -301,7 +301,7 @@ def test_every_counter_in_macsims_own_files_has_a_meaning():
 
 
 def test_the_rules_for_other_names_are_those_of_the_policy_and_of_the_ratios():
-    rule = re.search(r'a name that contains "(\w+)" or "(\w+)"', HEADER.read_text())
+    rule = re.search(r'A name that contains "(\w+)" or "(\w+)"', HEADER.read_text())
     assert rule is not None and rule.groups() == COLD_COUNTERS
     rule = re.search(r'A name that ends in\s+\* "(\w+)" .* divide it by (\w+)\.', HEADER.read_text())
     assert rule is not None and rule.groups() == (STALLS, PER_INSTRUCTION)
