@@ -13,7 +13,7 @@ from kernelpoint.estimation import Estimate
 from kernelpoint.fast_model import configuration_for, predict
 from kernelpoint.fast_model.predictions import OF_TOTAL, SPREAD
 from kernelpoint.program import Program
-from kernelpoint.session.replays import Replays
+from kernelpoint.session.initial_states import InitialStates
 from kernelpoint.session.sample import Sample
 from kernelpoint.session.setup import prepare
 from kernelpoint.session.statement import Statement
@@ -158,7 +158,7 @@ def scatter(setup):
 
     def of(**more):
         run = setup(**more)
-        replays = Replays(run.host, print, plan=run.plan)
+        replays = InitialStates(run.host, print, plan=run.plan)
         validation = Validation(run, Sample(run, run.plan), replays)
         agreeing = ReplayCheck({"cycles": Estimate.of(0.0, 0.0)}, validations=6)
         return validation._with_trajectories(agreeing, Estimate.of(0.0, 0.0))
@@ -185,7 +185,7 @@ def test_launches_with_other_mispredictions_than_the_model_began_with_other_pred
 
     def error(mispredictions):
         sample = Sample(run, run.plan)
-        validation = Validation(run, sample, Replays(run.host, print, plan=run.plan))
+        validation = Validation(run, sample, InitialStates(run.host, print, plan=run.plan))
         for unit in sample.engine.wanted().tolist():
             at = np.array([unit])
             values = 0.9 * cycles.of_draw(at)[0], 1.0, mispredictions(events.of_draw(at)[0])
@@ -201,7 +201,7 @@ def test_launches_with_other_mispredictions_than_the_model_began_with_other_pred
 def test_a_build_that_does_not_report_mispredictions_is_named_with_what_to_do(setup, counters, warns):
     run = setup()
     sample = Sample(run, run.plan)
-    validation = Validation(run, sample, Replays(run.host, print, plan=run.plan))
+    validation = Validation(run, sample, InitialStates(run.host, print, plan=run.plan))
     for unit in sample.engine.wanted().tolist():
         sample.engine.record(unit, ("cycles", "instructions", *counters), (900.0, 1.0, *(0.0 for _ in counters)))
     check = validation._with_trajectories(ReplayCheck({"cycles": Estimate.of(0.0, 0.0)}), Estimate.of(0.0, 0.0))
@@ -251,8 +251,8 @@ def test_replay_takes_the_states_that_were_recorded_with_the_predictions(setup, 
             file.execute("UPDATE artefacts SET value = x'00' WHERE kind = 'states of cores'")
         file.close()
     told = []
-    found = Replays(host, told.append).before(0, 8)
+    found = InitialStates(host, told.append).before(0, 8)
     kept.unlink()
-    passed = Replays(host, told.append).before(0, 8)
+    passed = InitialStates(host, told.append).before(0, 8)
     assert np.array_equal(found.counters, passed.counters) and (found.counters != 3).any()
     assert [str(kept) in line for line in told] == [True] * damaged

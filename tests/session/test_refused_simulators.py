@@ -4,7 +4,7 @@ import pytest
 from trace_writer import small_trace
 
 from kernelpoint.errors import HostError, TraceError
-from kernelpoint.session.replays import Replays
+from kernelpoint.session.initial_states import InitialStates
 from kernelpoint.workload.host_info import HostInfo
 
 HEADER = (
@@ -56,4 +56,4 @@ def test_a_process_that_the_host_does_not_have_is_refused_by_its_number(tmp_path
     (tmp_path / "kernelslist.g").write_text("kernel-1.traceg\n")
     host = HostInfo("test", list_paths=(str(tmp_path / "kernelslist.g"),), state_lines=64)
     with pytest.raises(HostError, match="process: got 5; allowed: 0 to 0"):
-        Replays(host, print).before(5, 0)
+        InitialStates(host, print).before(5, 0)

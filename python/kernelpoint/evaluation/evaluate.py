@@ -32,9 +32,9 @@ from kernelpoint.program import Program
 from kernelpoint.progress import Log, silent
 from kernelpoint.ratios import ACTIVE_CYCLES
 from kernelpoint.registry import foreign_code
+from kernelpoint.session.initial_states import InitialStates
 from kernelpoint.session.loop import Loop
 from kernelpoint.session.recorder import Recorder
-from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import Setup
 from kernelpoint.workload import Available, FastModel, Need, complete, why_unassisted
 
@@ -226,7 +226,7 @@ def evaluate(inputs: Inputs, cell: Cell) -> Row:
     )
 
 
-class OneLaunchBefore(Replays):
+class OneLaunchBefore(InitialStates):
     """Cache state in which the previous launch fills every line. Model: earlier launches leave nothing."""
 
     def shares_left(self, launch: int, most: int) -> np.ndarray:

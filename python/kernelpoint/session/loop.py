@@ -32,10 +32,10 @@ from kernelpoint.journal import (
 )
 from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.range_targets import widths
+from kernelpoint.session.initial_states import InitialStates
 from kernelpoint.session.online import OnlinePass
 from kernelpoint.session.orders import Orders
 from kernelpoint.session.recorder import Recorder, describe
-from kernelpoint.session.replays import Replays
 from kernelpoint.session.sample import Sample
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.statement import Statement, look_record
@@ -53,7 +53,7 @@ class Loop:
     Args:
         setup: the fixed inputs of the run.
         recorder: takes the records of the run, and has those of the journal that is gone on with.
-        replays: state that launches begin with.
+        initial_states: state that launches begin with.
 
     Attributes:
         orders: the launches that the run waits for: `online`, `validation` or `sample`.
@@ -65,8 +65,8 @@ class Loop:
     plan: Plan
     sample: Sample
 
-    def __init__(self, setup: Setup, recorder: Recorder, replays: Replays) -> None:
-        self._setup, self._recorder, self._replays = setup, recorder, replays
+    def __init__(self, setup: Setup, recorder: Recorder, initial_states: InitialStates) -> None:
+        self._setup, self._recorder, self._initial_states = setup, recorder, initial_states
         self.online: OnlinePass | None = None
         self.validation: Validation | None = None
         self.is_done = False
@@ -81,7 +81,7 @@ class Loop:
         self.plan = plan
         self.orders = self.sample = Sample(self._setup, plan)
         if needs_validation(self._setup):
-            self.validation = Validation(self._setup, self.sample, self._replays)
+            self.validation = Validation(self._setup, self.sample, self._initial_states)
 
     def run(self) -> Steps:
         """Make the whole run, pass after pass."""

@@ -16,6 +16,7 @@ from kernelpoint.journal.text import text_of
 from kernelpoint.planning.forecast import compared
 from kernelpoint.progress import Log
 from kernelpoint.ratios import ACTIVE_CYCLES
+from kernelpoint.session.initial_states import InitialStates
 from kernelpoint.session.loop import Loop
 from kernelpoint.session.orders import (
     BEFORE_FIRST,
@@ -34,7 +35,6 @@ from kernelpoint.session.orders import (
     Planned,
 )
 from kernelpoint.session.recorder import Recorder, describe
-from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import Setup, counts_latency
 from kernelpoint.session.statement import Statement, Summary, sentence
 from kernelpoint.session.time_saved import TimeSaved
@@ -60,8 +60,8 @@ class Session(Calls):
     def __init__(self, setup: Setup, journal: JournalWriter, log: Log) -> None:
         self.setup, self.journal = setup, journal
         self.recorder = Recorder(journal, log, setup.config.on_error == "abort")
-        self.replays = Replays(setup.host, log, setup.config.replay.state == "empty", setup.plan)
-        self.loop = Loop(setup, self.recorder, self.replays)
+        self.initial_states = InitialStates(setup.host, log, setup.config.replay.state == "empty", setup.plan)
+        self.loop = Loop(setup, self.recorder, self.initial_states)
         self._run = self.loop.run()
         self._whole_traces = TraceIntegrity(setup.host.needs_whole_traces)
         self._listed = ListedTraces(setup.host.list_paths)
@@ -102,7 +102,7 @@ class Session(Calls):
     def replay_before(self, process: int, index: int) -> Replayed:
         """Memory accesses of the launches before one that fill the caches (kp_state in kernelpoint/state.h)."""
         self._require_open()
-        touches = self.replays.before(process, index)
+        touches = self.initial_states.before(process, index)
         self.saved.begin()
         return touches
 

@@ -41,6 +41,7 @@ from kernelpoint.planning.validation_launches import (
     shortest_list,
 )
 from kernelpoint.ratios import ACTIVE_CYCLES, RATIOS
+from kernelpoint.session.initial_states import InitialStates
 from kernelpoint.session.orders import (
     KEPT,
     REPLAYED,
@@ -55,7 +56,6 @@ from kernelpoint.session.orders import (
     check_counters,
     not_in_flight,
 )
-from kernelpoint.session.replays import Replays
 from kernelpoint.session.sample import Sample
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.verdict import OF_MEAN
@@ -128,13 +128,13 @@ class Validation(Orders):
 
     Args:
         setup: of a run that `needs_validation`; sample: of the run, before its first pass.
-        replays: state that launches begin with.
+        initial_states: state that launches begin with.
 
     Attributes:
         chains: all that may be made, in their order; count: how many of them the run makes, as far as it knows.
     """
 
-    def __init__(self, setup: Setup, sample: Sample, replays: Replays) -> None:
+    def __init__(self, setup: Setup, sample: Sample, initial_states: InitialStates) -> None:
         plan = sample.plan
         super().__init__(plan.program.offsets, setup.host.executes)
         self._setup, self._plan, self._sample = setup, plan, sample
@@ -143,7 +143,7 @@ class Validation(Orders):
         if replay.validation == "auto" and has_trajectories(setup):
             first = min(OF_TRAJECTORIES_MORE * first, MOST_VALIDATED)
         most = MOST_VALIDATED if replay.validation == "auto" else first
-        shares = replays.shares_left if setup.host.can_replay else always_deepest
+        shares = initial_states.shares_left if setup.host.can_replay else always_deepest
         cost = math.inf if setup.host.keeps_l1 or not setup.host.can_replay else MOST_COST
         self.chains = choose(setup.config.seed, plan.design, sample.engine, most, shares, cost)
         self.count = min(first, len(self.chains))

@@ -29,6 +29,7 @@ from kernelpoint.errors import SessionError
 from kernelpoint.policies.projection import Projections
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.progress import Log
+from kernelpoint.session.initial_states import InitialStates
 from kernelpoint.session.orders import (
     DONE,
     ENDED_SIMULATOR,
@@ -42,7 +43,6 @@ from kernelpoint.session.orders import (
     Outcome,
     not_in_flight,
 )
-from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import counts_latency
 from kernelpoint.session.statement import NO_BOUND, Summary
 from kernelpoint.traces import ListedTraces
@@ -129,7 +129,7 @@ class WorkerSession(Calls):
         host = HostInfo.from_mapping(info)
         chains, self._answers = map(int, descriptors.split(","))
         self._host, self._confidence = host, config.error_budget.confidence
-        self._replays = Replays(host, log, config.replay.state == "empty")
+        self._initial_states = InitialStates(host, log, config.replay.state == "empty")
         self._whole_traces = TraceIntegrity(host.needs_whole_traces)
         self._listed = ListedTraces(host.list_paths)
         self._projections = Projections(load_policy(config.policy).projects(config))
@@ -171,7 +171,7 @@ class WorkerSession(Calls):
 
     def replay_before(self, process: int, index: int) -> Replayed:
         """Memory accesses of the launches before one that fill the caches."""
-        touches = self._replays.before(process, index)
+        touches = self._initial_states.before(process, index)
         self._processor_begun = time.process_time()
         return touches
 

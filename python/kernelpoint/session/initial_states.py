@@ -1,4 +1,4 @@
-"""Replay of the state between launches, one trace list for each process."""
+"""States that launches begin with, replayed from the trace list of each process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kernelpoint.workload.host_info import HostInfo
 MEMORY = 256 << 20  # bytes of packed footprints that are kept, shared by the processes
 
 
-class Replays:
+class InitialStates:
     """Cache state for the beginning of launches, by process. Each list is read when it is first needed.
 
     Args:
