@@ -7,11 +7,14 @@ the text that the hook sets as `Host.simulator`, and a Python identifier.
 A hook alone gives runs with a bound. Every other part of a simulator is optional, and is used as soon as its file is there:
 
 - a package here with a constant `SIMULATOR` of class `Simulator`: costs for forecasts, constant launch latency, the tracer,
-  checks of admission, formats of its output;
+  checks of admission, formats of its output; a `CoreModel`; conversion of traces; state between launches in its own form
+  (`kept_state`, `replayed_bytes`); its counters in terms of the fast model's (`in_its_terms`, `in_proportion`, `not_restored`);
 - the folder `trace` of its C++ parts: a subclass of `TraceFormat` (`plugin/native/trace/format.h`) and a constant of type
   `RegisteredTraceFormat`, for lists and traces in its own format;
 - a file `configuration.cc` there: a subclass of `Dialect` (`plugin/fast_model/configuration/dialect.h`) and a constant of type
   `RegisteredDialect`, so that the fast model predicts with the simulated GPU of its options;
+- a subclass of `SmStateProvider` (`plugin/native/replay/sm_states.h`) there, if its SMs keep state between launches that the
+  accesses of traces do not tell;
 - a `patch.yaml` beside the hook, for `kernelpoint patch NAME CHECKOUT`.
 """
 
