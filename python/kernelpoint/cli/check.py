@@ -69,10 +69,10 @@ def _checked(path: Path, architecture: int, accept: list[str]) -> tuple[dict[str
     except KernelPointError as error:
         return {"input": str(path), "kind": "unreadable", "error": str(error), "findings": []}, REFUSED
     code = REFUSED if withdrawing(findings, accept) else NAMED if findings else 0
-    found = [
+    records = [
         {**finding.record(), "accepted": finding.kind in accept, "sentence": finding.sentence()} for finding in findings
     ]
-    return {"input": str(path), "kind": kind, "launches": launches, "findings": found}, code
+    return {"input": str(path), "kind": kind, "launches": launches, "findings": records}, code
 
 
 def _content(path: Path, architecture: int) -> tuple[str, int, list[Finding]]:

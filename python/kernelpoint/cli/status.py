@@ -41,8 +41,8 @@ class Status:
     @property
     def place(self) -> str:
         """Text with state, pass, and time left in the pass."""
-        left = "" if self.seconds_left is None else f"; about {duration(self.seconds_left)} left in the pass"
-        return f"{self.state}; {self.pass_text}{left}"
+        remaining = "" if self.seconds_left is None else f"; about {duration(self.seconds_left)} left in the pass"
+        return f"{self.state}; {self.pass_text}{remaining}"
 
     @property
     def progress(self) -> str:
@@ -105,12 +105,14 @@ def status_of(run: Run, locked: bool | None, now: float) -> Status:
     running = now - written(run.path) < FRESH if locked is None else locked
     counter = str(run.setting("error_budget.counter"))
     look = run.looks[-1] if run.looks else None
-    found = {**look.estimates, **look.ratios}.get(counter) if look else None
+    stated = {**look.estimates, **look.ratios}.get(counter) if look else None
     state = "stopped; start it again to go on"
     if running:
         state = "running" if locked else "running elsewhere, or stopped in the last two minutes"
-    pass_text, left = _pass(run, now)
-    return Status(state, pass_text, len(run.results), launches, _estimate(counter, found), left if running else None)
+    pass_text, seconds = _pass(run, now)
+    return Status(
+        state, pass_text, len(run.results), launches, _estimate(counter, stated), seconds if running else None
+    )
 
 
 def is_locked(path: Path) -> bool | None:
@@ -158,8 +160,8 @@ def _pass(run: Run, now: float) -> tuple[str, float | None]:
     return f"pass {last.pass_index}, {done:,} of {last.wanted:,} in the journal", seconds
 
 
-def _estimate(counter: str, found: Estimate | None) -> str:
-    if found is None or not is_finite(found.estimate):
+def _estimate(counter: str, estimate: Estimate | None) -> str:
+    if estimate is None or not is_finite(estimate.estimate):
         return "no estimate yet"
-    bound = "no bound" if not found.is_bounded else f"+- {half_width(found.relative_half_width)}"
-    return f"{number(found.estimate)} {counter} {bound}"
+    bound = "no bound" if not estimate.is_bounded else f"+- {half_width(estimate.relative_half_width)}"
+    return f"{number(estimate.estimate)} {counter} {bound}"

@@ -160,11 +160,11 @@ class Tree:
 
     def sums(self, values: Floats) -> Floats:
         """float64 [2 R]: sum of values (float64 [N]) over the units of each part, then of each rest."""
-        own = np.bincount(self.of_unit, weights=values, minlength=self.count)
-        sums = own.copy()
+        direct = np.bincount(self.of_unit, weights=values, minlength=self.count)
+        sums = direct.copy()
         for part in range(self.count - 1, 0, -1):
             sums[self.parents[part]] += sums[part]
-        return np.concatenate([sums, np.where(self.leaf, 0.0, own)])
+        return np.concatenate([sums, np.where(self.leaf, 0.0, direct)])
 
     def largest_squares(self, values: Floats, strata: NDArray[np.integer]) -> Floats:
         """float64 [2 R]: for each part, then each rest, the sum over strata of the squared largest value of its units.
@@ -238,14 +238,14 @@ def subtotals(
     results: NDArray[np.bool_],
     errors: UnitErrors | None,
     has_bias: bool,
-    known: Mapping[int, Estimate] | None = None,
+    of_samples: Mapping[int, Estimate] | None = None,
 ) -> list[Estimate]:
     """Estimate and half-width of a counter in each part.
 
     Args:
         whole: the estimate of all units; values: float64 [N], result or prediction, which add up to it; results: bool [N],
             which are results; errors: None where no half-width can be stated; has_bias: results may all err to one side, so
-            that no part is known better, relatively, than the whole; known: estimates of parts from samples of their own.
+            that no part is known better, relatively, than the whole; of_samples: estimates of parts from samples of their own.
 
     >>> errors = UnitErrors(np.full(4, 2.0), np.array([1.0, 0.0, 0.0, 0.0]), np.ones(4), np.zeros(4), np.zeros(4, int))
     >>> whole, values = Estimate("cycles", 40.0, 6.0, 0.15, 2.0, 9.0, 0.95, 21.0), np.array([11.0, 9.0, 10.0, 10.0])
@@ -263,11 +263,11 @@ def subtotals(
             half = _half_widths(tree, whole, totals, results, errors, np.minimum(difference, synthetic), has_bias)
         differences = tree.sums((errors.weights - 1.0) * errors.residuals)
         totals = totals + np.where(difference <= synthetic, differences, 0.0)
-    for part, one in (known or {}).items():
+    for part, one in (of_samples or {}).items():
         totals[part], half[part] = one.estimate, one.half_width
     totals[0] = whole.estimate
     totals = _added_up(tree, totals, half)[: tree.count]
-    for part, one in (known or {}).items():
+    for part, one in (of_samples or {}).items():
         half[part] += abs(totals[part] - one.estimate)
     error, computed = (
         amount / whole.half_width if whole.half_width else 0.0
@@ -280,10 +280,10 @@ def subtotals(
             half_width=width,
             relative_half_width=relative(width, value, 0.0) if width == width else width,
             std_error=error * width,
-            simulated=own,
+            simulated=amount,
             computed_half_width=computed * width,
         )
-        for value, width, own in zip(totals.tolist(), half[: tree.count].tolist(), simulated.tolist(), strict=True)
+        for value, width, amount in zip(totals.tolist(), half[: tree.count].tolist(), simulated.tolist(), strict=True)
     ]
 
 

@@ -80,11 +80,11 @@ class Sampling(ABC):
         """int64, ascending: units of the present sample, and units that are always simulated."""
 
     @abstractmethod
-    def grow(self, left: ErrorBudget, look: Look) -> bool:
+    def grow(self, budget: ErrorBudget, look: Look) -> bool:
         """Size the sample of the next pass from the last analysis; False if nothing is left to draw.
 
         Args:
-            left: the error budget without the errors of the results; look: that look, with its ranges.
+            budget: the error budget without the errors of the results; look: that look, with its ranges.
         """
 
     def with_spare(self, factor: float) -> Ints:

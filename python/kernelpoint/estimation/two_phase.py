@@ -268,23 +268,23 @@ class TwoPhaseSampling(CellSampling):
         eps = self.budget.relative_error
         return self._error_of_first() > eps or first.guard > eps * abs(first.value)
 
-    def grow(self, left: ErrorBudget, look: Look) -> bool:
+    def grow(self, budget: ErrorBudget, look: Look) -> bool:
         """Enlarge the second sample by more cells; if the first sample leaves too large an error, enlarge the first."""
         if self._first is None:
             return False
         if not self._first_is_short():
-            return self._grow_second(left, look)
+            return self._grow_second(budget, look)
         more, first = self._first_with_results(self.budget)
         if first.meets(more.budget) or not more.grow(more.budget, first):
             if not self._parts.whole or bool(self._sample.all()):
-                return self._grow_second(left, look)
+                return self._grow_second(budget, look)
             more.restrict_to(np.ones(len(self._sample), dtype=bool))  # it is nearly everything: take the rest
         self._more = more
         return True
 
-    def _grow_second(self, left: ErrorBudget, look: Look) -> bool:
+    def _grow_second(self, budget: ErrorBudget, look: Look) -> bool:
         """Enlarge the second sample until at least one more unit must be simulated, or all of the first sample is."""
-        if not super().grow(left, look):
+        if not super().grow(budget, look):
             return False
         while not self._parts.whole and bool((self.results.rows[self.drawn()] >= 0).all()):
             n = next_number(self._parts.rest.n)

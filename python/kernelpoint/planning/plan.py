@@ -205,13 +205,13 @@ class Plan:
         """Read the plan in an archive; raises errors of many types if it does not fit."""
         names_of = list(map(str, about["predictions"]))
         parts = _given(arrays, _ASSISTED_PARTS if names_of else _STRATA_PARTS, "design")
-        known = [_given(arrays, _PREDICTION_PARTS, f"prediction_{index}") for index in range(len(names_of))]
+        columns = [_given(arrays, _PREDICTION_PARTS, f"prediction_{index}") for index in range(len(names_of))]
         kinds = parts.pop("kinds", None)
         program = with_kept(program, _COLUMNS, about, arrays)
         streams = 0 if program.contents is None else int(program.contents.stream_ids.max(initial=-1)) + 1
         _check_arrays({**parts, "stream_map": arrays.get("stream_map")}, program.size, streams)
-        _check_predictions(known, kinds, program.size)
-        predictions = {name: Prediction(**one, kinds=kinds) for name, one in zip(names_of, known, strict=True)}
+        _check_predictions(columns, kinds, program.size)
+        predictions = {name: Prediction(**one, kinds=kinds) for name, one in zip(names_of, columns, strict=True)}
         errors = {int(unit): str(why) for unit, why in about["errors"].items()}
         if not all(0 <= unit < program.size for unit in errors):
             raise ValueError("it names launches beyond the end of its list")

@@ -73,27 +73,27 @@ def read_census(path: Path, tracer: str | None, log: Log, accepted: Collection[s
         beginning = beginning_of(path)
     except (OSError, EOFError) as error:
         raise ProfileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    found = next((name for name, one in tracers().items() if one.census.certainty(beginning) > NOT_THIS), None)
-    if found is None and _LISTED.match(beginning.first_line):
+    named = next((name for name, one in tracers().items() if one.census.certainty(beginning) > NOT_THIS), None)
+    if named is None and _LISTED.match(beginning.first_line):
         raise ConfigError(
             f"{path}: this is a list of traces; give the census of the program (stats_ctx_0x... or kernel_names.txt) or a "
             "profile. A program whose launches are all traced needs no selection: run its list"
         )
-    if found is not None and tracer not in (None, found):
-        raise ConfigError(f"--tracer: got {tracer!r}; {path} is a census of {found}'s tracer")
+    if named is not None and tracer not in (None, named):
+        raise ConfigError(f"--tracer: got {tracer!r}; {path} is a census of {named}'s tracer")
     profile = admitted_profile(path, accepted, log, prefix="")
-    if found is None and tracer is None:
+    if named is None and tracer is None:
         raise ConfigError(
             f"--tracer: {path} is not a tracer's census, so say which tracer's numbers its launches have: "
             f"{' or '.join(tracers())}"
         )
-    if found is None:
+    if named is None:
         log(
             f"{path}: a profile stands for the census: launches get the tracer's numbers in the profile's order, which may "
             "differ from the tracer's own; a run refuses traces of other launches"
         )
-    chosen = found or tracer or DEFAULT
-    if found is None and in_graphs(profile).any():
+    chosen = named or tracer or DEFAULT
+    if named is None and in_graphs(profile).any():
         once = profile.take(traced_once(profile))
         return with_profile(_numbered(once, chosen), profile, log, accepted)
     return _numbered(profile, chosen)

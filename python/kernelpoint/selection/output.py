@@ -131,9 +131,9 @@ def forecast(census: Program, drawn: np.ndarray, traced: np.ndarray) -> list[str
     """
     threads = census.block.prod(axis=1)
     warps = census.grid.prod(axis=1).astype(float) * np.ceil(threads / LANES)
-    told = census.counters.get("warp_instructions", np.full(census.size, np.nan))
-    is_known = np.isfinite(told) & (told > 0)
-    instructions = np.where(is_known, told, INSTRUCTIONS_OF_WARP * warps)
+    counted = census.counters.get("warp_instructions", np.full(census.size, np.nan))
+    is_known = np.isfinite(counted) & (counted > 0)
+    instructions = np.where(is_known, counted, INSTRUCTIONS_OF_WARP * warps)
     of_threads = instructions * np.minimum(threads, LANES)
     chosen, every = np.flatnonzero(traced), np.arange(census.size)
     text, whole_text = (_bytes(float(instructions[part].sum()) * BYTES_OF_INSTRUCTION) for part in (chosen, every))

@@ -252,8 +252,8 @@ def _fit_line(y: Floats, s: CellSample) -> _Line:
     centre, level = _by_group(s, w * s.x) / some, _by_group(s, w * r) / some
     groups = int((weight > 0.0).sum())
     x, r = s.x - centre[s.group], r - level[s.group]
-    left = weight[s.group] - w
-    out = np.where(left > 1e-12 * w, w * weight[s.group] / np.where(left > 0.0, left, 1.0), 0.0)
+    rest = weight[s.group] - w
+    out = np.where(rest > 1e-12 * w, w * weight[s.group] / np.where(rest > 0.0, rest, 1.0), 0.0)
 
     def fitted(xx: Floats, xr: Floats, rr: Floats, df: int) -> tuple[Floats, Floats]:
         k2 = np.maximum(rr - xr * xr / np.maximum(xx, 1e-300), 0.0) / max(df, 1)

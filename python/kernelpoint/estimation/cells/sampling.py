@@ -75,11 +75,11 @@ class CellSampling(Sampling):
 
     def _predicted_targets(self) -> dict[str, float]:
         """Counters for which cells are made, each with the smallest relative error that a target allows."""
-        found: dict[str, float] = {}
+        errors: dict[str, float] = {}
         for name, error in self.budget.targets.items():
             key = self._predicted_by(name)
-            found[key] = min(self.design.of_uncertain(key, error), found.get(key, 1.0))
-        return found
+            errors[key] = min(self.design.of_uncertain(key, error), errors.get(key, 1.0))
+        return errors
 
     def _predicted_by(self, target: str) -> str:
         """The range, or the counter, whose predictions serve for a target."""
@@ -175,9 +175,9 @@ class CellSampling(Sampling):
         if not is_counter:
             x, mean, size = np.zeros((3, len(self._free)))
             for weight, name in combination:
-                told, sizes = self._prediction(name)
-                x += weight * told[:]
-                mean += 0.5 * abs(weight) * told[:]
+                expected_values, sizes = self._prediction(name)
+                x += weight * expected_values[:]
+                mean += 0.5 * abs(weight) * expected_values[:]
                 size += (0.5 if self._like else 1.0) * abs(weight) * sizes[:]
             if self._like:
                 x, added = mean, mean - x
@@ -275,8 +275,8 @@ class CellSampling(Sampling):
         counter = self.counted(target)
         if counter not in self._fits or target in self.ranges.of:
             return False
-        found, values = stated[target], [(1.0, counter)]
-        computed = found.computed_half_width / max(abs(found.estimate), 1e-300)
+        estimate, values = stated[target], [(1.0, counter)]
+        computed = estimate.computed_half_width / max(abs(estimate.estimate), 1e-300)
         room = max(constants.ROOM * error - computed, constants.MATERIAL * error)
         return self._parts.finds_outliers(
             lambda places: self._values(values, self._free[places]),
@@ -304,12 +304,12 @@ class CellSampling(Sampling):
         """Relative error of a target that the sampling error may use."""
         return self._left.allowed(target)
 
-    def grow(self, left: ErrorBudget, look: Look) -> bool:
+    def grow(self, budget: ErrorBudget, look: Look) -> bool:
         """Increase the number of cells to what the last analysis needs, in few steps."""
         parts, n = self._parts, self._parts.rest.n
         if parts.whole:
             return False
-        self._left = left
+        self._left = budget
         early = self.looks <= constants.EARLY_PASSES
         most = math.ceil(constants.MAX_GROWTH_FACTOR * n) if early else parts.rest.count
         if early and (enough := parts.with_second_draws()) > n:  # till then groups' differences count as scatter

@@ -94,8 +94,8 @@ def not_processed(listed: ListFiles) -> Case | None:
     names = {name for folder in listed.folders for name in names_in(folder)} | {
         path.rpartition("/")[2] for path in listed.traces.distinct
     }
-    processed = {found[1] for found in map(_PROCESSED.fullmatch, names) if found}
-    raw = {found[1] for found in map(_RAW.fullmatch, names) if found} - processed
+    processed = {match[1] for match in map(_PROCESSED.fullmatch, names) if match}
+    raw = {match[1] for match in map(_RAW.fullmatch, names) if match} - processed
     if not raw:
         return None
     what = f"{len(raw):,} traces beside the list are not processed"
