@@ -56,7 +56,7 @@ def full(trace_list, scripted_plugin) -> list[list[str]]:
 def replay(trace_list, full) -> Replay:
     """Replay of the list for the state that the simulator says it keeps."""
     state = next(words for words in full if words[0] == "state")
-    lines, *residency = map(int, state[2::2])
+    lines, _, *residency = map(int, state[2::2])
     return Replay(
         read_trace_list(trace_list),
         StateInfo(lines, tuple(residency), copies_fill=True, counts_ctas=True, keeps_rows=True),

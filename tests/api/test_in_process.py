@@ -44,7 +44,7 @@ def by_program(traces, journal, **keys):
         {"policy": "kernelpoint", "clusters": "online", "error_budget": BUDGET},
         {"policy": {"name": "pka", "project": True}},
     ],
-    ids=["all", "validation", "online", "stopped inside and warmed up"],
+    ids=["all", "validation", "online", "stopped early and warmed up"],
 )
 def test_the_records_are_those_of_the_program(traces, tmp_path, keys):
     run = kp.simulate(traces, tmp_path / "here.kpjournal", **keys)

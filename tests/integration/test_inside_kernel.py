@@ -1,4 +1,4 @@
-"""Launches stopped inside the embedded host, from the configuration to the summary."""
+"""Launches stopped before their end in the embedded host, from the configuration to the summary."""
 
 import re
 

@@ -4,7 +4,7 @@
     python tests/reference/oracle.py compare before.json after.json
 
 Every run is small and deterministic: hosts written in Python with every policy, bound, estimator, aborts, processes, launches
-stopped inside and launches not known beforehand; the same again with the journal cut at many records and resumed; the
+stopped before their end and launches not known beforehand; the same again with the journal cut at many records and resumed; the
 embedded host and the miniature simulators; and the real ones that KERNELPOINT_ACCELSIM and KERNELPOINT_MACSIM name, over
 launches that are made here and over the recorded lists that KERNELPOINT_ACCELSIM_LIST and KERNELPOINT_MACSIM_LIST name. Of each
 journal the decisions, results, estimates and half-widths are kept, floats exactly; what a journal's lines look like is not.

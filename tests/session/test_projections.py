@@ -1,4 +1,4 @@
-"""Launches stopped inside by policy pka: told, projected, journalled, resumed."""
+"""Launches that policy pka stops before their end: answered, projected, journalled, resumed."""
 
 import math
 from dataclasses import dataclass
@@ -137,7 +137,7 @@ def test_the_answer_to_stop_stays_and_a_host_that_ends_in_time_gives_a_whole_res
 def test_a_stop_that_nobody_asked_for_is_refused(gpu, yaml):
     session = open_(gpu, yaml)
     session.on_launch(0, 0)
-    with pytest.raises(HostError, match="was stopped inside although the answer was to continue"):
+    with pytest.raises(HostError, match="was stopped before its end although the answer was to continue"):
         gpu.end(session, 0, True, 6000, 100, 10)
 
 

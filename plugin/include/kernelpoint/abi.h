@@ -179,7 +179,8 @@ typedef struct kp_summary {
     uint64_t launches; /* simulated + skipped; these three of the run or of one process, all else of the run */
     uint64_t simulated;
     uint64_t skipped;
-    uint64_t projected; /* of the simulated launches, those that were stopped inside and projected to their end */
+    uint64_t
+        projected; /* of the simulated launches, those that were stopped before their end and projected to their end */
     uint64_t passes;
     double confidence;    /* of every half-width */
     double cycle_speedup; /* estimated over simulated cycles, validation included; NaN where not known */

@@ -168,7 +168,7 @@ void add_functions(py::module_& part) {
             "path", [](const fast_model::Walk& walk, uint64_t launch) { return walk.path(checked(walk, launch)); },
             py::arg("launch"))
         .def("simulate", &simulate, py::arg("launch"), py::arg("touches"), py::arg("interval"), py::arg("stops"),
-             "Simulate a launch: (cycles, instructions, values of COUNTERS, whether it was stopped inside). `touches`: "
+             "Simulate a launch: (cycles, instructions, values of COUNTERS, whether it was stopped early). `touches`: "
              "of the launches before it, as a replay gives them, which it begins with; None: it begins with what the "
              "GPU holds. `stops` is called every `interval` cycles, unless that is 0, with cycles, thread "
              "instructions, CTAs issued, completed and in all; where it is true no more CTAs are issued.");

@@ -400,7 +400,7 @@ def not_traced(matching: Matching) -> Case | None:
 
 
 def of_traces(listed: ListFiles, mask: np.ndarray, what: str) -> Case | None:
-    """Make the case of the launches in `mask`, with their share of the instructions."""
+    """Result of a check for the launches in `mask`: their number and their share of the instructions; None without launches."""
     if not mask.any():
         return None
     first, work = int(np.flatnonzero(mask)[0]), listed.work

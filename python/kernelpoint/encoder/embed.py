@@ -236,7 +236,7 @@ def round_embeddings(embeddings: np.ndarray) -> np.ndarray:
 
 def _decoded(value: bytes) -> np.ndarray:
     if len(value) != 2 * EMBEDDING_WIDTH:
-        raise ValueError("an embedding has another length")
+        raise ValueError(f"an embedding has {len(value)} bytes, expected {2 * EMBEDDING_WIDTH}")
     return np.frombuffer(value, dtype="<f2").astype(np.float32)
 
 

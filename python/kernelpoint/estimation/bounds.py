@@ -14,7 +14,7 @@ SAME = 0.75  # of the error probability goes to pairs of runs that stopped at eq
 
 
 def error_probability(bound: Bound, alpha: float, kinds: Sequence[Kind]) -> float:
-    """Error probability alpha_k of a run's last interim analysis, given the kinds of all its analyses.
+    """Error probability alpha_k that the latest interim analysis of a run may use, given the kind of each one so far.
 
     The kind of a pass is fixed before it begins. A pass is "sized" if it should meet the budget, "learning" if it is held back
     because spreads are still too uncertain to size it. The first look spends 0.25 alpha, the j-th learning one 0.1 alpha / 2^j,

@@ -151,7 +151,7 @@ class EarlierResults:
 
 
 def read_earlier(path: str, now: RunRecord, counters: tuple[str, ...] | None) -> EarlierResults:
-    """Read the results in the journal of an earlier run. Launches that were stopped inside are left out.
+    """Read the results in the journal of an earlier run. Launches that were stopped before their end are left out.
 
     Args:
         now: the first record of the run that takes them over.

@@ -62,7 +62,7 @@ def estimates_of_launches(
         place = f"{path}: launches from {record.first} of process {record.process}"
         part = slice(first, first + record.count)
         if part.stop > offsets[record.process + 1]:
-            raise JournalError(f"{place}: expected launches of the list, got {record.count} launches")
+            raise JournalError(f"{place}: {record.count} launches reach beyond the last launch of the process")
         cycles[part] = unpack(record.cycles, "<f8", record.count, place)
         strata[part] = unpack(record.strata, "<i4", record.count, place)
         kernel[part] = unpack(record.kernels, "<i4", record.count, place)

@@ -50,7 +50,7 @@ class StrataRecord:
 
 @dataclass(slots=True)
 class ProjectionRecord:
-    """CTAs and cycles after which a launch was stopped inside."""
+    """CTAs and cycles after which a launch was stopped before its end."""
 
     ctas: Count
     of: Count
@@ -97,7 +97,8 @@ class RangeRecord:
 
 @dataclass(slots=True)
 class KernelRecord:
-    """A kernel: number of launches, of simulated launches, and totals of its cycles and of the counters of its rates.
+    """A kernel: number of launches, number simulated, and estimated totals of its cycles and of the counters that its rates
+    (IPC and others) are ratios of.
 
     >>> gemm = KernelRecord("gemm", launches=100, simulated=4, estimates={"cycles": Estimate.of(2.5e6, 1e5)})
     >>> gemm.estimates["cycles"].estimate / gemm.launches
@@ -148,7 +149,7 @@ class DecisionRecord:
 
 @dataclass(slots=True)
 class ResultRecord:
-    """Result of a launch: its counters, and its projection if it was stopped inside. copied: True if the result is that of an
+    """Result of a launch: its counters, and its projection if it was stopped early. copied: True if the result is that of an
     equal launch of a deterministic simulator, or of an earlier run.
 
     >>> ResultRecord(process=0, launch=3, pass_index=1, counters={"cycles": 900.0}).counters["cycles"]

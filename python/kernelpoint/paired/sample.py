@@ -83,7 +83,7 @@ def check_comparable(run: Run) -> None:
     summary = run.ended()
     if summary.projected:
         raise JournalError(
-            f"{run.path}: {summary.projected} launches were stopped inside; a comparison needs whole launches"
+            f"{run.path}: {summary.projected} launches were stopped before their end; a comparison needs whole launches"
         )
     if summary.bound == "none" or summary.estimate is None:
         raise JournalError(
@@ -101,7 +101,7 @@ def is_predicted(run: Run) -> bool:
 
 
 def predicts_traced(run: Run) -> bool:
-    """True if a run of a selection uses predictions of the traced launches (two-phase sampling)."""
+    """True if the run has a `selection` and its design uses predictions of the traced launches (two-phase sampling)."""
     return run.frozen.strata is None and run.setting("selection") is not None
 
 

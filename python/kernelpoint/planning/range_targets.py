@@ -44,7 +44,7 @@ def with_range_targets(
 
 
 def process_tree(counts: Sequence[int]) -> Tree:
-    """Processes of a run, with so many launches each, as parts 1, 2, ... of it.
+    """Tree of a run (node 0) and its processes: process i, with `counts[i]` launches, is node i + 1.
 
     >>> process_tree([2, 1]).of_unit.tolist()
     [1, 1, 2]

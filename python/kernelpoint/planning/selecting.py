@@ -65,7 +65,12 @@ def selected(config: Config, policy: type[Policy], host: HostInfo, log: Log) -> 
     _check_keys(config)
     path = host.list_paths[0]
     if host.process_count > 1 or path is None:
-        raise ConfigError(f"selection: {config.selection} is of one application, whose trace list is on disk")
+        problem = (
+            f"this one runs {host.process_count} applications" if host.process_count > 1 else "this one names none"
+        )
+        raise ConfigError(
+            f"selection: {config.selection} needs a simulator of one application that names its trace list; {problem}"
+        )
     selection = Selection.load(Path(config.selection))
     program = replace(selection.program, seed=config.seed)
     drawn = _engine(selection.design, config).drawn()

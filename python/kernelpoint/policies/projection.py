@@ -94,7 +94,7 @@ class PrincipalKernelProjection:
 
 
 class Projections:
-    """Launches in flight that may be stopped inside and projected.
+    """Launches in flight that may be stopped before their end; the rest of them is projected.
 
     Args:
         is_on: False where the policy simulates launches whole; nothing is followed then.

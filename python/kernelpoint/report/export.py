@@ -58,7 +58,7 @@ class Launch:
     Attributes:
         process, launch: its place.
         kernel: its name, shortened; empty where it is not known.
-        how: simulated, projected (stopped inside, the rest estimated), or estimated.
+        how: simulated, projected (stopped before its end), or estimated.
         cycles: its result or its estimate; None where there is neither.
         stratum: -1 where it was simulated for certain; None where the journal does not say.
         counters: of its result; empty where it was not simulated.

@@ -27,8 +27,8 @@ def is_weak(estimate: Estimate) -> bool:
 
 
 def known_total(estimate: Estimate, unmet: Collection[str] = ()) -> float:
-    """An estimate, or nan where it says nothing: below zero, or zero without a half-width. Zero of counters that no simulated
-    launch has any of, where it is known in how many launches there may be some (`unmet`).
+    """Estimated total to show: nan if it is below zero, or zero without a half-width. A counter in `unmet` stays zero: it is 0
+    in every simulated launch, and the share of launches in which it is not has a known limit.
 
     >>> known_total(Estimate.of(0.0, simulated=0.0)), known_total(Estimate.exact(0.0))
     (nan, 0.0)

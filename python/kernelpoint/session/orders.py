@@ -71,7 +71,7 @@ class Outcome:
     Attributes:
         counters: by name, cycles and instructions first; empty of a launch that could not be simulated.
         reason: why it could not be simulated, where that is known.
-        stopped: the launch was stopped inside; points: its progress calls then.
+        stopped: the launch was stopped before its end; points: its progress calls then.
         seconds: wall time; processor_seconds: of the simulator in another process, state restored before not included.
     """
 
@@ -295,7 +295,7 @@ class Orders:
         raise not_in_flight(*launch.place)
 
     def look_up(self, counters: Sequence[str], results: np.ndarray) -> None:
-        """Add the outcomes of all ordered launches from a table, float64 [N, counters], in place of a simulator."""
+        """Take the outcomes of all launches that are still to be simulated from a table, float64 [N, counters]."""
         raise NotImplementedError
 
     def forget_in_flight(self) -> None:

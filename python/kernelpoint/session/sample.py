@@ -202,13 +202,13 @@ class Sample(Orders):
         return self.projections.stops(launch.unit, *point)
 
     def result(self, launch: Launch, outcome: Outcome) -> ResultRecord:
-        """Journal record of a result, projected if the launch was stopped inside."""
+        """Journal record of a result, projected if the launch was stopped before its end."""
         place = *launch.place, self.pass_index
         check_counters(launch.index, outcome.counters, self._counters, self._setup.budget.counter)
         if not outcome.stopped:
             return ResultRecord(*place, outcome.counters)
         if not self.projections.is_stopped(launch.unit):
-            raise HostError(f"launch {launch.index} was stopped inside although the answer was to continue")
+            raise HostError(f"launch {launch.index} was stopped before its end although the answer was to continue")
         counters, projection = self.projections.project(launch.unit, outcome.counters)
         check_counters(launch.index, counters, self._counters, self._setup.budget.counter)
         return ResultRecord(*place, counters, projection)
@@ -267,7 +267,7 @@ class Sample(Orders):
         return ""
 
     def look_up(self, counters: Sequence[str], results: np.ndarray) -> None:
-        """Add the results of all ordered launches from a table, float64 [N, counters], in place of a simulator."""
+        """Take the results of all launches that are still to be simulated from a table, float64 [N, counters]."""
         units = self.open()
         self.engine.record_many(units, counters, results[units])
         self.has_result[units], self._is_open[units] = True, False

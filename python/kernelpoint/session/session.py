@@ -181,7 +181,7 @@ class Session(Calls):
 
     def on_outcome(self, process: int, index: int, outcome: Outcome) -> None:
         """Write the outcome of a launch in flight to the journal and add it to the sample."""
-        for point in outcome.points:  # of a launch that another process stopped inside
+        for point in outcome.points:  # of a launch that another process stopped before its end
             self.on_progress(process, index, *point)
         orders, launch = self._asked(process, index)
         if counters := outcome.counters:

@@ -210,7 +210,7 @@ class Validation(Orders):
     def result(self, launch: Launch, outcome: Outcome) -> ValidationRecord:
         """Journal record of a result."""
         if outcome.stopped:
-            raise HostError(f"launch {launch.index} was stopped inside although the answer was to continue")
+            raise HostError(f"launch {launch.index} was stopped before its end although the answer was to continue")
         expected = tuple(next(iter(self._results.values()), ())) or self._setup.host.counters
         check_counters(launch.index, outcome.counters, expected, self._setup.budget.counter)
         return self._result(outcome.counters)
@@ -246,7 +246,7 @@ class Validation(Orders):
         return ""
 
     def look_up(self, counters: Sequence[str], results: np.ndarray) -> None:
-        """Add the results of all ordered launches from a table, float64 [N, counters], in place of a simulator.
+        """Take the results of all launches that are still to be simulated from a table, float64 [N, counters].
         Launches then take equal times from replayed and from real state.
         """
         for position in range(self._position, len(self._steps)):
@@ -384,7 +384,8 @@ def check_of(
     cycles: float,
     confidence: float,
 ) -> ReplayCheck:
-    """Estimate the replay error of the sample's results.
+    """Estimate the replay error of the sample's results: by how much a launch from replayed state differs from the same launch
+    in a full run.
 
     Args:
         kept: by unit, in the order in which they were chosen, its counters from the state that the launches before it left;

@@ -118,7 +118,7 @@ class WorkerSession(Calls):
     """Session inside a worker's simulator. Methods are the functions of kernelpoint/abi.h with Python types, as in Session.
 
     Args:
-        config: the run's; of it, only how launches are stopped inside, the launch latency and the state for replay are used
+        config: the run's; of it, only how launches are stopped early, the launch latency and the state for replay are used
             here.
         info: the host's description of itself, sent to the coordinator.
         log: takes one line of text for the user.

@@ -101,7 +101,7 @@ class Footprints:
 
 
 def kept_footprints(paths: Sequence[str]) -> Iterator[tuple[str, str, bytes]]:
-    """Footprints of some traces in the user's cache: trace, residency, bytes."""
+    """Yield the footprints of these traces in the user's cache: path, residency of the simulated GPU, packed bytes."""
     cache = ArtefactCache()
     keys = trace_keys(paths, cache)
     for kind in cache.kinds(KIND):
@@ -163,14 +163,16 @@ class FootprintsBeside:
                 begin, end = file.tell(), os.fstat(file.fileno()).st_size
                 for trace, of, size in json.loads(index):
                     if type(size) is not int or not 0 <= size <= end - begin:
-                        raise ValueError(f"has no footprint of {size} bytes at byte {begin:,}")
+                        raise ValueError(f"states an impossible size {size!r} for the footprint at byte {begin:,}")
                     if of == residency:
                         self._places[os.path.join(folder, trace)] = begin, size
                     begin += size
         except OSError as error:
             raise TraceError(f"{self._path}: cannot be read: {error.strerror}") from None
         except (ValueError, TypeError, RecursionError) as error:
-            raise TraceError(f"{self._path}: no footprints of a pack: {' '.join(str(error).split())[:200]}") from None
+            raise TraceError(
+                f"{self._path}: damaged, not a file of footprints from a pack: {' '.join(str(error).split())[:200]}"
+            ) from None
 
     def get(self, path: str) -> bytes | None:
         """Footprint of a trace; None if there is none."""

@@ -47,8 +47,8 @@ class CellSample:
 
     @property
     def q(self) -> Floats:
-        """Variance factor of each cell, N (N - 1) mean(size^2): times the squared relative error, it is the cell's part
-        of the variance.
+        """Factor of each cell, N (N - 1) mean(size^2). The factor times the squared relative error is the cell's part of the
+        variance.
         """
         return np.asarray(self.N * (self.N - 1.0) * self.square)
 

@@ -103,7 +103,7 @@ class Pka(Policy):
 
     @classmethod
     def projects(cls, config: Config) -> bool:
-        """True if the parameter `project` is set: launches are then stopped inside and projected."""
+        """True if the parameter `project` is set: a launch is then stopped before its end, and the rest is projected."""
         return bool(cls.check_parameters(config.policy).project)
 
     def design(self, program: Program) -> Design:

@@ -36,7 +36,7 @@ class KernelPointJournal(TextFormat):
             raise ProfileError(str(error)) from None
         run = Run(Path(source), records)
         if not records or len(run.results) != sum(run.launches):
-            count = f"{len(run.results)} of {sum(run.launches)}" if records else "none"
+            count = f"{len(run.results)} of {sum(run.launches)}" if records else "no"
             raise ProfileError(f"{source}: {count} launches have results; a profile needs a full run")
         builder = ProgramBuilder(source)
         for unit, result in run.results.items():

@@ -124,7 +124,7 @@ class Tables(TextFormat):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """STRUCTURE if a line of the beginning is the header of a known table."""
+        """STRUCTURE (recognised by its layout) if one of the first lines is the header of a known table."""
         lines = beginning.text.split("\n")
         return STRUCTURE if _find_header(lines) is not None else NOT_THIS
 

@@ -67,7 +67,7 @@ def _add(builder: ProgramBuilder, text: str, expected: int, where: str) -> str:
         )
     x, y, z, _, bx, by, bz, _, instructions, _ = (whole_number(size, where) for size in sizes)
     if min(x, y, z, bx, by, bz) < 1:
-        raise ProfileError(f"{where}: expected sizes of grid and block from 1, found {sizes[:8]}")
+        raise ProfileError(f"{where}: grid and block sizes must be 1 or more, found {sizes[:8]}")
     counters = {"warp_instructions": float(instructions)} if instructions > 0 else {}
     builder.add(name, (x, y, z), (bx, by, bz), order=expected, counters=counters)
     return (match.group(2) or "").removeprefix("-")
