@@ -10,7 +10,7 @@ compare with, the cosine between different streams of the Accel-Sim format.
 
 from __future__ import annotations
 
-import sys
+import argparse
 import tempfile
 
 import numpy as np
@@ -64,4 +64,6 @@ def report(lists: list[str], names: np.ndarray, owners: np.ndarray, across: np.n
 
 
 if __name__ == "__main__":
-    compare(sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("lists", nargs="+", metavar="KERNELSLIST")
+    compare(parser.parse_args().lists)

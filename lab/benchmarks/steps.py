@@ -29,10 +29,10 @@ from typing import Any
 
 import numpy as np
 
-from kernelpoint import api
 from kernelpoint.cli.host import program as host_program
 from kernelpoint.config import parse_config
 from kernelpoint.estimation import Engine
+from kernelpoint.fast_model import stated_by
 from kernelpoint.planning.plan import Plan, hash_design
 from kernelpoint.planning.planning import Planning
 from kernelpoint.policies.registry import load_policy
@@ -140,7 +140,8 @@ def plan(options: argparse.Namespace, folder: Path) -> None:
     os.environ["KERNELPOINT_CACHE"] = str(folder / "cache")
     trace_list, output = repeated(Path(options.source), options.launches, folder), folder / "run.kpplan"
     config, steps = parse_config({"version": 1, "policy": options.policy}, "benchmark"), Steps(options.launches)
-    policy, host = load_policy(config.policy), api._stand_in(trace_list, [options.gpu])
+    policy = load_policy(config.policy)
+    host = HostInfo(list_paths=(str(trace_list),), **stated_by([options.gpu]))
 
     def say(line: str) -> None:
         pass

@@ -37,6 +37,11 @@ def test_a_file_is_a_population(tmp_path):
     assert cells[1:4] == [str(file), "5 %", "1.000"] and float(cells[4][:-1]) > 3.0
 
 
+@pytest.mark.parametrize("script", sorted(path.name for path in (ROOT / "lab" / "benchmarks").glob("[!_]*.py")))
+def test_a_benchmark_says_how_it_is_called(script):
+    assert any(line.startswith("usage: ") for line in printed(f"lab/benchmarks/{script}", "--help"))
+
+
 def test_quarters_of_a_run_are_targets_of_one_sample():
     *_, row = printed("lab/coverage/ranges.py", "--quarters", "--seeds", "2", "--budgets", "0.05", "mixed")
     name, budget, _, speed, run_held, quarters_held, _ = [cell.strip() for cell in row.split("|")][1:8]
