@@ -53,8 +53,8 @@ def sealed(path, members):
 def parts():
     """Content of a plan's file: JSON and arrays."""
     about = {
-        "version": FORMAT_VERSION, "origin": {}, "errors": {"4": "empty"}, "knows_errors": True, "names": ["k", "l"],
-        "predictions": [], "forecast": [],
+        "version": FORMAT_VERSION, "origin": {"traces": "t"}, "errors": {"4": "empty"}, "knows_errors": True,
+        "names": ["k", "l"], "predictions": [], "forecast": [],
     }  # fmt: skip
     arrays = {
         "design_strata": np.array([0, 0, 1, 1, -1]), "design_first_sizes": np.array([1, 1]), "design_x": np.ones(5),

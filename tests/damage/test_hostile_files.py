@@ -107,6 +107,42 @@ def test_the_plan_that_attacks_change_is_one(tmp_path):
     assert [plan.name_of_unit(unit) for unit in range(5)] == ["k", "k", "l", "l", None] and plan.broken == {4: "empty"}
 
 
+def predicted_parts():
+    """Content of the file of a plan with predictions."""
+    about, arrays = parts()
+    kept = {name: array for name, array in arrays.items() if not name.startswith("design_")}
+    design = {"design_groups": np.array([0, 0, 1, 1, -1]), "design_assume": np.array("ordinary")}
+    return about | {"predictions": ["cycles"]}, kept | design | {"prediction_0_values": np.ones(5)}
+
+
+@pytest.mark.parametrize("origin", [None, [], "t", {}, {"traces": 3}, {"traces": "t", "fast_model": None}])
+def test_a_plan_whose_origin_names_no_traces_is_refused(tmp_path, origin):
+    about, arrays = parts()
+    write_archive(tmp_path / "odd.kpplan", about | {"origin": origin}, arrays)
+    with pytest.raises(PlanError, match=r"not a plan: origin\S* is .*; expected an object with the text"):
+        Plan.load(tmp_path / "odd.kpplan", Program((5,)))
+
+
+@pytest.mark.parametrize("group", [-9, 5, 2**40])
+def test_a_plan_whose_groups_are_numbered_otherwise_is_refused(tmp_path, group):
+    about, arrays = predicted_parts()
+    write_archive(tmp_path / "p.kpplan", about, arrays)
+    assert Plan.load(tmp_path / "p.kpplan", Program((5,))).design.label_count == 2
+    arrays["design_groups"][0] = group
+    write_archive(tmp_path / "p.kpplan", about, arrays)
+    with pytest.raises(PlanError, match=r"groups are numbered from .*; allowed: -1 to 4"):
+        Plan.load(tmp_path / "p.kpplan", Program((5,)))
+
+
+@pytest.mark.parametrize("name", ["allowance", "slow_excess"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -0.1])
+def test_a_plan_with_an_allowance_that_cannot_be_is_refused(tmp_path, name, value):
+    about, arrays = parts()
+    write_archive(tmp_path / "odd.kpplan", about, arrays | {f"design_{name}": np.array(value)})
+    with pytest.raises(PlanError, match=rf"design\.{name}: \S+ is not allowed; give a finite number, 0 or more"):
+        Plan.load(tmp_path / "odd.kpplan", Program((5,)))
+
+
 @settings(max_examples=int(os.environ.get("EXAMPLES", "80")), deadline=None)
 @given(data=st.data())
 def test_a_plan_of_whatever_content_is_a_plan_or_refused(tmp_path_factory, data):

@@ -203,6 +203,7 @@ class Plan:
     @classmethod
     def _of(cls, about: dict[str, Any], arrays: dict[str, np.ndarray], program: Program) -> Plan:
         """Read the plan in an archive; raises errors of many types if it does not fit."""
+        _check_origin(about["origin"])
         names_of = list(map(str, about["predictions"]))
         parts = _given(arrays, _ASSISTED_PARTS if names_of else _STRATA_PARTS, "design")
         columns = [_given(arrays, _PREDICTION_PARTS, f"prediction_{index}") for index in range(len(names_of))]
@@ -249,6 +250,21 @@ _ARRAYS = {
 }
 
 
+def _check_origin(origin: object) -> None:
+    """Check that the origin of a plan has hashes where a run reads them; raises ValueError."""
+
+    def has_texts(value: object, *names: str) -> bool:
+        return isinstance(value, dict) and all(isinstance(value.get(name), str) for name in names)
+
+    if not isinstance(origin, dict) or not has_texts(origin, "traces"):
+        raise ValueError(f"origin is {shown(origin)}; expected an object with the text `traces`")
+    if "fast_model" in origin and not has_texts(origin["fast_model"], "configuration", "config_hash"):
+        raise ValueError(
+            f"origin.fast_model is {shown(origin['fast_model'])}; expected an object with the texts `configuration` and "
+            "`config_hash`"
+        )
+
+
 def _check_arrays(parts: Mapping[str, Any], units: int, streams: int) -> None:
     """Check types and shapes of the arrays of a plan; raises ValueError."""
     for name, kind in (
@@ -267,6 +283,9 @@ def _check_arrays(parts: Mapping[str, Any], units: int, streams: int) -> None:
         kinds, dimensions, of = _ARRAYS[name]
         if array.dtype.kind not in kinds or array.ndim != dimensions or (of and len(array) != lengths[of]):
             raise ValueError(f"{name} is an array of {array.shape} {array.dtype}; there are {lengths}")
+    groups = parts.get("groups")
+    if groups is not None and units and not -1 <= groups.min() <= groups.max() < units:
+        raise ValueError(f"groups are numbered from {groups.min()} to {groups.max()}; allowed: -1 to {units - 1}")
 
 
 def _check_predictions(predictions: list[dict[str, Any]], kinds: object, units: int) -> None:

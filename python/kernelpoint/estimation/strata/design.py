@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -100,6 +101,9 @@ class Design:
             raise ConfigError("design.cost must be positive and finite")
         if self.clusters is not None and strata and self.clusters.min() < 0:
             raise ConfigError(f"design.clusters has {self.clusters.min()}; clusters are numbered from 0")
+        for name in ("allowance", "slow_excess"):
+            if not 0.0 <= (value := getattr(self, name)) < math.inf:
+                raise ConfigError(f"design.{name}: {value} is not allowed; give a finite number, 0 or more")
         if self.chosen is not None:
             self._check_chosen()
 
