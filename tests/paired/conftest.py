@@ -18,12 +18,23 @@ def run(tmp_path):
     """Runs a sampled run to its end; gives the path of its journal."""
 
     def start(
-        name: str, cycles: np.ndarray, yaml: str = "policy: random\nerror_budget: {relative_error: 0.02}", **info
+        name: str,
+        cycles: np.ndarray,
+        yaml: str = "policy: random\nerror_budget: {relative_error: 0.02}",
+        lost: frozenset[int] = frozenset(),
+        **info,
     ):
         folder = tmp_path / name
         folder.mkdir()
         host = SimulatedHost(np.asarray(cycles), folder)
-        host.run(host.open(yaml, **{"config_hash": name, **info}))
+
+        def step(session, index):
+            if index in lost:
+                session.on_abort(0, index, "no trace")
+            else:
+                host.complete(session, index)
+
+        host.run(host.open(yaml, **{"config_hash": name, **info}), step)
         return folder / "run.kpjournal"
 
     return start

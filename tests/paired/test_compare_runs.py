@@ -58,6 +58,23 @@ def test_a_run_compared_with_itself_has_the_ratio_1_and_says_so(run, cycles):
     assert any("same GPU" in note for note in found.notes)
 
 
+@pytest.mark.parametrize("run_with_losses", ["A", "B", "both"])
+def test_runs_that_lost_launches_are_compared_by_their_own_bounds(run, cycles, run_with_losses):
+    # The second GPU is slower by 10 %, and by 140 % in the launches that are lost.
+    chosen = np.random.default_rng(2).choice(400, 30, replace=False)
+    first, second = (np.array(of_gpu) for of_gpu in cycles)
+    first[chosen], second[chosen] = 5000, 12000
+    losses = [frozenset(chosen.tolist() if run_with_losses in (name, "both") else ()) for name in ("A", "B")]
+    yaml = "policy: random\nerror_budget: {relative_error: 0.1}"
+    a, b = (run(name, values, yaml, lost) for name, values, lost in zip("ab", (first, second), losses, strict=True))
+    result = compared(a, b)
+    counts = [len(load_run(path).ended().lost) for path in (a, b)]
+    assert [count > 0 for count in counts] == [bool(lost) for lost in losses]
+    assert row(result).ratio.contains(second.sum() / first.sum()) and row(result).tighter == 1.0
+    assert f"A lacks the results of {counts[0]} launches that it needs and B of {counts[1]}" in result.notes[0]
+    assert result.confidence == pytest.approx(0.9)
+
+
 def test_a_page_of_two_runs_without_a_common_counter_has_no_verdict(run, cycles):
     first, second = load_run(run("a", cycles[0])), load_run(run("b", cycles[1]))
     result = compare_runs(first, second)

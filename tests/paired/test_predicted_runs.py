@@ -32,7 +32,7 @@ def pair(run, traces):
     first = np.round(20000 * random.lognormal(0.0, 0.02, LAUNCHES)).astype(int)
     second = np.round(first * 1.2 * random.lognormal(0.0, 0.01, LAUNCHES)).astype(int)
 
-    def start(name: str, cycles: np.ndarray, yaml: str = YAML, **info: str) -> Path:
+    def start(name: str, cycles: np.ndarray, yaml: str = YAML, **info: object) -> Path:
         return run(name, cycles, yaml, list_paths=[str(traces)], launch_counts=[LAUNCHES], **info)
 
     return start, first, second
@@ -48,6 +48,16 @@ def test_the_ratio_of_two_predicted_runs_is_bounded_by_what_was_drawn_in_both(pa
     assert 0.0 < row.ratio.half_width < 0.05
     assert found.common == min(len(a.results), len(b.results)) < LAUNCHES
     assert any("assumed: " in note for note in found.notes) and json.dumps(found.record())
+
+
+def test_predicted_runs_that_lost_launches_are_compared_by_their_own_bounds(pair):
+    start, first, second = pair
+    lost = frozenset(range(0, LAUNCHES, 10))
+    a, b = (load_run(start(name, cycles, lost=lost)) for name, cycles in (("a", first), ("b", second)))
+    result = compare_runs(a, b)
+    cycles = result.rows[0]
+    assert a.ended().lost and cycles.difference.half_width == a.ended().half_width + b.ended().half_width
+    assert cycles.ratio.contains(second.sum() / first.sum()) and "A lacks the results of" in result.notes[0]
 
 
 def test_changes_of_kernels_have_half_widths_that_together_contain_the_change_of_all(pair):

@@ -128,10 +128,15 @@ def compare_runs(first: Run, second: Run) -> Comparison:
             "have one policy, plan and seed. The error of a sampled run beside a full one: `kernelpoint report SAMPLED "
             "--full-run FULL`"
         )
+    if predicts_traced(first) or predicts_traced(second):
+        reason = "each run predicts the traced launches for its own GPU and draws by that, so launches are not paired"
+        return _apart(first, second, reason, "; with `fast_model: off` in both runs launches are paired")
+    lost = len(first.ended().lost), len(second.ended().lost)
+    if any(lost):
+        reason = f"A lacks the results of {lost[0]:,} launches that it needs and B of {lost[1]:,}, so launches are not paired"
+        return _apart(first, second, reason)
     if is_predicted(first) and is_predicted(second):
         return _by_cells(first, second)
-    if predicts_traced(first) or predicts_traced(second):
-        return _apart(first, second)
     return _by_strata(first, second)
 
 
@@ -184,8 +189,9 @@ def _by_cells(first: Run, second: Run) -> Comparison:
     return _comparison(first, second, rows, confidence, notes, common=len(drawn))
 
 
-def _apart(first: Run, second: Run) -> Comparison:
-    """Runs of one selection whose samples differ, because each run predicted its launches for its own GPU.
+def _apart(first: Run, second: Run, reason: str, cure: str = "") -> Comparison:
+    """Runs whose launches cannot be paired: their samples differ, because each run predicted the launches of a selection for
+    its own GPU, or launches were lost, and only the runs' own bounds contain what these may be.
 
     Both intervals are right with probability 1 - alpha_1 - alpha_2 at least (union bound), whichever launches the runs share.
     """
@@ -194,11 +200,7 @@ def _apart(first: Run, second: Run) -> Comparison:
     _check_shared(first, second)
     confidence = sum(run.ended().confidence for run in (first, second)) - 1.0
     a, b = first.estimates(), second.estimates()
-    note = (
-        "each run predicts the traced launches for its own GPU and draws by that, so launches are not paired: every "
-        f"half-width is that of both runs' own bounds together, at {100 * confidence:g} %; with `fast_model: off` in both "
-        "runs launches are paired"
-    )
+    note = f"{reason}: every half-width is that of both runs' own bounds together, at {100 * confidence:g} %{cure}"
     rows = [row_apart(name, a[name], b[name]) for name in _shared_counters(first, second)]
     return _comparison(first, second, rows, confidence, [note, *_notes(first, second, rows)])
 

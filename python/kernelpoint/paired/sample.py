@@ -26,7 +26,7 @@ def sample_of(run: Run, units: np.ndarray) -> tuple[Sample, np.ndarray]:
         The sample, and bool [n], which of the launches are in it; the others were simulated for certain.
 
     Raises:
-        JournalError: the run has not ended or lacks launches that it drew, or its policy states no bound.
+        JournalError: the run has not ended, or its policy states no bound.
 
     >>> import kernelpoint as kp
     >>> run = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="random")
