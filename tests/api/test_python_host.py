@@ -7,6 +7,7 @@ import pytest
 
 import kernelpoint as kp
 from kernelpoint.errors import HostError
+from kernelpoint.estimate import Estimate
 from kernelpoint.randomness import generator
 from kernelpoint.session.verdict import verdict
 
@@ -176,8 +177,12 @@ def test_a_launch_that_fails_twice_is_left_out_and_said(tmp_path):
                 run.fail(launch, "out of memory")
     assert len(failed) == 2 and run.summary.lost == failed[:1]
     assert run.summary.met and run.summary.relative_half_width > 0.01
-    stated = verdict(replace(run.summary, bound_scope="total error"))
-    assert stated.endswith("error budget met, but for the launches without a result")
+    summary = replace(run.summary, bound_scope="total error")
+    added = 100 * (summary.relative_half_width - summary.relative_error)
+    assert verdict(summary).endswith(f"error budget met; 1 launch without a result adds {added:.2g} %")
+    wider = {"ctas": replace(Estimate.of(100.0, 5.5), confidence=0.95)}
+    summary = replace(summary, lost=[1, 2], further={"ctas": 0.02}, counters={**summary.counters, **wider})
+    assert verdict(summary).endswith("error budget met; 2 launches without a result add 3.5 %"), "of the target of most"
 
 
 def keyed(launches=1500):

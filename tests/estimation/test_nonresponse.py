@@ -3,7 +3,17 @@
 import numpy as np
 import pytest
 
-from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, Look, RangeTargets, Tree
+from kernelpoint.estimation import (
+    AssistedDesign,
+    Design,
+    Engine,
+    ErrorBudget,
+    Estimate,
+    Look,
+    RangeTargets,
+    Tree,
+    passes,
+)
 
 N, GROUPS = 400, 4
 BUDGETS = (0.05, 0.01)
@@ -87,6 +97,27 @@ def test_a_bound_that_more_draws_do_not_narrow_ends_the_run():
     look, engine = run(Engine(designed("assisted", x, strata, u), ErrorBudget(0.01)), y, {5})
     assert not look.met and engine.nonresponse() and look.estimates["cycles"].contains(y.sum())
     assert engine.results.count < N / 2 and "1 launch has no result" in look.warnings[0]
+
+
+@pytest.mark.parametrize("seed", [0, 7, 10, 27])
+@pytest.mark.parametrize("error", [Estimate.of(0.0, 0.0), Estimate.of(0.005, 0.01)])
+def test_a_run_goes_on_where_units_without_a_result_lower_a_ratio(seed, error):
+    """What is left for sampling is a share of the ratio that the run states, not of the larger one before."""
+    random = np.random.default_rng(seed)
+    strata = (np.arange(3000) % 2).astype(np.int32)
+    cycles = np.where(strata == 0, 1000.0, 3000.0) * (1 + 0.35 * random.standard_normal(3000)).clip(0.2, 3)
+    instructions = np.where(strata == 0, 20000.0, 3000.0) * (1 + 0.2 * random.standard_normal(3000)).clip(0.2, 3)
+    design = Design(strata, np.array([20, 20]), random.random(3000))
+    engine = Engine(design, ErrorBudget(0.05, counter="ipc"), ratios={"ipc": ("instructions", "cycles")})
+    engine.set_systematic_errors({"cycles": error})
+    lacking = [int(unit) for unit in engine.wanted() if strata[unit] == 1][:20]
+    first = np.setdiff1d(engine.wanted(), lacking)
+    values = np.column_stack([cycles, instructions])
+    engine.record_many(first, ("cycles", "instructions"), values[first])
+    *_, look = passes(engine.leaving_out(lacking), ("cycles", "instructions"), values)
+    ipc = look.ratios["ipc"]
+    assert look.met and ipc.computed_half_width <= 0.05 * ipc.estimate * (1 + 1e-9)
+    assert ipc.contains(instructions.sum() / cycles.sum())
 
 
 def test_ratios_and_parts_hold_what_has_no_result():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import index
@@ -215,8 +214,9 @@ class Engine:
         are missing.
 
         Here alone an estimate is compared with the budget, once its half-width has all errors: of sampling, of units without a
-        result, and those that all results share, in this order. The half-width that a run states is no less than the budget
-        plus what units without a result add.
+        result, and those that all results share, in this order. The half-width that a run states of a target is no less than
+        the budget plus what units without a result add. Of a counter that is no target, the sampling part is no less than what
+        the budget of the first target leaves for it, and the other errors are added to that.
 
         Raises:
             ConfigError: the budget's counter is not among those that the host reports.
@@ -225,22 +225,25 @@ class Engine:
         missing = len(self.wanted())
         if not missing:
             self.sampling.looks += 1
-        sampled = self.sampling.look(missing, self._systematic.left_for_sampling())
+        for_sampling = self._systematic.left_for_sampling()
+        sampled = self.sampling.look(missing, for_sampling)
         if self.sampling.ranges.of:
             sampled = replace(sampled, ranges=self.sampling.range_estimates(sampled))
         with_left_out = with_nonresponse(
             sampled, self.nonresponse(), self.budget.counter, self.ratios, self.sampling.ranges
         )
-        whole = self._systematic.widened(with_left_out)
-
         before = sampled.by_name
         nonresponse = {name: one.half_width - before[name].half_width for name, one in with_left_out.by_name.items()}
-        shares = {
-            name: nonresponse[name] / abs(before[name].estimate or math.nan)
-            for name in self.budget.targets
-            if name in nonresponse
-        }
-        self._left = self._systematic.left_for_sampling(shares)
+        whole = self._systematic.widened(
+            with_left_out.changed(
+                lambda name, one: (
+                    one
+                    if name in self.budget.targets
+                    else one.no_narrower_than(for_sampling.allowed(name), nonresponse[name])
+                )
+            )
+        )
+        self._left = self._systematic.left_for_sampling(before, with_left_out.by_name)
         met = whole.may_stop and whole.meets(self.budget)
         self._last = None if missing else sampled
         self._ends = met or (whole.may_stop and sampled.meets(self._left))

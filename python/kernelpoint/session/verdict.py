@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from kernelpoint.journal import SummaryRecord
 from kernelpoint.profiles.names import readable
 from kernelpoint.ranges import matching
@@ -44,27 +46,32 @@ def _stated(summary: SummaryRecord) -> str:
     active = summary.counters.get(ACTIVE_CYCLES)
     if summary.counter == "cycles" and active is not None and active.is_bounded:
         interval += f" (+- {width_text(active.relative_half_width, 0.0)} % beyond launch latency)"
-    interval += "".join(f", {name} {_width(summary, name)}" for name in summary.further)
+    further = {name: _width(summary, name) for name in summary.further}
+    interval += "".join(
+        f", {name} " + ("without a bound" if math.isnan(part) else f"+- {width_text(part, summary.further[name])} %")
+        for name, part in further.items()
+    )
     if scope == TOTAL_ERROR:
         total = "mean of equally likely full runs" if OF_MEAN in summary.assumptions else "total"
-        beyond = (
-            ", but for the launches without a result"
-            if summary.met and summary.lost and width > summary.relative_error
-            else ""
-        )
+        added = max([width - summary.relative_error, *(part - summary.further[name] for name, part in further.items())])
+        beyond = ""
+        if summary.met and summary.lost and added > 1e-9:
+            count = len(summary.lost)
+            launches = "1 launch without a result adds" if count == 1 else f"{count} launches without a result add"
+            beyond = f"; {launches} {100 * added:.2g} %"
         return f"{total} within {interval}; error budget {'met' if summary.met else 'not met'}{beyond}"
     reason = f" ({summary.bound_scope_reason})" if summary.bound_scope_reason else ""
     return f"bound on sampling error only{reason}: {interval}"
 
 
-def _width(summary: SummaryRecord, target: str) -> str:
-    """Format the half-width of a further target, for several ranges the largest: "+- 5 %"."""
+def _width(summary: SummaryRecord, target: str) -> float:
+    """Relative half-width of a further target, for several ranges the largest; nan without a bound."""
     counter, _, pattern = target.partition(" of ")
     estimates = {**summary.ratios, **summary.counters, **(summary.range_targets or {})}
     names = [f"{counter} of {path}" for path in matching(pattern, _paths(summary, counter))] if pattern else [target]
     if not names or not all(name in estimates and estimates[name].is_bounded for name in names):
-        return "without a bound"
-    return f"+- {width_text(max(estimates[name].relative_half_width for name in names), summary.further[target])} %"
+        return math.nan
+    return max(estimates[name].relative_half_width for name in names)
 
 
 def _paths(summary: SummaryRecord, counter: str) -> tuple[str, ...]:

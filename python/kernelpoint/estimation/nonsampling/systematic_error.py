@@ -56,20 +56,27 @@ class SystematicErrors:
                 )
         self.by_counter = dict(by_counter)
 
-    def left_for_sampling(self, nonresponse: Mapping[str, float] | None = None) -> ErrorBudget:
-        """Error budget that is left for sampling.
+    def left_for_sampling(
+        self, sampled: Mapping[str, Estimate] | None = None, with_left_out: Mapping[str, Estimate] | None = None
+    ) -> ErrorBudget:
+        """Error budget that is left for sampling, relative to the sampled estimate.
 
-        Formula: |b| + sqrt((w + l)^2 + v^2) = eps, so w = sqrt((eps - |b|)^2 - v^2) - l. It is eps where nothing is left, for
-        then no sample meets the budget.
+        Formula: the final half-width, |b| T + sqrt((w + l)^2 + v^2 T^2), is eps T, so w = sqrt((eps - |b|)^2 - v^2) T - l.
+        T is the estimate with units that have no result, l what these add to the half-width w of the sampled estimate.
+        The budget is eps where nothing is left, for then no sample meets it.
 
         Args:
-            nonresponse: l of each target, what units without a result add to the half-width, relative to the estimate.
+            sampled, with_left_out: estimates without and with the units that have no result, by name; none by default.
         """
         remaining = {}
         for target, error in self._budget.targets.items():
             bias, random = self._part(target)
             squared = (error - bias) ** 2 - random**2 if bias + random < error else 0.0
-            rest = math.sqrt(squared) - (nonresponse or {}).get(target, 0.0)
+            rest = math.sqrt(squared)
+            if sampled and with_left_out and target in sampled:
+                before, after = sampled[target], with_left_out[target]
+                total = abs(before.estimate or math.nan)
+                rest = rest * (abs(after.estimate) / total) - (after.half_width - before.half_width) / total
             remaining[target] = rest if rest > 0.0 else error
         return self._budget.with_errors(remaining)
 
