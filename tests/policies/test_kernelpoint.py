@@ -151,7 +151,7 @@ def test_launches_without_a_prediction_are_simulated():
 def test_a_plan_keeps_predictions(tmp_path):
     people, _ = population()
     design = policy().design(people)
-    Plan(people, design, {}).save(tmp_path / "run.kpplan")
+    Plan(people, design, {"traces": "t"}).save(tmp_path / "run.kpplan")
     again = Plan.load(tmp_path / "run.kpplan", people).design
     assert {k: v.tolist() for k, v in again.means.items()} == {k: v.tolist() for k, v in design.means.items()}
     assert Engine(again, ErrorBudget(0.05)).wanted().tolist() == Engine(design, ErrorBudget(0.05)).wanted().tolist()
