@@ -33,6 +33,7 @@ class ListFiles:
         program: the launches; with their contents, where traces were read.
         architecture: of the code that the simulated GPU is configured for (70 for sm_70), 0 where unknown.
 
+    >>> from kernelpoint.traces.trace_list import read_trace_list
     >>> ListFiles(read_trace_list("traces/kernelslist.g")).contexts
     {'': 6}
     """
