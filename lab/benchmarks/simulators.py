@@ -33,7 +33,7 @@ from kernelpoint.journal import ValidationRecord, load_run
 
 
 class Simulator(NamedTuple):
-    """How one simulator is started, and what its output says.
+    """Command line of a simulator, and the reading of its output.
 
     Attributes:
         words: the command line behind the program, of a list and the configuration files, which lie in the run's folder.

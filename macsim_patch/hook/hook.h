@@ -1,4 +1,4 @@
-// Launch loop: which kernel runs next, what it took, and the totals at the end.
+// Launch loop: the next kernel to simulate, its results, and the totals at the end.
 //
 // MacSim keeps an index into the application's list of kernels. Before a kernel is set up, and when one has ended, the
 // index is moved to the next launch that the plugin wants: forwards over skipped ones, back for a further pass, or to

@@ -120,7 +120,7 @@ Arguments parse_arguments(int argc, char** argv) {
 
 // ---- results of the launches that were simulated: totals for standard output, and one CSV row per launch
 
-// A cell of a CSV file; an apostrophe before what a spreadsheet would run.
+// Cell of a CSV file. An apostrophe stands before text that a spreadsheet would take for a formula.
 std::string quoted(std::string text) {
     if (!text.empty() && std::strchr("=+-@\t\r", text[0]) != nullptr) text.insert(0, 1, '\'');
     if (text.find_first_of(",\"\r\n") == std::string::npos) return text;

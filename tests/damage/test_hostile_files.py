@@ -158,12 +158,12 @@ def test_a_plan_of_whatever_content_is_a_plan_or_refused(tmp_path_factory, data)
     with mock.patch("os.fsync"):
         write_archive(path, about, arrays)
     try:
-        found = Plan.load(path, Program((5,)))
+        plan = Plan.load(path, Program((5,)))
     except PlanError as error:
         assert "\n" not in str(error) and len(str(error)) < 600
         return
-    assert isinstance(found.design, Design) and len(found.cluster_of_unit()) == 5
-    assert [found.name_of_unit(unit) for unit in range(5)][-1] in (None, "k", "l") or "names" in about
+    assert isinstance(plan.design, Design) and len(plan.cluster_of_unit()) == 5
+    assert [plan.name_of_unit(unit) for unit in range(5)][-1] in (None, "k", "l") or "names" in about
 
 
 def damaged(tmp_path, *statements, fill=True):

@@ -102,7 +102,7 @@ def test_a_bound_that_more_draws_do_not_narrow_ends_the_run():
 @pytest.mark.parametrize("seed", [0, 7, 10, 27])
 @pytest.mark.parametrize("error", [Estimate.of(0.0, 0.0), Estimate.of(0.005, 0.01)])
 def test_a_run_goes_on_where_units_without_a_result_lower_a_ratio(seed, error):
-    """What is left for sampling is a share of the ratio that the run states, not of the larger one before."""
+    """The budget for sampling is a share of the ratio that the run states, not of the larger one before."""
     random = np.random.default_rng(seed)
     strata = (np.arange(3000) % 2).astype(np.int32)
     cycles = np.where(strata == 0, 1000.0, 3000.0) * (1 + 0.35 * random.standard_normal(3000)).clip(0.2, 3)

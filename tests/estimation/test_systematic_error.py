@@ -67,25 +67,25 @@ def test_the_systematic_error_is_added_and_its_uncertainty_in_squares():
     engine = Engine(design, ErrorBudget(0.05), "mean", {"ipc": ("instructions", "cycles")})
     engine.set_systematic_errors({"cycles": Estimate.of(-0.01, 0.02)})
     look = one_pass(engine, values)
-    left = math.sqrt((0.05 - 0.01) ** 2 - 0.02**2)
-    alone = one_pass(Engine(design, ErrorBudget(left), "mean", engine.ratios), values).by_name
-    for name, one in look.by_name.items():
-        bias, random = (0.0, 0.0) if name == "instructions" else (0.01 * one.estimate, 0.02 * one.estimate)
+    for_sampling = math.sqrt((0.05 - 0.01) ** 2 - 0.02**2)
+    alone = one_pass(Engine(design, ErrorBudget(for_sampling), "mean", engine.ratios), values).by_name
+    for name, estimate in look.by_name.items():
+        bias, random = (0.0, 0.0) if name == "instructions" else (0.01 * estimate.estimate, 0.02 * estimate.estimate)
         expected = bias + math.hypot(alone[name].computed_half_width, random)
-        assert one.computed_half_width == pytest.approx(expected, rel=1e-9)
+        assert estimate.computed_half_width == pytest.approx(expected, rel=1e-9)
         sampling = alone[name].half_width
-        assert sampling >= left * one.estimate * (1 - 1e-9)
-        stated = max(bias + math.hypot(sampling, random), 0.05 * one.estimate)
-        assert one.half_width == pytest.approx(stated, rel=1e-9)
+        assert sampling >= for_sampling * estimate.estimate * (1 - 1e-9)
+        stated = max(bias + math.hypot(sampling, random), 0.05 * estimate.estimate)
+        assert estimate.half_width == pytest.approx(stated, rel=1e-9)
 
 
 def test_a_counter_that_is_no_target_states_the_floor_of_sampling_with_its_systematic_error_on_top():
     design, values = population()
     engine = Engine(design, ErrorBudget(0.05), "mean")
     engine.set_systematic_errors({"instructions": Estimate.of(0.02, 0.005)})
-    one = one_pass(engine, values).estimates["instructions"]
-    assert one.computed_half_width < 0.05 * one.estimate
-    assert one.half_width == pytest.approx((0.02 + math.hypot(0.05, 0.005)) * one.estimate, rel=1e-9)
+    stated = one_pass(engine, values).estimates["instructions"]
+    assert stated.computed_half_width < 0.05 * stated.estimate
+    assert stated.half_width == pytest.approx((0.02 + math.hypot(0.05, 0.005)) * stated.estimate, rel=1e-9)
 
 
 @pytest.mark.parametrize("error", [Estimate.of(0.03, 0.0), Estimate.of(0.0, 0.05), Estimate.of(-0.01, 0.015)])

@@ -68,7 +68,7 @@ kp_status check_caller() {
         return refuse(
             "this process was forked while a call of the plugin was inside: only its parent can go on with the "
             "session");
-    // Where the stack is not the thread's own (coroutines) nothing is known of it, and nothing is refused.
+    // In a coroutine the stack is not that of the thread. Its size is not known then, and no call is refused.
     thread_local const Stack stack = own_stack();
     const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
     if (here < stack.low || here >= stack.high || here - stack.low >= kLeastStack) return KP_OK;

@@ -66,7 +66,7 @@ void copy_out(const Struct& full, Struct* given) {
     given->size = size;
 }
 
-// ---- checks of what the host gives
+// ---- checks of arguments from the host
 
 constexpr uint32_t kMostProcesses = 1u << 16;
 constexpr uint32_t kMostBytes = 1u << 20;  // of kp_kept.bytes

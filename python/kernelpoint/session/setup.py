@@ -178,8 +178,8 @@ def _needs_census(config: Config, policy: type[Policy], host: HostInfo) -> bool:
 
 
 def counts_latency(config: Config) -> int:
-    """How the constant latency of each launch enters the total: 0 if it is simulated, 1 if it is added without
-    simulation.
+    """Multiple of the constant launch latency that is added to each launch in the total: 0 if the latency is simulated, 1 if
+    not.
 
     >>> from kernelpoint.config import parse_config
     >>> [counts_latency(parse_config({"version": 1, "policy": policy})) for policy in ("random", "all")]

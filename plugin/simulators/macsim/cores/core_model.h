@@ -9,7 +9,7 @@
 
 namespace kernelpoint::replay::macsim {
 
-// What is counted in a launch. A request that meets another one of its core for the same line is merged.
+// Counts of a launch. A request for a line that its core already waits for is merged with the earlier one.
 enum Count { kCycles, kMispredictions, kFetchMisses, kL1, kL1Misses, kMerged, kConstant, kCounts };
 using Counts = std::array<uint64_t, kCounts>;
 
