@@ -48,7 +48,7 @@ def test_a_census_of_macsims_tracer_counts_from_0(tmp_path):
     ("old", "new", "message"),
     [
         ("kernel-2-ctx", "kernel-9-ctx", "stats_ctx_0x5d0:3: expected kernel-2"),
-        ("_Z4biasv, 8, 1,", "_Z4biasv, 0, 1,", "stats_ctx_0x5d0:3: expected sizes of grid and block from 1"),
+        ("_Z4biasv, 8, 1,", "_Z4biasv, 0, 1,", "stats_ctx_0x5d0:3: grid and block sizes must be 1 or more"),
         ("_Z4biasv, 8, 1,", "_Z4biasv, x, 1,", "stats_ctx_0x5d0:3: expected a number"),
         ("kernel-2-ctx_0x5d0.trace.xz, _Z4biasv,", "", "stats_ctx_0x5d0:3: expected 'kernel-N"),
         (

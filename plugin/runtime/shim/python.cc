@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <filesystem>
 #include <mutex>
 #include <sstream>
 #include <stdexcept>
@@ -55,17 +54,25 @@ bool is_executable(const std::string& path) {
     return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && may(X_OK, path);
 }
 
+// Numerics: std::filesystem::path computes its capacity in floating point, which would set the host's inexact flag.
+std::string parent(const std::string& path) {
+    const size_t slash = path.rfind('/');
+    return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string name(const std::string& path) {
+    return path.substr(path.rfind('/') + 1);
+}
+
 // <prefix>/bin/pythonX.Y for a package in <prefix>/lib/pythonX.Y/...; empty where it lies elsewhere. Throws Refused
 // where the library was moved out of its package.
 std::string python_of_install(const std::string& library) {
-    const std::filesystem::path package = std::filesystem::path(library).parent_path().parent_path();
-    const std::string wanted = std::string("python") + KP_PYTHON;
-    if (!may(R_OK, package / "__init__.py"))
-        throw Refused(library + " does not lie in the package it belongs to (no " + package.string() +
+    const std::string package = parent(parent(library)), wanted = std::string("python") + KP_PYTHON;
+    if (!may(R_OK, package + "/__init__.py"))
+        throw Refused(library + " does not lie in the package it belongs to (no " + package +
                       "/__init__.py): use the plugin where it is installed");
-    for (std::filesystem::path folder = package.parent_path(); folder.has_relative_path();
-         folder = folder.parent_path())
-        if (folder.filename() == wanted) return folder.parent_path().parent_path() / "bin" / wanted;
+    for (std::string folder = parent(package); folder.size() > 1; folder = parent(folder))
+        if (name(folder) == wanted) return parent(parent(folder)) + "/bin/" + wanted;
     return "";
 }
 
