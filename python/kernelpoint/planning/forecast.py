@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kernelpoint.profiles.names import readable
+from kernelpoint.profiles.names import NAME_WIDTH, readable
 
 LEAST_SPEEDUP = 2.0  # below that sampling hardly pays
 CHEAP_SHARE = 0.9  # of the time of a full run; a sampled run that takes more, planning included, saves nothing
@@ -120,7 +120,7 @@ def _unseen(forecast: Forecast) -> str:
     """Assumption of the budget about launches that are not simulated, as the end of a sentence."""
     if not forecast.unseen_times:
         return ""
-    which = f"one launch of {readable(forecast.unseen_kernel)}" if forecast.unseen_kernel else "one launch"
+    which = f"one launch of {readable(forecast.unseen_kernel, NAME_WIDTH)}" if forecast.unseen_kernel else "one launch"
     return f"; {which} that takes {forecast.unseen_times:.2g} times its expected cycles breaks it unseen"
 
 

@@ -10,6 +10,7 @@ from typing import Any
 _CAST = re.compile(r"\((?:unsigned)?(?:int|long|longlong|bool|char|short)\)(?=-?\d)")
 _SUFFIX = re.compile(r"(?<=\d)(?:ull|ul|ll|u|l)\b")
 _LAMBDA = re.compile(r"\[lambda\([^()]*\)\(instance(\d+)\)\]|\{lambda\([^{}]*?\)#(\d+)\}")
+NAME_WIDTH = 60  # characters of a kernel name in a sentence
 _UNNAMED = re.compile(r"\(anonymousnamespace\)|<unnamed>|_GLOBAL__N_\w+")
 
 
@@ -44,13 +45,14 @@ def demangle(name: str) -> str:
         ctypes.CDLL(None).free(ctypes.c_void_p(pointer))
 
 
-def readable(name: str) -> str:
-    """Kernel name for people: demangled, without return type and parameters.
+def readable(name: str, width: int | None = None) -> str:
+    """Kernel name for people: demangled, without return type and parameters, and cut at `width` characters.
 
-    >>> readable("_ZN2at6native6reduceILi512EEEvPf")
-    'at::native::reduce<512>'
+    >>> readable("_ZN2at6native6reduceILi512EEEvPf"), readable("_ZN2at6native6reduceILi512EEEvPf", 15)
+    ('at::native::reduce<512>', 'at::native::...')
     """
-    return _without_parameters(demangle(name)).removeprefix("void ")
+    text = _without_parameters(demangle(name)).removeprefix("void ")
+    return text if width is None or len(text) <= width else f"{text[: width - 3]}..."
 
 
 @lru_cache(maxsize=65536)

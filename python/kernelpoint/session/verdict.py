@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from kernelpoint.journal import SummaryRecord
-from kernelpoint.profiles.names import readable
+from kernelpoint.profiles.names import NAME_WIDTH, readable
 from kernelpoint.ranges import matching
 from kernelpoint.ratios import ACTIVE_CYCLES
 
@@ -91,7 +91,7 @@ def open_launch(summary: SummaryRecord) -> list[str]:
     if launch is None or launch.probability >= USUALLY_DRAWN:
         return []
     place = f"launch {launch.launch}" + (f" of process {launch.process}" if launch.process else "")
-    which = f"one launch of {readable(launch.kernel)}" if launch.kernel else place
+    which = f"one launch of {readable(launch.kernel, NAME_WIDTH)}" if launch.kernel else place
     return [
         f"{which} that takes {launch.times:.3g} times the expected {summary.counter} breaks the error budget unseen; "
         f"its probability of being sampled was {100.0 * launch.probability:.2g} %"
