@@ -1,4 +1,4 @@
-"""`kernelpoint check` on fifty damaged or incomplete files: each is refused or named by its kind, none is called sound."""
+"""`kernelpoint check` on damaged, incomplete or odd files: each is refused or named by its kind, or read right."""
 
 import gzip
 import json
@@ -10,6 +10,7 @@ import typer
 from trace_writer import cta, small_trace
 
 from kernelpoint.cli.check import check
+from kernelpoint.profiles import read_profile
 
 EXIT = "0030 ffffffff 0 EXIT 0 0"
 LOAD = "0000 ffffffff 1 R1 LDG.E 1 R4 4 1 0x7f3000200000 4"
@@ -55,6 +56,35 @@ ROCPROF = (
 )
 
 
+LONG = (
+    '"ID","Process ID","Kernel Name","Block Size","Grid Size","Metric Name","Metric Unit","Metric Value","Rule Name"\n'
+    '"{i}","1","gemm","(128, 1, 1)","{grid}","Duration","us","5.5",""\n'
+    '"{i}","1","gemm","(128, 1, 1)","{grid}","","","","{rule}"\n'
+)
+NVPROF = (
+    '"Start","Duration","Grid X","Grid Y","Grid Z","Block X","Block Y","Block Z","Registers Per Thread","Device",'
+    '"Stream","Name"\nms,us,,,,,,,,,,\n1.5,5.5,4,1,1,64,1,1,16,"V100 (0)","7","gemm(int) [12]"\n'
+)
+COLLECTION = (
+    "Dispatch_Id,Agent_Id,Queue_Id,Process_Id,Grid_Size,Kernel_Name,Workgroup_Size,LDS_Block_Size,VGPR_Count,Counter_Name,"
+    "Counter_Value,Start_Timestamp,End_Timestamp\n"
+    + "".join(
+        f"{i},4,1,9,256,gemm,64,0,8,{c},5.0,{10_000 * i},{10_000 * i + 700}\n" for i in (1, 2) for c in ("A", "B")
+    )
+)
+UNIFORM = "idx,name,grid,block,dur_us\n0,gemm,4x1x1,64x1x1,5.5\n{i},norm,4x1x1,64x1x1,6.5\n"
+STATISTICS = "---\ngpu_sim_cycle\\s*=\\s*(.*)\nAPPS,QV100\nbfs/x--_Z1kv--1,600\nbfs/x--_Z1kv--2,700\n"
+
+
+def macsim(lcm="1.0", clock="1.0", second=900):
+    lines = "".join(
+        f"src/process_manager.cc:1: (I=0  C={start}):   setup_process:0 /t/Kernel{i}/trace.txt current_index:{i} (2)\n"
+        for i, start in enumerate((0, second))
+    )
+    end = "src/retire.cc:1 (I=0 C=1800): application 0 terminated\n"
+    return f"src/macsim.cc:1: Clock LCM : {lcm}\nGPU clock frequency : {clock}\n{lines}{end}"
+
+
 def rocprof(*rows):
     """Of end, and of work items."""
     made = enumerate(rows, 1)
@@ -90,13 +120,12 @@ def output(*numbers):
     return "Accel-Sim [build 0]\n" + "".join(RESULT.format(n=n) for n in numbers) + ENDED
 
 
-def nsys(path, rows=((1, 0), (2, 0), (3, 0)), names=((1, "gemm"), (2, "cudaGraphLaunch_v10000")), calls=(), more=""):
+def nsys(path, rows=((1, 0), (2, 0), (3, 0)), names=((1, "gemm"), (2, "cudaGraphLaunch_v10000")), calls=(), then=""):
     """An export of kernels (call, excess of the end) and of calls of graphs."""
     connection = sqlite3.connect(path)
     connection.executescript(
         "CREATE TABLE StringIds(id, value); CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, correlationId, nameId);"
         "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start, end, correlationId, streamId, demangledName, gridX, gridY, gridZ);"
-        + more
     )
     connection.executemany("INSERT INTO StringIds VALUES (?, ?)", names)
     connection.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1, ?, 2)", [(call,) for call in calls])
@@ -104,10 +133,12 @@ def nsys(path, rows=((1, 0), (2, 0), (3, 0)), names=((1, "gemm"), (2, "cudaGraph
         "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, ?, 7, 1, 4, 1, 1)",
         [(10_000 * call, 10_000 * call + 700 + excess, call) for call, excess in rows],
     )
+    connection.executescript(then)
     connection.commit()
     connection.close()
 
 
+KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
 CENSUS = (
     "kernel id, kernel mangled name, grid_dimX, grid_dimY, grid_dimZ, #blocks, block_dimX, block_dimY, block_dimZ, #threads, "
     "total_insts, total_reported_insts\n"
@@ -166,6 +197,31 @@ FOLDERS = {
     "a warp that is missing": (fourth(trace(WARP)), "missing-warps"),
     "a warp that lacks a barrier": (fourth(trace(WARP, [LOAD, STORE, EXIT])), "missing-barriers"),
     "a warp without EXIT": (fourth(trace(WARP, WARP[:-1])), "missing-exits"),
+    "a copy of no address": (listed("MemcpyHtoD,0xZZ,1\n" + LINES), "MemcpyHtoD,0x<address>"),
+    "a copy below zero": (listed("MemcpyHtoD,0x10,-1\n" + LINES), "MemcpyHtoD,0x<address>"),
+    "a list of two bytes a sign": (listed(LINES.encode("utf-16")), "at least one line"),
+    "a list with line ends of old systems": (listed(LINES.replace("\n", "\r")), "the byte 0x0d"),
+    "a list that is a table": (listed(LINES.replace("\n", ",\n")), "contains ','"),
+    "two names on a line": (listed("kernel-1.traceg kernel-2.traceg\n"), "contains a space"),
+    "a list cut in a name": (listed(LINES[:-4]), "does not exist"),
+    "a trace that was not processed": (listed(LINES[:-2] + "\n") | {"kernel-4.trace": SOUND}, "not post-processed"),
+    "a trace that is a folder": (listed(LINES + "kernel-5.traceg\n") | {"kernel-5.traceg/x": "x"}, "does not exist"),
+    "an opcode that nobody knows": (fourth(SOUND.replace("LDG.E", "WOMBAT.X")), "unknown-opcodes"),
+    "more shared memory than a GPU has": (fourth(SOUND.replace("shmem = 0", "shmem = 99999999")), "impossible-sizes"),
+    "more registers than a thread has": (fourth(SOUND.replace("nregs = 16", "nregs = 999")), "impossible-sizes"),
+    "no active lane": (fourth(SOUND.replace("ffffffff", "00000000")), "idle-lanes"),
+    "a grid without blocks": (fourth(SOUND.replace("dim = (2,1,1)", "dim = (0,1,1)")), "unreadable"),
+    "a grid below zero": (fourth(SOUND.replace("dim = (2,1,1)", "dim = (-2,1,1)")), "unreadable"),
+    "a mask of 33 bits": (fourth(SOUND.replace("ffffffff", "1ffffffff")), "unreadable"),
+    "an address of 65 bits": (fourth(SOUND.replace("0x7f3000200000", "0x1ffffffffffffffff")), "unreadable"),
+    "an address mode of the future": (fourth(SOUND.replace(" 4 1 0x", " 4 9 0x")), "unreadable"),
+    "a warp twice": (fourth(SOUND.replace("warp = 1", "warp = 0")), "unreadable"),
+    "a trace twice in its file": (fourth(SOUND + SOUND), "unreadable"),
+    "a page of the web": (fourth("<html><body>404 not found</body></html>"), "unreadable"),
+    "junk behind a packed trace": (
+        listed(LINES.replace("4.traceg", "4.traceg.xz")) | {"kernel-4.traceg.xz": lzma.compress(SOUND.encode()) + b"junkjunk"},
+        "unreadable",
+    ),
 }  # fmt: skip
 FILES = {
     "list.txt": ("MemcpyHtoD,0x7f3000200000,4096\nkernel-1.trace\n", "post-traces-processing"),
@@ -198,6 +254,64 @@ FILES = {
     "below-zero.txt": (output(1, 2, 3).replace("602", "-602"), "negative-durations"),
     "zero.txt": (output(1, 2, 3).replace("602", "0"), "zero-durations"),
     "killed.txt": (output(1, 2, 3).replace(ENDED, ""), "cut-output"),
+    "no-times.csv": (ncu("ns", "n/a", "n/a"), "unknown-durations"),
+    "infinite.csv": (ncu("ns", "inf", "1300"), "unknown-durations"),
+    "ranges.csv": (LONG.format(i=0, grid="", rule=""), "no kernel launch"),
+    "printed.csv": (ncu("ns", "1234") + "Epoch 1, loss 0.5\n", "2 fields, the header has 12"),
+    "appended.csv": (ncu("ns", "1234") + ncu("ns", "1234"), "up to three sizes"),
+    "log.txt": ("==PROF== Connected to process 12\n==WARNING== No kernels were profiled.\n", "without a table"),
+    "skipped.txt": ("SKIPPED: r.sqlite does not contain CUDA trace data.\n", "--trace=cuda"),
+    "quote-open.csv": (gpu_trace(700, 800, 900).replace("gemm", '"gemm', 1), "unexpected end"),
+    "quote-inside.csv": (gpu_trace(700, 800, name='"gemm"<int>'), "expected after"),
+    "below-zero.csv": (gpu_trace(700, 800).replace(",4,1,1,", ",-4,1,1,"), "allowed: 0"),
+    "parts.csv": (gpu_trace(700, 800).replace(",4,1,1,", ",4.5,1,1,"), "a whole number"),
+    "beyond.csv": (gpu_trace(700, 800).replace(",4,1,1,", ",99999999999999999999,1,1,"), "4,294,967,296"),
+    "two-gpus.csv": (gpu_trace(700, 800).replace("(0)", "(1)", 1), "GPUs 0, 1"),
+    "nul.csv": (gpu_trace(700, name="ge\0mm"), "lost-letters"),
+    "copies.csv": (GPU_TRACE + "9,5,9,,,,,,,,,,,,,,H100 (0),1,7,[CUDA memcpy Host-to-Device]\n", "1 x memcpy"),
+    "wide.csv": (gpu_trace(700, 800).encode("utf-32"), "no known profile"),
+    "short-rows.csv": (ROCPROF + "KERNEL_DISPATCH,4,1,1,9,gemm\n", "6 fields, the header has 15"),
+    "no-unit-line.csv": (NVPROF.replace("ms,us,,,,,,,,,,\n", ""), "unit of time ''"),
+    "signal.csv": (NVPROF + "======== Error: Application received signal 139\n", "profiler-errors"),
+    "number-twice.csv": (UNIFORM.format(i=0), "several-runs"),
+    "result-twice.csv": ("launch_index,kernel_name,cycles\n0,a,500\n0,a,500\n", "several-runs"),
+    "trace.parquet": (b"PAR1" + bytes(50), "a Parquet file"),
+    "trace.bz2": (b"BZh91AY&SY" + bytes(50), "unpack it"),
+    "twice.gz": (gzip.compress(gzip.compress(kineto().encode())), "unpack it"),
+    "junk.gz": (gzip.compress(kineto().encode()) + b"junk", "gzip"),
+    "page.json": ("<html><head><title>Sign in</title>", "a login"),
+    "ends-before.json": (kineto(dur=-2.5), "negative-durations"),
+    "never.json": (kineto(ts=float("nan")), "unknown-durations"),
+    "beyond.json": (kineto(ts=1e300), "beyond 64 bits"),
+    "lines-of.json": (json.dumps({"ph": "X"}) + "\n" + json.dumps({"ph": "X"}), "no list of traceEvents"),
+    "null.json": (kineto().replace("[", 'null, "rest": [', 1), "no list of traceEvents"),
+    "joined.json": (kineto() + kineto(), "a second list"),
+    "backslash.json": (kineto(name="torch@cuda").replace("@", "\\"), "damaged inside an event"),
+    "no-kernels.json": (
+        '{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "mm", "ts": 1, "dur": 2}]}',
+        "no kernel launch",
+    ),
+    "doubled.json": (kineto(*json.loads(kineto())["traceEvents"]), "repeated-rows"),
+    "low.json": (kineto(args={"grid": [-4, 1, 1]}), "allowed: 0"),
+    "deadlock.txt": (
+        output(1, 2).replace(ENDED, "GPGPU-Sim uArch: ERROR ** deadlock detected\n" + ENDED),
+        "profiler-errors",
+    ),
+    "two-runs.txt": (output(1, 2) + output(1, 2), "several-runs"),
+    "ranks.txt": (output(1, 2).replace("\n", "\n[1,0]<stdout>:"), "no kernel launch"),
+    "registers.txt": (output(1, 2).replace("-grid dim", "-nregs = many\n-grid dim"), "impossible value"),
+    "centuries.txt": (output(1, 2).replace("601", "9" * 40), "impossible-durations"),
+    "no-clock.txt": (macsim(lcm="0"), "impossible value"),
+    "backwards.txt": (macsim(second=9000), "negative-durations"),
+    "joined.txt": (macsim() + macsim(), "not complete"),
+    "lost-result.csv": (STATISTICS.replace("700", "NA"), "unknown-durations"),
+    "lost-results.csv": (STATISTICS.replace("600", "NA").replace("700", "NA"), "unknown-durations"),
+    "second-result.csv": (STATISTICS + "bfs/x--_Z1kv--2,800\n", "several-runs"),
+    "applications.csv": (STATISTICS + "nn/x--_Z1kv--1,800\n", "one application"),
+    "kernel-1.trace": (SOUND, "not-processed"),
+    "kernel_names.txt": ("Kernel0 name: k\n  Grid size: (0, 1, 1), Block size: (64, 1, 1)\n", "must be 1 or more"),
+    "stats_ctx_0x3": (CENSUS + "kernel-1-ctx_0x3.trace, k, 2,1,1,9,64,1,1,128,0,0\n", "the row is damaged"),
+    "stats_ctx_0x2": (CENSUS + "kernel-1-ctx_0x2.trace, k, 2,1,1\n", "10 numbers"),
     "stats_ctx_0x1": (CENSUS + "kernel-2-ctx_0x1.trace, k, 2,1,1,2,64,1,1,128,0,0\n", "expected kernel-1"),
 }
 EXPORTS = {
@@ -205,6 +319,45 @@ EXPORTS = {
     "no-names.sqlite": ({"names": ((2, "cudaGraphLaunch_v10000"),)}, "StringIds lacks"),
     "overlaps.sqlite": ({"rows": ((1, 90_000), (2, 90_000), (3, 0))}, "overlapping-durations"),
     "backwards.sqlite": ({"rows": ((1, -900), (2, 0), (3, 0))}, "negative-durations"),
+    "empty.sqlite": ({"rows": ()}, "no kernel launch"),
+    "nameless.sqlite": ({"names": ((1, None),)}, "StringIds lacks"),
+    "bytes.sqlite": ({"names": ((1, b"\xff\xfe"),)}, "StringIds lacks"),
+    "letters.sqlite": ({"then": "UPDATE StringIds SET value = CAST(x'fffe41' AS TEXT)"}, "lost-letters"),
+    "no-start.sqlite": ({"then": f"UPDATE {KERNELS} SET start = NULL"}, "expected integers"),
+    "no-end.sqlite": ({"then": f"UPDATE {KERNELS} SET end = NULL WHERE correlationId = 2"}, "unknown-durations"),
+    "low.sqlite": ({"then": f"UPDATE {KERNELS} SET gridX = -4"}, "allowed: 0"),
+    "doubled.sqlite": ({"then": f"INSERT INTO {KERNELS} SELECT * FROM {KERNELS}"}, "repeated-rows"),
+    "nvprof.sqlite": ({"then": f"ALTER TABLE {KERNELS} RENAME TO OTHERS; CREATE TABLE StringTable(value)"}, "nvprof"),
+}
+# Odd files that are read: name -> content, name of the first launch, durations or cycles.
+READ = {
+    "windows.csv": (gpu_trace(700, 800).replace("\n", "\r\n"), "gemm", [700, 800]),
+    "tabs.tsv": (gpu_trace(700, 800).replace(",", "\t"), "gemm", [700, 800]),
+    "excel.csv": ("sep=,\n" + gpu_trace(700, 800), "gemm", [700, 800]),
+    "line-in-name.csv": (gpu_trace(700, name='"gemm\n<4>"'), "gemm <4>", [700]),
+    "quotes.csv": (rocprof((10_700, 256)).replace("gemm", '"gemm<""a"", 1>"'), 'gemm<"a", 1>', [700]),
+    "one-more.csv": (
+        rocprof((10_700, 256)).replace("End_Timestamp", "End_Timestamp,Duration_ns").replace("10700,", "10700,700,"),
+        "gemm",
+        [700],
+    ),
+    "exponent.csv": (ncu("ns", "1.2e+03"), "gemm", [1200]),
+    "warning.csv": (
+        ncu("ns", "1234") + "==WARNING== Launching takes long.\n" + ROW.format(i=1, value="1300"),
+        "gemm",
+        [1234, 1300],
+    ),
+    "rules.csv": (LONG.format(i=0, grid="(64, 1, 1)", rule='It has a ""quote""'), "gemm", [5500]),
+    "nvprof.csv": ("======== Warning: 3 records are invalid\n" + NVPROF, "gemm(int)", [5500]),
+    "collection.csv": (COLLECTION, "gemm", [700, 700]),
+    "uniform.csv": (UNIFORM.format(i=1), "gemm", [5500, 6500]),
+    "statistics.csv": (STATISTICS, "_Z1kv", [600, 700]),
+    "macsim.txt": (macsim(), "", [900, 900]),
+    "control.json": (kineto().replace("gemm", "gemm\n1"), "gemm 1", [2500] * 20),
+    "mentions.json": ('{"note": "\\"traceEvents\\": [", ' + kineto()[1:], "gemm", [2500] * 20),
+    "open.json": (kineto()[:-1], "gemm", [2500] * 20),
+    "utf16.json": (kineto().encode("utf-16"), "gemm", [2500] * 20),
+    "windows.txt": (output(1, 2).replace("\n", "\r\n"), "k", [601, 602]),
 }
 
 
@@ -224,8 +377,16 @@ def told(record):
     return " ".join([record.get("error", ""), *(finding["sentence"] for finding in record["findings"])])
 
 
-def test_there_are_fifty_and_what_they_are_made_of_is_sound(tmp_path, capsys):
-    assert len({**FOLDERS, **FILES, **EXPORTS}) >= 50
+@pytest.mark.parametrize("name", READ)
+def test_an_odd_file_is_read_right(name, tmp_path, capsys):
+    content, first, times = READ[name]
+    write(tmp_path / name, content)
+    assert judged(tmp_path / name, capsys)[0] == 0
+    profile = read_profile(tmp_path / name)
+    assert profile.names[0] == first and profile.time.tolist() == times
+
+
+def test_what_the_damaged_files_are_made_of_is_sound(tmp_path, capsys):
     sound = {"t.csv": gpu_trace(700, 800), "n.csv": ncu("us", "5.45", "1.5"), "r.csv": rocprof((10_700, 256)),
              "k.json": kineto(), "o.txt": output(1, 2, 3)}  # fmt: skip
     for name, content in sound.items():

@@ -17,12 +17,13 @@ import numpy as np
 from kernelpoint.admission.content import ListFiles
 from kernelpoint.finding import LARGE, Effect, Finding
 from kernelpoint.profiles import Matching
-from kernelpoint.program import Program
+from kernelpoint.program import UNITS, Program
 from kernelpoint.repeated import distinct_rows
 from kernelpoint.simulators import simulators
 
 NAMED, WITHDRAWS, REFUSES, BUDGET_CANNOT_BE_MET = Effect
 SHORTEST = 20.0  # ns; Model: a launch takes hundreds
+MOST_REGISTERS, MOST_SHARED = 255, 1 << 20  # of a thread, and bytes of a CTA
 ROUNDING = 1000.0  # ns by which a launch may seem to overlap the next: clocks, and files in microseconds
 
 
@@ -170,8 +171,8 @@ for _kind, _what, _remedy in (
     ),
     (
         "profiler-errors",
-        "errors that the profiler reports: {:,}",
-        "the profiled program or the profiler failed, so launches may be missing: record again",
+        "errors that the profiler or the simulator reports: {:,}",
+        "it failed, or the program did, so launches may be missing: record or simulate again",
     ),
 ):
     check(Program, _kind, REFUSES, _remedy)(partial(_remark, _kind, _what))
@@ -211,12 +212,12 @@ def zero_durations(profile: Program) -> Case | None:
     Program,
     "impossible-durations",
     REFUSES,
-    "no kernel is that short: its unit, or a decimal comma, was lost on the way. Export the file again with LC_ALL=C",
+    "no kernel is that short or long: its unit, or a decimal comma, was lost. Export the file again with LC_ALL=C",
 )
 def impossible_durations(profile: Program) -> Case | None:
-    """Find launches that take less time than any kernel can."""
-    mask = (profile.duration > 0) & (profile.duration < SHORTEST)
-    return _among(profile, mask, f"take less than {SHORTEST:g} ns")
+    """Find launches that take less time than any kernel can, or more than a clock of 64 bits counts."""
+    mask = (profile.duration > 0) & (profile.duration < SHORTEST) | (_times(profile) >= 2.0**63)
+    return _among(profile, mask, f"take less than {SHORTEST:g} ns, or more than a clock counts")
 
 
 @check(
@@ -240,7 +241,8 @@ def _rounds_to_zero(profile: Program) -> bool:
 def unknown_durations(profile: Program) -> Case | None:
     """Find launches without a time in a profile that has times of other launches."""
     has_time = np.isfinite(_times(profile))
-    return _among(profile, ~has_time, "have no time (not a number)") if has_time.any() else None
+    is_census = not has_time.any() and "cycles" not in profile.counters and "unknown-durations" not in profile.remarks
+    return None if is_census else _among(profile, ~has_time, "have no time (not a number)")
 
 
 @check(
@@ -519,6 +521,29 @@ def idle_lanes(listed: ListFiles) -> Case | None:
         return None
     mask = (listed.program.count("instructions") > 0) & (listed.program.count("thread_instructions") == 0)
     return of_traces(listed, mask, "have no active lane in any instruction")
+
+
+@check(
+    ListFiles,
+    "unknown-opcodes",
+    NAMED,
+    "a simulator that lacks an opcode stops at it or leaves it out; predictions count these as unit 'other'",
+)
+def unknown_opcodes(listed: ListFiles) -> Case | None:
+    """Find launches with opcodes that are in no table of opcodes."""
+    if listed.program.contents is None:
+        return None
+    unknown = listed.program.read.records["by_unit"][:, UNITS.index("other")][listed.program.content]
+    return of_traces(listed, unknown > 0, "have opcodes that are not known")
+
+
+@check(ListFiles, "impossible-sizes", REFUSES, "no GPU has as many: the header is damaged. Trace these launches again")
+def impossible_sizes(listed: ListFiles) -> Case | None:
+    """Find launches that need more registers or shared memory than a CTA can have."""
+    if listed.program.contents is None:
+        return None
+    mask = (listed.program.registers > MOST_REGISTERS) | (listed.program.shared_memory > MOST_SHARED)
+    return of_traces(listed, mask, "need more registers or shared memory than any GPU has")
 
 
 @check(ListFiles, "mixed-code", NAMED, "these are traces of several GPUs: were two tracer runs joined?")

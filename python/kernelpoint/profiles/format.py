@@ -7,6 +7,7 @@ import csv
 import gzip
 import io
 import lzma
+import re
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -56,6 +57,7 @@ class ProfileFormat(ABC):
 
     Class attributes:
         description: the format as a user calls it, for the list of those allowed.
+        recognised: certainty about a file whose text, without leading blanks, begins with a match of the pattern.
         ranges: a file of this format that shows ranges of launches, as a user calls it; empty: none does.
 
     Args:
@@ -63,17 +65,19 @@ class ProfileFormat(ABC):
     """
 
     description: ClassVar[str]
+    recognised: ClassVar[tuple[int, str]] = (NOT_THIS, "")
     ranges: ClassVar[str] = ""
 
     def __init__(self, with_ranges: bool = False) -> None:
         self.with_ranges = with_ranges
 
     @classmethod
-    @abstractmethod
     def certainty(cls, beginning: Beginning) -> int:
         """Certainty that a file with this beginning has the format: SIGNATURE (first bytes), STRUCTURE (layout), WORDS
-        (words in it) or NOT_THIS.
+        (words in it) or NOT_THIS. By default `recognised` decides.
         """
+        certainty, pattern = cls.recognised
+        return certainty if re.match(pattern, beginning.text) else NOT_THIS
 
     @abstractmethod
     def read(self, path: Path, device: int | None) -> Program:
@@ -152,7 +156,7 @@ def told_of(file: str) -> Iterator[None]:
         yield
     except (OSError, EOFError, lzma.LZMAError, zlib.error, csv.Error) as error:
         raise ProfileError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    except (TypeError, OverflowError, ValueError, RecursionError) as error:  # numbers that no clock or counter shows
+    except (TypeError, ArithmeticError, ValueError, RecursionError) as error:  # numbers that no clock or counter shows
         raise ProfileError(f"{file} contains an impossible value: {' '.join(str(error).split())[:200]}") from None
 
 
@@ -166,15 +170,25 @@ FORMATS: Registry[ProfileFormat] = Registry(
     "profile format", ProfileFormat, "kernelpoint.profiles.formats", "kernelpoint.profiles"
 )
 # Beginnings of files that are given in the place of a profile -> what to do.
+_NSYS = "a report of Nsight Systems: export it with `nsys export --type sqlite FILE`"
+_PACKED = "packed by another program than gzip or xz, or twice: unpack it"
+_LIST = "a list of traces: post-traces-processing writes kernelslist.g of it"
 FOREIGN = {
     b"version https://git-lfs": "this is a pointer of Git LFS, not the file: fetch it with `git lfs pull`",
-    b"QDSTRM": "a report of Nsight Systems: export it with `nsys export --type sqlite FILE`",
-    b"\x7fQDSTRM": "a report of Nsight Systems: export it with `nsys export --type sqlite FILE`",
+    b"QDSTRM": _NSYS,
+    b"\x7fQDSTRM": _NSYS,
+    b"SKIPPED": "nsys found no launch in the report: record it with --trace=cuda",
     b"NVR\x00": "a report of Nsight Compute: export it with `ncu --import FILE --csv --page raw`",
-    b"<!DOCTYPE html": "a page of the web, not the file: was a login asked for?",
+    b"==PROF==": "a log of ncu without a table of launches: run ncu with --csv; was any kernel profiled?",
+    b"PAR1": "a Parquet file: export the report as SQLite or CSV",
+    b"<": "a page of the web, not the file: was a login asked for?",
     b"PK\x03\x04": "a zip archive: unpack it",
-    b"MemcpyHtoD": "a list of traces: post-traces-processing writes kernelslist.g of it",
-    b"kernel-": "a list of traces: post-traces-processing writes kernelslist.g of it",
+    b"BZh": _PACKED,
+    b"\x28\xb5\x2f\xfd": _PACKED,
+    b"\x1f\x8b": _PACKED,
+    b"\xfd7zXZ": _PACKED,
+    b"MemcpyHtoD": _LIST,
+    b"kernel-": _LIST,
 }
 
 

@@ -13,6 +13,7 @@ from kernelpoint.program.program import UNKNOWN, Labels, Program, Remark
 from kernelpoint.repeated import Texts
 
 LARGEST = 2**63 - 1
+LARGEST_SIZE = 2**32  # of a grid or a block; HIP counts threads
 # Columns of whole numbers of a launch.
 _LABEL, _STREAM, _START, _ORDER, _DEVICE, _PROCESS, _NODE, _COLUMNS = range(8)
 
@@ -35,6 +36,7 @@ class ProgramBuilder:
         self.left_out: dict[str, int] = {}
         self.remarks: dict[str, Remark] = {}
         self._labels: dict[tuple[str | int, ...], int] = {}  # of name, grid, block, registers, shared memory
+        self._label_of: dict[tuple[str | int, ...], int] = {}  # the same, by the name as it was given
         self._integers = array("q")  # label, stream, start, order, device, ...
         self._duration = array("d")
         self._counters: dict[str, array[float]] = {}
@@ -77,14 +79,22 @@ class ProgramBuilder:
     ) -> None:
         """Add one launch, times in ns. Launches are sorted by `process`, `order`, `start`, then by the order of `add`.
 
-        `graph_node`: the number of a node of a CUDA graph, where the launch is one; `range_path`: of the range that it lies in.
+        Signs of a name that cannot be printed become one blank, or U+FFFD.
+
+        Args:
+            graph_node: the number of a node of a CUDA graph, where the launch is one.
+            range_path: of the range that it lies in.
+
+        Raises:
+            ProfileError: a size is below 0 or beyond LARGEST_SIZE, or a number has more than 64 bits.
         """
-        shape, row = (*grid, *block, registers, shared_memory), (stream, start, order, device, process, graph_node)
-        if max(shape + row) > LARGEST or min(shape + row) < -LARGEST:
-            raise ProfileError(
-                f"{self.source}: launch {len(self._duration)} ({name[:60]!r}): a number beyond 64 bits: {max(shape + row)}"
-            )
-        self._integers.append(self._labels.setdefault((name, *shape), len(self._labels)))
+        key, row = (name, *grid, *block, registers, shared_memory), (stream, start, order, device, process, graph_node)
+        label = self._label_of.get(key)
+        if label is None:
+            label = self._label_of[key] = self._new_label(name, (*grid, *block), registers, shared_memory)
+        if max(row) > LARGEST or min(row) < -LARGEST:
+            raise ProfileError(f"{self.source}: {self._here(name)}: a number beyond 64 bits: {max(row)}")
+        self._integers.append(label)
         self._integers.extend(row)
         count = len(self._duration)
         self._duration.append(duration)
@@ -94,6 +104,24 @@ class ProgramBuilder:
             column.append(value)
         self._traces.append(trace)
         self.ranges.append(range_path)
+
+    def _new_label(self, name: str, sizes: tuple[int, ...], registers: int, shared_memory: int) -> int:
+        if not name.isprintable():
+            name = "".join(sign if sign.isprintable() else "\ufffd" for sign in " ".join(name.split()))
+        if min(sizes) < 0 or max(sizes) > LARGEST_SIZE:
+            raise ProfileError(
+                f"{self.source}: {self._here(name)}: grid {sizes[:3]} and block {sizes[3:]}; allowed: 0 (unknown) to "
+                f"{LARGEST_SIZE:,}"
+            )
+        if max(registers, shared_memory) > LARGEST or min(registers, shared_memory) < UNKNOWN:
+            raise ProfileError(
+                f"{self.source}: {self._here(name)}: {registers} registers and {shared_memory} bytes of shared memory; "
+                f"allowed: {UNKNOWN} (unknown) to {LARGEST}"
+            )
+        return self._labels.setdefault((name, *sizes, registers, shared_memory), len(self._labels))
+
+    def _here(self, name: str) -> str:
+        return f"launch {len(self._duration)} ({name[:60]!r})"
 
     def finish(self, device: int | None = None) -> Program:
         """Make the program of one GPU.

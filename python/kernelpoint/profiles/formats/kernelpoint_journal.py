@@ -8,7 +8,7 @@ from typing import TextIO
 from kernelpoint.errors import JournalError, ProfileError
 from kernelpoint.journal import Run
 from kernelpoint.journal.reader import parse
-from kernelpoint.profiles.format import NOT_THIS, SIGNATURE, Beginning, TextFormat
+from kernelpoint.profiles.format import SIGNATURE, TextFormat
 from kernelpoint.program import Program, ProgramBuilder
 
 
@@ -22,11 +22,7 @@ class KernelPointJournal(TextFormat):
     """
 
     description = "journal"
-
-    @classmethod
-    def certainty(cls, beginning: Beginning) -> int:
-        """Certainty that a file with this beginning is a journal."""
-        return SIGNATURE if beginning.text.startswith('{"type":"run"') else NOT_THIS
+    recognised = SIGNATURE, r'{"type":"run"'
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
         """Read the profile in an open journal; messages call it `source`."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from array import array
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
 from kernelpoint.errors import ProfileError
 from kernelpoint.profiles.enclosing import OPERATOR, enclosing, with_one_operator
-from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, Beginning, TextFormat
+from kernelpoint.profiles.format import STRUCTURE, TextFormat
 from kernelpoint.profiles.formats.tables import shape
 from kernelpoint.program import UNKNOWN, Program, ProgramBuilder
 
@@ -20,6 +21,7 @@ CHUNK = 1 << 20
 CALLS = ("cuda_runtime", "cuda_driver")  # categories of calls
 REPLAYS = ("cudaGraphLaunch", "cuGraphLaunch", "hipGraphLaunch")
 MODULE = "nn.Module: "  # begin of the names of calls of modules
+_LIST, _LIST_BEGIN = re.compile(r'"traceEvents"\s*:\s*\['), 1000  # and most characters of it
 LARGEST_EVENT = 64 << 20  # characters; an event that is longer is taken for damage
 
 
@@ -39,12 +41,8 @@ class Kineto(TextFormat):
     """
 
     description = "PyTorch profiler JSON"
+    recognised = STRUCTURE, r"[{\[]"
     ranges = "PyTorch profiler JSON with modules, annotations or operators"
-
-    @classmethod
-    def certainty(cls, beginning: Beginning) -> int:
-        """Certainty that a file with this beginning is PyTorch profiler JSON."""
-        return STRUCTURE if beginning.text.startswith(("{", "[")) else NOT_THIS
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
         """Read the profile in open JSON of PyTorch's profiler; messages call it `source`."""
@@ -156,7 +154,7 @@ def integer(value: Any) -> int:
 
 def events(file: TextIO, source: str) -> Iterator[dict[str, Any]]:
     """Decode the objects of the array `traceEvents` (or of a top-level array) one at a time."""
-    decode = json.JSONDecoder().raw_decode
+    decode = json.JSONDecoder(strict=False).raw_decode  # some versions write names with control characters
     text, position = _open_array(file, source)
     while True:
         position = _skip(text, position)
@@ -166,7 +164,7 @@ def events(file: TextIO, source: str) -> Iterator[dict[str, Any]]:
                 raise ProfileError(f"{source}: the file ends inside its list of events; was the profiler killed?")
             continue
         if text[position] == "]":
-            return
+            break
         try:
             event, end = decode(text, position)
             if end == len(text):
@@ -182,6 +180,11 @@ def events(file: TextIO, source: str) -> Iterator[dict[str, Any]]:
         position = end
         if isinstance(event, dict):
             yield event
+    rest = text[position:]
+    while rest:
+        if _LIST.search(rest):
+            raise ProfileError(f"{source}: a second list of traceEvents; give each trace in a file of its own")
+        rest = rest[-_LIST_BEGIN:] + more if (more := file.read(CHUNK)) else ""
 
 
 def _open_array(file: TextIO, source: str) -> tuple[str, int]:
@@ -189,14 +192,11 @@ def _open_array(file: TextIO, source: str) -> tuple[str, int]:
     text = file.read(CHUNK)
     if text.lstrip("\ufeff \r\n\t").startswith("["):
         return text, text.index("[") + 1
-    key = '"traceEvents"'
-    while key not in text or "[" not in text[text.index(key) :]:
-        more = file.read(CHUNK)
-        if not more:
+    while not (match := _LIST.search(text)):
+        if not (more := file.read(CHUNK)):
             raise ProfileError(f"{source}: no list of traceEvents, so this is not a trace of the PyTorch profiler")
-        start = text.index(key) if key in text else max(0, len(text) - len(key))
-        text = text[start:] + more
-    return text, text.index("[", text.index(key)) + 1
+        text = text[-_LIST_BEGIN:] + more
+    return text, match.end()
 
 
 def _skip(text: str, position: int) -> int:

@@ -7,16 +7,19 @@ import math
 import os
 import sqlite3
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
 
 from kernelpoint.errors import ProfileError
+from kernelpoint.files import open_regular
 from kernelpoint.profiles.enclosing import enclosing
-from kernelpoint.profiles.format import NOT_THIS, SIGNATURE, Beginning, ProfileFormat
+from kernelpoint.profiles.format import SIGNATURE, ProfileFormat
 from kernelpoint.program import UNKNOWN, Program, ProgramBuilder
 
 T = TypeVar("T")
+_MAGIC = b"SQLite format 3\0"
 _INTEGERS, _END = {int}, (int, type(None))
 
 
@@ -32,12 +35,8 @@ class NsightSystemsSqlite(ProfileFormat):
     """
 
     description = "nsys SQLite export"
+    recognised = SIGNATURE, "SQLite format 3\0"
     ranges = "an nsys SQLite export with NVTX ranges"
-
-    @classmethod
-    def certainty(cls, beginning: Beginning) -> int:
-        """Certainty that a file with this beginning is an SQLite export of Nsight Systems."""
-        return SIGNATURE if beginning.raw.startswith(b"SQLite format 3\x00") else NOT_THIS
 
     def read(self, path: Path, device: int | None) -> Program:
         """Read the profile in an SQLite export of Nsight Systems."""
@@ -53,6 +52,11 @@ _REPLAYS_WITHOUT_KERNELS = (
     f"'cuGraphLaunch%') AND correlationId NOT IN (SELECT correlationId FROM {KERNELS})"
 )
 RANGES = "NVTX_EVENTS"
+# Beginnings of the names of tables in databases of other profilers -> what to do.
+FOREIGN_TABLES = {
+    "rocpd_": "it is a database of rocprofv3: record with --output-format csv",
+    "StringTable": "it is a database of nvprof: export it with `nvprof --import-profile FILE --print-gpu-trace --csv`",
+}
 GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"  # a replay of a CUDA graph as one block
 PROCESS_BITS = 24  # of a global number of a process, below that of the system's
 NAMES = ("mangledName", "demangledName", "shortName", "name")  # the first that a row has
@@ -71,9 +75,13 @@ def from_database(path: Path, read: Callable[[sqlite3.Connection, str], T]) -> T
     """
     source = str(path)
     try:
+        with open_regular(path) as file:
+            if not file.read(len(_MAGIC)) == _MAGIC:
+                raise ProfileError(f"{source}: a packed SQLite database: unpack it")
         # immutable: a FIFO or another's file beside it, under the name of its log, is not opened.
         connection = sqlite3.connect(f"file:{quote(os.fspath(path))}?mode=ro&immutable=1", uri=True)
         most = STEPS_PER_BYTE * path.stat().st_size // STEPS_AT_ONCE + 1000
+        connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         calls = itertools.count()
         connection.set_progress_handler(lambda: next(calls) > most, STEPS_AT_ONCE)
         try:
@@ -88,10 +96,8 @@ def from_database(path: Path, read: Callable[[sqlite3.Connection, str], T]) -> T
 def _read_tables(connection: sqlite3.Connection, source: str, device: int | None, with_ranges: bool) -> Program:
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if KERNELS not in tables:
-        hint = "was the run traced with --trace=cuda?"
-        if any(name.startswith("rocpd_") for name in tables):
-            hint = "it is a database of rocprofv3: record with --output-format csv"
-        raise ProfileError(f"{source}: no table {KERNELS}; {hint}")
+        hints = (hint for begin, hint in FOREIGN_TABLES.items() if any(name.startswith(begin) for name in tables))
+        raise ProfileError(f"{source}: no table {KERNELS}; {next(hints, 'was the run traced with --trace=cuda?')}")
     builder = ProgramBuilder(source)
     for kind in ("memcpy", "memset"):
         table = f"CUPTI_ACTIVITY_KIND_{kind.upper()}"
@@ -117,11 +123,9 @@ def _read_tables(connection: sqlite3.Connection, source: str, device: int | None
     for name, start, end, *shape, registers, static, dynamic, stream, order, gpu, process, node in _kernel_rows(
         connection, source
     ):
-        if isinstance(name, int) and name not in names:
-            raise ProfileError(
-                f"{source}: {KERNELS}: the name of a kernel has the number {name}, which StringIds lacks"
-            )
-        name = str(names.get(name, name))
+        number, name = name, names.get(name, name)
+        if not isinstance(name, str):
+            raise ProfileError(f"{source}: {KERNELS}: StringIds lacks the name of a kernel, number {number}")
         numbers = (start, *shape, registers, static, dynamic, stream, order, gpu, process, node)
         if {*map(type, numbers)} != _INTEGERS or type(end) not in _END:
             raise ProfileError(

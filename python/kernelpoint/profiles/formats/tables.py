@@ -6,9 +6,12 @@ import csv
 import itertools
 import math
 import re
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TextIO
+
+import numpy as np
 
 from kernelpoint.errors import ProfileError
 from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, Beginning, TextFormat
@@ -37,10 +40,13 @@ class Table:
         title: as a user calls it.
         signs: columns by which it is recognised; the first table that has all of them in its header counts.
         columns: of what a launch has: name, start, end, duration, grid, block, registers, shared, stream, order, device,
-            process, trace. Of `grid` and `block` either one text or three numbers; of `shared` any number, which are added.
+            process, trace. Of `grid` and `block` one text or three numbers: a row without a grid is no launch if its column
+            is in brackets. Of `shared` any number, which are added.
+        metrics: of a table with a row for each metric of a launch: the columns of its name, value and unit.
         units: of columns whose unit stands nowhere in the file.
         counts_threads: the grid counts threads, not CTAs.
         has_counters: every further column is a counter.
+        is_numbered: each number of `order` belongs to one launch.
         only: column, and the value that rows of launches have there.
         refused: why there is no launch to be had from it, and what to export instead; empty for a table of launches.
     """
@@ -49,21 +55,23 @@ class Table:
     signs: tuple[str, ...]
     columns: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     units: Mapping[str, str] = field(default_factory=dict)
+    metrics: tuple[str, str, str] | None = None
     counts_threads: bool = False
     has_counters: bool = False
+    is_numbered: bool = False
     only: tuple[str, str] | None = None
     refused: str = ""
 
 
-_NCU = {"name": "kernel name", "grid": "grid size", "block": "block size", "stream": "stream", "order": "id",
+_NCU = {"name": "kernel name", "grid": ("grid size",), "block": "block size", "stream": "stream", "order": "id",
         "device": "device", "process": "process id"}  # fmt: skip
 _SUMMARY = "a summary has one row for all launches of a kernel, so there is no launch to be had from it; export "
 TABLES = (
     Table("uniform CSV", ("name", "dur_us"),
           {"name": "name", "grid": "grid", "block": "block", "registers": "regs", "shared": ("smem",), "stream": "stream",
-           "start": "ts_us", "duration": "dur_us", "order": "idx"}, {"ts_us": "us", "dur_us": "us"}),
+           "start": "ts_us", "duration": "dur_us", "order": "idx"}, {"ts_us": "us", "dur_us": "us"}, is_numbered=True),
     Table("results CSV", ("launch_index", "cycles"),
-          {"name": "kernel_name", "order": "launch_index", "trace": "trace"}, has_counters=True),
+          {"name": "kernel_name", "order": "launch_index", "trace": "trace"}, has_counters=True, is_numbered=True),
     Table("nsys cuda_gpu_trace", ("start", "duration", "grdx", "blkx"),
           {"name": "name", "start": "start", "duration": "duration", "order": "corrid", "grid": ("grdx", "grdy", "grdz"),
            "block": ("blkx", "blky", "blkz"), "registers": "reg/trd", "shared": ("stcsmem", "dymsmem"), "device": "device",
@@ -83,6 +91,11 @@ TABLES = (
           {"name": "kernel_name", "start": "start_timestamp", "end": "end_timestamp", "order": "dispatch_id", "grid": "grd",
            "block": "wgr", "registers": "arch_vgpr", "shared": ("lds",), "device": "gpu_id", "stream": "queue_id",
            "process": "pid"}, {"start_timestamp": "ns", "end_timestamp": "ns"}, counts_threads=True),
+    Table("rocprofv3 counter collection CSV", ("kernel_name", "counter_name", "counter_value"),
+          {"name": "kernel_name", "start": "start_timestamp", "end": "end_timestamp", "order": "dispatch_id",
+           "grid": ("grid_size",), "block": "workgroup_size", "registers": "vgpr_count", "shared": ("lds_block_size",),
+           "device": "agent_id", "stream": "queue_id", "process": "process_id"},
+          {"start_timestamp": "ns", "end_timestamp": "ns"}, ("counter_name", "counter_value", ""), counts_threads=True),
     Table("rocprofv3 kernel trace CSV", ("kernel_name", "start_timestamp", "end_timestamp"),
           {"name": "kernel_name", "start": "start_timestamp", "end": "end_timestamp", "order": "dispatch_id",
            "grid": ("grid_size_x", "grid_size_y", "grid_size_z"),
@@ -93,7 +106,8 @@ TABLES = (
           {"name": "kernelname", "start": "beginns", "end": "endns", "order": "index", "grid": "grd", "block": "wgr",
            "registers": "arch_vgpr", "shared": ("lds",), "device": "gpu-id", "stream": "queue-id", "process": "pid"},
           {"beginns": "ns", "endns": "ns"}, counts_threads=True),
-    Table("ncu --csv", ("id", "kernel name", "metric name", "metric value"), _NCU, has_counters=True),
+    Table("ncu --csv", ("id", "kernel name", "metric name"), _NCU, metrics=("metric name", "metric value", "metric unit"),
+          has_counters=True),
     Table("ncu --csv --page raw", ("id", "kernel name", "process id"), _NCU, has_counters=True),
 )  # fmt: skip
 
@@ -139,10 +153,14 @@ class Tables(TextFormat):
         if table.refused:
             raise ProfileError(f"{source}: {table.refused}")
         builder = ProgramBuilder(source)
-        reader = csv.reader(lines, delimiter=delimiter)
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)  # else a lost quote takes all rows that follow it
         rows = _rows(reader, len(names), source, line)
         read = _Rows(builder, table, names, delimiter == ";", source)
-        (read.long if "metric name" in read.place else read.wide)(rows)
+        (read.long if table.metrics else read.wide)(rows)
+        if table.is_numbered and (repeated := len(read.orders) - len(np.unique(read.orders))):
+            builder.remark("several-runs", repeated, place=source)
+        if read.states_times and read.untimed == len(builder):
+            builder.remark("unknown-durations", len(builder), place=source)
         if errors:
             builder.remark("profiler-errors", len(errors), place=errors[0][:120])
         return builder.finish(device)
@@ -216,6 +234,8 @@ class _Rows:
         every = enumerate(names) if table.has_counters else ()
         self.counters = {place: name for place, name in every if place not in about}
         self.factors = dict.fromkeys(self.counters, 1.0)
+        self.states_times = bool({*self.counters.values()} & {DURATION, *CYCLES} or self.at.get("duration"))
+        self.untimed, self.orders = 0, array("q")  # launches without a time so far; and the number of each
 
     def _places(self, columns: str | tuple[str, ...]) -> tuple[int, ...]:
         wanted = (columns,) if isinstance(columns, str) else columns
@@ -235,20 +255,22 @@ class _Rows:
 
     def long(self, rows: Iterable[tuple[int, list[str]]]) -> None:
         """Add the launches of a table that has one row for each metric of a launch."""
-        columns = [f"metric {what}" for what in ("name", "unit", "value")]
-        if missing := [column for column in columns if column not in self.place]:
-            raise ProfileError(f"{self.source}: the header has 'metric name' without {missing[0]!r}")
-        name, unit, value = (self.place[column] for column in columns)
+        columns = self.table.metrics or ()
+        if missing := [column for column in columns if column and column not in self.place]:
+            raise ProfileError(f"{self.source}: the header has {columns[0]!r} without {missing[0]!r}")
+        name, value, unit = (self.place.get(column, -1) for column in columns)
         launches = itertools.groupby(
             rows, key=lambda numbered: [numbered[1][place] for place in self.at["process"] + self.at["order"]]
         )
         for _, group in launches:
             counters: dict[str, float] = {}
             for line, row in group:
+                metric = METRICS.get(row[name], row[name])
+                self.states_times |= metric == DURATION or metric in CYCLES
                 measured = self._number(row[value], f"{self.source}:{line}: {row[name]}")
                 if measured is not None:
-                    metric = METRICS.get(row[name], row[name])
-                    counters.setdefault(metric, measured * _factor(row[unit], metric, f"{self.source}:{line}"))
+                    factor = 1.0 if unit < 0 else _factor(row[unit], metric, f"{self.source}:{line}")
+                    counters.setdefault(metric, measured * factor)
             self._add(row, counters, f"{self.source}:{line}")
 
     def _are_units(self, row: list[str]) -> bool:
@@ -307,7 +329,10 @@ class _Rows:
         block = self._sizes(row, "block", where) or (0, 0, 0)
         if grid and table.counts_threads and all(block):
             grid = tuple(-(-size // of) for size, of in zip(grid, block, strict=True))
-        order = self._order(row, where)
+        order, duration = self._order(row, where), self._duration(row, counters, where)
+        self.untimed += math.isnan(duration) and "cycles" not in counters
+        if table.is_numbered:
+            self.orders.append(order)
         if table.title.startswith("nvprof") and (called := _CALL.fullmatch(name)):
             name, order = called.group(1), int(called.group(2))
         self.builder.add(
@@ -318,7 +343,7 @@ class _Rows:
             self._shared_memory(row, counters, where),
             _last_number(self._text(row, "stream")),
             self._nanoseconds(row, "start", where) or 0,
-            self._duration(row, counters, where),
+            duration,
             order=order,
             device=_device(self._text(row, "device")),
             process=_last_number(self._text(row, "process")),
@@ -336,7 +361,7 @@ class _Rows:
         texts = [row[place].strip() for place in self.at.get(what, ())]
         if not any(texts):
             return None
-        return shape(texts[0], where) if len(texts) == 1 else tuple(int(number(text, where)) for text in texts)
+        return shape(texts[0], where) if len(texts) == 1 else tuple(whole_number(text, where) for text in texts)
 
     def _nanoseconds(self, row: list[str], what: str, where: str) -> int | None:
         """Parse a time exactly, in ns."""

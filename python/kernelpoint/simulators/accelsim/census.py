@@ -6,11 +6,10 @@ import re
 from typing import TextIO
 
 from kernelpoint.errors import ProfileError
-from kernelpoint.profiles.format import NOT_THIS, SIGNATURE, Beginning, TextFormat
+from kernelpoint.profiles.format import SIGNATURE, TextFormat
 from kernelpoint.profiles.formats.tables import whole_number
 from kernelpoint.program import Program, ProgramBuilder
 
-HEADER = "kernel id, kernel mangled name, grid_dimX"
 AFTER_NAME = 10  # grid x, y, z, CTAs, block x, y, z, threads, instructions, reported instructions
 FIRST = 1  # the number of a context's first launch
 _FILE = re.compile(r"kernel-(\d+)(-ctx_\w+)?")
@@ -29,11 +28,7 @@ class AccelSimCensus(TextFormat):
     """
 
     description = "Accel-Sim tracer's stats_ctx_*"
-
-    @classmethod
-    def certainty(cls, beginning: Beginning) -> int:
-        """Certainty that a file with this beginning is such a census."""
-        return SIGNATURE if beginning.text.startswith(HEADER) else NOT_THIS
+    recognised = SIGNATURE, "kernel id, kernel mangled name, grid_dimX"
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
         """Read the census in an open file; messages call it `source`."""
@@ -65,9 +60,11 @@ def _add(builder: ProgramBuilder, text: str, expected: int, where: str) -> str:
         raise ProfileError(
             f"{where}: expected kernel-{expected}, found {file[:60]!r}; a census contains every launch of one CUDA context"
         )
-    x, y, z, _, bx, by, bz, _, instructions, _ = (whole_number(size, where) for size in sizes)
+    x, y, z, ctas, bx, by, bz, _, instructions, _ = (whole_number(size, where) for size in sizes)
     if min(x, y, z, bx, by, bz) < 1:
         raise ProfileError(f"{where}: grid and block sizes must be 1 or more, found {sizes[:8]}")
+    if (x * y * z - ctas) % 2**32:
+        raise ProfileError(f"{where}: a grid of {x} x {y} x {z} CTAs has not {ctas:,}: the row is damaged")
     counters = {"warp_instructions": float(instructions)} if instructions > 0 else {}
     builder.add(name, (x, y, z), (bx, by, bz), order=expected, counters=counters)
     return (match.group(2) or "").removeprefix("-")

@@ -99,7 +99,8 @@ def not_processed(listed: ListFiles) -> Case | None:
     if not raw:
         return None
     what = f"{len(raw):,} traces beside the list are not processed"
-    return Case(what, len(raw) / (len(raw) + listed.size), None, f"{listed.lists[0]}: {min(raw)}")
+    place = (listed.lists or listed.traces)[0]
+    return Case(what, len(raw) / (len(raw) + listed.size), None, f"{place}: {min(raw)}")
 
 
 @check(

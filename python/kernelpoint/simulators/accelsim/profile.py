@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
 from kernelpoint.errors import ProfileError
-from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, WORDS, Beginning, TextFormat
+from kernelpoint.profiles.format import STRUCTURE, WORDS, TextFormat
 from kernelpoint.profiles.formats.tables import number, shape
 from kernelpoint.program import Program, ProgramBuilder
 
 _ACCEL_SIM = re.compile(
-    r"(Processing kernel|-kernel name|-grid dim|-block dim|-shmem|-nregs|-cuda stream id|launching kernel name|kernel_name|"
-    r"kernel_launch_uid|gpu_sim_cycle|gpu_sim_insn|kernelpoint_\w+)(?:\s*[=:]|\s(?=/))\s*(.*)"
+    r"(Processing kernel(?=\s+\S)|-kernel name|-grid dim|-block dim|-shmem|-nregs|-cuda stream id|launching kernel name|"
+    r"kernel_name|kernel_launch_uid|gpu_sim_cycle|gpu_sim_insn|kernelpoint_\w+)(?:\s*[=:]|(?<=kernel))\s*(.*)"
 )
 EXIT = "GPGPU-Sim: *** exit detected ***"
-LIMIT = "GPGPU-Sim: ** break due to reaching the maximum"
+# Beginnings of lines -> the remark that they are a sign of.
+SIGNS = {
+    "GPGPU-Sim: ** break due to reaching the maximum": "limit-reached",
+    "GPGPU-Sim uArch: ERROR **": "profiler-errors",
+    "GPGPU-Sim uArch: DEADLOCK": "profiler-errors",
+}
 
 
 class AccelSimOutput(TextFormat):
@@ -31,11 +37,7 @@ class AccelSimOutput(TextFormat):
     """
 
     description = "output of Accel-Sim"
-
-    @classmethod
-    def certainty(cls, beginning: Beginning) -> int:
-        """Certainty that a file with this beginning is output of Accel-Sim."""
-        return WORDS if "Accel-Sim" in beginning.text or "GPGPU-Sim" in beginning.text else NOT_THIS
+    recognised = WORDS, r"(?s).*(Accel-Sim|GPGPU-Sim)"
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
         """Read the profile in an open output; messages call it `source`."""
@@ -43,9 +45,14 @@ class AccelSimOutput(TextFormat):
         launched: dict[int, dict[str, str]] = {}
         results: dict[int, dict[str, str]] = {}
         result: dict[str, str] = {}
-        ended, limits, last, repeated = 0, 0, 0, 0
-        for last, line in enumerate(file, 1):  # noqa: B007
-            ended, limits = ended + line.startswith(EXIT), limits + line.startswith(LIMIT)
+        builder = ProgramBuilder(source)
+        ended, last, repeated = 0, 0, 0
+        for last, line in enumerate(file, 1):
+            if line.startswith("GPGPU-Sim"):
+                ended += line.startswith(EXIT)
+                for sign, kind in SIGNS.items():
+                    if line.startswith(sign):
+                        builder.remark(kind, 1, place=f"line {last}: {sign}")
             match = _ACCEL_SIM.match(line)
             if match is None:
                 continue
@@ -68,7 +75,6 @@ class AccelSimOutput(TextFormat):
                 if key == "kernel_launch_uid":
                     repeated += int(value) in results
                     results[int(value)] = result
-        builder = ProgramBuilder(source)
         if missing := max(results, default=0) - len(results):
             first = next(uid for uid in range(1, len(results) + 2) if uid not in results)
             builder.remark("missing-results", missing, place=f"launch {first}")
@@ -76,8 +82,6 @@ class AccelSimOutput(TextFormat):
             builder.remark("cut-output", len(results), place=f"line {last}")
         if repeated:
             builder.remark("several-runs", repeated, place=f"line {last}")
-        if limits:
-            builder.remark("limit-reached", limits, place=LIMIT)
         _add_launches(builder, launched, results)
         return builder.finish(device)
 
@@ -132,27 +136,31 @@ class GetStatsCsv(TextFormat):
     """
 
     description = "output of Accel-Sim's get_stats.py -K"
-
-    @classmethod
-    def certainty(cls, beginning: Beginning) -> int:
-        """Certainty that a file with this beginning is output of get_stats.py."""
-        is_table = re.search(r"^(APPS|CFG),", beginning.text, re.MULTILINE)
-        return STRUCTURE if is_table else NOT_THIS
+    recognised = STRUCTURE, r"(?s)(.*\n)?(APPS|CFG),"
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
         """Read the profile in an open table; messages call it `source`."""
         values: dict[str, dict[str, float]] = {}  # launch -> counter -> value
         chosen: dict[str, str] = {}
+        repeated, applications = 0, set[str]()
         for statistic, launch, value in _statistics(file, source):
             counter = _STATISTICS.get(statistic, statistic)
-            if _INSTANCE.fullmatch(launch) and chosen.setdefault(counter, statistic) == statistic:
-                values.setdefault(launch, {})[counter] = value
+            if (instance := _INSTANCE.fullmatch(launch)) and chosen.setdefault(counter, statistic) == statistic:
+                repeated += counter in values.setdefault(launch, {})
+                values[launch][counter] = value
+                applications.add(instance.group(1))
         if "cycles" not in chosen:
             raise ProfileError(
                 f"{source}: no cycles of single launches; run get_stats.py with -K and a statistic gpu_sim_cycle or "
                 "gpu_tot_sim_cycle"
             )
+        if len(applications) > 1:
+            raise ProfileError(
+                f"{source}: launches of {' and '.join(sorted(applications)[:2])}; give the results of one application (-B)"
+            )
         builder = ProgramBuilder(source)
+        if repeated:
+            builder.remark("several-runs", repeated, place=source)
         for order, (launch, counters) in enumerate(values.items()):
             name = _INSTANCE.fullmatch(launch)
             builder.add(name.group(2) if name else launch, order=order, counters=counters)
@@ -175,6 +183,6 @@ def _statistics(file: TextIO, source: str) -> Iterator[tuple[str, str, float]]:
             pairs = [(fields[0], fields[1])] if header[0] == "APPS" else [*zip(header[1:], fields[1:], strict=False)]
             for launch, value in pairs:
                 try:
-                    yield statistic, launch, float(value)
+                    yield statistic, launch, math.nan if value == "NA" else float(value)
                 except ValueError:
-                    continue  # builds, and NA of a launch without this statistic
+                    continue  # builds

@@ -6,7 +6,7 @@ import re
 from typing import TextIO
 
 from kernelpoint.errors import ProfileError
-from kernelpoint.profiles.format import NOT_THIS, SIGNATURE, Beginning, TextFormat
+from kernelpoint.profiles.format import SIGNATURE, TextFormat
 from kernelpoint.program import UNKNOWN, Program, ProgramBuilder
 
 FIRST = 0  # the number of the first launch
@@ -25,11 +25,7 @@ class MacSimCensus(TextFormat):
     """
 
     description = "MacSim tracer's kernel_names.txt"
-
-    @classmethod
-    def certainty(cls, beginning: Beginning) -> int:
-        """Certainty that a file with this beginning is such a census."""
-        return SIGNATURE if _NAME.match(beginning.first_line) else NOT_THIS
+    recognised = SIGNATURE, r"Kernel\d+ name:"
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
         """Read the census in an open file; messages call it `source`."""
@@ -49,6 +45,8 @@ class MacSimCensus(TextFormat):
             x, y, z, bx, by, bz = map(int, sizes.groups())
             registers = _REGISTERS.search(shape)
             shared = [int(size) for size in _SHARED.findall(shape)]
+            if min(x, y, z, bx, by, bz) < 1:
+                raise ProfileError(f"{where}: grid and block sizes must be 1 or more, found {shape.strip()[:80]!r}")
             builder.add(
                 match.group(2),
                 (x, y, z),

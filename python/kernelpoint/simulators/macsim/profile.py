@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TextIO
 
 from kernelpoint.errors import ProfileError
-from kernelpoint.profiles.format import NOT_THIS, WORDS, Beginning, TextFormat
+from kernelpoint.profiles.format import WORDS, TextFormat
 from kernelpoint.program import Program, ProgramBuilder
 
 _SETUP = re.compile(r"C=(\d+)\):\s+setup_process:(\d+) (\S+) current_index:(\d+) \((\d+)\)")
@@ -27,11 +27,7 @@ class MacSimOutput(TextFormat):
     """
 
     description = "output of MacSim"
-
-    @classmethod
-    def certainty(cls, beginning: Beginning) -> int:
-        """Certainty that a file with this beginning is output of MacSim."""
-        return WORDS if "setup_process" in beginning.text or "src/macsim.cc" in beginning.text else NOT_THIS
+    recognised = WORDS, r"(?s).*(setup_process|src/macsim\.cc)"
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Program:
         """Read the profile in an open output; messages call it `source`."""
