@@ -43,7 +43,7 @@ def census_of(paths: list[str]) -> Program:
     """The census of a list, from the headers of its traces."""
     builder = ProgramBuilder("census")
     for number, path in enumerate(paths):
-        shape = read_header(path).shape
+        shape = read_header(path)
         builder.add(shape.kernel_name, shape.grid, shape.block, order=number)
     program = builder.finish()
     return replace(program, numbers=np.arange(program.size) + 1, tracer="accelsim")

@@ -10,47 +10,52 @@ CONTENT_VERSION: int
 FOOTPRINT_VERSION: int
 
 class LaunchHeader:
-    kernel_name: str
-    kernel_id: int
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    shared_memory: int
-    registers: int
-    binary_version: int
-    stream_id: int
-    shared_base: int
-    local_base: int
-    nvbit_version: str
+    kernel_name: str  # as traced (mangled)
+    kernel_id: int  # the tracer's number; a launch index is its position in the list instead
+    grid: tuple[int, int, int]  # CTAs
+    block: tuple[int, int, int]  # threads of a CTA
+    shared_memory: int  # bytes of a CTA
+    registers: int  # of a thread
+    binary_version: int  # compute capability, 70 for sm_70
+    stream_id: int  # CUDA stream; old tracers print part of a pointer, which may be negative
+    shared_base: int  # address in the generic address space, of shared memory
+    local_base: int  # of local memory
+    nvbit_version: str  # of the trace's writer; empty or 0 where the header does not say
     tracer_version: int
 
+# Model: global memory means what the L1 cache sees as data: global, local and texture opcodes, and generic ones outside the
+# window of shared memory. A sector is 32 aligned bytes; sectors are summed over accesses.
 class Work:
-    instructions: int
-    thread_instructions: int
-    ctas: int
+    instructions: int  # of warps
+    thread_instructions: int  # active lanes summed over the instructions
+    ctas: int  # as traced
     warps: int
-    global_accesses: int
+    global_accesses: int  # warp instructions with at least one active lane
     shared_accesses: int
-    sectors: int
-    bytes: int
-    by_unit: tuple[int, ...]
+    unread_instructions: int  # of the instructions, those that their simulator leaves out
+    sectors: int  # of global memory
+    bytes: int  # requested from global memory, lanes times width
+    by_unit: tuple[int, ...]  # instructions by unit, in the order of UNITS
 
+# Counts of defects that a simulator accepts without a message, although it then simulates another program.
 class Defects:
-    zero_addresses: int
-    missing_warps: int
-    empty_warps: int
-    missing_barriers: int
-    repeated_ctas: int
-    after_exit: int
-    missing_exits: int
+    zero_addresses: int  # accesses to global memory whose first lane reads or writes address 0
+    missing_warps: int  # of those that the blocks have
+    empty_warps: int  # that execute nothing
+    missing_barriers: int  # warps that run code behind a barrier which other warps of their CTA met more often
+    repeated_ctas: int  # as many others are missing
+    after_exit: int  # instructions of lanes that have exited
+    missing_exits: int  # warps that execute something, but no EXIT
 
 class Scan:
     header: LaunchHeader
     work: Work
     defects: Defects
-    stream: str
-    values: str
-    unknown_opcodes: dict[str, int]
-    store_data_left_out: int
+    stream: str  # hash of the instruction sequence without addresses, 32 hexadecimal digits: equal for the same instructions,
+    # strides, sectors and distances, whatever their buffers (plugin/native/trace/scan.h)
+    values: str  # hash of all operand values; zeros where the trace has none. The stream does not cover them
+    unknown_opcodes: dict[str, int]  # warp instructions of opcodes that are in no table; they count as unit "other"
+    store_data_left_out: int  # instructions whose STORE_DATA fields, which one fork's tracer writes, were not read
 
 class CtaIterator:
     header: LaunchHeader

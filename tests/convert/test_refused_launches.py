@@ -33,22 +33,22 @@ def test_the_launch_that_the_others_damage_is_accepted(tmp_path):
 def test_kernel_names_say_what_a_launch_was(tmp_path):
     header = read_header(write_launch(tmp_path / "Kernel3", names=names_line(2) + names_line(3)))
     assert header.kernel_id == 3
-    assert header.shape.kernel_name == "void f<float>(float*, int)"
-    assert (header.shape.grid, header.shape.block) == ((2, 1, 1), (64, 1, 1))
-    assert (header.shape.registers, header.shape.shared_memory) == (24, 128)
+    assert header.kernel_name == "void f<float>(float*, int)"
+    assert (header.grid, header.block) == ((2, 1, 1), (64, 1, 1))
+    assert (header.registers, header.shared_memory) == (24, 128)
 
 
 def test_without_names_the_shape_comes_from_the_warps_and_the_name_from_the_code(tmp_path):
-    shape = read_header(write_launch(tmp_path / "Kernel3", names=names_line(2))).shape
+    shape = read_header(write_launch(tmp_path / "Kernel3", names=names_line(2)))
     assert (shape.grid, shape.block, shape.registers) == ((2, 1, 1), (64, 1, 1), 0)
     assert shape.kernel_name == f"kernel_at_{START:#x}"
 
 
 def test_a_names_file_that_changes_is_read_again(tmp_path):
     path = write_launch(tmp_path / "Kernel3", names=names_line())
-    assert read_header(path).shape.block == (64, 1, 1)
+    assert read_header(path).block == (64, 1, 1)
     (tmp_path / "kernel_names.txt").write_text(names_line(block="32, 2, 1"))
-    assert read_header(path).shape.block == (32, 2, 1)
+    assert read_header(path).block == (32, 2, 1)
 
 
 @pytest.mark.parametrize("keep", range(1, 4))

@@ -105,11 +105,9 @@ def test_recorded_launches_read_as_a_plain_reader_reads_them(vectormultadd):
             ids = [int(p.stem[6:]) for p in launch.glob("trace_*.raw")]
             scan = scan_trace(path)
             assert scan.work.instructions == sum(len(read_records(launch / f"trace_{i}.raw")) for i in ids)
-            assert scan.header.shape.grid[0] == int(size) // 1024 and scan.header.shape.kernel_name.startswith(
-                "kernel_at_0x"
-            )
+            assert scan.header.grid[0] == int(size) // 1024 and scan.header.kernel_name.startswith("kernel_at_0x")
             if size == "4096":
-                assert read_fast(path) == read_launch_plainly(launch, scan.header.shape.grid)
+                assert read_fast(path) == read_launch_plainly(launch, scan.header.grid)
 
 
 def test_a_recorded_workload_has_the_kernels_that_it_launched(vectormultadd, tmp_path):

@@ -108,7 +108,7 @@ def test_the_line_of_python_works(traces):
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_run_plans_from_the_profile_of_a_tool(traces, name):
     """Files by the documented layout of Nsight Systems, Nsight Compute and the PyTorch profiler; the tools need a GPU."""
-    shapes = [read_header(path).shape for path in launch_paths(str(traces / "traces" / "kernelslist.g"))]
+    shapes = [read_header(path) for path in launch_paths(str(traces / "traces" / "kernelslist.g"))]
     WRITERS[name](
         traces / name, [Kernel(it.kernel_name, it.grid, it.block, 2000 + len(it.kernel_name)) for it in shapes]
     )

@@ -33,7 +33,7 @@ def profile(traces, tmp_path):
         writer.writerow(["idx", "name", "grid", "block", "regs", "smem", "stream", "ts_us", "dur_us"])
         writer.writerow([-1, "Memcpy HtoD", "", "", "", "", 7, 0, 3])
         for index, trace in enumerate(launch_paths(traces)):
-            shape = read_header(trace).shape
+            shape = read_header(trace)
             if index != 7:
                 sizes = ("x".join(map(str, shape.grid)), "x".join(map(str, shape.block)))
                 time = 5 + len(shape.kernel_name) % 7 + 0.01 * (index % 3)
@@ -123,7 +123,7 @@ def test_a_profile_without_names_gets_those_of_the_traces(traces):
         builder.add("", order=launch, counters={"cycles": 1000.0 + launch})
     program = read_trace_list(traces)
     profile = aligned(builder.finish(), program, lambda text: None)
-    assert list(profile.names) == [read_header(path).shape.kernel_name for path in program.traces]
+    assert list(profile.names) == [read_header(path).kernel_name for path in program.traces]
     assert (profile.grid > 0).all() and np.array_equal(profile.time, 1000.0 + np.arange(LAUNCHES))
 
 

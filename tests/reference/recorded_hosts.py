@@ -127,7 +127,7 @@ def profile_of(traces: Path, path: Path) -> Path:
 
     rows = ["idx,name,grid,block,regs,smem,stream,ts_us,dur_us"]
     for index, trace in enumerate(launch_paths(str(traces))):
-        shape = read_header(trace).shape
+        shape = read_header(trace)
         sizes = "x".join(map(str, shape.grid)), "x".join(map(str, shape.block))
         time = 5 + len(shape.kernel_name) % 7 + 0.01 * (index % 3)
         rows.append(f"{index},{shape.kernel_name},{sizes[0]},{sizes[1]},{shape.registers},0,7,{10 * index},{time}")

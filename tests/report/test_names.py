@@ -34,7 +34,7 @@ def renamed(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def expected(renamed):
-    return [read_header(path).shape.kernel_name for path in launch_paths(renamed)]
+    return [read_header(path).kernel_name for path in launch_paths(renamed)]
 
 
 @pytest.fixture(scope="module", params=["kernelpoint", "all", "random", "sieve"])

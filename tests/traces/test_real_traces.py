@@ -10,7 +10,7 @@ from recorded_traces import index_of
 from slow_reader import read_slowly
 
 from kernelpoint import _native
-from kernelpoint.traces import ArtefactCache, launch_paths, scan_launches, scan_trace
+from kernelpoint.traces import ArtefactCache, fields_of, launch_paths, scan_launches, scan_trace
 
 
 @pytest.fixture(params=["simpletorch3", "simpletorch"])
@@ -67,4 +67,4 @@ def test_a_compressed_real_trace_scans_like_the_plain_one(real_traces, tmp_path)
     plain = real_traces("simpletorch3") / "kernel-1.traceg"
     packed = tmp_path / "kernel-1.traceg.xz"
     packed.write_bytes(lzma.compress(plain.read_bytes()))
-    assert scan_trace(packed) == scan_trace(plain)
+    assert fields_of(scan_trace(packed)) == fields_of(scan_trace(plain))

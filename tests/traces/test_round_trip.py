@@ -24,11 +24,11 @@ def test_a_trace_reads_back_as_a_plain_reader_reads_it(tmp_path, form, text):
     fields, ctas = read_slowly(text)
     assert read_fast(path) == ctas
     header = read_header(path)
-    assert header.shape.kernel_name == fields["kernel name"]
-    assert str(header.shape.grid).replace(" ", "") == fields["grid dim"]
-    assert str(header.shape.block).replace(" ", "") == fields["block dim"]
-    assert header.shape.shared_memory == int(fields["shmem"])
-    assert header.shape.registers == int(fields["nregs"])
+    assert header.kernel_name == fields["kernel name"]
+    assert str(header.grid).replace(" ", "") == fields["grid dim"]
+    assert str(header.block).replace(" ", "") == fields["block dim"]
+    assert header.shared_memory == int(fields["shmem"])
+    assert header.registers == int(fields["nregs"])
     assert header.stream_id == int(fields["cuda stream id"])
     assert header.tracer_version == int(fields["accelsim tracer version"])
     assert header.shared_base == 0x7FA646000000

@@ -18,7 +18,7 @@ from kernelpoint.admission.simulable import TraceIntegrity
 from kernelpoint.encoder.embed import round_embeddings
 from kernelpoint.errors import PlanError
 from kernelpoint.program import fingerprint
-from kernelpoint.traces import ArtefactCache, LaunchShape, scan_launches, scan_trace
+from kernelpoint.traces import ArtefactCache, fields_of, scan_launches, scan_trace
 from kernelpoint.traces.footprints import Footprints
 from kernelpoint.traces.scan import CONTENT, SCAN
 
@@ -70,7 +70,7 @@ def stream_hash(table, launch):
 
 def shape(table, launch):
     sizes = tuple(table.grid[launch].tolist()), tuple(table.block[launch].tolist())
-    return LaunchShape(table.names[launch], *sizes, int(table.shared_memory[launch]), int(table.registers[launch]))
+    return table.names[launch], *sizes, int(table.shared_memory[launch]), int(table.registers[launch])
 
 
 def test_rows_are_what_single_scans_give(paths, cache):
@@ -78,7 +78,9 @@ def test_rows_are_what_single_scans_give(paths, cache):
     for i, path in enumerate(paths):
         scan = scan_trace(path)
         assert stream_hash(table, i) == scan.stream
-        assert shape(table, i) == scan.header.shape
+        fields = fields_of(scan.header)
+        names = ("kernel_name", "grid", "block", "shared_memory", "registers")
+        assert shape(table, i) == tuple(fields[name] for name in names)
         for name in ("instructions", "thread_instructions", "ctas", "warps", "sectors", "bytes", "shared_accesses"):
             assert table.count(name)[i] == getattr(scan.work, name)
         assert table.contents.records["by_unit"][table.content[i]].tolist() == list(scan.work.by_unit)

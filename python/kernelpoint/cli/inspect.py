@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,7 +20,7 @@ from kernelpoint.packs.unpack import is_pack
 from kernelpoint.pages.numbers import json_text, number, percent
 from kernelpoint.pages.tables import Column, Row, Table, facts
 from kernelpoint.program import UNITS
-from kernelpoint.traces import ArtefactCache, is_list_name, read_trace_list, scan_launches, scan_trace
+from kernelpoint.traces import ArtefactCache, fields_of, is_list_name, read_trace_list, scan_launches, scan_trace
 
 SECTOR = 32  # bytes
 
@@ -107,16 +106,16 @@ def _show_findings(console: Console, record: dict[str, Any]) -> None:
 def trace_record(trace: Path) -> dict[str, Any]:
     """All information that `inspect` shows about a trace, as plain values for JSON."""
     scan = scan_trace(trace)
-    header, work = asdict(scan.header), asdict(scan.work)
+    work = fields_of(scan.work)
     work["by_unit"] = dict(zip(UNITS, work["by_unit"], strict=True))
     return {
         "stream": scan.stream,
-        "header": {**header.pop("shape"), **header},
+        "header": fields_of(scan.header),
         "work": work,
         **_addresses_and_opcodes(trace),
         "unknown_opcodes": scan.unknown_opcodes,
         "store_data_left_out": scan.store_data_left_out,
-        "defects": asdict(scan.defects),
+        "defects": fields_of(scan.defects),
     }
 
 

@@ -88,7 +88,8 @@ class ProgramBuilder:
         Raises:
             ProfileError: a size is below 0 or beyond LARGEST_SIZE, or a number has more than 64 bits.
         """
-        key, row = (name, *grid, *block, registers, shared_memory), (stream, start, order, device, process, graph_node)
+        row = stream, start, order, device, process, graph_node
+        key: tuple[str | int, ...] = name, *grid, *block, registers, shared_memory
         label = self._label_of.get(key)
         if label is None:
             label = self._label_of[key] = self._new_label(name, (*grid, *block), registers, shared_memory)
@@ -98,8 +99,8 @@ class ProgramBuilder:
         self._integers.extend(row)
         count = len(self._duration)
         self._duration.append(duration)
-        for key, value in (counters or {}).items():
-            column = self._counters.setdefault(key, array("d"))
+        for counter, value in (counters or {}).items():
+            column = self._counters.setdefault(counter, array("d"))
             column.extend([math.nan] * (count - len(column)))
             column.append(value)
         self._traces.append(trace)
@@ -118,7 +119,8 @@ class ProgramBuilder:
                 f"{self.source}: {self._here(name)}: {registers} registers and {shared_memory} bytes of shared memory; "
                 f"allowed: {UNKNOWN} (unknown) to {LARGEST}"
             )
-        return self._labels.setdefault((name, *sizes, registers, shared_memory), len(self._labels))
+        label: tuple[str | int, ...] = name, *sizes, registers, shared_memory
+        return self._labels.setdefault(label, len(self._labels))
 
     def _here(self, name: str) -> str:
         return f"launch {len(self._duration)} ({name[:60]!r})"

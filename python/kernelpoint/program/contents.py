@@ -23,7 +23,7 @@ UNITS = (
     "other",
 )
 
-# Names of the counts in a record, in order; see traces.Work.
+# Names of the counts in a record, in order; see _native.pyi.
 COUNTS = (
     "instructions",
     "thread_instructions",
@@ -35,7 +35,7 @@ COUNTS = (
     "bytes",
     "unread_instructions",
 )
-# Names of the defects of a trace, in the order of a record; see traces.Defects.
+# Names of the defects of a trace, in the order of a record; see _native.pyi.
 DEFECTS = (
     "zero_addresses",
     "missing_warps",

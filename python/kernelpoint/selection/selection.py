@@ -204,7 +204,7 @@ def _repeated(selection: Selection, path: str) -> tuple[np.ndarray, Texts]:
 
 def _check(selection: Selection, launch: int, trace: str) -> None:
     census = selection.program
-    shape = read_header(trace).shape
+    shape = read_header(trace)
     name, grid, block = census.names[launch], tuple(census.grid[launch].tolist()), tuple(census.block[launch].tolist())
     same_name = not name or full_key(name) == full_key(shape.kernel_name)
     same_name = same_name or base_key(name) == base_key(shape.kernel_name)

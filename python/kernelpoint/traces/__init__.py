@@ -2,11 +2,7 @@
 
 from kernelpoint.traces.cache import ArtefactCache as ArtefactCache
 from kernelpoint.traces.cache import cache_folder as cache_folder
-from kernelpoint.traces.scan import Defects as Defects
-from kernelpoint.traces.scan import LaunchHeader as LaunchHeader
-from kernelpoint.traces.scan import LaunchShape as LaunchShape
-from kernelpoint.traces.scan import Scan as Scan
-from kernelpoint.traces.scan import Work as Work
+from kernelpoint.traces.scan import fields_of as fields_of
 from kernelpoint.traces.scan import read_header as read_header
 from kernelpoint.traces.scan import read_labels as read_labels
 from kernelpoint.traces.scan import scan_launches as scan_launches

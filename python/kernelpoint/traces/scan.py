@@ -6,9 +6,10 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
 
@@ -20,158 +21,15 @@ from kernelpoint.progress import Log, Progress
 from kernelpoint.repeated import Texts
 from kernelpoint.traces.cache import ArtefactCache, key_of, opened
 
-Dim3 = tuple[int, int, int]
 
+def read_header(path: str | os.PathLike[str]) -> _native.LaunchHeader:
+    """Read only the header of a trace: name and shape of the launch, and facts on the tracer; raises TraceError.
 
-@dataclass(frozen=True)
-class LaunchShape:
-    """Kernel name, grid, block and other sizes of a launch.
-
-    Attributes:
-        kernel_name: as traced (mangled).
-        grid, block: CTAs of the grid and threads of a CTA, (x, y, z).
-        shared_memory: bytes per CTA.
-        registers: per thread.
-
-    Example:
-        >>> LaunchShape("_Z4axpyv", (8, 1, 1), (256, 1, 1), shared_memory=0, registers=16).grid
-        (8, 1, 1)
+    >>> header = read_header("traces/kernel-1.traceg")
+    >>> header.kernel_name, header.grid, header.block, header.kernel_id
+    ('axpy_f32', (8, 1, 1), (256, 1, 1), 1)
     """
-
-    kernel_name: str
-    grid: Dim3
-    block: Dim3
-    shared_memory: int
-    registers: int
-
-
-@dataclass(frozen=True)
-class LaunchHeader:
-    """Header of a trace: the facts of a launch before its instructions.
-
-    Attributes:
-        shape: kernel and layout.
-        kernel_id: the tracer's number; a launch index is its position in the list instead.
-        binary_version: compute capability, 70 for sm_70.
-        stream_id: CUDA stream; old tracers print part of a pointer, which may be negative.
-        shared_base, local_base: addresses of shared and local memory in the generic address space.
-        nvbit_version, tracer_version: of the trace's writer; empty and 0 where the header does not say.
-
-    Example:
-        >>> header = read_header("traces/kernel-1.traceg")
-        >>> header.kernel_id, header.shape.block
-        (1, (256, 1, 1))
-    """
-
-    shape: LaunchShape
-    kernel_id: int
-    binary_version: int
-    stream_id: int
-    shared_base: int
-    local_base: int
-    nvbit_version: str
-    tracer_version: int
-
-
-@dataclass(frozen=True)
-class Work:
-    """Amounts of work of a launch: instructions by kind, accesses, sectors.
-
-    ``Model:`` global memory means what the L1 cache sees as data: global, local and texture opcodes, and generic ones
-    outside the window of shared memory. A sector is 32 aligned bytes; sectors are summed over accesses.
-
-    Attributes:
-        instructions: executed by warps.
-        thread_instructions: active lanes summed over the instructions.
-        ctas, warps: as traced.
-        global_accesses, shared_accesses: warp instructions with at least one active lane.
-        sectors: of global memory.
-        bytes: requested from global memory, lanes times width.
-        unread_instructions: of the instructions, those that their simulator leaves out.
-        by_unit: warp instructions by unit, in the order of UNITS.
-
-    Example:
-        >>> work = scan_trace("traces/kernel-1.traceg").work
-        >>> work.ctas, work.warps, sum(work.by_unit) == work.instructions
-        (8, 64, True)
-    """
-
-    instructions: int
-    thread_instructions: int
-    ctas: int
-    warps: int
-    global_accesses: int
-    shared_accesses: int
-    sectors: int
-    bytes: int
-    unread_instructions: int
-    by_unit: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Defects:
-    """Counts of defects that a simulator accepts without a message, although it then simulates another program.
-
-    Attributes:
-        zero_addresses: accesses to global memory whose first lane reads or writes address 0.
-        missing_warps: of those that the blocks have.
-        empty_warps: that execute nothing.
-        missing_barriers: warps that run code behind a barrier which other warps of their CTA met more often.
-        repeated_ctas: as many others are missing.
-        after_exit: instructions of lanes that have exited.
-        missing_exits: warps that execute something, but no EXIT.
-
-    Example:
-        >>> scan_trace("traces/kernel-1.traceg").defects.missing_warps
-        0
-    """
-
-    zero_addresses: int
-    missing_warps: int
-    empty_warps: int
-    missing_barriers: int
-    repeated_ctas: int
-    after_exit: int
-    missing_exits: int
-
-
-@dataclass(frozen=True)
-class Scan:
-    """Result of reading a trace: header, work, defects, and the hash of its instruction sequence without addresses (32
-    hexadecimal digits).
-
-    Launches with the same instructions, strides, sectors and distances have equal hashes, whatever their buffers
-    (plugin/native/trace/scan.h).
-
-    Attributes:
-        unknown_opcodes: warp instructions of opcodes that are in no table, by opcode text; they count as unit "other".
-        store_data_left_out: instructions whose STORE_DATA fields, which one fork's tracer writes, were not read.
-        values: hash of all operand values, 32 hexadecimal digits; zeros where the trace has none. The stream does not cover
-            them: launches of one stream that differ in values stay one stream.
-
-    Example:
-        >>> scan = scan_trace("traces/kernel-1.traceg")
-        >>> len(scan.stream), scan.unknown_opcodes
-        (32, {})
-    """
-
-    header: LaunchHeader
-    work: Work
-    defects: Defects
-    stream: str
-    unknown_opcodes: dict[str, int]
-    store_data_left_out: int
-    values: str
-
-
-def read_header(path: str | os.PathLike[str]) -> LaunchHeader:
-    """Read only the header of a trace; raises TraceError.
-
-    >>> shape = read_header("traces/kernel-1.traceg").shape
-    >>> shape.kernel_name, shape.grid, shape.block
-    ('axpy_f32', (8, 1, 1), (256, 1, 1))
-    """
-    return header_from_native(_native.read_header(os.fspath(path)))
+    return _native.read_header(os.fspath(path))
 
 
 def read_labels(traces: Sequence[str]) -> Program:
@@ -184,9 +42,9 @@ def read_labels(traces: Sequence[str]) -> Program:
     names, shapes = [], []
     for path in texts.distinct:
         try:
-            shape = read_header(path).shape
-            names.append(shape.kernel_name)
-            shapes.append((*shape.grid, *shape.block, UNKNOWN, UNKNOWN))
+            header = read_header(path)
+            names.append(header.kernel_name)
+            shapes.append((*header.grid, *header.block, UNKNOWN, UNKNOWN))
         except TraceError:
             names.append(f"unreadable {path}")
             shapes.append((0, 0, 0, 0, 0, 0, UNKNOWN, UNKNOWN))
@@ -195,49 +53,34 @@ def read_labels(traces: Sequence[str]) -> Program:
     return Program((len(texts),), labels=labels, label=label, traces=texts)
 
 
-def scan_trace(path: str | os.PathLike[str]) -> Scan:
-    """Read a trace once, without the cache. A launch stored as a folder is named by its ``trace.txt``.
+def scan_trace(path: str | os.PathLike[str]) -> _native.Scan:
+    """Read a trace once, without the cache: header, work, defects, and the hash of its instruction sequence.
 
-    A trace format may hold less than another, so that the same launch gives another stream and another graph there.
+    A launch stored as a folder is named by its ``trace.txt``. A trace format may hold less than another, so that the same
+    launch gives another stream and another graph there.
 
     Raises:
         TraceError: the trace is missing, truncated, damaged or of an unknown tracer version; names file and line.
 
     Example:
+        >>> scan = scan_trace("traces/kernel-1.traceg")
+        >>> scan.work.ctas, scan.work.warps, scan.defects.missing_warps, len(scan.stream), scan.unknown_opcodes
+        (8, 64, 0, 32, {})
         >>> scan_trace("no-such.traceg")
         Traceback (most recent call last):
         kernelpoint.errors.TraceError: no-such.traceg: cannot be opened: No such file or directory
     """
-    scan = _native.scan(os.fspath(path))
-    work = scan.work
-    return Scan(
-        header=header_from_native(scan.header),
-        work=Work(**{name: getattr(work, name) for name in Work.__dataclass_fields__}),
-        defects=Defects(**{name: getattr(scan.defects, name) for name in DEFECTS}),
-        stream=scan.stream,
-        unknown_opcodes=scan.unknown_opcodes,
-        store_data_left_out=scan.store_data_left_out,
-        values=scan.values,
-    )
+    return _native.scan(os.fspath(path))
 
 
-def shape_from_native(header: _native.LaunchHeader) -> LaunchShape:
-    """Convert the shape in a header of the extension module."""
-    return LaunchShape(header.kernel_name, header.grid, header.block, header.shared_memory, header.registers)
+def fields_of(record: Any) -> dict[str, Any]:
+    """Fields of a header, work, defects or scan of the extension module, by name.
 
-
-def header_from_native(header: _native.LaunchHeader) -> LaunchHeader:
-    """Convert a header of the extension module into a dataclass."""
-    return LaunchHeader(
-        shape=shape_from_native(header),
-        kernel_id=header.kernel_id,
-        binary_version=header.binary_version,
-        stream_id=header.stream_id,
-        shared_base=header.shared_base,
-        local_base=header.local_base,
-        nvbit_version=header.nvbit_version,
-        tracer_version=header.tracer_version,
-    )
+    >>> fields_of(scan_trace("traces/kernel-1.traceg").defects)["missing_warps"]
+    0
+    """
+    values = {name: getattr(record, name) for name, kind in vars(type(record)).items() if isinstance(kind, property)}
+    return {name: value if type(value).__module__ == "builtins" else fields_of(value) for name, value in values.items()}
 
 
 # ---- every launch of a program -----------------------------------------------------------------------------------------
@@ -252,7 +95,8 @@ UNCOMPARED = np.iinfo(np.uint64).max  # bytes of text of a trace whose content i
 # Of the native readers: the system refused a file, or had no memory. Everything else is the content's fault.
 _REFUSED = (": cannot be opened: ", ": cannot be read: ", "std::bad_alloc", "std::bad_array_new_length")
 
-Scanned = tuple[bytes, LaunchShape]  # of RECORD, and the shape
+Shape = tuple[str, tuple[int, int, int], tuple[int, int, int], int, int]  # name, grid, block, shared memory, registers
+Scanned = tuple[bytes, Shape]  # of RECORD
 _counts, _defects = attrgetter(*COUNTS), attrgetter(*DEFECTS)
 
 
@@ -346,7 +190,7 @@ def read_chunk(
     """
     contents, scans = _native.scan_many(list(files), threads, met or _native.MetContents(_NO_CONTENTS), report)
     chunk, record = Chunk(contents), np.zeros(1, dtype=RECORD)
-    shapes: dict[LaunchShape, LaunchShape] = {}  # equal shapes travel once between workers
+    shapes: dict[Shape, Shape] = {}  # equal shapes travel once between workers
     for i, scan in enumerate(scans):
         if scan is None or isinstance(scan, str):
             chunk.scans.append(None)
@@ -356,7 +200,7 @@ def read_chunk(
         hashes = bytes.fromhex(scan.stream), bytes.fromhex(scan.values)
         defects = _defects(scan.defects), scan.header.binary_version
         record[0] = *hashes, _counts(scan.work), scan.work.by_unit, *defects
-        shape = shape_from_native(scan.header)
+        shape = _shape(scan.header)
         chunk.scans.append((record.tobytes(), shapes.setdefault(shape, shape)))
         chunk.opcodes.update(scan.unknown_opcodes)
         chunk.store_data += scan.store_data_left_out
@@ -425,9 +269,7 @@ class _Reading:
         self._opcodes.update(chunk.opcodes)
         self._store_data += chunk.store_data
         self._cache.put(CONTENT, {self._keys[row]: self.contents[row].tobytes() for row in rows[compared].tolist()})
-        self._cache.put(
-            SCAN, {key: record + json.dumps(astuple(shape)).encode() for key, (record, shape) in scans.items()}
-        )
+        self._cache.put(SCAN, {key: record + json.dumps(shape).encode() for key, (record, shape) in scans.items()})
 
     def tell(self, log: Log) -> None:
         """Report unknown content of traces, once for all that were parsed."""
@@ -450,8 +292,8 @@ class _Reading:
         hashes = records["stream"].tolist()
         stream_ids, _ = _intern([s if scan else None for s, scan in zip(hashes, scans, strict=True)])
         label_of_content, shapes = _intern([scan and scan[1] for scan in scans])
-        names = Texts.of([shape.kernel_name for shape in shapes])
-        sizes = [(*shape.grid, *shape.block, shape.registers, shape.shared_memory) for shape in shapes]
+        names = Texts.of([name for name, *_ in shapes])
+        sizes = [(*grid, *block, registers, shared_memory) for _, grid, block, shared_memory, registers in shapes]
         file_of_content = np.unique(content_of_file, return_index=True)[1]
         content = content_of_file[traces.numbers]
         failed = {row: self._error(keys[row], path) for row, path in enumerate(self.files) if keys[row] in self._errors}
@@ -489,7 +331,11 @@ def _content(value: bytes) -> bytes:
 
 def _scanned(value: bytes) -> Scanned:
     name, grid, block, shared_memory, registers = json.loads(value[RECORD.itemsize :])
-    return value[: RECORD.itemsize], LaunchShape(name, tuple(grid), tuple(block), shared_memory, registers)
+    return value[: RECORD.itemsize], (name, tuple(grid), tuple(block), shared_memory, registers)
+
+
+def _shape(header: _native.LaunchHeader) -> Shape:
+    return header.kernel_name, header.grid, header.block, header.shared_memory, header.registers
 
 
 def _file_keys(files: Sequence[str], stats: np.ndarray) -> list[str]:

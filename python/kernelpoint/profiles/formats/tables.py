@@ -63,8 +63,10 @@ class Table:
     refused: str = ""
 
 
-_NCU = {"name": "kernel name", "grid": ("grid size",), "block": "block size", "stream": "stream", "order": "id",
-        "device": "device", "process": "process id"}  # fmt: skip
+_NCU: dict[str, str | tuple[str, ...]] = {
+    "name": "kernel name", "grid": ("grid size",), "block": "block size", "stream": "stream", "order": "id",
+    "device": "device", "process": "process id",
+}  # fmt: skip
 _SUMMARY = "a summary has one row for all launches of a kernel, so there is no launch to be had from it; export "
 TABLES = (
     Table("uniform CSV", ("name", "dur_us"),
@@ -255,7 +257,7 @@ class _Rows:
 
     def long(self, rows: Iterable[tuple[int, list[str]]]) -> None:
         """Add the launches of a table that has one row for each metric of a launch."""
-        columns = self.table.metrics or ()
+        columns = self.table.metrics or ("", "", "")
         if missing := [column for column in columns if column and column not in self.place]:
             raise ProfileError(f"{self.source}: the header has {columns[0]!r} without {missing[0]!r}")
         name, value, unit = (self.place.get(column, -1) for column in columns)
