@@ -3,6 +3,7 @@
 import gzip
 import json
 import lzma
+import random
 import sqlite3
 
 import pytest
@@ -168,7 +169,6 @@ FOLDERS = {
         | {"kernelslist.g": "".join(f"kernel-{n}-ctx_0x{c}.traceg\n" for c in "ab" for n in (1, 2))},
         "several-contexts",
     ),
-    "two contexts without a list": ({f"kernel-{n}-ctx_0x{c}.traceg": SOUND for n in (1, 2) for c in "ab"}, "2 CUDA contexts"),
     "half of the traces unprocessed": (listed() | {f"kernel-{n}.trace": SOUND for n in (5, 6)}, "not-processed"),
     "the rest unprocessed and packed": (listed() | {"kernel-5-ctx_0x1.trace.xz": "x"}, "not-processed"),
     "a census with more launches": (
@@ -183,39 +183,23 @@ FOLDERS = {
     "a trace that is missing": (listed(LINES + "kernel-9.traceg\n"), "does not exist"),
     "a trace of no bytes": (fourth(""), "unreadable"),
     "a trace cut in a line": (fourth(SOUND[:-40]), "unreadable"),
-    "a trace with a CTA too many": (fourth(trace(ctas=("0,0,0", "1,0,0", "1,0,0"))), "unreadable"),
-    "a trace without its last CTA": (fourth(trace(ctas=("0,0,0",))), "unreadable"),
     "a byte order mark in a trace": (fourth("\ufeff" + SOUND), "unreadable"),
-    "another count of instructions": (fourth(SOUND.replace("insts = 4", "insts = 9", 1)), "unreadable"),
     "bytes of another encoding": (fourth(SOUND.replace("kernel name = ", "kernel name = gr\udcf6\udcdfe")), "unreadable"),
     "a packed trace that is cut": (
         listed(LINES.replace("4.traceg", "4.traceg.xz")) | {"kernel-4.traceg.xz": lzma.compress(SOUND.encode())[:-9]},
         "unreadable",
     ),
     "addresses in the first page": (fourth(SOUND.replace("0x7f3000200000", "0x40")), "zero-addresses"),
-    "a CTA twice": (fourth(trace(ctas=("1,0,0", "1,0,0"))), "repeated-ctas"),
-    "a warp that is missing": (fourth(trace(WARP)), "missing-warps"),
-    "a warp that lacks a barrier": (fourth(trace(WARP, [LOAD, STORE, EXIT])), "missing-barriers"),
-    "a warp without EXIT": (fourth(trace(WARP, WARP[:-1])), "missing-exits"),
-    "a copy of no address": (listed("MemcpyHtoD,0xZZ,1\n" + LINES), "MemcpyHtoD,0x<address>"),
     "a copy below zero": (listed("MemcpyHtoD,0x10,-1\n" + LINES), "MemcpyHtoD,0x<address>"),
     "a list of two bytes a sign": (listed(LINES.encode("utf-16")), "at least one line"),
     "a list with line ends of old systems": (listed(LINES.replace("\n", "\r")), "the byte 0x0d"),
     "a list that is a table": (listed(LINES.replace("\n", ",\n")), "contains ','"),
     "two names on a line": (listed("kernel-1.traceg kernel-2.traceg\n"), "contains a space"),
     "a list cut in a name": (listed(LINES[:-4]), "does not exist"),
-    "a trace that was not processed": (listed(LINES[:-2] + "\n") | {"kernel-4.trace": SOUND}, "not post-processed"),
     "a trace that is a folder": (listed(LINES + "kernel-5.traceg\n") | {"kernel-5.traceg/x": "x"}, "does not exist"),
     "an opcode that nobody knows": (fourth(SOUND.replace("LDG.E", "WOMBAT.X")), "unknown-opcodes"),
     "more shared memory than a GPU has": (fourth(SOUND.replace("shmem = 0", "shmem = 99999999")), "impossible-sizes"),
     "more registers than a thread has": (fourth(SOUND.replace("nregs = 16", "nregs = 999")), "impossible-sizes"),
-    "no active lane": (fourth(SOUND.replace("ffffffff", "00000000")), "idle-lanes"),
-    "a grid without blocks": (fourth(SOUND.replace("dim = (2,1,1)", "dim = (0,1,1)")), "unreadable"),
-    "a grid below zero": (fourth(SOUND.replace("dim = (2,1,1)", "dim = (-2,1,1)")), "unreadable"),
-    "a mask of 33 bits": (fourth(SOUND.replace("ffffffff", "1ffffffff")), "unreadable"),
-    "an address of 65 bits": (fourth(SOUND.replace("0x7f3000200000", "0x1ffffffffffffffff")), "unreadable"),
-    "an address mode of the future": (fourth(SOUND.replace(" 4 1 0x", " 4 9 0x")), "unreadable"),
-    "a warp twice": (fourth(SOUND.replace("warp = 1", "warp = 0")), "unreadable"),
     "a trace twice in its file": (fourth(SOUND + SOUND), "unreadable"),
     "a page of the web": (fourth("<html><body>404 not found</body></html>"), "unreadable"),
     "junk behind a packed trace": (
@@ -254,6 +238,25 @@ FILES = {
     "below-zero.txt": (output(1, 2, 3).replace("602", "-602"), "negative-durations"),
     "zero.txt": (output(1, 2, 3).replace("602", "0"), "zero-durations"),
     "killed.txt": (output(1, 2, 3).replace(ENDED, ""), "cut-output"),
+    "empty": (b"", "no known profile"),
+    "noise": (random.Random(1).randbytes(4000), "no known profile"),
+    "a.png": (b"\x89PNG\r\n\x1a\n" + bytes(200), "no known profile"),
+    "cut.csv.gz": (gzip.compress(gpu_trace(700).encode())[:40], "cut.csv.gz"),
+    "other.sqlite": (b"SQLite format 3\0" + bytes(84), "cannot be read as an SQLite export"),
+    "pointer": ("version https://git-lfs.github.com/spec/v1\nsize 9\n", "git lfs pull"),
+    "report.qdrep": (b"\x7fQDSTRM\0" + bytes(range(256)), "nsys export"),
+    "report.ncu-rep": (b"NVR\0" + bytes(range(256)), "ncu --import"),
+    "error-first.csv": (
+        "==ERROR== The application returned an error code (11).\n" + UNIFORM.format(i=1),
+        "error code (11)",
+    ),
+    "limit.txt": (
+        output(1, 2).replace(
+            "kernel_name", "GPGPU-Sim: ** break due to reaching the maximum cycles **\nkernel_name", 1
+        ),
+        "limit-reached",
+    ),
+    "no-duration.json": (kineto(dur=float("nan")), "unknown-durations"),
     "no-times.csv": (ncu("ns", "n/a", "n/a"), "unknown-durations"),
     "infinite.csv": (ncu("ns", "inf", "1300"), "unknown-durations"),
     "ranges.csv": (LONG.format(i=0, grid="", rule=""), "no kernel launch"),
@@ -332,6 +335,9 @@ EXPORTS = {
 # Odd files that are read: name -> content, name of the first launch, durations or cycles.
 READ = {
     "windows.csv": (gpu_trace(700, 800).replace("\n", "\r\n"), "gemm", [700, 800]),
+    "utf16.csv": (gpu_trace(700, 800).encode("utf-16"), "gemm", [700, 800]),
+    "mark.csv": (gpu_trace(700, 800).encode("utf-8-sig"), "gemm", [700, 800]),
+    "log.csv": ("==PROF== Connected to process 11\n" + UNIFORM.format(i=1), "gemm", [5500, 6500]),
     "tabs.tsv": (gpu_trace(700, 800).replace(",", "\t"), "gemm", [700, 800]),
     "excel.csv": ("sep=,\n" + gpu_trace(700, 800), "gemm", [700, 800]),
     "line-in-name.csv": (gpu_trace(700, name='"gemm\n<4>"'), "gemm <4>", [700]),

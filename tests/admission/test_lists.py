@@ -190,10 +190,13 @@ def test_an_absolute_name_never_leads_out_of_the_lists_folder(tmp_path):
     (tmp_path / "list").mkdir()
     (tmp_path / "other" / "kernel-1.traceg").write_text(sound())
     path = tmp_path / "list" / "kernelslist.g"
-    for name in (f"{tmp_path}/other/kernel-1.traceg", "./../other/kernel-1.traceg", "/etc/../kernel-1.traceg"):
-        path.write_text(name + "\n")
-        with pytest.raises(TraceError, match=r"(lies|leads) outside the (list's )?folder"):
+    (tmp_path / "trace.txt").write_text("root:x:0:0\n")
+    names = [f"{tmp_path}/other/kernel-1.traceg", "./../other/kernel-1.traceg", "/etc/../kernel-1.traceg"]
+    for text in [*names, "kernel-1/../../trace.txt", "nvbit\n14\n-1\n./../trace.txt"]:
+        path.write_text(text + "\n")
+        with pytest.raises(TraceError, match=r"(lies|leads) outside the (list's )?folder") as caught:
             read_trace_list(path)
+        assert "root:" not in str(caught.value)
 
 
 @pytest.mark.parametrize("members", [1, 3])

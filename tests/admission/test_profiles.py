@@ -1,6 +1,5 @@
 """Every check of profiles and outputs finds its input, names its share, and leaves a sound one alone."""
 
-import json
 import math
 import sqlite3
 
@@ -74,11 +73,6 @@ def test_streams_and_nodes_of_graphs_may_overlap():
     assert set(found(profile)) == {"graph-replays"}
 
 
-def test_a_file_that_was_joined_with_itself_is_refused():
-    rows = sound()
-    assert found(profile_of(rows + rows))["repeated-rows"].outcome is Effect.REFUSES
-
-
 NAMES = {
     "void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>(vllm::RankData*)": "vLLM all-reduce",
     "_ZN4vllm25cross_device_reduce_1stageI6__halfLi4EEEvPNS_8RankDataE": "vLLM all-reduce",
@@ -140,118 +134,11 @@ def test_graphs_that_were_recorded_as_blocks_are_refused_with_the_option_to_reco
         read_profile(only)
 
 
-def test_calls_of_graphs_without_kernels_are_found_in_a_pytorch_trace(tmp_path):
-    calls = [{"ph": "X", "cat": "cuda_runtime", "name": "cudaGraphLaunch", "ts": i, "dur": 1, "args": {"correlation": 100 + i}}
-             for i in range(5)]  # fmt: skip
-    kernel = {"ph": "X", "cat": "kernel", "name": "k", "ts": 9, "dur": 3.5, "args": {"correlation": 100, "device": 0}}
-    path = tmp_path / "trace.json"
-    path.write_text(json.dumps({"traceEvents": [*calls, kernel]}))
-    assert found(read_profile(path))["graph-blocks"].what.startswith("4 replays")
-
-
 def test_launches_of_two_processes_stand_one_process_after_the_other(tmp_path):
     rows = [(1000 * i + p, 1000 * i + p + 400, p << 24, i, None) for i in range(1, 6) for p in (1, 2)]
     profile = read_profile(kernels(tmp_path / "two.sqlite", rows))
     assert profile.start.tolist() == [1000 * i + p for p in (1, 2) for i in range(1, 6)]
     assert found(profile)["processes"].what == "launches of 2 processes"
-
-
-def test_a_kernel_without_an_end_has_no_time(tmp_path):
-    rows = [(1000 * i, 1000 * i + 400 if i > 1 else None, 1, i, None) for i in range(1, 6)]
-    one = found(read_profile(kernels(tmp_path / "open.sqlite", rows)))["unknown-durations"]
-    assert one.launches == 0.2 and one.outcome is Effect.REFUSES
-
-
-@pytest.mark.parametrize(("field", "kind"), [("dur", "unknown-durations"), ("ts", "unknown-durations")])
-def test_a_time_that_is_no_number_in_a_pytorch_trace_is_counted(tmp_path, field, kind):
-    events = [
-        {"ph": "X", "cat": "kernel", "name": "k", "ts": 10 * i, "dur": 2.5, "args": {"correlation": i}}
-        for i in range(9)
-    ]
-    events[3][field] = math.nan
-    path = tmp_path / "nan.json"
-    path.write_text(json.dumps({"traceEvents": events}))
-    assert found(read_profile(path))[kind].what.startswith("1 of 9 launches")
-
-
-def test_launches_without_a_grid_are_said_where_others_have_one():
-    builder = ProgramBuilder("hip.json")
-    for i in range(10):
-        builder.add("k", (0, 0, 0) if i < 7 else (4, 1, 1), (64, 1, 1), duration=5.5 + i, order=i)
-    one = found(builder.finish())["no-grid"]
-    assert one.what.startswith("7 of 10 launches") and one.outcome is Effect.NAMED
-
-
-OUTPUT = """Accel-Sim [build accelsim-commit-0]
-Processing kernel ./kernel-{n}.traceg
--kernel name = _Z1kv
--grid dim = (4,1,1)
--block dim = (64,1,1)
-launching kernel name: _Z1kv uid: {n}
-kernel_name = _Z1kv
-kernel_launch_uid = {n}
-gpu_sim_cycle = 600{n}
-gpu_sim_insn = 100
-"""
-EXIT = "GPGPU-Sim: *** exit detected ***\n"
-
-
-def test_the_output_of_a_simulator_that_was_killed_or_reached_a_limit_is_refused(tmp_path):
-    whole = "".join(OUTPUT.format(n=n) for n in range(1, 6))
-    path = tmp_path / "out.txt"
-    path.write_text(whole + EXIT)
-    assert findings_of(read_profile(path)) == []
-    path.write_text(whole)
-    with pytest.raises(AdmissionError, match=r"(?s)cut-output: .* after 5 launches .*--accept cut-output"):
-        admitted_profile(path, (), print)
-    limit = "GPGPU-Sim: ** break due to reaching the maximum cycles (or instructions) **\n"
-    last = "kernel_name = _Z1kv\nkernel_launch_uid = 5"
-    path.write_text(whole.replace(last, limit + last) + EXIT)
-    with pytest.raises(AdmissionError, match="limit-reached"):
-        admitted_profile(path, (), print)
-    assert admitted_profile(path, ["limit-reached"], lambda line: None).size == 5
-
-
-def test_the_outputs_of_two_runs_in_one_file_are_refused(tmp_path):
-    whole = "".join(OUTPUT.format(n=n) for n in range(1, 6)) + EXIT
-    (tmp_path / "out.txt").write_text(whole + whole)
-    with pytest.raises(AdmissionError, match="several-runs: 5 launches have a second result"):
-        admitted_profile(tmp_path / "out.txt", (), print)
-
-
-HEADER = "idx,name,grid,block,regs,smem,stream,ts_us,dur_us\n"
-ROWS = HEADER + "0,gemm,64x1x1,128x1x1,32,0,7,0,5.5\n"
-
-
-def test_errors_that_the_profiler_prints_before_or_between_its_rows_refuse_the_file(tmp_path):
-    error = "==ERROR== The application returned an error code (11).\n"
-    for text in (error + ROWS, ROWS + error):
-        (tmp_path / "times.csv").write_text(text)
-        with pytest.raises(AdmissionError, match=r"profiler-errors: .*: 1 .the first: .*error code"):
-            admitted_profile(tmp_path / "times.csv", (), print)
-    (tmp_path / "times.csv").write_text("==PROF== Connected to process 11\n" + ROWS)
-    assert findings_of(read_profile(tmp_path / "times.csv")) == []
-
-
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
-def test_tables_that_a_shell_of_windows_wrote_are_read(tmp_path, encoding):
-    (tmp_path / "times.csv").write_bytes(ROWS.encode(encoding))
-    assert read_profile(tmp_path / "times.csv").duration.tolist() == [5500.0]
-
-
-@pytest.mark.parametrize(
-    ("content", "advice"),
-    [
-        (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d\nsize 9\n", "git lfs pull"),
-        (b"<!DOCTYPE html><title>Sign in</title>", "a page of the web"),
-        (b"\x7fQDSTRM\x00" + bytes(range(256)), "nsys export"),
-        (b"NVR\x00" + bytes(range(256)), "ncu --import"),
-    ],
-)
-def test_files_that_are_given_in_the_place_of_a_profile_are_refused_with_what_to_do(tmp_path, content, advice):
-    (tmp_path / "profile").write_bytes(content)
-    with pytest.raises(ProfileError, match=advice):
-        read_profile(tmp_path / "profile")
 
 
 def test_a_refusal_has_a_line_for_each_finding_and_says_how_to_go_on():

@@ -190,23 +190,61 @@ def sqlite_profile(path):
     return path.read_bytes()
 
 
+KERNELS = [Kernel(name, (1, 1, 1), (32, 1, 1), 900) for name in ("embed", "gemm", "gemm", "head")]
+SHAPES = np.array([(1, 1, 1)] * len(KERNELS))
+LAUNCHES = Program.of([kernel.name for kernel in KERNELS], SHAPES, SHAPES * (32, 1, 1))
+CLUSTER = "jobqueue:\n  slurm:\n    cores: 4\n    memory: 8GB\n    queue: long\n    walltime: '01:00:00'\n"
+# Kind -> how its files are read.
+READERS = {
+    "profile": read_profile,
+    "census": lambda path: read_census(path, None, print),
+    "ranges": lambda path: read_ranges(str(path), LAUNCHES, print),
+    "configuration": load_config,
+    "cluster": lambda path: read_cluster_file(str(path)),
+    "sweep": lambda path: sweep_configs(["sim"], [str(path)]),
+    "footprints": lambda path: FootprintsBeside(f"{path.parent}/kernelslist.g", "80,32").get(
+        f"{path.parent}/kernel-1.traceg"
+    ),
+}
+PACKED = {"": bytes, ".gz": gzip.compress, ".xz": lambda content: lzma.compress(content, preset=0)}
+
+
 @pytest.fixture(scope="module")
-def profiles(folder):
-    found = {name: text.encode() for name, text in PROFILES.items()}
-    return found | {"nsys.sqlite": sqlite_profile(folder / "nsys.sqlite")}
+def files(folder):
+    """Valid files of each kind: name and content."""
+    write_kineto_json(folder / "ranges.json", KERNELS)
+    write_nsys_sqlite(folder / "ranges.sqlite", KERNELS)
+    write_beside(folder, [("kernel-1.traceg", "80,32", 6), ("kernel-2.traceg", "80,32", 3)], [b"packed", b"two"])
+    texts = {
+        "profile": PROFILES,
+        "census": {
+            "stats_ctx_0x1": "".join(CENSUS.splitlines(True)[:6]),
+            "kernel_names.txt": "".join(MACSIM_CENSUS.format(i, i % 4) for i in range(6)),
+        },
+        "ranges": {"layers.csv": "launch,path\n0,model\n1,model/layer.0\n2,model/layer.1\n3,head\n"},
+        "configuration": {"any.yaml": commented_yaml(expert=True)},
+        "cluster": {"any.yaml": CLUSTER},
+        "sweep": {"any.yaml": "sms: [40, 80]\nl2_kib: {from: 512, to: 4096, steps: 3}\n"},
+    }
+    files = {kind: {name: text.encode() for name, text in of_kind.items()} for kind, of_kind in texts.items()}
+    files["profile"]["nsys.sqlite"] = sqlite_profile(folder / "nsys.sqlite")
+    files["ranges"] |= {name: (folder / name).read_bytes() for name in ("ranges.json", "ranges.sqlite")}
+    return files | {"footprints": {BESIDE: (folder / BESIDE).read_bytes()}}
 
 
+@pytest.mark.parametrize("kind", READERS)
 @EXAMPLES
-@given(
-    name=st.sampled_from([*sorted(PROFILES), "nsys.sqlite"]), packed=st.sampled_from(["", ".gz", ".xz"]), edits=EDITS
-)
-def test_any_bytes_of_a_profile(folder, profiles, name, packed, edits):
-    content = edited(profiles[name], edits)
-    if packed and name != "nsys.sqlite":
-        content = gzip.compress(content) if packed == ".gz" else lzma.compress(content, preset=0)
-    path = folder / f"any-{name}{packed}"
-    path.write_bytes(content)
-    is_read_or_refused(lambda: read_profile(path))
+@given(data=st.data(), edits=EDITS)
+def test_any_bytes_of_a_file(folder, files, kind, data, edits):
+    name = data.draw(st.sampled_from(sorted(files[kind])))
+    packed = data.draw(st.sampled_from(sorted(PACKED))) if kind == "profile" else ""
+    (folder / kind).mkdir(exist_ok=True)
+    path = folder / kind / f"{name}{packed}"
+    path.write_bytes(PACKED[packed](edited(files[kind][name], edits)))
+    try:
+        READERS[kind](path)
+    except KernelPointError as error:  # of several lines, where several keys of a configuration are wrong
+        assert plain(error) and ("\n" not in str(error) or kind == "configuration"), error
 
 
 @pytest.mark.parametrize("value", ["1e999", "nan", "-inf", "9" * 200_000])
@@ -259,39 +297,12 @@ def test_a_view_that_does_not_end_is_no_export_of_nsight_systems(tmp_path):
 
 
 @EXAMPLES
-@given(macsim=st.booleans(), edits=EDITS)
-def test_any_bytes_of_a_census(folder, macsim, edits):
-    text = "".join(MACSIM_CENSUS.format(i, i % 4) for i in range(6)) if macsim else "".join(CENSUS.splitlines(True)[:6])
-    path = folder / ("kernel_names.txt" if macsim else "stats_ctx_0x1")
-    path.write_bytes(edited(text.encode(), edits))
-    is_read_or_refused(lambda: read_census(path, None, lambda line: None))
-
-
-@EXAMPLES
 @given(content=st.dictionaries(KEYS, JSON, max_size=4))
 def test_any_values_of_a_configuration(content):
     try:
         assert isinstance(parse_config({"version": 1, "policy": "random", **content}), Config)
     except ConfigError as error:  # of several lines, where several keys are wrong
         assert plain(error)
-
-
-CLUSTER = b"jobqueue:\n  slurm:\n    cores: 4\n    memory: 8GB\n    queue: long\n    walltime: '01:00:00'\n"
-SWEEP = b"sms: [40, 80]\nl2_kib: {from: 512, to: 4096, steps: 3}\n"
-
-
-@EXAMPLES
-@given(kind=st.sampled_from(["configuration", "cluster", "sweep"]), edits=EDITS)
-def test_any_bytes_of_yaml(folder, kind, edits):
-    content = {"configuration": commented_yaml(expert=True).encode(), "cluster": CLUSTER, "sweep": SWEEP}[kind]
-    path = folder / "any.yaml"
-    path.write_bytes(edited(content, edits))
-    readers = {"configuration": load_config, "cluster": lambda p: read_cluster_file(str(p)),
-               "sweep": lambda p: sweep_configs(["sim"], [str(p)])}  # fmt: skip
-    try:
-        readers[kind](path)
-    except KernelPointError as error:
-        assert plain(error), error
 
 
 @EXAMPLES
@@ -362,31 +373,7 @@ def test_any_bytes_of_kept_arrays(edits):
         from_archived(edited(whole, edits))
 
 
-# ---- files of ranges --------------------------------------------------------------------------------------------------
-
-KERNELS = [Kernel(name, (1, 1, 1), (32, 1, 1), 900) for name in ("embed", "gemm", "gemm", "head")]
-SHAPES = np.array([(1, 1, 1)] * len(KERNELS))
-LAUNCHES = Program.of([kernel.name for kernel in KERNELS], SHAPES, SHAPES * (32, 1, 1))
-
-
-@pytest.fixture(scope="module")
-def ranges(folder):
-    """A file of ranges of each source."""
-    (folder / "layers.csv").write_text("launch,path\n0,model\n1,model/layer.0\n2,model/layer.1\n3,head\n")
-    write_kineto_json(folder / "ranges.json", KERNELS)
-    write_nsys_sqlite(folder / "ranges.sqlite", KERNELS)
-    return {name: (folder / name).read_bytes() for name in ("layers.csv", "ranges.json", "ranges.sqlite")}
-
-
-@EXAMPLES
-@given(name=st.sampled_from(["layers.csv", "ranges.json", "ranges.sqlite"]), edits=EDITS)
-def test_any_bytes_of_a_file_of_ranges(folder, ranges, name, edits):
-    path = folder / f"any-{name}"
-    path.write_bytes(edited(ranges[name], edits))
-    is_read_or_refused(lambda: read_ranges(str(path), LAUNCHES, lambda line: None))
-
-
-# ---- packs, and the footprints beside a list ----------------------------------------------------------------------------
+# ---- packs ----------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -436,13 +423,3 @@ def test_any_values_of_a_packs_description(folder, pack, data):
                 made.writestr(name, json.dumps(about) if name == "about.json" else content)
         seal(file)
     unpacked(folder, (folder / "made.kppack").read_bytes())
-
-
-@EXAMPLES
-@given(edits=EDITS)
-def test_any_bytes_of_the_footprints_beside_a_list(folder, edits):
-    place = folder / "beside"
-    place.mkdir(exist_ok=True)
-    write_beside(place, [("kernel-1.traceg", "80,32", 6), ("kernel-2.traceg", "80,32", 3)], [b"packed", b"two"])
-    (place / BESIDE).write_bytes(edited((place / BESIDE).read_bytes(), edits))
-    is_read_or_refused(lambda: FootprintsBeside(f"{place}/kernelslist.g", "80,32").get(f"{place}/kernel-1.traceg"))

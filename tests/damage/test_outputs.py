@@ -15,7 +15,6 @@ from in_time import in_time
 from miniatures import accelsim_checkout
 from samples import CENSUS, MACSIM_CENSUS
 
-import kernelpoint as kp
 from kernelpoint.cli.host import program
 from kernelpoint.errors import KernelPointError
 from kernelpoint.files import replacing, write_output
@@ -92,12 +91,6 @@ def test_the_embedded_hosts_results_do_not_wait_for_somebody_who_reads_them(here
     command = [program(), "-trace", traces, "-config", "v100", "-results", place]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and str(place) in done.stderr and "cannot be written" in done.stderr
-
-
-def test_a_function_does_not_wait_for_somebody_who_reads_its_journal(here, traces):
-    os.mkfifo(here / "run.kpjournal")
-    with in_time(), pytest.raises(KernelPointError, match=r"run\.kpjournal"):
-        kp.simulate(traces, here / "run.kpjournal", policy="random")
 
 
 def test_what_stands_beside_a_file_that_is_replaced_is_not_opened(here):

@@ -90,13 +90,6 @@ def test_an_nsys_trace_that_lacks_a_column_or_holds_nonsense_is_refused(tmp_path
         read_profile(path)
 
 
-def test_an_unknown_unit_of_nsys_is_refused(tmp_path):
-    path = tmp_path / "trace.csv"
-    path.write_text(NSYS.format(**{**NUMBERS, "t": "fortnights"}))
-    with pytest.raises(ProfileError, match="unit of time 'fortnights'"):
-        read_profile(path)
-
-
 def database(tmp_path, rows, columns=""):
     path = tmp_path / "report.sqlite"
     connection = sqlite3.connect(path)
@@ -146,16 +139,6 @@ def test_an_sqlite_file_whose_damaged_table_has_two_lines_in_its_name_is_one_lin
     with pytest.raises(ProfileError, match="malformed database schema") as error:
         read_profile(path)
     assert "\n" not in str(error.value)
-
-
-def test_an_sqlite_file_that_is_no_export_is_refused(tmp_path):
-    path = tmp_path / "other.sqlite"
-    connection = sqlite3.connect(path)
-    connection.execute("CREATE TABLE t(x)")
-    connection.commit()
-    connection.close()
-    with pytest.raises(ProfileError, match="CUPTI_ACTIVITY_KIND_KERNEL"):
-        read_profile(path)
 
 
 def test_ncu_metrics_come_in_base_units(tmp_path):
@@ -223,13 +206,6 @@ def test_a_trace_that_ends_in_the_middle_is_refused(tmp_path, cut):
     text = path.read_text()
     path.write_text(text[: len(text) - 2 - cut])
     with pytest.raises(ProfileError, match="ends"):
-        read_profile(path)
-
-
-def test_json_of_something_else_is_refused(tmp_path):
-    path = tmp_path / "other.json"
-    path.write_text('{"a": 1}')
-    with pytest.raises(ProfileError, match="not a trace of the PyTorch profiler"):
         read_profile(path)
 
 
@@ -312,11 +288,6 @@ def test_accel_sim_output_gives_cycles_shapes_and_traces(tmp_path):
         "kernel-1.traceg",
         "kernel-2.traceg",
     )
-
-
-def test_an_accel_sim_run_that_stopped_early_is_refused(tmp_path):
-    with pytest.raises(ProfileError, match="launch 2 never finished"):
-        read_profile(write(tmp_path, accel_sim([(1, "a", 5610, 1726), (2, "b", None, None)])))
 
 
 def test_the_output_of_a_sampled_run_is_refused(tmp_path):

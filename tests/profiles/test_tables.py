@@ -108,13 +108,6 @@ def test_a_missing_file_is_refused_by_name(tmp_path):
         read_profile(tmp_path / "absent.csv")
 
 
-def test_a_torn_compressed_file_is_refused(tmp_path):
-    path = tmp_path / "torn.csv.gz"
-    path.write_bytes(gzip.compress((UNIFORM * 200).encode())[:-400])
-    with pytest.raises(ProfileError, match="cannot be read"):
-        read_profile(path)
-
-
 @given(st.integers(0, 2**50), st.integers(0, 999))
 def test_no_digit_of_a_timestamp_is_lost(whole, part):
     assert exact(f"{whole}.{part:03d}", 3, "x:1") == whole * 1000 + part

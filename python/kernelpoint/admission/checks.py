@@ -527,7 +527,7 @@ def idle_lanes(listed: ListFiles) -> Case | None:
     ListFiles,
     "unknown-opcodes",
     NAMED,
-    "a simulator that lacks an opcode stops at it or leaves it out; predictions count these as unit 'other'",
+    "a simulator may stop at them; predictions count them as unit 'other'. `kernelpoint file inspect TRACE` shows which",
 )
 def unknown_opcodes(listed: ListFiles) -> Case | None:
     """Find launches with opcodes that are in no table of opcodes."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -117,7 +116,7 @@ def scan_launches(
         paths: the launches' traces, as :func:`~kernelpoint.traces.launch_paths` gives them; a file may repeat.
         cache: by default the user's.
         progress: called with (traces read, traces to read) a few times a second, and may raise to stop the scan.
-        log: told what is worth knowing about the cache, and which opcodes and fields of the traces are not known.
+        log: told what is worth knowing about the cache, and which fields of the traces were left out.
         threads: by default as many as this process may use; the result does not depend on it.
         pool: workers that read instead; nor does it on them.
 
@@ -134,7 +133,8 @@ def scan_launches(
     with opened(cache, log) as cache_in_use:
         reading = _Reading(list(paths.distinct), cache_in_use)
         reading.read(progress or (lambda done, total: None), threads or len(os.sched_getaffinity(0)), pool)
-    reading.tell(log)
+    if reading.store_data:
+        log(f"the STORE_DATA fields of {reading.store_data:,} instructions were left out: nothing here uses them")
     return reading.program(paths)
 
 
@@ -165,14 +165,12 @@ class Chunk:
         contents: uint64 [n, 3], as Contents.keys; UNCOMPARED bytes where contents are not compared.
         scans: None where a trace cannot be used, or its content is not new.
         errors: reason for each failure.
-        opcodes: warp instructions of opcodes that are in no table.
         store_data: instructions whose STORE_DATA fields were left out.
     """
 
     contents: np.ndarray
     scans: list[Scanned | None] = field(default_factory=list)
     errors: dict[int, str] = field(default_factory=dict)
-    opcodes: Counter[str] = field(default_factory=Counter)
     store_data: int = 0
 
 
@@ -202,7 +200,6 @@ def read_chunk(
         record[0] = *hashes, _counts(scan.work), scan.work.by_unit, *defects
         shape = _shape(scan.header)
         chunk.scans.append((record.tobytes(), shapes.setdefault(shape, shape)))
-        chunk.opcodes.update(scan.unknown_opcodes)
         chunk.store_data += scan.store_data_left_out
     return chunk
 
@@ -221,8 +218,7 @@ class _Reading:
         ]
         self.contents = np.array(numbers, dtype=np.uint64).reshape(-1, 3)
         self._errors: dict[str, tuple[str, str]] = {}  # by content: a path to it, and why it cannot be used
-        self._opcodes: Counter[str] = Counter()
-        self._store_data = 0
+        self.store_data = 0  # instructions whose STORE_DATA fields were left out
         keys = list(dict.fromkeys(_content_keys(self.contents)))
         scans = zip(keys, cache.get(SCAN, keys, _scanned), strict=True)
         self._scans: dict[str, Scanned] = {key: scan for key, scan in scans if scan is not None}  # by content
@@ -266,22 +262,9 @@ class _Reading:
         for i, why in chunk.errors.items():
             path = self.files[rows[i]]
             self._errors[keys[i]] = path, why.replace(os.path.abspath(path), path, 1)
-        self._opcodes.update(chunk.opcodes)
-        self._store_data += chunk.store_data
+        self.store_data += chunk.store_data
         self._cache.put(CONTENT, {self._keys[row]: self.contents[row].tobytes() for row in rows[compared].tolist()})
         self._cache.put(SCAN, {key: record + json.dumps(shape).encode() for key, (record, shape) in scans.items()})
-
-    def tell(self, log: Log) -> None:
-        """Report unknown content of traces, once for all that were parsed."""
-        if self._opcodes:
-            names = [f"{name} ({count:,})" for name, count in self._opcodes.most_common(5)]
-            more = f" and {len(self._opcodes) - 5} more" if len(self._opcodes) > 5 else ""
-            log(
-                f"{self._opcodes.total():,} warp instructions have opcodes that are not known, which count as unit 'other': "
-                f"{', '.join(names)}{more}"
-            )
-        if self._store_data:
-            log(f"the STORE_DATA fields of {self._store_data:,} instructions were left out: nothing here uses them")
 
     def program(self, traces: Texts) -> Program:
         """The program of launches of these files."""
