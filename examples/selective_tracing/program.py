@@ -41,7 +41,7 @@ def main() -> None:
             commands.append(line)
         if not line.startswith("kernel"):
             continue
-        shape = read_header(paths[number]).shape
+        shape = read_header(paths[number])
         number += 1
         (x, y, z), (bx, by, bz) = shape.grid, shape.block
         sizes = f"{x}, {y}, {z}, {x * y * z}, {bx}, {by}, {bz}, {bx * by * bz}, 0,0"
