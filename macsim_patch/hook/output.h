@@ -78,7 +78,7 @@ private:
     std::string m_text;
 };
 
-// Writes totals over all launches with their half-widths, and what was simulated of them.
+// Writes totals over all launches with their half-widths, and the numbers of simulated and skipped launches.
 // Cycles and instructions have a total however wide its half-width is: it is the result of the run.
 inline void write_totals(macsim_c* base, const kp_summary& summary, const std::vector<kp_estimate>& estimates) {
     const bool all = summary.simulated == summary.launches;

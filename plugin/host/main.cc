@@ -337,7 +337,7 @@ public:
         begun_ = shown_at_ = std::chrono::steady_clock::now();
     }
     void show(uint64_t launch_index, double cycles) {
-        if (!terminal_ && !full_run_) return;  // in a log, a sampled run is told of by the plugin
+        if (!terminal_ && !full_run_) return;  // the plugin logs the progress of a sampled run
         const auto now = std::chrono::steady_clock::now();
         if (now - shown_at_ < (terminal_ ? std::chrono::milliseconds(200) : std::chrono::seconds(10))) return;
         shown_at_ = now;

@@ -74,6 +74,18 @@ def test_workers_simulate_such_a_list_from_replayed_state_with_a_bound(opened, t
     assert set(summary.replay_errors) >= {"cycles", "instructions"}, "pairs measure every counter"
 
 
+def test_launches_are_validated_after_the_first_pass_and_a_run_killed_anywhere_ends_with_the_same_summary(
+    opened, tmp_path
+):
+    whole, journal = summary_of(opened(pool=OneWorker()), tmp_path), tmp_path / "run.kpjournal"
+    types = [record.type for record in load_run(journal).records]
+    assert types.index("result") < types.index("further_validations") < types.index("validation") < types.index("look")
+    lines = journal.read_bytes().splitlines(keepends=True)
+    for count in range(1, len(lines)):
+        journal.write_bytes(b"".join(lines[:count]))
+        assert summary_of(opened(pool=OneWorker()), tmp_path) == whole
+
+
 def test_the_reason_of_a_full_run_is_said(opened, tmp_path, monkeypatch):
     said = []
     opened(log=said.append)

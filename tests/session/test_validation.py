@@ -1,5 +1,6 @@
 """Misses of replay are measured before the sample is drawn, and are part of the bound."""
 
+import math
 import random
 
 import numpy as np
@@ -9,9 +10,10 @@ from hypothesis import strategies as st
 from simulated_host import ReplayingHost
 
 from kernelpoint.errors import HostError
+from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget
 from kernelpoint.estimation.nonsampling.replay_error import EXPECTED_SPREAD
 from kernelpoint.journal import FurtherValidationsRecord, ResultRecord, ValidationRecord, load_run
-from kernelpoint.planning.validation_launches import depth, successive
+from kernelpoint.planning.validation_launches import choose, depth, successive
 from kernelpoint.session.orders import DONE, KEPT, REPLAYED
 from kernelpoint.session.verdict import verdict
 
@@ -179,6 +181,15 @@ def test_a_chain_goes_back_to_what_left_most_of_what_its_last_launch_touches_whe
     late, none, dear = [0.1] * 7 + [1.0] * 3, [0.0] * 10, [0.2] * 10 + [0.6]
     assert [depth(cost, 11, np.array(shares))[0] for shares in (late, none, dear)] == [8, 1, 1]
     assert depth(cost, 11, np.array(late))[1] == pytest.approx(1.0 / (5.0 + 8.0) ** 0.5)
+
+
+def test_a_launch_that_is_not_as_predicted_has_half_of_the_probability_and_its_share_of_the_rest():
+    design = AssistedDesign({"cycles": np.full(9, 100.0)}, np.zeros(9, dtype=int), np.linspace(0.0, 0.9, 9))
+    drawn, engine = np.arange(1, 9), Engine(design, ErrorBudget(0.05))
+    for surprises, first in ((np.eye(8)[4], 1 / 2 + 1 / 16), (np.zeros(8), 1 / 8), (np.full(8, 0.1), 1 / 8)):
+        chains = choose(3, design, engine, drawn, 8, lambda unit, most: np.ones(1), math.inf, surprises)
+        chances = {chain.launches[-1]: chain.chance for chain in chains}
+        assert chances[5] == pytest.approx(first) and sum(chances.values()) == pytest.approx(1.0)
 
 
 # ---- as many as the budget needs ------------------------------------------------------------------------------------

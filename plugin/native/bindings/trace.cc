@@ -163,7 +163,7 @@ void bind_scan(py::module_& module) {
 
 // Content and result of each trace. Contents: uint64 [n, 3], hash in two parts and bytes of text; all ones as bytes
 // where a trace has none. Results: a Scan; the reason why the trace was refused as text; None where the content was
-// met. `progress(done)` is called on this thread; what it raises stops the scan, as Ctrl-C does.
+// met. `progress(done)` is called on this thread; an exception of it stops the scan, as Ctrl-C does.
 py::tuple scan_many(const std::vector<std::string>& paths, unsigned threads, MetContents& met,
                     const py::object& progress) {
     if (threads < 1) throw py::value_error("threads must be at least 1, got 0");

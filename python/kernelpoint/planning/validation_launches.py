@@ -61,27 +61,32 @@ def choose(
     seed: int,
     design: Design | AssistedDesign,
     engine: Engine,
+    drawn: NDArray[np.int64],
     most: int,
     shares_left: Callable[[int, int], Floats],
     cost_of_chain: float = MOST_COST,
+    surprises: Floats | None = None,
 ) -> list[ValidationChain]:
-    """Choose validation launches among the launches of the first pass, each with the chain of launches before it.
+    """Choose validation launches among drawn launches, each with the chain of launches before it.
 
     A chain shows only what its launches leave to the last one: what older ones left was replayed in both launches of the pair.
-    So it goes back to the launch after which the share of the last launch's lines that the chain has left, over the chain's
-    cost, is largest.
+    So it goes back to the launch at which `depth` ends it.
 
-    One launch is chosen after the other, in proportion to its expected part of the estimate times how far launches like it
-    scatter times that share over the root of the chain's cost (sampling with unequal probabilities, without replacement;
-    Sarndal, Swensson, Wretman 1992, section 3.6).
+    One launch is chosen after the other, in proportion to its size: its expected part of the estimate, times how far launches
+    like it scatter, times the share of its lines that the chain leaves, over the root of the chain's cost (sampling with
+    unequal probabilities, without replacement; Sarndal, Swensson, Wretman 1992, section 3.6). Where launches have results, half
+    of the probability is in proportion to the size times the launch's surprise, because a launch that is not as predicted may
+    have been replayed wrongly. The other half bounds the variance where replay is right (defensive mixture: Hesterberg 1995).
 
     Args:
+        drawn: int64 [n], launches to choose from.
         shares_left: of a launch and a number of launches, the share of its lines that the launch right before it, the two,
             and so on leave.
-        cost_of_chain: in the cost of the first pass, at most.
+        cost_of_chain: in the cost of the drawn launches, at most.
+        surprises: float64 [n], the relative difference of each result from its prediction; None before there are results.
     """
-    drawn = engine.wanted()
-    last = drawn[drawn >= 1]
+    begins = drawn >= 1
+    last = drawn[begins]
     expected = np.ones(len(design.u)) if design.expected is None else np.asarray(design.expected, dtype=float)
     cost = np.maximum(expected, np.finfo(float).tiny)
     predictions = {name: np.asarray(mean, dtype=float)[last] for name, mean in design.means.items()}
@@ -89,6 +94,8 @@ def choose(
     most_cost = cost_of_chain * float(cost[drawn].sum())
     reached = [depth(cost, unit, shares_left(unit, DEEPEST), most_cost) for unit in last.tolist()]
     sizes = value * np.array([shown for _, shown in reached])
+    if surprises is not None and (mixed := sizes * surprises[begins]).any():
+        sizes = sizes / sizes.sum() + mixed / mixed.sum()
     chances = sizes / sizes.sum() if len(sizes) else sizes
     order = successive(chances, generator(seed, "run-ups").random(len(last)))[:most]
     chosen = [(int(last[i]), reached[i][0], float(chances[i])) for i in order]
@@ -108,7 +115,7 @@ def dependence_of(counters: Mapping[str, Floats], count: int) -> Floats:
 
 def depth(cost: Floats, unit: int, shares: Floats, most_cost: float = math.inf) -> tuple[int, float]:
     """Best number of launches to simulate before a validation launch: the largest share of cache lines left for the
-    cost.
+    cost, and for its root where the cost has no limit. There a chain that leaves a tenth of the lines would show little.
 
     Args:
         shares: of the lines of `unit`, float64 [d], what the launch right before it, the two, ... leave. Model: at least
@@ -118,15 +125,13 @@ def depth(cost: Floats, unit: int, shares: Floats, most_cost: float = math.inf) 
     Returns:
         Their number, and the share over the root of the chain's cost.
 
-    >>> [depth(np.ones(12), 11, np.array(shares))[0] for shares in ([0.1, 0.1, 0.1, 1.0, 1.0], [0.4, 0.5])]
+    >>> [depth(np.ones(12), 11, np.array([0.2, 0.2, 0.2, 0.5, 0.5]), most_cost=cost)[0] for cost in (math.inf, 12.0)]
     [4, 1]
-    >>> depth(np.ones(12), 11, np.array([0.1, 0.1, 0.1, 1.0, 1.0]), most_cost=4.0)[0]
-    1
     """
     costs = np.cumsum(cost[unit - len(shares) : unit + 1][::-1])[1:]
     shares = np.maximum(shares, LEAST_SHARE)
     shares[1:][costs[1:] > most_cost] = 0.0
-    best = int(np.argmax(shares / costs))
+    best = int(np.argmax(shares / (costs if most_cost < math.inf else np.sqrt(costs))))
     return best + 1, float(shares[best] / math.sqrt(costs[best]))
 
 

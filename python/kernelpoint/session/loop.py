@@ -89,7 +89,7 @@ class Loop:
         if self.online is not None:
             yield from self._list_launches(self.online)
         sample, validation = self.sample, self.validation
-        if validation is not None:
+        if validation is not None and validation.remaining:
             yield from self._validate(validation)
         if not self.next_is_step():  # else it was said
             for unit, why in sorted(self.plan.broken.items()):
@@ -277,7 +277,7 @@ class Loop:
 
     def _validate(self, validation: Validation) -> Steps:
         """Simulate validation launches, to estimate the error of replay."""
-        further = "further " if self.sample.results else ""
+        further = "further " if validation.made else ""
         self._recorder.progress.say(
             f"{validation.remaining:,} {further}launches for validation, to measure the replay error"
         )

@@ -3,7 +3,8 @@
 A few launches of the first pass are simulated directly after the launches that precede them, with the state that these leave.
 The sample simulates the same launches from replayed state. The difference is the error of replay
 (docs/evidence/replay-error.md). Where it leaves too little of the error budget to sampling, further validation launches follow
-the pass that showed it.
+the pass that showed it. Where predictions include the scatter of launches, all are chosen after the first pass, most often
+launches that are not as predicted.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from kernelpoint.planning.validation_launches import (
     DEEPEST_UNKNOWN,
     MOST_COST,
     MOST_VALIDATED,
+    ValidationChain,
     always_deepest,
     choose,
     dependence_of,
@@ -137,23 +139,43 @@ class Validation(Orders):
     def __init__(self, setup: Setup, sample: Sample, initial_states: InitialStates) -> None:
         plan = sample.plan
         super().__init__(plan.program.offsets, setup.host.executes)
-        self._setup, self._plan, self._sample = setup, plan, sample
+        self._setup, self._plan, self._sample, self._initial_states = setup, plan, sample, initial_states
         replay, budget = setup.config.replay, setup.budget
-        first = first_number(replay, plan.design, budget.targets, budget.confidence)
+        self._first = first_number(replay, plan.design, budget.targets, budget.confidence)
         if replay.validation == "auto" and has_trajectories(setup):
-            first = min(OF_TRAJECTORIES_MORE * first, MOST_VALIDATED)
-        most = MOST_VALIDATED if replay.validation == "auto" else first
-        shares = initial_states.shares_left if setup.host.can_replay else always_deepest
-        cost = math.inf if setup.host.keeps_l1 or not setup.host.can_replay else MOST_COST
-        self.chains = choose(setup.config.seed, plan.design, sample.engine, most, shares, cost)
-        self.count = min(first, len(self.chains))
-        self._extensions = self._position = 0
+            self._first = min(OF_TRAJECTORIES_MORE * self._first, MOST_VALIDATED)
+        self.chains: list[ValidationChain] = []
+        self.count = self._extensions = self._position = 0
         self._failed: set[int] = set()
         self._copied: set[int] = set()  # positions of results of an earlier run
         self._results: dict[int, dict[str, float]] = {}  # by position in the steps
         self._checked: tuple[tuple[Engine, int, int, int], ReplayCheck] | None = (
             None  # the last outcome, and what it is of
         )
+        self._awaits_results = has_trajectories(setup)  # of the first pass, which decide what is validated
+        if self._awaits_results:
+            self._order_first(0)
+        else:
+            self._choose(self._first)
+
+    def _choose(self, count: int) -> None:
+        """Choose the chains, and order the first `count` of them. Surprises are differences from the predictions."""
+        setup, design, engine = self._setup, self._plan.design, self._sample.engine
+        drawn, surprises = engine.drawn(), None
+        if self._awaits_results and isinstance(design, AssistedDesign):
+            drawn = drawn[[self._sample.is_exact(unit) for unit in drawn.tolist()]]
+            cycles = engine.predict(drawn, ["cycles"])[:, 0]
+            surprises = np.abs(cycles - design.known["cycles"].of_draw(drawn)) / np.maximum(cycles, 1.0)
+        most = MOST_VALIDATED if setup.config.replay.validation == "auto" else self._first
+        shares = self._initial_states.shares_left if setup.host.can_replay else always_deepest
+        cost = math.inf if setup.host.keeps_l1 or not setup.host.can_replay else MOST_COST
+        self.chains = choose(setup.config.seed, design, engine, drawn, most, shares, cost, surprises)
+        self._awaits_results = False
+        self._order_first(count)
+
+    def _order_first(self, count: int) -> None:
+        """Order the first `count` chains, those that were made included."""
+        self.count = min(count, len(self.chains))
         self._steps = self._first_steps()
         self._order_next()
 
@@ -334,6 +356,8 @@ class Validation(Orders):
         """Number of additional validation launches that would leave enough of the error budget to sampling; None if no more
         are needed or allowed.
         """
+        if self._awaits_results and self._sample.results:
+            return FurtherValidationsRecord(self._sample.pass_index, self._first)
         if self._extensions == MOST_EXTENSIONS or self.count == len(self.chains) or not self._sample.is_complete:
             return None
         check = self.outcome()
@@ -352,11 +376,12 @@ class Validation(Orders):
         return enough_validations(error, n, eps, budget.confidence, most) - n
 
     def extend(self, record: FurtherValidationsRecord) -> None:
-        """Order additional chains of validation launches."""
-        self._extensions += 1
-        self.count = min(record.validations, len(self.chains))
-        self._steps = self._first_steps()
-        self._order_next()
+        """Order additional chains of validation launches, or the first ones where they are chosen late."""
+        if self._awaits_results:
+            self._choose(record.validations)
+        else:
+            self._extensions += 1
+            self._order_first(record.validations)
 
 
 @dataclass(frozen=True)
