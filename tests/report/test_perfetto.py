@@ -30,7 +30,7 @@ def trace_of(tmp_path_factory):
 
 def a_launch(number, cycles, how=ESTIMATED, kernel="k", process=0):
     counters = {"cycles": cycles} if how == SIMULATED else {}
-    return Launch(process, number, kernel, how, cycles, 0, counters)
+    return Launch(process, number, kernel, how, 0, cycles, counters)
 
 
 @given(st.lists(st.floats(min_value=0.0, max_value=1e9), min_size=1, max_size=40), st.floats(0.0, 1e9))

@@ -9,7 +9,7 @@ from workloads import synthesised
 import kernelpoint as kp
 from kernelpoint.errors import ConfigError, SetupError
 from kernelpoint.report.export import EXPORTS, Options
-from kernelpoint.report.exports.times import COLUMNS, Times, kernel_times
+from kernelpoint.report.exports.times import KernelTime, Times, kernel_times
 from kernelpoint.traces import launch_paths, read_header
 
 LAUNCHES = 90
@@ -76,7 +76,7 @@ def test_csv_has_these_rows(run, tmp_path):
     sentence = Times().write(run, tmp_path / "times.csv", Options(clock=1000.0))
     assert sentence == f"{len(list(kernel_times(run, 1000.0)))} kernels and shapes"
     rows = list(csv.DictReader((tmp_path / "times.csv").open()))
-    assert tuple(rows[0]) == COLUMNS
+    assert tuple(rows[0]) == KernelTime._fields
     assert [float(row["cycles"]) for row in rows] == [row.cycles for row in kernel_times(run, 1000.0)]
 
 

@@ -92,10 +92,6 @@ def _show_list(path: Path, record: dict[str, Any]) -> None:
         rows.append(("tracer's numbers", f"{first} to {last}, {different:,} different"))
     console = Console(highlight=False)
     console.print(facts(str(path), rows))
-    _show_findings(console, record)
-
-
-def _show_findings(console: Console, record: dict[str, Any]) -> None:
     for finding in record["findings"]:
         console.print(Finding.of(finding).sentence(), soft_wrap=True, markup=False)
 

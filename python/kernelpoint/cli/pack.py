@@ -43,7 +43,10 @@ def pack(
     Example: kernelpoint file pack run.kpjournal -o sample.kppack
     """
     if is_pack(source):
-        _unpack(source, output, None if most is None else int(most * 2**30))
+        with telling("unpacking", Console(stderr=True).print):
+            listed = unpack(source, output, None if most is None else int(most * 2**30))
+        text = f"{listed}: simulate this list with -kernel_sampling {listed.with_name(CONFIGURATION)}"
+        Console().print(text, soft_wrap=True, highlight=False)
         return
     output = output or Path("sample.kppack")
     with telling("packing", Console(stderr=True).print):
@@ -54,13 +57,6 @@ def pack(
         soft_wrap=True,
         highlight=False,
     )
-
-
-def _unpack(pack: Path, folder: Path | None, most_bytes: int | None) -> None:
-    with telling("unpacking", Console(stderr=True).print):
-        listed = unpack(pack, folder, most_bytes)
-    text = f"{listed}: simulate this list with -kernel_sampling {listed.with_name(CONFIGURATION)}"
-    Console().print(text, soft_wrap=True, highlight=False)
 
 
 def inspect_pack(pack: Path, as_json: bool) -> None:

@@ -62,12 +62,14 @@ def plan(
 
     Example: kernelpoint plan traces/kernelslist.g --config kernelpoint.yaml --gpu gpgpusim.config
     """
-    from kernelpoint.cli.planning import made_plan, options, save, show_clusters  # not for --help
-    from kernelpoint.config import load_config
+    from kernelpoint.cli.planning import made_plan, save, show_clusters  # not for --help
+    from kernelpoint.config import load_config, parse_config
 
     if output is not None and (not output.parent.is_dir() or output.is_dir()):
         raise ConfigError(f"--output: cannot write {output}; give a file in a folder that exists")
-    settings = load_config(config) if config else options(policy, profile, checkpoint, seed)
+    keys = {"version": 1, "policy": policy, "seed": seed, "profile": profile and str(profile)}
+    keys["encoder"] = {"checkpoint": checkpoint}
+    settings = load_config(config) if config else parse_config(keys, "options")
     settings = settings.model_copy(update={"accept": [*settings.accept, *(accept or [])]})
     if clusters:
         settings = settings.model_copy(update={"fast_model": "off"})

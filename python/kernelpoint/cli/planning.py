@@ -12,7 +12,7 @@ import typer
 
 from kernelpoint.api import Plan
 from kernelpoint.cli.console import Console
-from kernelpoint.config import Config, parse_config
+from kernelpoint.config import Config
 from kernelpoint.errors import BudgetError
 from kernelpoint.estimation import Engine
 from kernelpoint.pages.numbers import percent
@@ -26,12 +26,6 @@ from kernelpoint.session.setup import budget_of
 from kernelpoint.workload.host_info import HostInfo
 
 SHOWN = 20  # clusters; the CSV file has the cluster of every launch
-
-
-def options(policy: str, profile: Path | None, checkpoint: str, seed: int) -> Config:
-    """Make the configuration from command line options."""
-    named = {"profile": str(profile) if profile else None, "encoder": {"checkpoint": checkpoint}}
-    return parse_config({"version": 1, "policy": policy, "seed": seed, **named}, "options")
 
 
 def made_plan(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,13 +17,11 @@ from kernelpoint.files import write_output
 if TYPE_CHECKING:
     from kernelpoint.coordinator.simulations import DaskPool
 
-Simulator = Annotated[
-    list[str], typer.Argument(help="The simulator's command, after --.", metavar="-- SIMULATOR OPTIONS...")
-]
-
 
 def run(
-    command: Simulator,
+    command: Annotated[
+        list[str], typer.Argument(help="The simulator's command, after --.", metavar="-- SIMULATOR OPTIONS...")
+    ],
     config: Annotated[
         Path | None,
         typer.Option("--config", "-c", help="The configuration, if the simulator's command names none."),
@@ -61,23 +59,19 @@ def run(
         raise ConfigError(f"got {more[0]!r} before --; allowed: options; the simulator's command follows --")
     if output is not None and not sweep:
         raise ConfigError("--output: goes with --sweep; `kernelpoint report` writes the page of one run")
-    opened, path = _pool(workers, cluster), str(config) if config else None
+
+    def opened(memory: int) -> DaskPool:
+        from kernelpoint.coordinator.dask_pool import open_pool
+
+        return open_pool(workers, cluster, memory, lambda line: _say(f"kernelpoint: {line}"))
+
+    path = str(config) if config else None
     if not sweep:
         raise typer.Exit(run_all(command, path, opened, _say))
-    _sweep(command, [*sweep, *more], path, opened, output)
-
-
-def _sweep(
-    command: Sequence[str],
-    sweep: Sequence[str],
-    path: str | None,
-    opened: Callable[[int], DaskPool],
-    output: Path | None,
-) -> None:
     from kernelpoint.coordinator.sweep import run_sweep
     from kernelpoint.report.pairs import sweep_page, sweep_table
 
-    rows = run_sweep(command, sweep, path, opened, _say)
+    rows = run_sweep(command, [*sweep, *more], path, opened, _say)
     Console(highlight=False).print(sweep_table(rows))
     if output is not None:
         write_output(output, sweep_page(rows))
@@ -93,15 +87,6 @@ def _split(words: list[str], line: Sequence[str]) -> tuple[list[str], list[str]]
         return [], words
     behind = len(line) - list(line).index("--") - 1
     return words[: len(words) - behind], words[len(words) - behind :]
-
-
-def _pool(workers: int | None, cluster: str | None) -> Callable[[int], DaskPool]:
-    def opened(memory: int) -> DaskPool:
-        from kernelpoint.coordinator.dask_pool import open_pool
-
-        return open_pool(workers, cluster, memory, lambda line: _say(f"kernelpoint: {line}"))
-
-    return opened
 
 
 def _say(line: str) -> None:

@@ -10,10 +10,9 @@ import typer
 
 from kernelpoint.admission import admitted_profile, check_kinds, kinds
 from kernelpoint.cli.console import Console
-from kernelpoint.config import Config, load_config, parse_config
+from kernelpoint.config import load_config, parse_config
 from kernelpoint.errors import ConfigError
 from kernelpoint.planning.selecting import draw
-from kernelpoint.program import Program
 from kernelpoint.progress import telling
 from kernelpoint.selection import forecast, read_census, tracers, write_output
 from kernelpoint.selection.census import with_profile
@@ -72,7 +71,8 @@ def select(
     stems = [path.stem for path in census]
     if twice := sorted({stem for stem in stems if stems.count(stem) > 1}):
         raise ConfigError(f"{twice[0]}: two censuses have this name, and so would their folders; rename one")
-    settings = load_config(config) if config else _options(relative_error, seed)
+    keys = {"version": 1, "policy": "kernelpoint", "seed": seed, "error_budget": {"relative_error": relative_error}}
+    settings = load_config(config) if config else parse_config(keys, "options")
     check_kinds(accept or (), kinds(), "--accept")
     settings = settings.model_copy(update={"accept": [*settings.accept, *(accept or ())]})
     for path in census:
@@ -82,21 +82,10 @@ def select(
             with telling(f"reading {profile.name}", console.print):
                 times = admitted_profile(profile, settings.accept, console.print, prefix="")
                 counted = with_profile(counted, times, console.print, settings.accept)
-        folder = output if len(census) == 1 else output / path.stem
-        _select(counted, settings, spare, folder, console)
-
-
-def _select(census: Program, settings: Config, spare: float, folder: Path, console: Console) -> None:
-    with telling("drawing", console.print):
-        selection, drawn = draw(census, settings, spare, console.print)
-    written = write_output(folder, selection)
-    for line in forecast(census, drawn, selection.traced):
-        console.print(line, soft_wrap=True)
-    for path in written:
-        Console().print(str(path), soft_wrap=True)
-
-
-def _options(relative_error: float, seed: int) -> Config:
-    """Make the configuration from the command line options."""
-    budget = {"relative_error": relative_error}
-    return parse_config({"version": 1, "policy": "kernelpoint", "seed": seed, "error_budget": budget}, "options")
+        with telling("drawing", console.print):
+            selection, drawn = draw(counted, settings, spare, console.print)
+        files = write_output(output if len(census) == 1 else output / path.stem, selection)
+        for line in forecast(counted, drawn, selection.traced):
+            console.print(line, soft_wrap=True)
+        for file in files:
+            Console().print(str(file), soft_wrap=True)

@@ -14,7 +14,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution, version
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from kernelpoint.files import read_regular, replacing
 from kernelpoint.traces.cache import cache_folder
@@ -32,14 +32,8 @@ WITHOUT_CHARTS = (
 )
 
 
-class Block:
-    """Base of the parts of a page. `kind` is the name of the template's macro that renders it."""
-
-    kind: ClassVar[str]
-
-
 @dataclass(frozen=True)
-class Verdict(Block):
+class Verdict:
     """First block of a page: the result in one sentence.
 
     Attributes:
@@ -52,7 +46,6 @@ class Verdict(Block):
         progress: launches done and launches in all, of work that goes on.
     """
 
-    kind = "verdict"
     figure: str
     claim: str
     lines: Sequence[str] = ()
@@ -63,16 +56,15 @@ class Verdict(Block):
 
 
 @dataclass(frozen=True)
-class Facts(Block):
+class Facts:
     """Block with names and values. The last entry, a command, fills a whole line."""
 
-    kind = "facts"
     values: Mapping[str, str]
     command: str = ""
 
 
 @dataclass(frozen=True)
-class Chart(Block):
+class Chart:
     """Block with a chart, a heading and a caption; screen readers read both.
 
     Attributes:
@@ -80,7 +72,6 @@ class Chart(Block):
         chart: its specification; None leaves the block out.
     """
 
-    kind = "chart"
     name: str
     title: str
     caption: str
@@ -93,10 +84,9 @@ class Chart(Block):
 
 
 @dataclass(frozen=True)
-class Text(Block):
+class Text:
     """Block of a page with paragraphs; if it has a title, they stand as a list below it."""
 
-    kind = "text"
     lines: Sequence[str]
     title: str = ""
 
@@ -111,25 +101,28 @@ class Page:
 
     Attributes:
         title: heading, as plain text.
-        blocks: its content, in order; None is left out.
+        blocks: its content, in order; None is left out. The template has a macro for each class of a block.
         about: a line above the heading.
         reload: seconds after which a browser loads it again; 0: never.
     """
 
     title: str
-    blocks: Sequence[Block | None]
+    blocks: Sequence[object]
     about: str = ""
     reload: int = 0
 
     def html(self) -> str:
         """Render the page as HTML. Without the extra `report` it has no charts, and says so."""
-        blocks, drawing = [block for block in self.blocks if block is not None], javascript()
-        blocks = [block for block in blocks if not isinstance(block, Chart) or block.chart is not None]
-        charts = [block for block in blocks if isinstance(block, Chart)]
+        drawing = javascript()
+        charts = {it.name: it for it in self.blocks if isinstance(it, Chart) and it.chart is not None}
         missing = WITHOUT_CHARTS if charts and drawing is None else ""
-        if drawing is None:
-            blocks, charts = [block for block in blocks if not isinstance(block, Chart)], []
-        specs = {it.name: {**it.chart, "description": it.label} for it in charts if it.chart is not None}
+        shown = charts if drawing is not None else {}
+        specs = {name: {**(it.chart or {}), "description": it.label} for name, it in shown.items()}
+        blocks = [
+            (type(it).__name__.lower(), it)
+            for it in self.blocks
+            if it is not None and (not isinstance(it, Chart) or it.name in shown)
+        ]
         data = json.dumps(specs, separators=(",", ":")).replace("</", "<\\/")
         scripts = [drawing or "", f"const SPECS = {data};\n{_assets()['js']}"]
         return _template().render(

@@ -12,7 +12,7 @@ from typing import Any
 from kernelpoint.extras import needs_extra
 from kernelpoint.files import open_output, open_output_bytes
 from kernelpoint.pages.numbers import number
-from kernelpoint.pages.page import Block, macro
+from kernelpoint.pages.page import macro
 
 WIDE_TERMINAL = 150  # columns of text from which on a terminal shows every column of a table
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -78,7 +78,7 @@ def rows_of(columns: Sequence[Column], records: Iterable[Any], **more: Callable[
 
 
 @dataclass(frozen=True)
-class Table(Block):
+class Table:
     """Table that can be printed in a terminal or rendered in a page.
 
     >>> table = Table((Column("kernel", str), Column("launches")), (Row(("gemm", 1200)),), "Kernels")
@@ -94,7 +94,6 @@ class Table(Block):
         name: identifies the table on a page, where it can be filtered.
     """
 
-    kind = "table"
     columns: Sequence[Column]
     rows: Sequence[Row]
     title: str = ""

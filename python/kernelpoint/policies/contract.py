@@ -8,13 +8,15 @@ entry point group `kernelpoint.policies`; nothing else changes. `methods/random.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from kernelpoint.config import Config, PolicyChoice, Section, check_section
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import AssistedDesign, Bound, Design, ErrorBudget, Method
 from kernelpoint.program import Program
 from kernelpoint.workload import Available, Need
+
+Choice = TypeVar("Choice", bound=str)
 
 
 class Policy(ABC):
@@ -75,14 +77,7 @@ class Policy(ABC):
         Raises:
             ConfigError: the method cannot state the one that the user named.
         """
-        budget = config.error_budget
-        if "bound" not in budget.model_fields_set:
-            return cls.bounds[0]
-        if budget.bound not in cls.bounds:
-            raise ConfigError(
-                f"error_budget.bound: got {budget.bound!r}; policy {config.policy} allows: {', '.join(cls.bounds)}"
-            )
-        return budget.bound
+        return cls._allowed(config, config.error_budget, "bound", cls.bounds)
 
     @classmethod
     def budget_for(cls, config: Config) -> ErrorBudget:
@@ -103,13 +98,16 @@ class Policy(ABC):
         Raises:
             ConfigError: the method does not go with the one that the user named.
         """
-        if "estimate" not in config.model_fields_set:
-            return cls.estimates[0]
-        if config.estimate not in cls.estimates:
-            raise ConfigError(
-                f"estimate: got {config.estimate!r}; policy {config.policy} allows: {', '.join(cls.estimates)}"
-            )
-        return config.estimate
+        return cls._allowed(config, config, "estimate", cls.estimates)
+
+    @staticmethod
+    def _allowed(config: Config, section: Section, key: str, allowed: tuple[Choice, ...]) -> Choice:
+        if key not in section.model_fields_set:
+            return allowed[0]
+        if (value := getattr(section, key)) not in allowed:
+            place = key if section is config else f"error_budget.{key}"
+            raise ConfigError(f"{place}: got {value!r}; policy {config.policy} allows: {', '.join(allowed)}")
+        return cast(Choice, value)
 
     @abstractmethod
     def design(self, program: Program) -> Design | AssistedDesign:
@@ -120,3 +118,10 @@ class Policy(ABC):
         Raises:
             PolicyError: an input is missing or unusable; the message says which and how to provide it.
         """
+
+
+class Representatives(Policy):
+    """Base of methods in which chosen launches represent their strata. They state no bound: nothing is drawn at random."""
+
+    bounds: ClassVar[tuple[Bound, ...]] = ("none",)
+    estimates: ClassVar[tuple[Method, ...]] = ("mean",)

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from kernelpoint.errors import ConfigError, TraceError
 from kernelpoint.journal import Run
@@ -51,16 +52,15 @@ EXPORTS: Registry[Export] = Registry("--as", Export, "kernelpoint.report.exports
 SIMULATED, ESTIMATED, PROJECTED = "simulated", "estimated", "projected"
 
 
-@dataclass(frozen=True)
-class Launch:
+class Launch(NamedTuple):
     """One launch of a run: kernel, simulated or estimated, stratum, cycles and counters.
 
     Attributes:
         process, launch: its place.
         kernel: its name, shortened; empty where it is not known.
         how: simulated, projected (stopped before its end), or estimated.
-        cycles: its result or its estimate; None where there is neither.
         stratum: -1 where it was simulated for certain; None where the journal does not say.
+        cycles: its result or its estimate; None where there is neither.
         counters: of its result; empty where it was not simulated.
     """
 
@@ -68,8 +68,8 @@ class Launch:
     launch: int
     kernel: str
     how: str
-    cycles: float | None
     stratum: int | None
+    cycles: float | None
     counters: dict[str, float]
 
 
@@ -91,11 +91,8 @@ def launches(run: Run) -> Iterator[Launch]:
                 value, stratum = float(estimates.cycles[unit]), int(estimates.strata[unit])
                 cycles = value if value == value else cycles
             counters = {} if result is None else result.counters
-            yield Launch(process, launch, base_key(run.name_of(unit)), how, cycles, stratum, counters)
+            yield Launch(process, launch, base_key(run.name_of(unit)), how, stratum, cycles, counters)
             unit += 1
-
-
-COLUMNS = ("process", "launch", "kernel", "how", "stratum", "cycles")
 
 
 def write_launches(run: Run, path: Path) -> int:
@@ -109,11 +106,8 @@ def write_launches(run: Run, path: Path) -> int:
         OSError: the file cannot be written.
     """
     others = [name for name in run.counters if name != "cycles"]
-    rows = (
-        (it.process, it.launch, it.kernel, it.how, it.stratum, it.cycles, *(it.counters.get(name) for name in others))
-        for it in launches(run)
-    )
-    return write_table(path, [*COLUMNS, *others], rows)
+    rows = ((*it[:-1], *(it.counters.get(name) for name in others)) for it in launches(run))
+    return write_table(path, [*Launch._fields[:-1], *others], rows)
 
 
 def clock_of(run: Run, megahertz: float | None) -> float:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 
 from kernelpoint.clustering import silhouette_kmeans
 from kernelpoint.config import Section
-from kernelpoint.estimation import Bound, Design, Method
-from kernelpoint.policies.contract import Policy
+from kernelpoint.estimation import Design
+from kernelpoint.policies.contract import Representatives
 from kernelpoint.policies.labels import numbered
 from kernelpoint.program import Program
 from kernelpoint.repeated import first_of_each
 from kernelpoint.workload import Available, Need, require
 
 
-class Gcl(Policy):
+class Gcl(Representatives):
     """GCL-Sampler (arXiv 2603.00551, 2026).
 
     Each launch is embedded by the relational GCN of the paper; K-Means clusters the embeddings, with K by best silhouette and
@@ -45,9 +45,6 @@ class Gcl(Policy):
         """Parameters of the policy that a user may set."""
 
         max_clusters: Annotated[int, Field(ge=2, description="largest number of clusters tried")] = 20
-
-    bounds: ClassVar[tuple[Bound, ...]] = ("none",)
-    estimates: ClassVar[tuple[Method, ...]] = ("mean",)
 
     @classmethod
     def inputs(cls, available: Available) -> frozenset[Need]:

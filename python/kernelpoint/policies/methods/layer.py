@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 
 from kernelpoint.config import Section
-from kernelpoint.estimation import Bound, Design, Method
-from kernelpoint.policies.contract import Policy
+from kernelpoint.estimation import Design
+from kernelpoint.policies.contract import Representatives
 from kernelpoint.policies.labels import numbered
 from kernelpoint.program import Program
 from kernelpoint.ranges import Ranges
@@ -17,7 +17,7 @@ from kernelpoint.ranges.sources.detected import repeats
 from kernelpoint.workload import Available, Need, require
 
 
-class Layer(Policy):
+class Layer(Representatives):
     """Simulates one of several equal layers and multiplies its cycles by their number.
 
     Accel-Sim 2.0 recommends it for language models ("trace one representative layer and extrapolate"), and so do users of
@@ -35,9 +35,6 @@ class Layer(Policy):
         place: Annotated[
             float, Field(ge=0, le=1, description="which of the equal layers is simulated: 0 the first, 1 the last")
         ] = 0.5
-
-    bounds: ClassVar[tuple[Bound, ...]] = ("none",)
-    estimates: ClassVar[tuple[Method, ...]] = ("mean",)
 
     @classmethod
     def inputs(cls, available: Available) -> frozenset[Need]:

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from kernelpoint.config import Config, Section
 from kernelpoint.errors import PolicyError
-from kernelpoint.estimation import Bound, Design, Method
-from kernelpoint.policies.contract import Policy
+from kernelpoint.estimation import Design
+from kernelpoint.policies.contract import Representatives
 from kernelpoint.policies.labels import numbered
 from kernelpoint.program import Program
 from kernelpoint.randomness import generator
@@ -46,7 +46,7 @@ def has_counters(profile: Program | None) -> bool:
     return profile is not None and all(name in profile.counters for name in COUNTERS)
 
 
-class Pka(Policy):
+class Pka(Representatives):
     """Principal kernel selection of PKA (MICRO 2021, DOI 10.1145/3466752.3480100).
 
     Twelve counters of each launch are scaled to unit variance, reduced by PCA and clustered by K-Means with K = 1, 2,
@@ -83,8 +83,6 @@ class Pka(Policy):
         ] = False
 
     counters: ClassVar[tuple[str, ...]] = COUNTERS
-    bounds: ClassVar[tuple[Bound, ...]] = ("none",)
-    estimates: ClassVar[tuple[Method, ...]] = ("mean",)
     uses_budget = True
 
     @classmethod

@@ -10,8 +10,8 @@ from pydantic import Field
 
 from kernelpoint.config import Section
 from kernelpoint.errors import PolicyError
-from kernelpoint.estimation import Bound, Design, Method
-from kernelpoint.policies.contract import Policy
+from kernelpoint.estimation import Design, Method
+from kernelpoint.policies.contract import Representatives
 from kernelpoint.policies.labels import numbered
 from kernelpoint.program import Program
 from kernelpoint.workload import Available, Need
@@ -64,7 +64,7 @@ def most_frequent(values: np.ndarray) -> float:
     return float(distinct[number.argmax()])
 
 
-class Sieve(Policy):
+class Sieve(Representatives):
     """Sieve (ISPASS 2023): three tiers by how much the instruction count of a kernel varies.
 
     Tier 1, no variation: the first launch stands for all. Tier 2, coefficient of variation below 0.4: the first launch that
@@ -86,7 +86,6 @@ class Sieve(Policy):
             float, Field(gt=0, description="coefficient of variation from which launches of a kernel are split")
         ] = THETA
 
-    bounds: ClassVar[tuple[Bound, ...]] = ("none",)
     estimates: ClassVar[tuple[Method, ...]] = ("separate_ratio",)
 
     @classmethod

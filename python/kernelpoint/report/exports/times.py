@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass, fields
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,7 @@ from kernelpoint.report.export import Export, Options, clock_of, launches, trace
 from kernelpoint.traces import read_labels
 
 
-@dataclass(frozen=True)
-class KernelTime:
+class KernelTime(NamedTuple):
     """Times of the launches of one kernel and shape.
 
     Attributes:
@@ -47,7 +46,6 @@ class KernelTime:
     microseconds_half_width: float | None
 
 
-COLUMNS = tuple(field.name for field in fields(KernelTime))
 Key = tuple[str, str, str, str]  # range, kernel, grid, block
 
 
@@ -60,8 +58,7 @@ class Times(Export):
         Raises:
             SetupError: Parquet, and pyarrow is not installed. ConfigError, JournalError: as :func:`kernel_times`.
         """
-        rows = map(astuple, kernel_times(run, options.clock))
-        return f"{write_table(path, COLUMNS, rows):,} kernels and shapes"
+        return f"{write_table(path, KernelTime._fields, kernel_times(run, options.clock)):,} kernels and shapes"
 
 
 def kernel_times(run: Run, megahertz: float | None) -> Iterator[KernelTime]:
