@@ -22,7 +22,7 @@ from kernelpoint_lab.synth.families import FAMILIES, Family
 from kernelpoint_lab.synth.launch import Launch
 from kernelpoint_lab.synth.lists import LIST, write_list
 from kernelpoint_lab.synth.memory import Memory
-from kernelpoint_lab.training.config import TrainingConfig
+from kernelpoint_lab.training.trainer import TrainingConfig
 
 HELD_OUT = ("reduction", "layer_norm", "pooling", "histogram")
 THREADS, DATA_SEED = 1 << 14, 11

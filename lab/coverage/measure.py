@@ -35,9 +35,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from full_runs import RUNS, SHARED_DATA
 from made_up import MADE_UP
-from populations import PROFILES, Population, full_runs, population
+from populations import PROFILES, RUNS, SHARED_DATA, Population, full_runs, population
 from runs import (
     Experiment,
     Numbers,

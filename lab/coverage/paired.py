@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache, partial
 
 import numpy as np
-from full_runs import known_from_traces
-from populations import Population, with_traces
+from populations import Population, known_from_traces, with_traces
 from runs import Experiment, Numbers, mean, median_percent, percent, share, times
 
 from kernelpoint.estimation import ErrorBudget

@@ -13,8 +13,7 @@ from pathlib import Path
 from runs import largest, percent, print_table, share
 
 from kernelpoint.journal import Run, load_run
-from kernelpoint_lab.synth.families.attention import attention
-from kernelpoint_lab.synth.families.dense import gemm, gemv
+from kernelpoint_lab.synth.families.dense import attention, gemm, gemv
 from kernelpoint_lab.synth.families.rows import softmax
 from kernelpoint_lab.synth.launch import Launch
 from kernelpoint_lab.synth.lists import write_list

@@ -7,7 +7,7 @@ import sys
 import methods
 import pytest
 from compiled import ROOT
-from full_runs import SHARED_DATA
+from populations import SHARED_DATA
 from workloads import synthesised
 
 import kernelpoint as kp

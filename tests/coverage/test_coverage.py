@@ -6,9 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from full_runs import SHARED_DATA, known_from_traces
 from made_up import BEYOND_ASSUMPTIONS, SYNTHETIC
-from populations import Population, policy, population, with_traces
+from populations import SHARED_DATA, Population, known_from_traces, policy, population, with_traces
 from runs import too_seldom
 from workloads import synthesised
 

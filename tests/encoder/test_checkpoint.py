@@ -11,7 +11,7 @@ from kernelpoint.encoder import checkpoint, checkpoint_hash, read_checkpoint
 from kernelpoint.encoder.checkpoint import checkpoint_path
 from kernelpoint.errors import PlanError
 from kernelpoint.graphs import SCHEMA, schema_hash
-from kernelpoint_lab.training.encode import load_encoder
+from kernelpoint_lab.training.model import load_encoder
 from kernelpoint_lab.training.writing import save_whole, write_checkpoint
 
 

@@ -20,8 +20,7 @@ from kernelpoint.traces import ArtefactCache, launch_paths, scan_launches
 from kernelpoint_lab.synth.families import FAMILIES
 from kernelpoint_lab.synth.lists import write_list
 from kernelpoint_lab.synth.memory import Memory
-from kernelpoint_lab.training.batch import collate
-from kernelpoint_lab.training.encode import embed_graphs, load_encoder
+from kernelpoint_lab.training.model import collate, embed_graphs, load_encoder
 
 
 @pytest.fixture

@@ -10,11 +10,17 @@ from torch_geometric.nn import RGCNConv
 
 from kernelpoint.encoder.checkpoint import EMBEDDING_WIDTH
 from kernelpoint.graphs import SCHEMA
-from kernelpoint_lab.training.batch import collate
-from kernelpoint_lab.training.convolution import TargetRGCNConv, arrivals
-from kernelpoint_lab.training.encode import batches, embed_graphs
-from kernelpoint_lab.training.loss import alignment, info_nce, uniformity
-from kernelpoint_lab.training.model import LAYER_WIDTHS, ProjectionHead, TraceEncoder
+from kernelpoint_lab.training.model import (
+    LAYER_WIDTHS,
+    ProjectionHead,
+    TargetRGCNConv,
+    TraceEncoder,
+    arrivals,
+    batches,
+    collate,
+    embed_graphs,
+)
+from kernelpoint_lab.training.trainer import alignment, info_nce, uniformity
 
 
 @pytest.fixture

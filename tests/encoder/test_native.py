@@ -15,8 +15,7 @@ from kernelpoint.encoder.checkpoint import read_tensors, tensor_shapes
 from kernelpoint.encoder.embed import NativeEncoder, round_embeddings
 from kernelpoint.errors import PlanError, TraceError
 from kernelpoint.graphs import SCHEMA, build_graph
-from kernelpoint_lab.training.encode import embed_graphs, load_encoder
-from kernelpoint_lab.training.model import TraceEncoder
+from kernelpoint_lab.training.model import TraceEncoder, embed_graphs, load_encoder
 from kernelpoint_lab.training.writing import write_checkpoint
 
 

@@ -8,10 +8,8 @@ from small_graphs import random_graph
 
 from kernelpoint.encoder.checkpoint import read_checkpoint
 from kernelpoint.errors import ConfigError, PlanError
-from kernelpoint_lab.training.config import TrainingConfig
-from kernelpoint_lab.training.encode import load_encoder
-from kernelpoint_lab.training.log import read_log, write_log
-from kernelpoint_lab.training.trainer import Trainer
+from kernelpoint_lab.training.model import load_encoder
+from kernelpoint_lab.training.trainer import Trainer, TrainingConfig, read_log, write_log
 
 CONFIG = TrainingConfig(epochs=4, batch_size=6, seed=3)
 

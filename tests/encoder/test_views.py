@@ -6,8 +6,8 @@ import torch
 from small_graphs import random_graph
 
 from kernelpoint.randomness import generator
-from kernelpoint_lab.training.batch import collate
-from kernelpoint_lab.training.views import add_noise, drop_edges, drop_nodes, random_view
+from kernelpoint_lab.training.model import collate
+from kernelpoint_lab.training.trainer import add_noise, drop_edges, drop_nodes, random_view
 
 
 @pytest.fixture(scope="module")

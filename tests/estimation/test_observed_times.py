@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from full_runs import SHARED_DATA
+from populations import SHARED_DATA
 
 from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, Prediction, passes
 from kernelpoint.profiles import read_profile

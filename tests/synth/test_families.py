@@ -14,8 +14,8 @@ from recorded_traces import ACCELSIM, shared
 
 from kernelpoint import _native
 from kernelpoint.randomness import generator
-from kernelpoint_lab.synth.addresses import encode
 from kernelpoint_lab.synth.families import FAMILIES, SCALES
+from kernelpoint_lab.synth.lanes import encode
 from kernelpoint_lab.synth.launch import Launch
 from kernelpoint_lab.synth.memory import Memory
 from kernelpoint_lab.synth.writer import TRACER_VERSIONS, Written, write_trace

@@ -17,10 +17,8 @@ from kernelpoint.extras import needs_extra
 from kernelpoint.progress import WorkProgress, telling
 
 if TYPE_CHECKING:
-    from kernelpoint_lab.training.config import TrainingConfig
     from kernelpoint_lab.training.data import TrainingData
-    from kernelpoint_lab.training.log import EpochRecord
-    from kernelpoint_lab.training.trainer import Trainer
+    from kernelpoint_lab.training.trainer import EpochRecord, Trainer, TrainingConfig
 
 
 def train(
@@ -40,7 +38,7 @@ def train(
     Example: kernelpoint lab train traces/kernelslist.g -o mine.safetensors
     """
     with telling("loading PyTorch", Console(stderr=True).print), needs_extra("training"):
-        from kernelpoint_lab.training.config import TrainingConfig
+        from kernelpoint_lab.training.trainer import TrainingConfig
     config = TrainingConfig(epochs=epochs, seed=seed, device=device)
     train_encoder([str(path) for path in traces], output, config, [str(path) for path in exclude or ()], resume)
 
@@ -71,7 +69,7 @@ def train_encoder(
 
 
 def _run(trainer: Trainer, output: Path, resume: bool, console: Console) -> list[EpochRecord]:
-    from kernelpoint_lab.training.log import read_log, write_log
+    from kernelpoint_lab.training.trainer import read_log, write_log
 
     state, log = output.with_suffix(".state"), output.with_suffix(".log.csv")
     records: list[EpochRecord] = []

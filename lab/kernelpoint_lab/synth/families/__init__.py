@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelpoint_lab.synth.families import attention, dense, elementwise, images, programs, rows, sparse, traversal
-from kernelpoint_lab.synth.families.graphs import power_law_graph, sparse_matrix
+from kernelpoint_lab.synth.families import dense, elementwise, programs, rows, sparse
 from kernelpoint_lab.synth.launch import Launch
 from kernelpoint_lab.synth.memory import Memory
 from kernelpoint_lab.synth.sizes import Size
@@ -102,20 +101,20 @@ def _attention(memory: Memory, _: np.random.Generator, p: Sizes) -> Launch:
     heads, length = p["heads"], p["length"]
     keys, values = (memory.tensor(heads * length * 64, 2) for _ in range(2))
     out = memory.tensor(-(-length // 64) * heads * 64, 2)
-    return attention.attention(memory.tensor(heads * 64, 2), keys, values, out, heads, length, length)
+    return dense.attention(memory.tensor(heads * 64, 2), keys, values, out, heads, length, length)
 
 
 def _convolution(memory: Memory, _: np.random.Generator, p: Sizes) -> Launch:
     batch, channels, size = p["batch"], p["channels"], p["size"]
     image, out = (memory.tensor(batch * channels * size * size) for _ in range(2))
     weights = memory.tensor(9 * channels * channels)
-    return images.convolution(image, weights, out, batch, (channels, channels), size, p["block"])
+    return elementwise.convolution(image, weights, out, batch, (channels, channels), size, p["block"])
 
 
 def _pooling(memory: Memory, _: np.random.Generator, p: Sizes) -> Launch:
     planes, size = p["channels"], p["size"]
     image, out = memory.tensor(planes * size * size), memory.tensor(planes * (size // 2) ** 2)
-    return images.pooling(image, out, planes, size, p["block"])
+    return elementwise.pooling(image, out, planes, size, p["block"])
 
 
 def _gather(memory: Memory, rng: np.random.Generator, p: Sizes) -> Launch:
@@ -126,17 +125,17 @@ def _gather(memory: Memory, rng: np.random.Generator, p: Sizes) -> Launch:
 
 
 def _spmv(memory: Memory, rng: np.random.Generator, p: Sizes) -> Launch:
-    matrix = sparse.Rows.place(*sparse_matrix(rng, p["rows"], p["degree"]), memory)
+    matrix = sparse.Rows.place(*sparse.sparse_matrix(rng, p["rows"], p["degree"]), memory)
     entries = memory.tensor(len(matrix.columns), p["width"])
     x, y = (memory.tensor(p["rows"], p["width"]) for _ in range(2))
     return sparse.spmv(matrix, entries, x, y, p["block"])
 
 
 def _bfs(memory: Memory, rng: np.random.Generator, p: Sizes) -> Launch:
-    graph = sparse.Rows.place(*power_law_graph(rng, p["rows"], p["degree"]), memory)
+    graph = sparse.Rows.place(*sparse.power_law_graph(rng, p["rows"], p["degree"]), memory)
     depth, queue, following = (memory.tensor(p["rows"]) for _ in range(3))
-    level = max(traversal.bfs_levels(graph, 0), key=lambda frontier: len(frontier.vertices))
-    return traversal.bfs(graph, level, depth, (queue, following, memory.tensor(1)), p["block"])
+    level = max(sparse.bfs_levels(graph, 0), key=lambda frontier: len(frontier.vertices))
+    return sparse.bfs(graph, level, depth, (queue, following, memory.tensor(1)), p["block"])
 
 
 def _histogram(memory: Memory, rng: np.random.Generator, p: Sizes) -> Launch:

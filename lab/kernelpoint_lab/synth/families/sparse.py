@@ -1,4 +1,6 @@
-"""Data-dependent kernels: gather, sparse matrix-vector product, histogram."""
+"""Irregular kernels over compressed rows: seeded graphs and matrices, gather, matrix-vector product, histogram, breadth-first
+search.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +22,50 @@ from kernelpoint_lab.synth.families.common import (
 from kernelpoint_lab.synth.launch import Launch, make_launch
 from kernelpoint_lab.synth.machine import Warps
 from kernelpoint_lab.synth.memory import Memory, Tensor
+
+
+def power_law_graph(rng: np.random.Generator, vertices: int, degree: int) -> tuple[np.ndarray, np.ndarray]:
+    """An undirected graph of mean degree about `degree` whose degrees follow a power law (exponent 2.5).
+
+    Edges join vertices drawn in proportion to weights w_i = (i + 8) ** (-1 / (2.5 - 1)) under a random order (Chung and
+    Lu 2002; the offset bounds the largest degree); a ring through all vertices keeps it connected.
+
+    Returns:
+        starts, int64 [vertices + 1], and columns, int64 [entries], sorted within each row, without doubles or loops.
+
+    >>> starts, columns = power_law_graph(np.random.default_rng(0), 100, 4)
+    >>> len(starts), bool((np.diff(starts) >= 2).all())
+    (101, True)
+    """
+    weights = (np.arange(vertices) + 8.0) ** (-1 / 1.5)
+    order = rng.permutation(vertices)
+    ends = order[rng.choice(vertices, size=(2, max(1, vertices * (degree - 2) // 2)), p=weights / weights.sum())]
+    ring = rng.permutation(vertices)
+    pairs = np.concatenate([ends, np.stack([ring, np.roll(ring, 1)])], axis=1)
+    return _compress(vertices, pairs)
+
+
+def sparse_matrix(rng: np.random.Generator, rows: int, degree: int) -> tuple[np.ndarray, np.ndarray]:
+    """The pattern of a symmetric matrix like a mesh's with some long links: mean `degree` entries a row, diagonal in.
+
+    Three quarters of the links go to rows nearby (within 32), the others anywhere. Returns as `power_law_graph`.
+    """
+    links = max(1, rows * (degree - 1) // 2)
+    near = rng.random(links) < 0.75
+    first = rng.integers(0, rows, links)
+    other = np.where(near, (first + rng.integers(1, 33, links)) % rows, rng.integers(0, rows, links))
+    diagonal = np.tile(np.arange(rows), (2, 1))
+    return _compress(rows, np.stack([first, other]), diagonal)
+
+
+def _compress(count: int, pairs: np.ndarray, diagonal: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Compressed rows of the symmetric closure of `pairs` (int [2, E]) without doubles or loops, plus a diagonal."""
+    pairs = pairs[:, pairs[0] != pairs[1]]
+    both = np.concatenate([pairs, pairs[::-1]] + ([diagonal] if diagonal is not None else []), axis=1)
+    keys = np.sort(both[0].astype(np.int64) * count + both[1])
+    keys = keys[np.diff(keys, prepend=-1) > 0]
+    starts = np.searchsorted(keys, np.arange(count + 1, dtype=np.int64) * count)
+    return starts.astype(np.int64), keys % count
 
 
 @dataclass(frozen=True)
@@ -125,3 +171,85 @@ def histogram(source: Tensor, counts: Tensor, bins: np.ndarray, total: int, ctas
         "histogram", "histogram_shared_i32", program, (ctas,), (block,), [source, counts], data=[bins],
         shared=4 * total, n=count, bins=total,
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """A breadth-first level: its vertices, and for each edge out of them whether it discovers a vertex, and where.
+
+    Attributes:
+        vertices: int64 [V], in queue order.
+        position: int64 [edges of the graph]; place in the next queue for edges that discover, -1 for others.
+        following: int64, the next level's vertices.
+    """
+
+    vertices: np.ndarray
+    position: np.ndarray
+    following: np.ndarray
+
+
+def bfs_levels(graph: Rows, source: int) -> list[Frontier]:
+    """The levels of a breadth-first search; of several edges that reach a vertex at once, the first discovers it."""
+    seen = np.zeros(graph.count, dtype=bool)
+    seen[source] = True
+    vertices = np.array([source])
+    levels = []
+    while len(vertices):
+        degrees = graph.starts[vertices + 1] - graph.starts[vertices]
+        firsts = np.repeat(graph.starts[vertices] - np.cumsum(degrees) + degrees, degrees)
+        edges = firsts + np.arange(len(firsts))
+        targets = graph.columns[edges]
+        found, where = np.unique(targets, return_index=True)
+        fresh = ~seen[found]
+        order = np.argsort(where[fresh])
+        discovering, following = edges[where[fresh]][order], found[fresh][order]
+        position = np.full(len(graph.columns), -1)
+        position[discovering] = np.arange(len(following))
+        levels.append(Frontier(vertices, position, following))
+        seen[following] = True
+        vertices = following
+    return levels
+
+
+def bfs(graph: Rows, level: Frontier, depth: Tensor, queues: tuple[Tensor, Tensor, Tensor], block: int = 128) -> Launch:
+    """Expands one level, a thread per frontier vertex: unvisited neighbours get a depth and enter the next queue.
+
+    `queues` holds this level's queue, the next one, and its length.
+    """
+    queue, following, length = queues
+    count = len(level.vertices)
+
+    def program(w: Warps) -> None:
+        index = bounded_index(w, count)
+        vertex = level.vertices[np.minimum(index, count - 1)]
+        fetch(w, "vertex", "q", "i", queue, index)
+        fetch(w, "edge", "p", "vertex", graph.starts_at, vertex)
+        w.load("LDG.E.SYS", "end", "p", graph.starts_at.at(vertex + 1))
+        trips = graph.starts[vertex + 1] - graph.starts[vertex]
+        for step in strides(w, trips, "edge", "edge", "end"):
+            edge = np.minimum(graph.starts[vertex] + step, len(graph.columns) - 1)
+            _visit(w, graph, level, depth, (following, length), edge)
+
+    return make_launch(
+        "bfs", "bfs_expand_thread", program, (blocks(count, block),), (block,),
+        [graph.starts_at, graph.columns_at, depth, *queues], data=[level.vertices, level.following], frontier=count,
+    )  # fmt: skip
+
+
+def _visit(
+    w: Warps, graph: Rows, level: Frontier, depth: Tensor, queue: tuple[Tensor, Tensor], edge: np.ndarray
+) -> None:
+    fetch(w, "neighbour", "e", "edge", graph.columns_at, edge)
+    address(w, "d", "neighbour")
+    at = depth.at(graph.columns[edge])
+    w.load("LDG.E.SYS", "depth", "d", at)
+    w.op("ISETP.NE.AND", None, "depth", "RZ")
+    place = level.position[edge]
+    with w.branch(place >= 0):
+        w.op("MOV", "deeper", "RZ")
+        w.atomic("ATOMG.E.CAS.STRONG.GPU", "old", ("d", "depth", "deeper"), at)
+        w.op("ISETP.NE.AND", None, "old", "RZ")
+        w.op("MOV", "length_at", "RZ")
+        w.atomic("ATOMG.E.ADD.STRONG.GPU", "place", ("length_at", "deeper"), queue[1].at(0))
+        address(w, "next", "place")
+        w.store("STG.E.SYS", "next", "neighbour", queue[0].at(place))

@@ -30,38 +30,19 @@ class Workload:
     sequence: Callable[[Any, int], Iterator[Launch | HostCopy]]
 
 
-WORKLOADS: dict[str, Workload] = {
-    workload.name: workload
-    for workload in (
-        Workload(
-            "transformer-decode",
-            "token by token with a growing KV cache; requests of drawn length follow one another",
-            transformer_decode.SHAPES,
-            transformer_decode.sequence,
-        ),
-        Workload(
-            "cnn-inference",
-            "dynamic batches under a load that rises and falls; a drawn number of detections each",
-            cnn_inference.SHAPES,
-            cnn_inference.sequence,
-        ),
-        Workload(
-            "iterative-solver",
-            "conjugate gradients on meshes that refine and coarsen; iterations until convergence",
-            iterative_solver.SHAPES,
-            iterative_solver.sequence,
-        ),
-        Workload(
-            "graph-traversal",
-            "breadth-first searches from popular sources on power-law graphs that grow",
-            graph_traversal.SHAPES,
-            graph_traversal.sequence,
-        ),
-        Workload(
-            "training-step",
-            "forward, backward and optimiser of a language model; batches of drawn length, shuffled in every epoch",
-            training_step.SHAPES,
-            training_step.sequence,
-        ),
-    )
-}
+_MODULES = {
+    "transformer-decode": (
+        "token by token with a growing KV cache; requests of drawn length follow one another", transformer_decode
+    ),
+    "cnn-inference": (
+        "dynamic batches under a load that rises and falls; a drawn number of detections each", cnn_inference
+    ),
+    "iterative-solver": (
+        "conjugate gradients on meshes that refine and coarsen; iterations until convergence", iterative_solver
+    ),
+    "graph-traversal": ("breadth-first searches from popular sources on power-law graphs that grow", graph_traversal),
+    "training-step": (
+        "forward, backward and optimiser of a language model; batches of drawn length, shuffled in every epoch", training_step
+    ),
+}  # fmt: skip
+WORKLOADS = {name: Workload(name, what, of.SHAPES, of.sequence) for name, (what, of) in _MODULES.items()}

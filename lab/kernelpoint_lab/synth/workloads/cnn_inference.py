@@ -11,8 +11,7 @@ import numpy as np
 from kernelpoint.errors import ConfigError
 from kernelpoint.randomness import generator
 from kernelpoint_lab.synth.families.dense import gemm
-from kernelpoint_lab.synth.families.elementwise import elementwise
-from kernelpoint_lab.synth.families.images import batch_norm, convolution, pooling
+from kernelpoint_lab.synth.families.elementwise import batch_norm, convolution, elementwise, pooling
 from kernelpoint_lab.synth.families.rows import reduction, softmax
 from kernelpoint_lab.synth.families.sparse import gather
 from kernelpoint_lab.synth.launch import Launch

@@ -10,10 +10,8 @@ import numpy as np
 
 from kernelpoint.randomness import generator
 from kernelpoint_lab.synth.families.elementwise import elementwise
-from kernelpoint_lab.synth.families.graphs import power_law_graph
 from kernelpoint_lab.synth.families.rows import reduction, scan
-from kernelpoint_lab.synth.families.sparse import Rows, gather, histogram
-from kernelpoint_lab.synth.families.traversal import bfs, bfs_levels
+from kernelpoint_lab.synth.families.sparse import Rows, bfs, bfs_levels, gather, histogram, power_law_graph
 from kernelpoint_lab.synth.launch import Launch
 from kernelpoint_lab.synth.lists import HostCopy
 from kernelpoint_lab.synth.memory import Memory

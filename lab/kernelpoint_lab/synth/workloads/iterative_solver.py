@@ -10,9 +10,8 @@ import numpy as np
 
 from kernelpoint.randomness import generator
 from kernelpoint_lab.synth.families.elementwise import elementwise
-from kernelpoint_lab.synth.families.graphs import sparse_matrix
 from kernelpoint_lab.synth.families.rows import reduction
-from kernelpoint_lab.synth.families.sparse import Rows, spmv
+from kernelpoint_lab.synth.families.sparse import Rows, sparse_matrix, spmv
 from kernelpoint_lab.synth.launch import Launch
 from kernelpoint_lab.synth.lists import HostCopy
 from kernelpoint_lab.synth.memory import Memory

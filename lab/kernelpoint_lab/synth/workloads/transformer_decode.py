@@ -9,8 +9,7 @@ from functools import cache, cached_property
 import numpy as np
 
 from kernelpoint.randomness import generator
-from kernelpoint_lab.synth.families.attention import attention
-from kernelpoint_lab.synth.families.dense import gemv
+from kernelpoint_lab.synth.families.dense import attention, gemv
 from kernelpoint_lab.synth.families.elementwise import elementwise
 from kernelpoint_lab.synth.families.rows import layer_norm, reduction, softmax
 from kernelpoint_lab.synth.families.sparse import gather
