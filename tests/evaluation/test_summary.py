@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 
 from kernelpoint.evaluation.evaluate import Row
-from kernelpoint.evaluation.page import mark_of
-from kernelpoint.evaluation.summary import overall, per_workload
+from kernelpoint.evaluation.page import mark_of, overall, per_workload
 
 GOOD = Row(
     "w",

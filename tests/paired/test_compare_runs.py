@@ -13,7 +13,7 @@ from kernelpoint.errors import JournalError, KernelPointError
 from kernelpoint.journal import load_run
 from kernelpoint.journal.lines import split_lines
 from kernelpoint.paired import compare_runs
-from kernelpoint.paired.sample import check_comparable
+from kernelpoint.paired.comparison import check_comparable
 from kernelpoint.report.pairs import pair_page
 from kernelpoint.report.text import sentences
 

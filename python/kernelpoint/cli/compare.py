@@ -14,8 +14,7 @@ from kernelpoint.cli.console import Console
 from kernelpoint.errors import ConfigError
 from kernelpoint.evaluation.evaluate import ResultsFile, Row, cells
 from kernelpoint.evaluation.evaluate import compare as compare_workload
-from kernelpoint.evaluation.page import LEGEND, scatter_of, tables, write_files
-from kernelpoint.evaluation.summary import overall, per_workload
+from kernelpoint.evaluation.page import LEGEND, overall, per_workload, scatter_of, tables, write_files
 from kernelpoint.evaluation.workload import Workload, load_workload, parse_request
 from kernelpoint.extras import require
 from kernelpoint.files import write_output
