@@ -24,6 +24,7 @@ from kernelpoint.arguments import checked
 from kernelpoint.config import Config, parse_config
 from kernelpoint.errors import ConfigError, shown
 from kernelpoint.estimation import AssistedDesign, ErrorBudget
+from kernelpoint.extras import needs_extra
 from kernelpoint.fast_model.configuration import architecture_of
 from kernelpoint.planning import plan as plans
 from kernelpoint.planning.planning import Planning
@@ -70,9 +71,10 @@ class Run(journal.Run):
 
         Raises:
             ConfigError: there is no such chart, or this run has no data for it.
-            JournalError: the run has not ended.
+            JournalError: the run has not ended. SetupError: the extra `report` is not installed.
         """
-        import altair as alt  # for notebooks only
+        with needs_extra("Run.plot"):
+            import altair as alt
 
         from kernelpoint.report.charts import charts
         from kernelpoint.report.result import result_of

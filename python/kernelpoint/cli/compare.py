@@ -17,11 +17,11 @@ from kernelpoint.evaluation.evaluate import compare as compare_workload
 from kernelpoint.evaluation.page import LEGEND, overall, per_workload, scatter_of, tables, write_files
 from kernelpoint.evaluation.workload import Workload, load_workload, parse_request
 from kernelpoint.extras import require
-from kernelpoint.files import write_output
 from kernelpoint.journal import load_run
 from kernelpoint.paired import compare_runs
 from kernelpoint.policies.registry import load_policy, policy_names
 from kernelpoint.progress import WorkProgress
+from kernelpoint.report.page import write_page
 from kernelpoint.report.pairs import common, pair_page, pair_table
 
 WORKLOAD_HELP = "FILE with the full run's times or cycles of every launch, or KEY=VALUE,... as above. May be repeated."
@@ -156,5 +156,5 @@ def _show_runs(first: Path, second: Path, as_json: bool, page: Path | None) -> N
     for line in (common(result), *(f"note: {note}" for note in result.notes)):
         console.print(line, soft_wrap=True)
     if page is not None:
-        write_output(page, pair_page(a, b, result))
+        write_page(pair_page(a, b, result), page)
         console.print(f"page: {page}", soft_wrap=True)

@@ -19,7 +19,7 @@ from kernelpoint.journal import Run, load_run
 from kernelpoint.pages.numbers import error, factor, number, percent, share
 from kernelpoint.pages.tables import Column, Row, Table
 from kernelpoint.progress import duration
-from kernelpoint.report.page import write_page
+from kernelpoint.report.page import html_page, write_page
 from kernelpoint.report.result import FullRun, result_of
 from kernelpoint.session.verdict import SAMPLING_ERROR, verdict
 
@@ -71,7 +71,7 @@ def demo(
     console.print(_table(full, sampled, plan_seconds))
     console.print(_judgement(full.run, sampled.run), highlight=False, soft_wrap=True)
     page = output / "report.html"
-    write_page(result_of(sampled.run, full.run), page)
+    write_page(html_page(result_of(sampled.run, full.run)), page)
     console.print(f"Pictures: {page}", soft_wrap=True)
     console.print(NEXT, soft_wrap=True, highlight=False)
     console.print(

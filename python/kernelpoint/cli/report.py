@@ -109,7 +109,7 @@ def report(
         return
 
     from kernelpoint.report.export import write_launches  # not for --json and --as, which need no charts
-    from kernelpoint.report.page import write_page
+    from kernelpoint.report.page import html_page, write_page
     from kernelpoint.report.paper import write_paper
     from kernelpoint.report.result import result_of
     from kernelpoint.report.tables import write_ranges
@@ -133,7 +133,7 @@ def report(
             lines.append(f"{figures}: {', '.join(path.name for path in write_paper(result, figures))}")
         if output is not None or not wants_files:
             page = output or loaded.path.with_suffix(".html")
-            write_page(result, page)
+            write_page(html_page(result), page)
             lines.append(f"page: {page}")
     for text in lines:
         console.print(text, soft_wrap=True)

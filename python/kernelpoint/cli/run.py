@@ -12,7 +12,6 @@ import typer
 from kernelpoint.cli.console import Console
 from kernelpoint.errors import ConfigError
 from kernelpoint.extras import require
-from kernelpoint.files import write_output
 
 if TYPE_CHECKING:
     from kernelpoint.coordinator.simulations import DaskPool
@@ -69,12 +68,13 @@ def run(
     if not sweep:
         raise typer.Exit(run_all(command, path, opened, _say))
     from kernelpoint.coordinator.sweep import run_sweep
+    from kernelpoint.report.page import write_page
     from kernelpoint.report.pairs import sweep_page, sweep_table
 
     rows = run_sweep(command, [*sweep, *more], path, opened, _say)
     Console(highlight=False).print(sweep_table(rows))
     if output is not None:
-        write_output(output, sweep_page(rows))
+        write_page(sweep_page(rows), output)
 
 
 def _split(words: list[str], line: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -6,15 +6,14 @@ import time
 from pathlib import Path
 
 from kernelpoint.cli.status import is_locked, status_of
-from kernelpoint.errors import ConfigError, KernelPointError
-from kernelpoint.files import write_output
+from kernelpoint.errors import KernelPointError
 from kernelpoint.journal import Run, load_run
 from kernelpoint.pages.numbers import half_width
 from kernelpoint.pages.page import Chart, Page, Text, Verdict
 from kernelpoint.pages.tables import Column, Table, rows_of
 from kernelpoint.progress import Log
 from kernelpoint.report.charts import passes_chart
-from kernelpoint.report.page import html_page
+from kernelpoint.report.page import html_page, write_page
 from kernelpoint.report.result import pass_ends, result_of
 
 SECONDS = 3  # between two pages
@@ -32,10 +31,7 @@ def follow(journal: Path, path: Path, say: Log) -> None:
     say(f"page: {path}, written again every {SECONDS} s until the run has ended (Ctrl-C ends it)")
     while True:
         text, has_ended = page_so_far(journal)
-        try:
-            write_output(path, text)
-        except OSError as error:
-            raise ConfigError(f"cannot write {path}: {error.strerror}") from None
+        write_page(text, path)
         if has_ended:
             say(f"the run has ended: {path}")
             return

@@ -41,13 +41,12 @@ SECTIONS = {
 USUAL_FOLDERS = ("traces", "NO_ARGS")  # named so for every workload by tracers and their scripts
 
 
-def write_page(result: Result, path: Path) -> None:
-    """Write the HTML report of a finished run.
+def write_page(page: str, path: Path) -> None:
+    """Write an HTML page to the file that the user named, or beside the journal.
 
     Raises:
         ConfigError: the page cannot be written there.
     """
-    page = html_page(result)
     try:
         write_output(path, page)
     except OSError as error:
