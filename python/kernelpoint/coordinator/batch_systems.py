@@ -49,7 +49,7 @@ def batch_cluster(path: str, workers: int, say: Log) -> Any:
     """Make a Dask cluster and submit a batch job for each worker.
 
     Raises:
-        ConfigError: the file is refused, or no job can be submitted; with the batch system's own words.
+        ConfigError: the file is refused, or no job can be submitted; the message quotes the batch system.
     """
     cluster, failures = made_cluster(path)
     try:
@@ -156,7 +156,7 @@ def _scheduler_options(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_cluster_file(path: str | Path) -> tuple[str, dict[str, Any]]:
-    """Name of the batch system in a dask-jobqueue configuration file, and its options.
+    """Read the name of the batch system, and its options, from a configuration file of dask-jobqueue.
 
     Raises:
         ConfigError: the file cannot be read, or is about none or several.

@@ -1,4 +1,4 @@
-"""Workers of Dask, on this machine, on a batch system, or where its scheduler is, that tasks are handed to."""
+"""Dask workers that run tasks: on this machine, as jobs of a batch system, or at a running scheduler."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ class DaskPool:
     """Dask workers, and the chains of launches that they simulate.
 
     Args:
-        cluster: a Dask cluster that is ended with the run, or the address of a scheduler that is not.
+        cluster: a Dask cluster, which ends with the run; or the address of a scheduler, which keeps running.
         workers: requested number.
         awaited: message shown while no worker is connected; empty: none.
         say: takes one line of text for the user.
 
     Attributes:
-        workers: tasks that can run at once, as far as is known.
+        workers: number of tasks that can run at the same time, as reported by Dask so far.
     """
 
     def __init__(self, cluster: Any, workers: int, awaited: str = "", say: Log = silent) -> None:
@@ -129,7 +129,7 @@ class DaskPool:
 
         Raises:
             SessionError: the scheduler or too many workers are gone, or a worker has another KernelPoint.
-            KernelPointError: as the function.
+            KernelPointError: any error of the function.
         """
         with self._watched():
             waiting = deque(self._client.map(partial(_checked, __version__, function), pieces, pure=False))
@@ -178,7 +178,7 @@ def report_lack_of_workers(count: Callable[[], int], awaited: str, say: Log, ove
     Args:
         count: number of connected workers.
         awaited: message on where workers come from.
-        over: ends it.
+        over: event that ends the reports.
     """
     begun, lines = time.monotonic(), 0
     while not over.wait(SECONDS_BETWEEN_LOOKS):

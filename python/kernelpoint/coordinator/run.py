@@ -39,7 +39,7 @@ def run(command: Sequence[str], config_path: str | None, open_pool: OpenPool, sa
 
     Args:
         command: of the simulator.
-        config_path: see with_option.
+        config_path: the configuration, where the command does not name it.
         open_pool: starts the workers, once it is known that the run can begin.
         say: takes one line of text for the user.
 
@@ -91,7 +91,7 @@ def run_one(command: Sequence[str], config: Config, hello: Hello, workers: Worke
     """Plan one run and drive it to its end on the workers.
 
     Raises:
-        KernelPointError: as run.
+        KernelPointError: the run is refused or cannot go on; results so far are kept.
     """
     session = open_run(config, HostInfo.from_mapping(hello.host), say, workers, command)
     journal = session.journal.path
@@ -200,7 +200,7 @@ def ask(command: Sequence[str], say: Log) -> tuple[Hello, int]:
         say: takes one line of text for the user.
 
     Raises:
-        HostError: the command does not reach KernelPoint; with the simulator's own words.
+        HostError: the command does not call KernelPoint; the message quotes the simulator.
     """
     for attempts_left in reversed(range(START_ATTEMPTS)):
         try:

@@ -32,8 +32,8 @@ class Simulations:
     Args:
         pool: simulates chains.
         work: common settings of the chains.
-        outcomes: from before, of a coordinator that died.
-        planned: gives the launches that the run waits for.
+        outcomes: results that an earlier coordinator, which died, had received.
+        planned: function that returns the launches that the run waits for.
         say: takes one line of text for the user.
 
     Attributes:
@@ -62,7 +62,7 @@ class Simulations:
         """Wait for the result of a launch and return it.
 
         Raises:
-            SessionError: it cannot be had: a machine is not fit for the run, or the scheduler is lost.
+            SessionError: a machine cannot simulate this run, or the connection to the scheduler is lost.
         """
         if step not in self._chain_of:
             self._begin_planned()
@@ -132,7 +132,7 @@ class Simulations:
         }
 
     def _attend_to_late(self) -> None:
-        """Say which chains are late, and begin them once more as long as workers are free."""
+        """Report chains that are late, and start each a second time while workers are free."""
         for handle, seconds in self._until_late(LEAST_TOLD, self._told).items():
             if seconds <= 0.0:
                 chain, taken = self._begun[handle], time.monotonic() - self._since[handle]
@@ -167,7 +167,7 @@ class Simulations:
         self.seconds += sum(outcome.seconds for outcome in report.outcomes)
 
     def _try_again(self, chain: Chain, report: Report) -> None:
-        """A chain that ended its simulator."""
+        """Submit a chain again after it ended its simulator."""
         what = f"{_named(chain)}: the simulator on {report.node} {report.ended}"
         attempts = self._attempts.setdefault(chain, [0, 0])
         attempts[report.was_killed] += 1

@@ -74,7 +74,7 @@ class Simulator:
         command: with KernelPoint's option in it.
         folder: its working directory.
         environment: variables beyond those of this process.
-        tell: takes a line where the simulator is stopped, or goes on.
+        tell: function that receives a line when the simulator is paused or goes on.
 
     Attributes:
         hello: its description of itself.
@@ -127,7 +127,7 @@ class Simulator:
         """Simulate a chain: launches that must run one after another in the same process.
 
         Raises:
-            SimulatorEnded: it did not live to answer.
+            SimulatorEnded: the process ended before it answered.
         """
         with contextlib.suppress(BrokenPipeError):
             os.write(self._to, f"{encode_chain(chain)}\n".encode())

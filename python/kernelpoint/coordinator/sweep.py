@@ -27,7 +27,7 @@ def run_sweep(
     """Run every configuration on the same workers; returns the ranked table.
 
     Raises:
-        KernelPointError: as run.run, for each configuration before anything is simulated.
+        KernelPointError: a configuration is refused; every one is checked before the first simulation.
     """
     points = sweep_configs(command, sweep)
     if len(points) < 2:

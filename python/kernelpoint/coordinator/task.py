@@ -41,7 +41,7 @@ class Work:
         command: of the simulator.
         folder: its working directory.
         outcomes: the folder for them.
-        host: description of the coordinator's simulator (COMPARED).
+        host: description of the coordinator's simulator; that of every worker must be equal in the fields COMPARED.
         kernelpoint: the coordinator's version.
     """
 

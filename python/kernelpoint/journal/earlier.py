@@ -154,8 +154,8 @@ def read_earlier(path: str, now: RunRecord, counters: tuple[str, ...] | None) ->
     """Read the results in the journal of an earlier run. Launches that were stopped before their end are left out.
 
     Args:
-        now: the first record of the run that takes them over.
-        counters: of its simulator, where known.
+        now: first record of the run that reuses the results.
+        counters: names of the counters of that run's simulator, if known.
 
     Raises:
         ConfigError: traces, simulated GPU or counters differ, or the earlier run was a full run.

@@ -67,8 +67,8 @@ class OpenLaunchRecord:
     Attributes:
         process, launch: its place.
         kernel: its name, None where it is not known.
-        times: that multiple.
-        probability: of its being drawn, beforehand.
+        times: smallest factor over its expected cost with which the launch breaks the budget.
+        probability: probability with which the launch was to be drawn.
     """
 
     process: Count
@@ -122,9 +122,9 @@ class DecisionRecord:
         u, threshold: reason of a launch that may be drawn.
         take_all: reason of one that is simulated for certain.
         cluster, stream: where known.
-        prediction: expected cycles, to six digits.
+        prediction: expected cycles, rounded to six digits.
         x: the covariate.
-        trace: path, where no list is known.
+        trace: path of the trace, in an online run.
 
     >>> drawn = DecisionRecord(process=0, launch=3, pass_index=0, action="simulate", stratum=1, u=0.02, threshold=0.1)
     >>> drawn.u <= drawn.threshold
@@ -320,7 +320,7 @@ class SummaryRecord:
     Attributes:
         skipped: launches that were not simulated, copied ones included.
         copied: launches that took the result of an equal one, or of an earlier run.
-        lost: units without a result that are not tried again: those that failed as often as is allowed, and those left out.
+        lost: units without a result that are not tried again: those that failed in all allowed attempts, and those left out.
         never_completed: units in flight.
         one_per_stream_speedup: total over the sum of one launch for each distinct stream; None: not stated.
         kernels: empty where the plan knows no names; their cycles add up to the estimate.

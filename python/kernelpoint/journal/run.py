@@ -162,7 +162,7 @@ class Run:
 
     @cached_property
     def launch_estimates(self) -> LaunchEstimates | None:
-        """Estimate of every launch; None if the run has not ended, states no estimate, or simulated everything.
+        """Estimates of all launches; None if the run has not ended, states no estimate, or simulated every launch.
 
         Raises:
             JournalError: the records do not contain every launch once.

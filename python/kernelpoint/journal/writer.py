@@ -24,9 +24,9 @@ _SYNCED = frozenset((RunRecord, PopulationRecord, LookRecord, SummaryRecord))
 class JournalWriter:
     """Writer of a journal: locks the file and appends records. The file does not change before the first record is written.
 
-    A record is with the operating system when `write` returns, and survives the death of the process. It is on the disk at
-    the end of a pass and of the run; in between, when the last time is a second ago. A power loss costs at most the
-    records of the last second; their launches are simulated again.
+    When `write` returns, the operating system has the record, so it survives a kill of the process. The file is synced to the
+    disk at the end of each pass and of the run, and once a second in between. So a power loss costs at most the records of
+    the last second; their launches are simulated again.
 
     Args:
         path: the file; made where it is missing.
@@ -65,7 +65,7 @@ class JournalWriter:
         """Append one record.
 
         Raises:
-            JournalError: the system refused it, or an earlier one, or the journal is closed.
+            JournalError: this write or an earlier one failed, or the journal is closed.
             ValueError: a number in it is not finite; nothing is written.
         """
         line = seal(text_of(record), self._before)

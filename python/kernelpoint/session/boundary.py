@@ -39,7 +39,7 @@ def open(config_path: str, info: Mapping[str, Any], log: Log) -> Session | Worke
     """Open a run, or resume one from its journal. In a worker of a coordinator, open a worker session instead.
 
     Raises:
-        KernelPointError: of the kind that names what is refused; nothing was started and no journal was touched but to read.
+        KernelPointError: the run is refused; nothing was started, and a journal was read at most.
     """
     config = load_config(config_path)
     if descriptors := os.environ.get(WORKER_PIPES_ENV):
@@ -77,7 +77,7 @@ def open_run(
 
     Args:
         pool: see setup.prepare.
-        command: of the simulator, for the record.
+        command: command line of the simulator, which the journal records.
 
     Raises:
         KernelPointError: see open.

@@ -25,9 +25,9 @@ class InitialStates:
 
     Args:
         host: the simulator, with the state that it can restore.
-        log: told of traces that cannot be read.
+        log: function that receives a line about each trace that cannot be read.
         cold: every launch begins as the first one does.
-        plan: of the launches of all processes, where it is at hand; else lists are read again.
+        plan: plan of the run; without it, the lists are read again.
     """
 
     def __init__(self, host: HostInfo, log: Log, cold: bool = False, plan: Plan | None = None) -> None:

@@ -58,8 +58,8 @@ class Loop:
     Attributes:
         orders: the launches that the run waits for: `online`, `validation` or `sample`.
         sample: the launches drawn and their results.
-        is_done: the run's end.
-        online, validation: None in a run that makes none.
+        is_done: True when the run has ended.
+        online, validation: orders of the online pass and of the validation launches; None in a run without them.
     """
 
     plan: Plan
@@ -157,7 +157,8 @@ class Loop:
         """Make the whole run with results that are all known, in place of a simulator: comparisons.
 
         Args:
-            counters: their names; results: float64 [N, counters].
+            counters: names of the columns of `results`.
+            results: float64 [N, counters], one row for each launch.
         """
         for _ in self.run():
             self.orders.look_up(counters, results)
@@ -238,7 +239,7 @@ class Loop:
             self._say_pass_begins()
 
     def _places(self, units: list[int]) -> str:
-        """First words of the sentence on launches that are left out: their places, or their number."""
+        """Subject of the sentence on launches that are left out: their places, or their number."""
         if len(units) > 5:
             return f"{len(units)} launches are"
         return "launch " + ", ".join(str(self.sample.launch_of(unit).index) for unit in units) + " is"

@@ -32,7 +32,7 @@ class OnlinePass(Orders):
     """Orders of the first pass of an online run: launches are listed as they come, and none is simulated.
 
     Args:
-        setup: of a run without a plan.
+        setup: fixed inputs of a run that has no plan yet.
     """
 
     def __init__(self, setup: Setup) -> None:

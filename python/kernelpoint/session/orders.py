@@ -69,8 +69,8 @@ class Outcome:
     """Result of an ordered launch, or the reason of its failure.
 
     Attributes:
-        counters: by name, cycles and instructions first; empty of a launch that could not be simulated.
-        reason: why it could not be simulated, where that is known.
+        counters: values by name, cycles and instructions first; empty if the launch could not be simulated.
+        reason: reason for the failure, if known.
         stopped: the launch was stopped before its end; points: its progress calls then.
         seconds: wall time; processor_seconds: of the simulator in another process, state restored before not included.
     """
@@ -102,8 +102,10 @@ def counters_of(
 
 
 def check_counters(launch: int, counters: dict[str, float], expected: Sequence[str] | None, wanted: str) -> None:
-    """Raise an error for counters that differ from the `expected` names, lack a part of the `wanted` one, or are no valid
-    amounts.
+    """Raise an error for counters of a result that are refused.
+
+    Their names must equal the `expected` ones and contain those of `wanted`, a counter or a ratio. Values must be finite, and
+    not negative.
 
     Raises:
         HostError: names the launch, what came, and what is allowed.

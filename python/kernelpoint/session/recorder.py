@@ -21,12 +21,12 @@ class Recorder:
     While records of an earlier process are left, nothing is written and nothing printed.
 
     Args:
-        journal: open for writing; None: nothing is kept.
+        journal: journal open for writing; None: records are discarded.
         log: takes one line of text for the user.
         stops_at_errors: the key `on_error: abort`.
 
     Attributes:
-        degraded: the failures so far, one sentence each.
+        degraded: sentences, one for each failure so far.
         deferred: a record that is written together with the next one; if none follows, it is not written.
         progress: lines for the user.
     """

@@ -116,7 +116,7 @@ class Sample(Orders):
         return self._grow_within_traced()
 
     def _grow_within_traced(self) -> bool:
-        """Growth where only some launches can be simulated: the whole of a pass, or none of it."""
+        """Enlarge the sample where only some launches can be simulated: by all launches of a pass, or by none."""
         grown = copy.deepcopy(self.engine)
         if not grown.grow():
             return False
@@ -135,7 +135,7 @@ class Sample(Orders):
         return False
 
     def simulate_everything(self) -> None:
-        """Replace the design by one in which every launch is simulated (after a failed decision)."""
+        """Change to a design in which every launch is simulated, after a decision failed."""
         before, design = self.engine, self.plan.design
         self._set_design(Design.take_all(design.u))
         budget, ranges = self._targets
@@ -296,7 +296,7 @@ class Sample(Orders):
         """True if the run can state an estimate without the results of some launches, because others represent them or can be
         drawn instead.
 
-        A full run is exact or nothing, and so is a purposive sample.
+        A full run and a purposive sample cannot: they have no launches that represent others.
         """
         design, traced = self._design, self.plan.program.traced
         fixed = isinstance(design, Design) and design.chosen is not None

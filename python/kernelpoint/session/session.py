@@ -79,7 +79,7 @@ class Session(Calls):
         """Decide to simulate or skip one launch.
 
         Args:
-            trace_path: where the launches are not known beforehand.
+            trace_path: path of the launch's trace, in an online run.
         """
         orders, launch = self._asked(process, index)
         if not trace_path and self.setup.plan is None:
@@ -212,7 +212,7 @@ class Session(Calls):
         return Summary.of(self.summary, self.saved.seconds)
 
     def _what_it_took(self, summary: SummaryRecord) -> Iterator[str]:
-        """Lines on the cost of the run, compared with its forecast and with a full run."""
+        """Sentences that compare the cost of the run with its forecast and with a full run."""
         forecast = self.setup.plan.forecast if self.setup.plan else []
         wanted = self.setup.budget.relative_error
         yield from filter(None, [compared(forecast, wanted, summary.simulated, summary.cycle_speedup, summary.further)])

@@ -235,9 +235,9 @@ class Statement:
         """Name of the error that the half-width bounds.
 
         Args:
-            checked: its errors are part of the half-width.
+            checked: replay errors that are part of the half-width.
             bounded: True if a half-width is stated.
-            estimated: launches without a whole result of their own.
+            estimated: number of launches whose result is estimated or projected.
         """
         if not bounded:
             return NOTHING
@@ -409,7 +409,7 @@ class Summary:
 
 
 def of_sampling_only(record: SummaryRecord) -> set[str]:
-    """Names of the counters and ratios whose half-widths cover the sampling error only."""
+    """Names of counters and ratios with half-widths that cover the sampling error only."""
     if record.bound_scope not in (TOTAL_ERROR, SAMPLING_ERROR):
         return set()
     names = {n for n, e in record.counters.items() if e.half_width > 0.0 and n not in record.replay_errors}
@@ -420,7 +420,8 @@ def _rows(estimates: Mapping[str, Estimate], bounded: bool, flags: Mapping[str, 
     """Rows of the C ABI (kp_estimate) for a set of estimates.
 
     Args:
-        bounded: the run states a bound, so that an estimate without one is off by any amount; flags: by name.
+        bounded: True if the run states a bound: the half-width of an estimate without one is then infinite, not nan.
+        flags: flags of kp_estimate by name.
     """
     open_width = math.inf if bounded else math.nan
     return [

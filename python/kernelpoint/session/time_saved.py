@@ -61,13 +61,13 @@ class TimeSaved:
     def measure(self, weights: Callable[[list[Place]], np.ndarray | list[float]], total_cycles: float) -> None:
         """Forecast the processor time of a full run from the times of the simulated launches.
 
-        Formula: sum(w s) / sum(w c) C, over launches that this process knows the time of: w launches that each stands for, s
-        seconds, c cycles; C cycles of all launches. Dear launches are drawn more often than others, so a rate without weights
-        would be too high.
+        Formula: sum(w s) / sum(w c) C over the launches that this process timed, with w the number of launches that each stands
+        for, s its seconds, c its cycles, and C the cycles of all launches. The weights are needed because long launches are
+        drawn more often than short ones.
 
         Args:
-            weights: gives w of each of these launches.
-            total_cycles: C.
+            weights: function from launches to their w.
+            total_cycles: C, cycles of all launches.
         """
         if self.known is not None or not self._took:
             return

@@ -1,4 +1,4 @@
-"""Validation launches: would launches of the sample take other cycles with their real state?
+"""Validation launches: how many cycles launches of the sample take with their real state.
 
 A few launches of the first pass are simulated directly after the launches that precede them, with the state that these leave.
 The sample simulates the same launches from replayed state. The difference is the error of replay
@@ -389,9 +389,12 @@ class ReplayCheck:
     """Estimated replay errors of a run.
 
     Attributes:
-        errors: by counter; cycles: simulated for them; reason: why there are none, or empty.
-        assumption: that they rest on, or empty; validations: number of validation launches that they were made from.
-        warning: what they lack, and what to do, or empty.
+        errors: relative replay error by counter.
+        cycles: cycles simulated to measure them.
+        reason: reason why there are no errors, or empty.
+        assumption: assumption of the errors, or empty.
+        validations: number of validation launches behind the errors.
+        warning: sentence on errors that validation launches cannot show, or empty.
     """
 
     errors: dict[str, Estimate] = field(default_factory=dict)

@@ -95,7 +95,7 @@ def decode_outcomes(line: str | bytes) -> tuple[Chain, tuple[Outcome, ...]]:
     """Decode a chain and its results from a line.
 
     Raises:
-        ValueError: the line is none that encode_outcomes made.
+        ValueError: encode_outcomes did not make the line.
 
     >>> chain = (Order(0, 7, 1),)
     >>> decode_outcomes(encode_outcomes(chain, [Outcome({"cycles": 0.1})]))[1][0].counters
@@ -118,8 +118,7 @@ class WorkerSession(Calls):
     """Session inside a worker's simulator. Methods are the functions of kernelpoint/abi.h with Python types, as in Session.
 
     Args:
-        config: the run's; of it, only how launches are stopped early, the launch latency and the state for replay are used
-            here.
+        config: configuration of the run. A worker uses its keys for projection, launch latency and replay only.
         info: the host's description of itself, sent to the coordinator.
         log: takes one line of text for the user.
         descriptors: of the pipes from and to the coordinator, as "3,4".
