@@ -33,8 +33,8 @@ from kernelpoint.cli.host import program as host_program
 from kernelpoint.config import parse_config
 from kernelpoint.estimation import Engine
 from kernelpoint.fast_model import stated_by
+from kernelpoint.planning.making import PlanInputs
 from kernelpoint.planning.plan import Plan, hash_design
-from kernelpoint.planning.planning import Planning
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.randomness import generator
 from kernelpoint.session.setup import budget_of
@@ -147,7 +147,7 @@ def plan(options: argparse.Namespace, folder: Path) -> None:
         pass
 
     program = steps("list", lambda: program_for(config, host, say))
-    planning = steps("fingerprint", lambda: Planning.of(config, policy, program))
+    planning = steps("fingerprint", lambda: PlanInputs.of(config, policy, program))
     for need in (Need.TRACES, Need.EMBEDDINGS, Need.MODEL):
         program = steps(need.value, lambda n=need, p=program: complete(p, planning.needs & {n}, config.encoder, say))
     made = steps("design", lambda: replace(planning, program=program).make(say))

@@ -75,21 +75,21 @@ def totals(people: Population, ranges: Ranges, eps: float, seed: int) -> tuple[n
 def cells(name: str, eps: float, seeds: int) -> list[str]:
     """Measure one population, and return the cells of its row."""
     people, ranges = ranged(name)
-    truths = ranges.sums(people.y)
+    truths = Tree(ranges.parents, ranges.of_launch).sums(people.y)[: len(ranges.paths)]
+    depths = np.array([path.count("/") + (path != "") for path in ranges.paths])
     estimates, halves, spent = map(
         np.array, zip(*(totals(people, ranges, eps, seed) for seed in range(seeds)), strict=True)
     )
     right = np.abs(estimates - truths) <= halves + 1e-9 * truths
-    held, part, inner = right.mean(axis=0), truths / truths[0], ranges.depths > 0
+    held, part, inner = right.mean(axis=0), truths / truths[0], depths > 0
     large = inner & (part > LARGE)
     widths = np.median(halves / np.maximum(np.abs(estimates), 1e-300), axis=0)
-    depths = range(min(4, ranges.depths.max() + 1))
     shares = held[0], held[inner].mean(), np.average(held[inner], weights=part[inner]), held[inner].min()
     return [
         f"{int(inner.sum())}",
         *(f"{value:.3f}" for value in shares),
         f"{held[large].min():.3f} ({int(large.sum())})" if large.any() else "-",
-        ", ".join(f"{100 * np.median(widths[ranges.depths == depth]):.1f}" for depth in depths),
+        ", ".join(f"{100 * np.median(widths[depths == depth]):.1f}" for depth in range(min(4, depths.max() + 1))),
         speedup(spent),
         f"{right.all(axis=1).mean():.3f}",
     ]

@@ -24,13 +24,13 @@ from kernelpoint.config import parse_config
 from kernelpoint.estimation import ErrorBudget
 from kernelpoint.journal import JournalWriter, SummaryRecord
 from kernelpoint.planning.plan import Plan
-from kernelpoint.planning.selecting import NEXT, draw, first_phase
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import read_profile
 from kernelpoint.program import Program, ProgramBuilder
 from kernelpoint.repeated import Repeated
-from kernelpoint.selection import Selection
+from kernelpoint.selection import Selection, draw
 from kernelpoint.selection.output import NAME, write_output
+from kernelpoint.selection.runs import NEXT, first_phase
 from kernelpoint.session.session import Session
 from kernelpoint.session.setup import Setup
 from kernelpoint.traces import launch_paths, read_header

@@ -11,7 +11,7 @@ Example:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ from kernelpoint.estimation import AssistedDesign, ErrorBudget
 from kernelpoint.extras import needs_extra
 from kernelpoint.fast_model.configuration import architecture_of
 from kernelpoint.planning import plan as plans
-from kernelpoint.planning.planning import Planning
+from kernelpoint.planning.making import PlanInputs
 from kernelpoint.planning.rehearsal import forecasts
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.pool import Pool
@@ -163,17 +163,17 @@ class Plan(plans.Plan):
         program = program_for(config, host, log, pool)
         check_kinds(config.accept, kinds(), "accept")
         of_gpu = architecture_of(host.simulator, host.configuration, host.config_hash) if gpu else 0
-        planning = Planning.of(config, chosen, program, option, pool)
-        made = planning.kept(log)
+        inputs = PlanInputs.of(config, chosen, program, option, pool)
+        made = inputs.kept(log)
         if made is None or made.program.contents is None:
-            needs = planning.needs | {Need.TRACES}  # names, for reports
+            needs = inputs.needs | {Need.TRACES}  # names, for reports
             program = complete(program, needs, config.encoder, log, pool=pool)
-            made = replace(planning, program=program).make(log)
+            made = replace(inputs, program=program).make(log)
         elif not isinstance(made.design, AssistedDesign):
-            program = complete(made.program, planning.needs, config.encoder, log, pool=pool)
+            program = complete(made.program, inputs.needs, config.encoder, log, pool=pool)
         admit(findings_of(ListFiles(made.program, of_gpu)), config.accept, state or log, "")
         made = replace(made, forecast=forecasts(config, chosen, program, made))
-        return cls(**{name: getattr(made, name) for name in made.__dataclass_fields__})
+        return cls(**{one.name: getattr(made, one.name) for one in fields(made)})
 
 
 @checked

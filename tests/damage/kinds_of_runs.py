@@ -13,8 +13,7 @@ from workloads import synthesised
 from kernelpoint.config import load_config, parse_config
 from kernelpoint.coordinator.simulations import Simulations
 from kernelpoint.journal.text import plain
-from kernelpoint.planning.selecting import draw
-from kernelpoint.selection import Selection, read_census
+from kernelpoint.selection import Selection, draw, read_census
 from kernelpoint.session.session import Session
 
 BUDGET = "policy: random\nerror_budget.relative_error: 0.004\nseed: 5"

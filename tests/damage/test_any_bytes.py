@@ -41,11 +41,10 @@ from kernelpoint.journal import load_run
 from kernelpoint.packs.pack import write_pack
 from kernelpoint.packs.unpack import unpack
 from kernelpoint.planning.plan import Plan
-from kernelpoint.planning.selecting import draw
 from kernelpoint.profiles import read_profile
 from kernelpoint.program import Program
 from kernelpoint.ranges import read_ranges
-from kernelpoint.selection import Selection, read_census
+from kernelpoint.selection import Selection, draw, read_census
 from kernelpoint.traces import ArtefactCache
 from kernelpoint.traces.cache import checksum
 from kernelpoint.traces.footprints import FootprintsBeside, write_beside

@@ -123,6 +123,17 @@ def test_a_plan_whose_origin_names_no_traces_is_refused(tmp_path, origin):
         Plan.load(tmp_path / "odd.kpplan", Program((5,)))
 
 
+@pytest.mark.parametrize("missing", ["launch_content", "contents_records"])
+def test_a_plan_of_contents_without_those_of_its_launches_is_refused(tmp_path, missing):
+    about, arrays = parts()
+    del arrays[missing]
+    write_archive(tmp_path / "odd.kpplan", about, arrays)
+    with pytest.raises(
+        PlanError, match="not a plan: it has contents, or the content of each launch, without the other"
+    ):
+        Plan.load(tmp_path / "odd.kpplan", Program((5,)))
+
+
 @pytest.mark.parametrize("group", [-9, 5, 2**40])
 def test_a_plan_whose_groups_are_numbered_otherwise_is_refused(tmp_path, group):
     about, arrays = predicted_parts()

@@ -7,7 +7,7 @@ import pytest
 
 from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError
-from kernelpoint.planning.planning import origin_of
+from kernelpoint.planning.making import origin_of
 from kernelpoint.policies.conformance import CHECKS
 from kernelpoint.policies.registry import load_policy, policy_names
 from kernelpoint.policies.synthetic_population import make, synthetic_profile, synthetic_scan

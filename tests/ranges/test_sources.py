@@ -14,7 +14,7 @@ from kernelpoint.program import Program, descriptions
 from kernelpoint.ranges import Ranges, ranges_for, read_ranges
 from kernelpoint.ranges.source import SOURCES
 from kernelpoint.ranges.sources.detected import repeats
-from kernelpoint.workload import with_descriptions, with_profile
+from kernelpoint.workload import HostInfo, program_of, with_profile
 
 ONE = (1, 1, 1)
 KERNELS = [Kernel(name, ONE, (32, 1, 1), 900) for name in ("embed", "gemm", "gelu", "gemm", "gelu", "head")]
@@ -33,12 +33,12 @@ def of_file(path, known=None):
 # ---- the tree ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_range_holds_the_launches_of_the_ranges_in_it():
+def test_a_range_lies_in_the_one_whose_path_is_the_beginning_of_its_own():
     ranges = Ranges.of(["decode/layer.0/gemm", "decode/layer.0", "decode/layer.1/gemm", "", "prefill"], "a test")
-    totals = dict(zip(ranges.paths, ranges.sums(np.array([1.0, 2, 4, 8, 16])), strict=True))
-    assert totals == {"": 31, "decode": 7, "decode/layer.0": 3, "decode/layer.0/gemm": 1, "decode/layer.1": 4,
-                      "decode/layer.1/gemm": 4, "prefill": 16}  # fmt: skip
-    assert ranges.depths.tolist() == [0, 1, 2, 3, 2, 3, 1]
+    assert [ranges.paths[number] for number in ranges.of_launch] == [
+        "decode/layer.0/gemm", "decode/layer.0", "decode/layer.1/gemm", "", "prefill"]  # fmt: skip
+    for path, parent in zip(ranges.paths[1:], ranges.parents[1:].tolist(), strict=True):
+        assert ranges.paths[parent] == path.rpartition("/")[0]
 
 
 def test_empty_parts_and_blanks_of_a_path_do_not_count():
@@ -137,7 +137,8 @@ def test_a_profile_that_shows_ranges_is_read_once(tmp_path):
     config = parse_config({"version": 1, "policy": "stem", "profile": str(path), "ranges": str(path)}, "keys")
     program = with_profile(Program((6,)), config, lambda line: None)
     path.unlink()
-    assert ranges_for(str(path), program, lambda line: None).launches("model").tolist() == list(range(6))
+    ranges = ranges_for(str(path), program, lambda line: None)
+    assert ranges.paths == ("", "model") and ranges.of_launch.tolist() == [1] * 6
 
 
 def test_a_kernel_whose_call_is_not_in_the_export_lies_in_no_range(tmp_path):
@@ -239,7 +240,7 @@ def test_names_are_the_folders_of_traces_and_the_kernel():
 
 def test_names_of_launches_that_describe_themselves_may_hold_a_path():
     described = descriptions([{"name": "decode/layer.0/gemm"}, {"name": "head"}])
-    program = with_descriptions(Program((2,)), described)
+    program = program_of(HostInfo("mine", launch_counts=(2,), descriptions=described), seed=0)
     assert of_file("names", program) == ["decode/layer.0/gemm", "head"]
 
 

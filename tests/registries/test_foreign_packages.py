@@ -13,7 +13,7 @@ from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError, PolicyError, ProfileError
 from kernelpoint.evaluation.evaluate import Cell, ResultsFile, compare
 from kernelpoint.evaluation.workload import load_workload, parse_request
-from kernelpoint.planning.planning import plan_for
+from kernelpoint.planning.making import plan_for
 from kernelpoint.policies.conformance import CHECKS
 from kernelpoint.policies.processes import design_of
 from kernelpoint.policies.registry import load_policy, policy_names

@@ -14,8 +14,7 @@ import kernelpoint as kp
 from kernelpoint.config import parse_config
 from kernelpoint.errors import JournalError
 from kernelpoint.paired import compare_runs
-from kernelpoint.planning.selecting import draw
-from kernelpoint.selection import Selection, read_census, write_output
+from kernelpoint.selection import Selection, draw, read_census, write_output
 from kernelpoint.selection.lists import join_lists
 
 PROGRAM = Path(__file__).resolve().parents[2] / "examples" / "selective_tracing" / "program.py"

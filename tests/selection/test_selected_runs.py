@@ -10,8 +10,7 @@ from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError, PlanError, TraceError
 from kernelpoint.journal import ResultRecord, load_run, read_records
 from kernelpoint.paired import compare_runs
-from kernelpoint.planning.selecting import draw
-from kernelpoint.selection import Selection, read_census, write_output
+from kernelpoint.selection import Selection, draw, read_census, write_output
 
 QUIET = [].append
 

@@ -7,7 +7,7 @@ import pytest
 from workloads import synthesised
 
 from kernelpoint.config import parse_config
-from kernelpoint.planning.planning import plan_for
+from kernelpoint.planning.making import plan_for
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.program import Program, fingerprint
 from kernelpoint.simulators.macsim.convert import convert_to_macsim

@@ -62,7 +62,7 @@ def expand(
     if (profile is None) == (selection is None):
         raise ConfigError("--profile: give a profile of the program, or --selection with the selection that was traced")
     if profile is None:
-        _expand_selection(traces, Selection.load(Path(selection or "")), output)
+        _expand_selection(traces, Selection.load(selection or ""), output)
         return
     admitted = admitted_profile(profile, accept or (), console.print, device, "")
     program = _of_one_process(admitted, process, alike, console)

@@ -18,7 +18,7 @@ from kernelpoint.estimation import Engine
 from kernelpoint.pages.numbers import percent
 from kernelpoint.pages.tables import Column, Row, Table, write_table
 from kernelpoint.planning.forecast import sentences
-from kernelpoint.planning.planning import keep_plan
+from kernelpoint.planning.making import keep_plan
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.pool import Pool
 from kernelpoint.progress import Log

@@ -12,9 +12,8 @@ from kernelpoint.admission import admitted_profile, check_kinds, kinds
 from kernelpoint.cli.console import Console
 from kernelpoint.config import load_config, parse_config
 from kernelpoint.errors import ConfigError
-from kernelpoint.planning.selecting import draw
 from kernelpoint.progress import telling
-from kernelpoint.selection import forecast, read_census, tracers, write_output
+from kernelpoint.selection import draw, read_census, tracers, tracing_costs, write_output
 from kernelpoint.selection.census import with_profile
 from kernelpoint.selection.lists import join_lists
 
@@ -85,7 +84,7 @@ def select(
         with telling("drawing", console.print):
             selection, drawn = draw(counted, settings, spare, console.print)
         files = write_output(output if len(census) == 1 else output / path.stem, selection)
-        for line in forecast(counted, drawn, selection.traced):
+        for line in tracing_costs(counted, drawn, selection.traced):
             console.print(line, soft_wrap=True)
         for file in files:
             Console().print(str(file), soft_wrap=True)

@@ -14,7 +14,7 @@ from kernelpoint.admission import admitted_profile, admitted_rows, check_kinds, 
 from kernelpoint.errors import ConfigError, JournalError, ProfileError
 from kernelpoint.fast_model import MODEL_VERSION, Configuration, configuration_for, in_terms_of, predict
 from kernelpoint.fast_model.configuration import configuration_of_host
-from kernelpoint.journal import load_run
+from kernelpoint.journal import HostRecord, load_run
 from kernelpoint.program import Program
 from kernelpoint.progress import Log
 from kernelpoint.repeated import Repeated, Texts
@@ -169,11 +169,11 @@ def _host(request: Request) -> HostInfo:
     lists = (request.traces,)
     if request.host is not None:
         return HostInfo("kernelpoint-host", config_hash=configuration_of_host(request.host).hash, list_paths=lists)
-    stated, identity = None, ""
+    stated, identity = HostRecord(), ""
     with suppress(JournalError):  # another kind of profile
         run = load_run(str(request.truth))
         stated, identity = run.header.host, str(run.hashes.get("simulator_config") or "")
-    if stated is None:
+    if not stated.simulator:
         return HostInfo("the truth", config_hash=identity, list_paths=lists, stated_latency=int(request.latency))
     return HostInfo(stated.simulator, stated.version, identity, list_paths=lists, configuration=stated.configuration)
 

@@ -29,9 +29,11 @@ Stratum = Annotated[int, Range(-1, 2**31)]  # -1: a take-all unit
 
 @dataclass(slots=True)
 class HostRecord:
-    """The simulator: name, version, trace list of each process, and the options of the simulated GPU if it states them."""
+    """The simulator: name, version, trace list of each process, and the options of the simulated GPU if it states them.
+    Everything is empty where the run does not say.
+    """
 
-    simulator: str
+    simulator: str = ""
     version: str = ""
     lists: list[str | None] = field(default_factory=list)
     configuration: str = ""
@@ -248,7 +250,7 @@ class RunRecord:
     estimate: str
     launches: list[Size]
     hashes: dict[str, str | None]
-    host: HostRecord | None = None
+    host: HostRecord = field(default_factory=HostRecord)
     plan: str | None = None
     strata: StrataRecord | None = None
     online: dict[str, float] | None = None

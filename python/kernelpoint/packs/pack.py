@@ -112,7 +112,7 @@ def _description(
 
 def _list_of(run: Run) -> Path:
     """The trace list of a run that can be packed."""
-    lists = [name for name in run.header.host.lists if name] if run.header.host else []
+    lists = [name for name in run.header.host.lists if name]
     if len(lists) != 1 or Path(lists[0]).suffix != ".g":
         raise ConfigError(
             f"{run.path}: got the lists {shown(lists)}; a pack is of one application with a kernelslist.g"

@@ -16,8 +16,8 @@ from kernelpoint.config import Config
 from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, Method
 from kernelpoint.fast_model.predictions import OF_TOTAL
 from kernelpoint.planning.forecast import CHEAP_SHARE
+from kernelpoint.planning.making import PlanInputs
 from kernelpoint.planning.plan import Plan, hash_design
-from kernelpoint.planning.planning import Planning
 from kernelpoint.planning.rehearsal import ranged, rehearse
 from kernelpoint.policies.contract import Policy
 from kernelpoint.program import Program
@@ -50,8 +50,8 @@ def full_plan(config: Config, policy: type[Policy], host: HostInfo, program: Pro
         f"kernelpoint: a full run takes about {seconds:.2g} s of processor time, which a plan and a sample would take as well: "
         "every launch is simulated"
     )
-    planning = Planning.of(config, policy, program)
-    return planning.with_design(Design.take_all(program.u), program.with_contents_of(scan), log)
+    inputs = PlanInputs.of(config, policy, program)
+    return inputs.with_design(Design.take_all(program.u), program.with_contents_of(scan), log)
 
 
 def plan_in_full(

@@ -1,4 +1,4 @@
-"""The plan of a run: its frozen design and what reports say of its launches, in one file (`.kpplan`, an npz archive)."""
+"""The plan of a run: its frozen design and what reports say of its launches, in one file (an npz archive)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -24,7 +24,6 @@ FORMAT_VERSION = 11
 _STRATA_PARTS = tuple(f.name for f in fields(Design) if f.name != "u")
 _ASSISTED_PARTS = ("groups", "assume", "latency", "kinds")
 _PREDICTION_PARTS = tuple(f.name for f in fields(Prediction) if f.name != "kinds")
-_COLUMNS = ("label", "content")  # of the program, that the file keeps
 
 
 @dataclass(frozen=True)
@@ -43,9 +42,12 @@ class Plan:
 
     >>> import kernelpoint as kp
     >>> plan = kp.Plan.from_traces("traces/kernelslist.g", policy="gcl")
-    >>> plan.is_predicted, plan.cluster_and_stream(5)[0], sorted(plan.hashes)
-    (False, 0, ['checkpoint', 'design', 'traces'])
+    >>> plan.first_phase, plan.cluster_and_stream(5)[0], sorted(plan.hashes)
+    (None, 0, ['checkpoint', 'design', 'traces'])
     """
+
+    kind: ClassVar[str] = "plan"  # and the configuration's key for a file of it
+    columns: ClassVar[tuple[str, ...]] = ("label", "content")  # of the program, that the file has
 
     program: Program
     design: Design | AssistedDesign
@@ -62,9 +64,14 @@ class Plan:
         return self.program.errors if self.knows_errors else {}
 
     @property
-    def is_predicted(self) -> bool:
-        """True if the estimate uses predictions of the launches, False if it uses strata."""
-        return isinstance(self.design, AssistedDesign) or self.first_phase is not None
+    def strata_record(self) -> StrataRecord | None:
+        """Journal record of the strata; None if the estimate uses predictions of the launches in their place."""
+        design = self.design
+        if isinstance(design, AssistedDesign) or self.first_phase is not None:
+            return None
+        covariate = None if design.covariate_totals is None else design.covariate_totals.tolist()
+        clusters = None if design.clusters is None else np.asarray(design.clusters).tolist()
+        return StrataRecord(design.sizes.tolist(), covariate, clusters)
 
     @cached_property
     def hashes(self) -> dict[str, str]:
@@ -154,8 +161,15 @@ class Plan:
         Raises:
             PlanError: it cannot be written there.
         """
+        try:
+            write_archive(path, *self._parts(), compress=self.kind == "selection")
+        except OSError as error:
+            raise PlanError(f"cannot write the {self.kind} {path}: {error.strerror or error}") from None
+
+    def _parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Description and arrays of the file."""
         predictions = self.design.known if isinstance(self.design, AssistedDesign) else {}
-        about, arrays = kept(self.program, _COLUMNS)
+        about, arrays = kept(self.program, self.columns)
         arrays |= _present(self.design, _ASSISTED_PARTS if predictions else _STRATA_PARTS, "design")
         for index, prediction in enumerate(predictions.values()):
             arrays |= _present(prediction, _PREDICTION_PARTS, f"prediction_{index}")
@@ -169,46 +183,49 @@ class Plan:
             "predictions": list(predictions),
             "forecast": [asdict(prediction) for prediction in self.forecast],
         }
-        try:
-            write_archive(path, about, arrays)
-        except OSError as error:
-            raise PlanError(f"cannot write the plan {path}: {error.strerror}") from None
+        return about, arrays
 
     @classmethod
     @checked
-    def load(cls, path: str | Path, program: Program) -> Plan:
+    def load(cls, path: str | Path, program: Program | None = None) -> Self:
         """Read the plan of a program, which gets the labels and contents that the file has.
+
+        Args:
+            program: None for a selection, whose file has the launches.
 
         Raises:
             PlanError: the file is missing, damaged, of another version, or for another number of launches.
         """
         about, arrays = read_archive(path)
-        if "tracer" in about:
-            raise PlanError(f"{path}: a selection, not a plan; the key `selection:` names it")
+        kind = "selection" if "tracer" in about else "plan"
+        if kind != cls.kind:
+            raise PlanError(f"{path}: a {kind}, not a {cls.kind}; the key `{kind}:` names it")
         if about.get("version") != FORMAT_VERSION:
             raise PlanError(
-                f"{path}: plan format {about.get('version')!r:.40}, this version reads {FORMAT_VERSION}; make it again"
+                f"{path}: {kind} format {about.get('version')!r:.40}, this version reads {FORMAT_VERSION}; make it again"
             )
         try:
             labels = arrays["design_groups" if about["predictions"] else "design_strata"]
-            if len(labels) != program.size:
+            if program is not None and len(labels) != program.size:
                 raise PlanError(
                     f"{path}: a plan for {len(labels):,} launches; this run has {program.size:,}. Make one of this list with "
                     "`kernelpoint plan`, or leave `plan:` out"
                 )
             return replace(cls._of(about, arrays, program), path=str(path))
-        except (ConfigError, ValueError, LookupError, TypeError, AttributeError) as error:
-            raise PlanError(f"{path}: not a plan: {' '.join(str(error).split())[:200]}") from None
+        except (ConfigError, ValueError, LookupError, TypeError, AttributeError, OverflowError) as error:
+            raise PlanError(f"{path}: not a {kind}: {' '.join(str(error).split())[:200]}") from None
 
     @classmethod
-    def _of(cls, about: dict[str, Any], arrays: dict[str, np.ndarray], program: Program) -> Plan:
+    def _of(cls, about: dict[str, Any], arrays: dict[str, np.ndarray], program: Program | None) -> Self:
         """Read the plan in an archive; raises errors of many types if it does not fit."""
+        if program is None:
+            raise ValueError("its launches are those of a list, which is not given")
         _check_origin(about["origin"])
         names_of = list(map(str, about["predictions"]))
         parts = _given(arrays, _ASSISTED_PARTS if names_of else _STRATA_PARTS, "design")
         columns = [_given(arrays, _PREDICTION_PARTS, f"prediction_{index}") for index in range(len(names_of))]
         kinds = parts.pop("kinds", None)
-        program = with_kept(program, _COLUMNS, about, arrays)
+        program = with_kept(program, cls.columns, about, arrays)
         streams = 0 if program.contents is None else int(program.contents.stream_ids.max(initial=-1)) + 1
         _check_arrays({**parts, "stream_map": arrays.get("stream_map")}, program.size, streams)
         _check_predictions(columns, kinds, program.size)
@@ -304,40 +321,16 @@ def _check_predictions(predictions: list[dict[str, Any]], kinds: object, units: 
             raise ValueError(f"a prediction's {name} is {shown(values)}; expected {count} numbers")
 
 
-def strata_record(design: Design | AssistedDesign) -> StrataRecord | None:
-    """Journal record of the strata of a design; None if the design has predictions and so no strata."""
-    if isinstance(design, AssistedDesign):
-        return None
-    covariate = None if design.covariate_totals is None else design.covariate_totals.tolist()
-    clusters = None if design.clusters is None else np.asarray(design.clusters).tolist()
-    return StrataRecord(design.sizes.tolist(), covariate, clusters)
-
-
 def hash_design(design: Design | AssistedDesign) -> str:
     """Hash of everything that a design fixes."""
+    if isinstance(design, AssistedDesign):
+        predictions = [prediction for _, prediction in sorted(design.known.items())]
+        parts = [design.groups, design.u, np.array(design.latency), design.kinds]
+        parts += [part for one in predictions for part in (one.values, one.of_draws, one.deviations)]
+        parts += [np.array([1]) for one in predictions if one.is_observed]
+    else:
+        parts = [design.strata, design.first_sizes, design.u, design.x, design.cost, design.clusters, design.chosen]
     digest = hashlib.blake2b(digest_size=16)
-    for part in _parts_of_assisted(design) if isinstance(design, AssistedDesign) else _parts_of_strata(design):
+    for part in parts:
         digest.update(b"none" if part is None else np.ascontiguousarray(part).tobytes())
     return digest.hexdigest()
-
-
-def _parts_of_assisted(design: AssistedDesign) -> list[np.ndarray | None]:
-    predictions = [
-        part
-        for _, prediction in sorted(design.known.items())
-        for part in (prediction.values, prediction.of_draws, prediction.deviations)
-    ]
-    predictions += [np.array([1]) for prediction in design.known.values() if prediction.is_observed]
-    return [design.groups, design.u, np.array(design.latency), design.kinds, *predictions]
-
-
-def _parts_of_strata(design: Design) -> list[np.ndarray | None]:
-    return [
-        design.strata,
-        design.first_sizes,
-        design.u,
-        design.x,
-        design.cost,
-        design.clusters,
-        design.chosen,
-    ]

@@ -53,6 +53,8 @@ def with_kept(
         if column.shape != (size,) or column.dtype.kind != ("i" if name in _INTEGERS else "f"):
             raise ValueError(f"{name} is an array of {column.shape} {column.dtype}; there are {size:,} launches")
     contents = None
+    if ("content" in launches) != ("contents_records" in arrays):
+        raise ValueError("it has contents, or the content of each launch, without the other")
     if "content" in launches:
         parts: dict[str, Any] = {name: arrays[f"contents_{name}"] for name in _CONTENTS}
         count, streams = len(parts["records"]), parts["stream_ids"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cached_property
 
 import numpy as np
 
@@ -50,39 +49,6 @@ class Ranges:
                 places[path] = _number(path, numbers, parents, source)
             of_launch[launch] = places[path]
         return cls(tuple(numbers), np.array(parents, dtype=np.int64), of_launch, source)
-
-    @property
-    def size(self) -> int:
-        """Number of launches N."""
-        return len(self.of_launch)
-
-    @cached_property
-    def depths(self) -> np.ndarray:
-        """int64 [R]: depth of each range in the tree."""
-        depths = np.zeros(len(self.paths), np.int64)
-        for number, parent in enumerate(self.parents.tolist()[1:], 1):
-            depths[number] = depths[parent] + 1
-        return depths
-
-    def launches(self, path: str) -> np.ndarray:
-        """int64 [n], ascending: launches of a range, inner ranges included.
-
-        >>> Ranges.of(["a/b", "a", ""], "an example").launches("a").tolist()
-        [0, 1]
-        """
-        inside = np.array([other == path or other.startswith(path + SEPARATOR) for other in self.paths])
-        return np.flatnonzero(inside[self.of_launch])
-
-    def sums(self, values: np.ndarray) -> np.ndarray:
-        """float64 [R]: sum of a value (float64 [N]) over the launches of each range.
-
-        >>> Ranges.of(["a/b", "a", ""], "an example").sums(np.array([1.0, 2.0, 4.0])).tolist()
-        [7.0, 3.0, 1.0]
-        """
-        sums = np.bincount(self.of_launch, weights=values, minlength=len(self.paths))
-        for number in range(len(self.paths) - 1, 0, -1):
-            sums[self.parents[number]] += sums[number]
-        return sums
 
     def layers(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Innermost ranges, with equal numbers for those that run the same kernels.

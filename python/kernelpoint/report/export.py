@@ -114,7 +114,7 @@ def clock_of(run: Run, megahertz: float | None) -> float:
     """Clock of the SMs in MHz: the given one, else that of the simulator."""
     if megahertz is None:
         host = run.header.host
-        megahertz = None if host is None else simulator(host.simulator).clock(options_of(host.configuration))
+        megahertz = simulator(host.simulator).clock(options_of(host.configuration))
         if megahertz is None:
             raise ConfigError("--clock: the run does not state the clock of its SMs; give it in MHz: --clock 1132")
     if not (math.isfinite(megahertz) and megahertz > 0.0):
@@ -125,7 +125,7 @@ def clock_of(run: Run, megahertz: float | None) -> float:
 def traces_of(run: Run) -> list[Texts]:
     """Paths of the traces of each process, launch by launch; none of a list that is not on disk any more."""
     of_processes = []
-    for name, count in zip(run.header.host.lists if run.header.host else [], run.launches, strict=False):
+    for name, count in zip(run.header.host.lists, run.launches, strict=False):
         try:
             paths = launch_paths(name or "")
         except (OSError, TraceError):

@@ -104,26 +104,25 @@ def _facts(run: Run) -> Facts:
 
 def _workload(run: Run) -> str:
     """Name of the workload, from the folders of its trace lists; else the journal's name."""
-    paths = [Path(name) for name in run.header.host.lists if name] if run.header.host else []
+    paths = [Path(name) for name in run.header.host.lists if name]
     folders = [path.parent if path.suffix in (".g", ".txt") else path for path in paths]
     names = [next((part for part in reversed(f.parts) if part not in USUAL_FOLDERS), f.name) for f in folders]
     return ", ".join(dict.fromkeys(name for name in names if name)) or run.path.stem
 
 
 def _simulator(run: Run) -> str:
-    if (host := run.header.host) is None:
-        return "a simulator"
+    host = run.header.host
     title = "the embedded host" if host.simulator == "kernelpoint-host" else simulator(host.simulator).title
     name = title or host.simulator
     version = f"version {host.version}" if host.version.isdecimal() else host.version
-    return f"{name} ({version})" if version else name
+    return f"{name} ({version})" if version else name or "a simulator"
 
 
 def _gpu(run: Run) -> str:
     """Name and SMs of the simulated GPU, from its configuration, and the hash that identifies it."""
     host = run.header.host
-    options = {k: v.lstrip("= ").split(" ")[0] for k, v in options_of(host.configuration if host else "").items()}
-    sms = options.get("sms") or simulator(host.simulator if host else "").sms(options)
+    options = {k: v.lstrip("= ").split(" ")[0] for k, v in options_of(host.configuration).items()}
+    sms = options.get("sms") or simulator(host.simulator).sms(options)
     words = [options.get("name", ""), f"{sms} SMs" if sms else ""]
     text, identity = " ".join(filter(None, words)), (run.hashes.get("simulator_config") or "")[:12]
     return f"{text} ({identity})" if text and identity else text or identity or "-"

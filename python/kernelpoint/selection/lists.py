@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from kernelpoint.errors import ConfigError, TraceError
 from kernelpoint.files import replacing
-from kernelpoint.program import Program
 from kernelpoint.selection.census import tracers
 from kernelpoint.simulators import Tracer, simulator_of
 from kernelpoint.traces import read_trace_list
+
+Copies = Sequence[tuple[int, int]]  # address and bytes of each
 
 
 def write_repeated(source: Path, launches: np.ndarray, output: Path) -> Path:
@@ -51,38 +51,16 @@ def write_repeated(source: Path, launches: np.ndarray, output: Path) -> Path:
         )
     path = output if is_beside else output / tracer.list_name
     try:
-        entries = _entries(listed, tracer, folder, None if is_beside else output)
-        lines = command_lines(tracer.list_head, listed.copies[0], entries, launches)
-        with replacing(path) as file:
-            for line in lines:
-                file.write(os.fsencode(line + "\n"))
+        if is_beside:
+            names = [os.path.relpath(trace, folder) for trace in listed.traces.distinct]
+        else:
+            names = _linked(listed.traces.distinct, tracer, folder, output)
+        entries = [names[file] for file in listed.traces.numbers[launches].tolist()]
+        before = _copies_before(listed.copies[0], listed.size)[launches]
+        _write(path, _lines(tracer.list_head, entries, before.tolist(), _copies(listed.copies[0])))
     except OSError as error:
         raise ConfigError(f"--output: cannot write {error.filename or output}: {error.strerror}") from None
     return path
-
-
-def _entries(listed: Program, tracer: Tracer, folder: Path, links: Path | None) -> Sequence[str]:
-    """Line of the source list for each launch; with a folder for links, the name of a link to its trace in that folder."""
-    if links is None:
-        lines = [os.path.relpath(path, folder) for path in listed.traces.distinct]
-        return [lines[file] for file in listed.traces.numbers.tolist()]
-    links.mkdir(parents=True, exist_ok=True)
-    lines = []
-    for path in listed.traces.distinct:
-        target, line = tracer.list_entry(Path(path))
-        lines.append(line)
-        link(target, links / target.name)
-    for name in tracer.beside_list:
-        if (folder / name).is_file():
-            link(folder / name, links / name)
-    return [lines[file] for file in listed.traces.numbers.tolist()]
-
-
-@dataclass(frozen=True)
-class _Launch:
-    number: int
-    copies: int  # that come before it
-    path: Path
 
 
 def join_lists(folders: Sequence[Path], output: Path) -> int:
@@ -99,30 +77,30 @@ def join_lists(folders: Sequence[Path], output: Path) -> int:
         TraceError: a folder has no list, lists differ in their copies, or a launch was traced in two runs.
         ConfigError: lists of two simulators, or `output` cannot be written.
     """
-    lists_and_copies = [_list_of(folder) for folder in folders]
-    lists, tracer = [path for path, _ in lists_and_copies], lists_and_copies[0][1]
+    lists, (tracer, *_) = zip(*map(_list_of, folders), strict=True)
     if len({path.name for path in lists}) > 1:
         raise ConfigError(
             f"{lists[0].name} and {lists[-1].name} are lists of two simulators; join lists of one simulator"
         )
     read = [read_trace_list(path) for path in lists]
-    copies = [[tuple(row) for row in each.copies[0][:, 1:].tolist()] for each in read]
+    copies = [_copies(each.copies[0]) for each in read]
     for path, list_copies in zip(lists, copies, strict=True):
         if list_copies != copies[0]:
             raise TraceError(
                 f"{path}: its {len(list_copies):,} copies from the host are not those of {lists[0]} ({len(copies[0]):,}): the "
                 "program ran differently, so the traces do not belong together"
             )
-    launches: dict[int, _Launch] = {}
+    launches: dict[int, tuple[str, int]] = {}  # trace, and copies before it
     for path, each in zip(lists, read, strict=True):
-        before = _copies_before(each.copies[0][:, 0].tolist(), each.size)
-        for number, count, trace in zip(np.asarray(each.numbers).tolist(), before, each.traces, strict=True):
+        before = _copies_before(each.copies[0], each.size).tolist()
+        for number, trace, count in zip(np.asarray(each.numbers).tolist(), each.traces, before, strict=True):
             if number < 0 or number in launches:
                 raise TraceError(f"{path}: launch {number} ({trace}) is in two of the lists, or has no number")
-            launches[number] = _Launch(number, count, Path(trace))
+            launches[number] = trace, count
     ordered = [launches[number] for number in sorted(launches)]
     try:
-        _write(output, ordered, copies[0], lists, tracer)
+        entries = _linked([trace for trace, _ in ordered], tracer, lists[0].parent, output)
+        _write(output / lists[0].name, _lines(tracer.list_head, entries, [count for _, count in ordered], copies[0]))
     except OSError as error:
         raise ConfigError(
             f"--output: cannot write {error.filename or output}: {error.strerror}; give a new folder"
@@ -138,74 +116,52 @@ def _list_of(folder: Path) -> tuple[Path, Tracer]:
     raise TraceError(f"{folder}: {names}; give the folder of one tracer run, post-processed")
 
 
-def _copies_before(positions: Sequence[int], launches: int) -> list[int]:
-    """Number of copies before each launch of a list; `positions`: place of each copy among all commands.
+def _linked(traces: Iterable[str], tracer: Tracer, source: Path, folder: Path) -> list[str]:
+    """Make links in a folder to traces, and to what a tracer puts beside the list of `source`; the line of each trace.
 
-    >>> _copies_before([0, 2], 2)
+    Links are relative, so that the folder may move together with the traces.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    entries = [tracer.list_entry(Path(trace)) for trace in traces]
+    beside = [source / name for name in tracer.beside_list if (source / name).is_file()]
+    for target in (*(target for target, _ in entries), *beside):
+        text, place = os.path.relpath(target.resolve(), folder.resolve()), folder / target.name
+        if not place.is_symlink() or os.readlink(place) != text:
+            place.symlink_to(text)
+    return [line for _, line in entries]
+
+
+def _copies(rows: np.ndarray) -> Copies:
+    return [(address, size) for _, address, size in rows.tolist()]
+
+
+def _copies_before(copies: np.ndarray, launches: int) -> np.ndarray:
+    """int64 [launches]: number of copies (as Program.copies) before each launch of a list.
+
+    >>> _copies_before(np.array([[0, 16, 8], [2, 32, 8]]), 2).tolist()
     [1, 2]
     """
-    copies, before = set(positions), []
-    seen = 0
-    for command in range(len(positions) + launches):
-        if command in copies:
-            seen += 1
-        else:
-            before.append(seen)
-    return before
+    is_copy = np.zeros(len(copies) + launches, dtype=bool)
+    is_copy[copies[:, 0].astype(np.int64)] = True
+    return np.cumsum(is_copy)[~is_copy]
 
 
-def _write(
-    output: Path, launches: Sequence[_Launch], copies: Sequence[tuple[int, ...]], lists: Sequence[Path], tracer: Tracer
-) -> None:
-    output.mkdir(parents=True, exist_ok=True)
-    entries = []
-    for launch in launches:
-        target, line = tracer.list_entry(launch.path)
-        link(target, output / target.name)
-        entries.append(line)
-    before = [launch.copies for launch in launches]
-    lines = [*tracer.list_head, *_with_copies(entries, before, copies)]
-    for name in tracer.beside_list:
-        if (lists[0].parent / name).is_file():
-            link(lists[0].parent / name, output / name)
-    with replacing(output / lists[0].name) as file:
-        file.write(os.fsencode("\n".join(lines) + "\n"))
+def _lines(head: Sequence[str], entries: Iterable[str], before: Iterable[int], copies: Copies) -> Iterator[str]:
+    """Lines of a list: its head, each launch after the copies that precede it, then the remaining copies.
 
-
-def _with_copies(entries: Iterable[str], before: Iterable[int], copies: Sequence[tuple[int, ...]]) -> Iterator[str]:
-    """Lines of a list: each launch after the copies that precede it, then the remaining copies."""
-    done = 0
-    for line, count in zip(entries, before, strict=True):
-        for address, size in copies[done:count]:
-            yield f"MemcpyHtoD,0x{address:016x},{size}"
-        done = max(done, count)
-        yield line
-    for address, size in copies[done:]:
-        yield f"MemcpyHtoD,0x{address:016x},{size}"
-
-
-def command_lines(
-    head: Sequence[str], copies: np.ndarray, entries: Sequence[str], launches: np.ndarray
-) -> Iterator[str]:
-    """Lines of a list in which launches of another stand in a given order, any number of times.
-
-    Args:
-        copies: of the other list, as Program.copies; entries: the line of each of its launches.
-        launches: int64 [N], its launches.
-
-    >>> list(command_lines((), np.array([[0, 16, 8], [2, 32, 8]]), ["a", "b"], np.array([0, 1, 0])))
+    >>> list(_lines((), ["a", "b", "a"], [1, 2, 1], [(16, 8), (32, 8)]))
     ['MemcpyHtoD,0x0000000000000010,8', 'a', 'MemcpyHtoD,0x0000000000000020,8', 'b', 'a']
     """
-    before = _copies_before(copies[:, 0].tolist(), len(entries))
     yield from head
-    order = launches.tolist()
-    rows = [tuple(row) for row in copies[:, 1:].tolist()]
-    yield from _with_copies((entries[row] for row in order), (before[row] for row in order), rows)
+    lines, done = [f"MemcpyHtoD,0x{address:016x},{size}" for address, size in copies], 0
+    for entry, count in zip(entries, before, strict=True):
+        yield from lines[done:count]
+        done = max(done, count)
+        yield entry
+    yield from lines[done:]
 
 
-def link(target: Path, place: Path) -> None:
-    """A relative link, so that the folder of a selection may move as a whole; an equal one may be there."""
-    text = os.path.relpath(target.resolve(), place.parent.resolve())
-    if place.is_symlink() and os.readlink(place) == text:
-        return
-    place.symlink_to(text)
+def _write(path: Path, lines: Iterable[str]) -> None:
+    with replacing(path) as file:
+        for line in lines:
+            file.write(os.fsencode(line + "\n"))

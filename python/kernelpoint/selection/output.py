@@ -1,4 +1,4 @@
-"""What `kernelpoint select` writes (the selection, the tracer's input, a script that traces), and a forecast of its cost."""
+"""What `kernelpoint select` writes (the selection, the tracer's input, a script that traces), and what tracing costs."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def write_output(
     >>> _ = Path("times.csv").write_text(f"idx,name,grid,block,regs,smem,stream,ts_us,dur_us\\n{row}\\n")
     >>> census = read_census(Path("times.csv"), "accelsim", lambda line: None)
     >>> design = Design(np.zeros(1, int), np.ones(1, int), np.full(1, 0.5))
-    >>> files = write_output(Path("drawn"), Selection(census, design, {}, np.ones(1, bool), 1.0))
+    >>> files = write_output(Path("drawn"), Selection(census, design, {}, traced=np.ones(1, bool)))
     >>> [file.name for file in files]
     ['selection.kpselect', 'kernel_range-1.txt', 'trace.sh']
     """
@@ -86,7 +86,7 @@ def _tracer_files(folder: Path, selection: Selection, numbers: np.ndarray) -> li
     now = np.zeros(int(positions.max()) + 1, dtype=bool)
     now[numbers - tracer.first] = True
     strata = np.full(len(now), -1, dtype=np.int64)
-    strata[positions] = np.asarray(selection.design.strata)
+    strata[positions] = np.asarray(selection.strata.strata)
     texts = tracer.input_files(strata, now)
     for name, text in texts.items():
         files.write_output(folder / name, text)
@@ -104,7 +104,7 @@ def _script(selection: Selection, earlier: Path | None) -> str:
     return head + tracer.script + joined
 
 
-# ---- forecast ----------------------------------------------------------------------------------------------------------
+# ---- costs -------------------------------------------------------------------------------------------------------------
 
 # Model: over three traced PyTorch programs a warp executes 80 instructions in the mean (half of the launches: fewer than 60),
 # and one takes 38 bytes of trace text.
@@ -113,7 +113,7 @@ BYTES_OF_INSTRUCTION = 38.0
 LANES = 32
 
 
-def forecast(census: Program, drawn: np.ndarray, traced: np.ndarray) -> list[str]:
+def tracing_costs(census: Program, drawn: np.ndarray, traced: np.ndarray) -> list[str]:
     """Sentences on the cost of tracing and simulating a selection, beside the cost of all launches.
 
     Times are those of the default simulator on one core.
@@ -126,7 +126,7 @@ def forecast(census: Program, drawn: np.ndarray, traced: np.ndarray) -> list[str
     >>> from kernelpoint.profiles import read_profile
     >>> import kernelpoint as kp
     >>> _ = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="all")
-    >>> forecast(read_profile("run.kpjournal"), np.array([1, 4]), np.arange(6) % 2 == 1)[0]
+    >>> tracing_costs(read_profile("run.kpjournal"), np.array([1, 4]), np.arange(6) % 2 == 1)[0]
     '6 launches; 3 to trace (50.0 %); the first pass simulates at most 2 of them'
     """
     threads = census.block.prod(axis=1)

@@ -10,8 +10,8 @@ import numpy as np
 from kernelpoint.errors import HostError
 from kernelpoint.estimation import Design
 from kernelpoint.journal import DecisionRecord, PopulationRecord
-from kernelpoint.planning.plan import Plan, strata_record
-from kernelpoint.planning.planning import Planning, origin_of
+from kernelpoint.planning.making import PlanInputs, origin_of
+from kernelpoint.planning.plan import Plan
 from kernelpoint.program import Program
 from kernelpoint.progress import Log
 from kernelpoint.repeated import Texts
@@ -99,7 +99,7 @@ class OnlinePass(Orders):
 
     def plan(self, log: Log) -> Plan:
         """Plan the launches seen; raises every error that a policy can raise."""
-        return Planning.of(self._setup.config, self._setup.policy, self.program()).make(log)
+        return PlanInputs.of(self._setup.config, self._setup.policy, self.program()).make(log)
 
     def plan_of_each(self) -> Plan:
         """Plan in which each launch so far stands for itself only."""
@@ -110,7 +110,6 @@ class OnlinePass(Orders):
     def population_record(self, plan: Plan, path: str | None) -> PopulationRecord:
         """Journal record of the end of the pass; `path`: file of the plan."""
         first_hashes = self._setup.record().hashes
-        strata = strata_record(plan.design)
-        assert strata is not None, "a list that is not known beforehand has no predictions"
+        assert plan.strata_record is not None, "a list that is not known beforehand has no predictions"
         hashes: dict[str, str | None] = {name: value for name, value in plan.hashes.items() if name not in first_hashes}
-        return PopulationRecord(list(plan.program.counts), path, hashes, strata)
+        return PopulationRecord(list(plan.program.counts), path, hashes, plan.strata_record)

@@ -14,9 +14,9 @@ from kernelpoint.estimation import Design, Engine, Estimate, Look
 from kernelpoint.journal import AbortRecord, DecisionRecord, ResultRecord, ValidationRecord
 from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.range_targets import with_range_targets
-from kernelpoint.planning.selecting import write_next
 from kernelpoint.policies.projection import Projections
 from kernelpoint.ratios import RATIOS
+from kernelpoint.selection.runs import write_next
 from kernelpoint.session.orders import (
     ENDED_SIMULATOR,
     KEPT,

@@ -15,10 +15,9 @@ from kernelpoint.fast_model.configuration import architecture_of
 from kernelpoint.journal import HostRecord, RunRecord
 from kernelpoint.journal.earlier import EarlierResults, read_earlier
 from kernelpoint.planning.full_run import full_plan
-from kernelpoint.planning.plan import Plan, strata_record
-from kernelpoint.planning.planning import plan_for
+from kernelpoint.planning.making import plan_for
+from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.range_targets import check_range_targets
-from kernelpoint.planning.selecting import selected
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.pool import Pool
@@ -26,6 +25,7 @@ from kernelpoint.program import Program
 from kernelpoint.progress import Log
 from kernelpoint.ranges import Ranges, ranges_for
 from kernelpoint.ratios import ACTIVE_CYCLES, RATIOS, check_counter
+from kernelpoint.selection.runs import selected
 from kernelpoint.simulators import simulators
 from kernelpoint.workload import program_for
 from kernelpoint.workload.host_info import HostInfo
@@ -76,7 +76,7 @@ class Setup:
             record.hashes["checkpoint"], record.online = checkpoint_hash(self.config.encoder.checkpoint), {}
             return record
         record.hashes = {**plan.hashes, **record.hashes}
-        record.plan, record.strata = plan.path, None if plan.is_predicted else strata_record(plan.design)
+        record.plan, record.strata = plan.path, plan.strata_record
         return record
 
 

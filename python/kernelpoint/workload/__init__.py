@@ -16,6 +16,5 @@ from kernelpoint.workload.inputs import require as require
 from kernelpoint.workload.inputs import usable as usable
 from kernelpoint.workload.inputs import why_no_cells as why_no_cells
 from kernelpoint.workload.inputs import why_unassisted as why_unassisted
-from kernelpoint.workload.inputs import with_descriptions as with_descriptions
 from kernelpoint.workload.inputs import with_predictor as with_predictor
 from kernelpoint.workload.inputs import with_profile as with_profile

@@ -425,21 +425,6 @@ def with_profile(program: Program, config: Config, log: Log, pool: Pool | None =
 # ---- the program of a run -----------------------------------------------------------------------------------------------
 
 
-def with_descriptions(program: Program, described: Program | None, is_deterministic: bool = False) -> Program:
-    """Add the simulator's descriptions of launches to a program.
-
-    Traces come first: where they are on disk, descriptions are not used.
-
-    >>> from kernelpoint.program import descriptions
-    >>> launches = descriptions([{"name": "gemm", "cost": 900.0}, {"name": "softmax", "cost": 90.0}])
-    >>> with_descriptions(Program((2,)), launches).predictions["cycles"].tolist()
-    [900.0, 90.0]
-    """
-    if described is None or len(program.traces):
-        return program
-    return replace(described, counts=program.counts, processes=(), seed=program.seed, is_deterministic=is_deterministic)
-
-
 def program_for(config: Config, host: HostInfo, log: Log, pool: Pool | None = None) -> Program:
     """Make the program of a run: launches of all processes, and where the plan's inputs come from (fast model, profile).
 
@@ -455,49 +440,45 @@ def program_for(config: Config, host: HostInfo, log: Log, pool: Pool | None = No
     >>> program_for(config, HostInfo("mine", list_paths=("traces/kernelslist.g",)), print).has_traces
     True
     """
-    program = with_descriptions(program_of(host, config.seed), host.descriptions, host.is_deterministic)
-    program = with_predictor(program, config.fast_model, host, log)
+    program = with_predictor(program_of(host, config.seed), config.fast_model, host, log)
     return with_profile(program, config, log, pool)
 
 
 def program_of(host: HostInfo, seed: int) -> Program:
-    """Make the program of a run from its lists, or from the launch counts that the simulator gives.
+    """Make the program of a run from its lists, else from the launches that the simulator describes, else from their number.
+
+    Raises:
+        TraceError: a trace list cannot be read; ConfigError, HostError: the number of launches is unknown, or not that of the
+            list.
 
     >>> program_of(HostInfo("mine", process_count=2, list_paths=(None, None), launch_counts=(3, 2)), seed=0).size
     5
     """
-    lists = [_list_of(host, process) for process in range(host.process_count)]
-    counts = tuple(_count(host, process, listed) for process, listed in enumerate(lists))
-    read = [listed for listed in lists if listed is not None]
-    return Program(
-        counts,
-        seed,
-        lists=tuple(path for path in host.list_paths if path is not None),
-        traces=Texts.joined([listed.traces for listed in read]),
-        copies=tuple(copies for listed in read for copies in listed.copies) if len(read) == len(lists) else (),
-    )
+    counts, read = [], []
+    for process, (path, count) in enumerate(zip(host.list_paths, host.launch_counts, strict=True)):
+        if path is not None:
+            from kernelpoint.traces import (
+                read_trace_list,  # needs the native reader, which a run without lists does not
+            )
 
-
-def _list_of(host: HostInfo, process: int) -> Program | None:
-    path = host.list_paths[process]
-    if path is None:
-        return None
-    from kernelpoint.traces import read_trace_list  # needs the native reader, which a run without lists does not
-
-    return read_trace_list(path)
-
-
-def _count(host: HostInfo, process: int, listed: Program | None) -> int:
-    stated_count = host.launch_counts[process]
-    if listed is None:
-        if stated_count <= 0:
+            read.append(read_trace_list(path))
+            if count and count != read[-1].size:
+                raise HostError(
+                    f"process {process}: the host counts {count} launches, its list {path} has {read[-1].size}"
+                )
+            count = read[-1].size
+        elif count <= 0:
             raise ConfigError(
                 f"process {process}: neither its trace list nor its number of launches is known; the simulator has to give one"
             )
-        return stated_count
-    if stated_count and stated_count != listed.size:
-        raise HostError(
-            f"process {process}: the host counts {stated_count} launches, its list {host.list_paths[process]} has "
-            f"{listed.size}"
-        )
-    return listed.size
+        counts.append(count)
+    if host.descriptions is not None and not read:
+        described = replace(host.descriptions, counts=tuple(counts), processes=(), seed=seed)
+        return replace(described, is_deterministic=host.is_deterministic)
+    return Program(
+        tuple(counts),
+        seed,
+        lists=tuple(path for path in host.list_paths if path is not None),
+        traces=Texts.joined([listed.traces for listed in read]),
+        copies=tuple(copies for listed in read for copies in listed.copies) if len(read) == len(counts) else (),
+    )

@@ -82,8 +82,7 @@ def kernel_times(run: Run, megahertz: float | None) -> Iterator[KernelTime]:
     summary, kernels = run.ended(), [kernel for _, kernel, _, _ in groups]
     stated = {kernel.name: number(kernel.estimates["cycles"].half_width) for kernel in summary.kernels}
     is_exact = summary.counters["cycles"].half_width == 0.0
-    host = run.header.host
-    configuration = f"{host.simulator if host else ''} {run.header.hashes.get('simulator_config') or ''}".strip()
+    configuration = f"{run.header.host.simulator} {run.header.hashes.get('simulator_config') or ''}".strip()
     for key, rows in groups.items():
         half_width = 0.0 if is_exact else stated.get(key[1]) if kernels.count(key[1]) == 1 else None
         cycles = float(sum(of_launch for of_launch, _ in rows))

@@ -1,10 +1,11 @@
-"""Making the plan of a run, or finding the one made before."""
+"""The plan of a run: made from its inputs, or read from where it was kept."""
 
 from __future__ import annotations
 
 import errno
 import hashlib
 import os
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from kernelpoint.workload import Available, Need, check_available, complete
 
 
 @dataclass(frozen=True)
-class Planning:
+class PlanInputs:
     """Inputs and origin of a plan that is still to be made.
 
     Attributes:
@@ -39,8 +40,8 @@ class Planning:
     >>> from kernelpoint.config import parse_config
     >>> from kernelpoint.policies.registry import load_policy
     >>> config = parse_config({"version": 1, "policy": "random"}, "keys")
-    >>> planning = Planning.of(config, load_policy("random"), Program((6,)))
-    >>> planning.origin["launches"], planning.make(print).design.sizes.tolist()
+    >>> inputs = PlanInputs.of(config, load_policy("random"), Program((6,)))
+    >>> inputs.origin["launches"], inputs.make(print).design.sizes.tolist()
     ([6], [6])
     """
 
@@ -59,7 +60,7 @@ class Planning:
         program: Program,
         option: str = "`profile:`",
         pool: Pool | None = None,
-    ) -> Planning:
+    ) -> PlanInputs:
         """Collect everything that a plan depends on.
 
         Args:
@@ -74,30 +75,14 @@ class Planning:
         check_available(config.policy.name, needs, available, option)
         return cls(config, policy, program, needs, origin_of(config, policy, program, needs), pool)
 
-    @property
-    def cache_path(self) -> Path:
-        """Path of the plan in the cache."""
-        return cache_path(self.origin, self.program.fingerprint.files)
-
     def kept(self, log: Log) -> Plan | None:
         """Plan in the cache, or None. A damaged one is reported and ignored."""
-        if not os.path.exists(self.cache_path):
-            return None
+        path = cache_path(self.origin, self.program.fingerprint.files)
         try:
-            return Plan.load(self.cache_path, self.program)
+            return Plan.load(path, self.program) if path.exists() else None
         except PlanError as error:
             log(f"kernelpoint: the cached plan is made again: {error}")
             return None
-
-    def begun(self, path: str | None) -> Plan | None:
-        """Plan with which a resumed run began; None if it is missing, unreadable, or of another run."""
-        if path is None or not os.path.exists(path):
-            return None
-        try:
-            plan = Plan.load(path, self.program)
-        except PlanError:  # of another list; the journal is then refused by what differs
-            return None
-        return plan if {**plan.origin, "error_budget": None} == {**self.origin, "error_budget": None} else None
 
     def make(self, log: Log) -> Plan:
         """Make the plan: the inputs that the policy asks for, then its design.
@@ -143,26 +128,34 @@ def plan_for(
 
     Raises:
         PlanError: the named plan was made for something else; the message names each difference.
-        ConfigError, PolicyError: as Planning.of.
+        ConfigError, PolicyError: as PlanInputs.of.
     """
-    planning = Planning.of(config, policy, program, pool=pool)
+    inputs = PlanInputs.of(config, policy, program, pool=pool)
     if config.fast_model != "off":
-        _say_which_inputs(policy, Available.of(program, config), program.amounts is not None, config, log)
+        _say_which_inputs(policy, program, config, log)
     if config.plan is not None:
         plan = Plan.load(config.plan, program)
-        check_origin(config.plan, plan.origin, planning.origin, log)
-        _warn_of_unread(config.plan, plan, log)
+        check_origin(config.plan, plan.origin, inputs.origin, log)
+        if unread := passing(plan.broken.values()):
+            log(
+                f"kernelpoint: {config.plan}: {len(unread):,} launches are ordered for certain, because their traces could "
+                f"not be opened or read when the plan was made; make it again. The first: {unread[0]}"
+            )
         return plan
-    if (begun := planning.begun(begun_with)) is not None:
-        return begun
-    if not (Need.TRACES in planning.needs or policy.uses_budget):
-        return planning.make(log)
-    kept = planning.kept(log)
-    return keep_plan(planning.make(log), log) if kept is None else kept
+    if begun_with is not None and os.path.exists(begun_with):
+        with suppress(PlanError):  # of another list; the journal is then refused by what differs
+            begun = Plan.load(begun_with, program)
+            if {**begun.origin, "error_budget": None} == {**inputs.origin, "error_budget": None}:
+                return begun
+    if not (Need.TRACES in inputs.needs or policy.uses_budget):
+        return inputs.make(log)
+    kept = inputs.kept(log)
+    return keep_plan(inputs.make(log), log) if kept is None else kept
 
 
-def _say_which_inputs(policy: type[Policy], available: Available, is_described: bool, config: Config, log: Log) -> None:
+def _say_which_inputs(policy: type[Policy], program: Program, config: Config, log: Log) -> None:
     """Print a line if a policy lacks the fast model's predictions, or does not use the named profile."""
+    available = Available.of(program, config)
     if policy.inputs(Available(traces=True)) and not policy.inputs(available):
         log(
             "kernelpoint: nothing is known of the launches but their number, so they are sampled at random; a simulator that "
@@ -175,17 +168,8 @@ def _say_which_inputs(policy: type[Policy], available: Available, is_described: 
             f"kernelpoint: profile: {config.profile} is not used, because the fast model predicts every launch on this GPU; "
             "`fast_model: off` uses it"
         )
-    if uses and not is_described and available.why_no_model is not None:
+    if uses and program.amounts is None and available.why_no_model is not None:
         log(f"kernelpoint: the estimate does not use the fast model's predictions: {available.why_no_model}")
-
-
-def _warn_of_unread(path: str, plan: Plan, log: Log) -> None:
-    """Say that a named plan was made while traces could not be read."""
-    if unread := passing(plan.broken.values()):
-        log(
-            f"kernelpoint: {path}: {len(unread):,} launches are ordered for certain, because their traces could not be "
-            f"opened or read when the plan was made; make it again. The first: {unread[0]}"
-        )
 
 
 def keep_plan(plan: Plan, log: Log) -> Plan:
@@ -264,7 +248,7 @@ def check_origin(path: str, origin: dict[str, Any], wanted: dict[str, Any], log:
 
 
 def cache_path(origin: dict[str, Any], files: str) -> Path:
-    """Path in the cache of the plan with this origin. files: fingerprints of the files it is made from (`here`)."""
+    """Path in the cache of the plan with this origin; files: fingerprint of the traces (Fingerprint.files)."""
     name = hashlib.blake2b(repr((*sorted(origin.items()), files)).encode(), digest_size=16).hexdigest()
     return cache_folder() / "plans" / f"{name}.kpplan"
 
