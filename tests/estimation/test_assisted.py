@@ -7,15 +7,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from kernelpoint.errors import ConfigError, HostError
-from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, Estimate, passes
+from kernelpoint.errors import ConfigError
+from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, passes
 from kernelpoint.estimation.cells.fit import CellSample, fit_total
 from kernelpoint.estimation.cells.part import Auxiliary
 from kernelpoint.estimation.cells.parts import TotalFit
 from kernelpoint.estimation.cells.tree import Cells
 from kernelpoint.randomness import generator, permanent_random_numbers
-
-EPS = (0.05, 0.01, 0.005)
 
 
 def example(seed: int = 0, units: int = 600, noise: float = 0.02) -> tuple[AssistedDesign, np.ndarray]:
@@ -173,17 +171,6 @@ def test_a_wrong_model_costs_draws_and_not_coverage(run_passes, model):
     assert cost[0] > 1.5 * cost[1]
 
 
-def test_a_looser_budget_simulates_no_more_than_a_tighter_one_on_average(run_passes):
-    design, y = example()
-    spent = []
-    for eps in EPS:
-        engines = [Engine(seeded(design, seed), ErrorBudget(eps)) for seed in range(20)]
-        for engine in engines:
-            run_passes(engine, y)
-        spent.append(np.mean([y[engine.drawn()].sum() for engine in engines]))
-    assert spent[0] <= spent[1] <= spent[2]
-
-
 def test_results_of_simulated_units_are_given_without_predicting_all_others(run_passes, monkeypatch):
     design, y = example()
     engine = Engine(design, ErrorBudget(0.05))
@@ -220,20 +207,6 @@ def test_take_all_units_enter_exactly_and_stand_for_no_other(run_passes):
     assert look.estimates["cycles"].contains(truth.sum())
 
 
-def test_other_counters_and_ratios_have_bounds_of_their_own():
-    design, y = example()
-    x = design.means["cycles"]
-    instructions = 3.0 * x
-    design = AssistedDesign({"cycles": x, "instructions": instructions}, design.groups, design.u)
-    engine = Engine(design, ErrorBudget(0.02), ratios={"ipc": ("instructions", "cycles")})
-    wanted = engine.wanted()
-    engine.record_many(wanted, ("cycles", "instructions"), np.column_stack([y, instructions])[wanted])
-    look = engine.look()
-    assert look.estimates["instructions"].estimate == pytest.approx(instructions.sum(), rel=1e-12)
-    assert look.ratios["ipc"].contains(instructions.sum() / y.sum())
-    assert look.ratios["ipc"].relative_half_width < 0.2
-
-
 def test_a_budget_on_a_rare_counter_needs_its_own_prediction(run_passes):
     random = generator(3, "rare counter")
     design, y = example(units=2000)
@@ -248,24 +221,14 @@ def test_a_budget_on_a_rare_counter_needs_its_own_prediction(run_passes):
     assert spent[1] < 0.1 * spent[0]
 
 
-def test_systematic_errors_are_in_what_is_stated(run_passes):
-    design, y = example()
-    engine = Engine(design, ErrorBudget(0.05))
-    engine.set_systematic_errors({"cycles": Estimate.of(0.01, 0.0)})
-    for unit in engine.wanted().tolist():
-        engine.record(unit, ("cycles",), [y[unit]])
-    estimate = engine.look().estimates["cycles"]
-    assert estimate.half_width > 0.01 * estimate.estimate
-    assert any("systematic error" in line for line in engine.look().assumptions)
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"u": np.full(3, 0.5)}, "has length 3"),
         ({"u": np.full(600, 1.0)}, r"\[0, 1\)"),
         ({"predictions": {}}, "there are none"),
-        ({"predictions": {"cycles": np.full(600, -1.0)}}, "not negative"),
+        ({"predictions": {"cycles": np.full(600, -1.0)}}, "from 0 to 1e60"),
+        ({"predictions": {"cycles": np.full(600, 1e308)}}, "from 0 to 1e60"),
         ({"assume": "kind"}, "assume: 'kind' is not allowed"),
     ],
 )
@@ -273,12 +236,6 @@ def test_designs_that_cannot_be_are_refused(change, message):
     good = {name: getattr(example()[0], name) for name in ("predictions", "groups", "u")}
     with pytest.raises(ConfigError, match=message):
         AssistedDesign(**{**good, **change})
-
-
-def test_units_that_are_not_there_are_refused():
-    design, _ = example()
-    with pytest.raises(HostError, match="not in the population"):
-        Engine(design, ErrorBudget(0.05)).record(600, ("cycles",), [1.0])
 
 
 def test_groups_that_are_off_by_a_level_each_are_not_doubted_once_draws_agree_inside_them():

@@ -267,8 +267,8 @@ def subtotals(
         totals[part], half[part] = one.estimate, one.half_width
     totals[0] = whole.estimate
     totals = _added_up(tree, totals, half)[: tree.count]
-    for part, one in (of_samples or {}).items():
-        half[part] += abs(totals[part] - one.estimate)
+    for part, one in (of_samples or {}).items():  # its own relative half-width: what its target is about
+        half[part] *= abs(totals[part] / one.estimate) if one.estimate else 1.0
     error, computed = (
         amount / whole.half_width if whole.half_width else 0.0
         for amount in (whole.std_error, whole.computed_half_width)

@@ -194,7 +194,7 @@ class TwoPhaseSampling(CellSampling):
         if self._parts.whole:
             value = float(self._values(combination, self._free).sum())
         else:
-            alpha = self._fit(combination).spent(alpha)
+            alpha = self._fit(combination).fits[0].spent(alpha)
         nu = satterthwaite((first.error**2, V2), (first.degrees, second.degrees))
         t = (0.0 if self._states else math.nan) + quantile(min(alpha, self._first_alpha), nu)
         guard = max(second.guard, first.guard)

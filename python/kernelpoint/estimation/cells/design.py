@@ -140,8 +140,8 @@ class AssistedDesign:
             if one.kinds is not kinds:
                 raise ConfigError("design.predictions: each counter has the same kinds of units")
             for what, values in (("", one.values), (" of draws", one.of_draws), (" as deviations", one.deviations)):
-                if values is not None and not ((values[present] >= 0.0) & (values[present] < math.inf)).all():
-                    raise ConfigError(f"design.predictions of {name}{what} must be finite and not negative")
+                if values is not None and not ((values[present] >= 0.0) & (values[present] <= 1e60)).all():
+                    raise ConfigError(f"design.predictions of {name}{what} must be numbers from 0 to 1e60")
         check_assume(self.assume)
         if not 0.0 <= self.latency < math.inf:
             raise ConfigError(f"design.latency: {self.latency} is not allowed; give a number of cycles, 0 or more")
@@ -300,6 +300,16 @@ class AssistedDesign:
             added = self._added(x[:])
             self._predicted[name] = x, Column(x.kinds, x.of_kind + added) if added else x
         return self._predicted[name]
+
+    def of_certain(self, counter: str, instead: str, units: Ints) -> tuple[Floats, Floats]:
+        """Prediction and size, as of `prediction`, of units that are always simulated; nan where the design has none."""
+        name = self.predicted_by(counter, instead)
+        if name in self.ranges:
+            return np.full(len(units), np.nan), np.full(len(units), np.nan)
+        x, size = self.prediction(counter, instead)
+        of_units = self.uncertain[name].of(units).mean
+        of_units = np.where((of_units > 0.0) & (of_units <= 1e60), of_units, np.nan)
+        return of_units, of_units + float((size[:1] - x[:1]).sum())
 
     def _added(self, x: Floats) -> float:
         """Difference between the sizes of units and their predictions x; 1 if all predictions are 0."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,15 +53,20 @@ class CellSample:
         return np.asarray(self.N * (self.N - 1.0) * self.square)
 
     @property
-    def sums(self) -> tuple[float, float, float, float]:
-        """Four sums over the cells that make up a variance: of q, q mixed, q unlike, and N (N - 1) var(size)."""
-        q, varies = self.q, self.N * (self.N - 1.0) * self.spread
-        return float(q.sum()), float((q * self.mixed).sum()), float((q * self.unlike).sum()), float(varies.sum())
-
-    @property
     def amounts(self) -> Floats:
         """Size that each draw represents; 0 for one that represents itself only."""
         return np.where(self.N > 1.0, self.N * np.sqrt(np.maximum(self.square - self.spread, 0.0)), 0.0)
+
+
+def variance_sums(
+    N: Floats, square: Floats, spread: Floats, mixed: Floats, unlike: Floats
+) -> tuple[float, float, float, float]:
+    """Four sums over cells that make up a variance: of q, q mixed, q unlike, and N (N - 1) var(size); arguments as in
+    CellSample.
+    """
+    pairs = N * (N - 1.0)
+    q = pairs * square
+    return float(q.sum()), float((q * mixed).sum()), float((q * unlike).sum()), float((pairs * spread).sum())
 
 
 @dataclass(frozen=True)
@@ -73,14 +78,13 @@ class Trust:
         of_budget: True if the budget is on this counter, or on a ratio with it. Of several estimates of the spread the smallest
             counts then, because cells and number of draws allow for that. The largest counts for any other counter.
         expected: squared relative error of single predictions before any draw. It counts for EXPECTED_DEGREES.
+        certain: results, predictions and sizes, float64 [3, units], of units that are always simulated.
     """
 
     least: float = constants.MIN_SQUARED_ERROR
     of_budget: bool = True
     expected: float = 0.0
-
-
-FULL_TRUST = Trust()
+    certain: Floats = field(default_factory=lambda: np.zeros((3, 0)))
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,7 @@ class Spread:
         return max(self.K0 - constants.MAX_TRUSTED_ERROR**2, 0.0)
 
     def variance(self, q: float, mixed: float, unlike: float, spread: float) -> float:
-        """Variance of the total from four sums over the cells (CellSample.sums)."""
+        """Variance of the total from four sums over the cells (variance_sums)."""
         return self.K * q + self.K0 * mixed + self.excess * unlike + self.line * spread
 
 
@@ -126,7 +130,8 @@ class AssistedFit:
         within: standard deviation of relative errors about a level for each group.
         error: standard error of the estimate.
         known: squared relative error that predictions are known to have before any draw; 0 where none is known.
-        largest: largest relative error of a draw about the line and level of its group.
+        largest: largest relative error of a draw about the line and level of its group, or of a unit that is always simulated
+            about the line and level of all.
     """
 
     estimate: float
@@ -186,14 +191,9 @@ class AssistedFit:
         """
         estimate = s.X + float((s.N * (y - s.x)).sum())
         within = max(self.within, float(np.linalg.norm((y - s.x) / s.size)) / math.sqrt(max(len(y), 1)))
-        return replace(self.lent(float(s.q.sum()), unseen), estimate=estimate, within=within)
-
-    def lent(self, q: float, unseen: float) -> AssistedFit:
-        """This fit with the error that its spread implies for other units. q: sum over their cells; unseen: as in
-        of_other_units.
-        """
         spread = Spread(self.spread.K + self.spread.K0 * unseen, 0.0, 0.0, self.spread.nu)
-        return replace(self, spread=spread, error=math.sqrt(spread.variance(q, 0.0, 0.0, 0.0)))
+        error = math.sqrt(spread.K * float(s.q.sum()))
+        return replace(self, estimate=estimate, within=within, spread=spread, error=error)
 
     def largest_outlier(self, y: Floats, s: CellSample, least: float) -> float:
         """Largest relative deviation of draws of other units from their corrected predictions; 0 if none exceeds
@@ -268,23 +268,17 @@ def _fit_line(y: Floats, s: CellSample) -> _Line:
     return _Line(w, r, x, weight, level, centre, groups, float(slope[0]), others, float(uncertain[0]))
 
 
-def _total(v: Floats, q: Floats, z: Floats) -> tuple[float, float]:
-    """Effective number of draws in a weighted sum: (sum v)^2 / sum v^2 with v = q z."""
-    return float((q * z).sum()), float((q * z).sum() ** 2 / max(float(((q * z) ** 2).sum()), 1e-300))
+def _mean_square(z: Floats, q: Floats, count: float, nu: float, least: float) -> tuple[float, float]:
+    """Mean squared relative error of squares z [n], the sum of which counts as that of `count`, and its degrees of freedom: the
+    larger of the plain mean and the one weighted by q, no less than `least`.
 
-
-def _candidate(z: Floats, q: Floats, df: float, most: float, scale: float, least: float) -> tuple[float, float]:
-    """Mean squared relative error and its degrees of freedom from squares z [n] that have df in all: the larger of the plain
-    mean and the one weighted by q, no less than `least`.
+    Numerics: nu is no more than DEGREES_PER_DRAW times the effective number of draws, (sum v)^2 / sum v^2 with v = q z.
     """
-    Q = float(q.sum())
-    plain = float(z.sum()) / max(df, 1.0) * scale
-    top, effective = _total(z, q, z)
-    weighted = top / Q * len(z) / max(df, 1.0) * scale if Q > 0.0 else 0.0
-    K = max(plain, weighted)
-    nu = min(df, most)
+    Q, v = float(q.sum()), q * z
+    top = float(v.sum())
+    K = max(float(z.sum()), top / Q * len(z) if Q > 0.0 else 0.0) / count
     if least < K:
-        nu = min(nu, max(constants.DEGREES_PER_DRAW * effective, 1.0))
+        nu = min(nu, max(constants.DEGREES_PER_DRAW * top**2 / max(float((v**2).sum()), 1e-300), 1.0))
     return max(K, least), nu
 
 
@@ -297,11 +291,12 @@ def _spreads(y: Floats, s: CellSample, line: _Line, least: float) -> list[Spread
     common = raw - float((line.w * raw).sum() / line.w.sum())
     within = line.r - line.slope * line.x
     trust = line.slope**2 + line.variance
-    K0, nu0 = _candidate(line.w * common**2, q, float(max(n - 2, 1)), most, 1.0, least)
+    df = float(max(n - 2, 1))
+    K0, nu0 = _mean_square(line.w * common**2, q, df, min(df, most), least)
     spreads = [Spread(K0, 0.0, trust, nu0)]
-    df = n - line.groups - 1
-    if df >= 1:
-        K, nu = _candidate(line.w * within**2, q, float(df), most, 1.0, least)
+    df = float(n - line.groups - 1)
+    if df >= 1.0:
+        K, nu = _mean_square(line.w * within**2, q, df, min(df, most), least)
         spreads.append(Spread(K, K0, trust, nu))
     order = np.lexsort((s.order, s.x, s.group))
     relative, group, weight = (within / s.size)[order], s.group[order], q[order]
@@ -310,12 +305,9 @@ def _spreads(y: Floats, s: CellSample, line: _Line, least: float) -> list[Spread
     if pairs >= 2:
         z = 0.5 * (relative[1:] - relative[:-1])[same] ** 2
         joint = 0.5 * (weight[1:] + weight[:-1])[same]
-        K, effective = float(z.mean()), _total(z, joint, z)[1]
-        if joint.sum() > 0.0:
-            K = max(K, float((joint * z).sum() / joint.sum()))
         nu = min(2.0 / 3.0 * pairs, most)  # each draw is in two pairs (von Neumann 1941)
-        nu = min(nu, max(constants.DEGREES_PER_DRAW * effective, 1.0)) if least < K else nu
-        spreads.append(Spread(max(K, least), K0, trust, nu))
+        K, nu = _mean_square(z, joint, pairs, nu, least)
+        spreads.append(Spread(K, K0, trust, nu))
     return spreads
 
 
@@ -331,7 +323,7 @@ def _with_expected(spread: Spread, expected: float) -> Spread:
     return replace(spread, K=(spread.nu * spread.K + constants.EXPECTED_DEGREES * expected) / nu, nu=nu)
 
 
-def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust = FULL_TRUST) -> AssistedFit:
+def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust) -> AssistedFit:
     """Generalised regression estimator of a total from one draw a cell (Sarndal, Swensson, Wretman 1992, chapters 6, 7).
 
     Formula: T = X + sum_h N_h (r_h + B_(-h) (xbar_h - x_h)), r = y - x the error of the prediction: difference
@@ -349,7 +341,7 @@ def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust = FULL_TRUST)
     line = _fit_line(y, s)
     r = y - s.x
     estimate = s.X + float((s.N * (r + line.others * (s.mean_x - s.x))).sum())
-    sums = s.sums
+    sums = variance_sums(s.N, s.square, s.spread, s.mixed, s.unlike)
     spreads = [_with_expected(spread, trust.expected) for spread in _spreads(y, s, line, trust.least)]
     best = (min if trust.of_budget else max)(
         spreads, key=lambda k: quantile(alpha, k.nu) * math.sqrt(k.variance(*sums))
@@ -358,13 +350,15 @@ def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust = FULL_TRUST)
     level = np.where(line.weight > 0.0, line.level - line.slope * line.centre, centre)
     error = math.sqrt(best.variance(*sums))
     level_of_all = float((line.w * r).sum() / line.w.sum()) if len(y) else 0.0
-    flat, _ = _candidate(line.w * (r - level_of_all) ** 2, s.q, float(max(len(y) - 1, 1)), math.inf, 1.0, trust.least)
+    flat, _ = _mean_square(line.w * (r - level_of_all) ** 2, s.q, max(len(y) - 1, 1), math.inf, trust.least)
     common = math.sqrt(min(spreads[0].K, flat))
     inside = np.abs(line.r - line.slope * line.x) / s.size
     within = math.sqrt(float((inside**2).sum()) / max(len(y) - line.groups - 1, 1))
     known = trust.least if trust.least > constants.MIN_SQUARED_ERROR else 0.0
-    seen, largest = line.weight > 0.0, float(inside.max(initial=0.0))
-    return AssistedFit(estimate, line.slope, level, seen, best, common, within, error, known, largest)
+    y_certain, x_certain, size_certain = trust.certain
+    of_certain = np.abs(y_certain - x_certain * (1.0 + line.slope) - centre) / size_certain
+    largest = max(float(inside.max(initial=0.0)), float(of_certain.max(initial=0.0)))
+    return AssistedFit(estimate, line.slope, level, line.weight > 0.0, best, common, within, error, known, largest)
 
 
 def fit_errors(y: Floats, s: CellSample, alpha: float) -> AssistedFit:
@@ -379,5 +373,5 @@ def fit_errors(y: Floats, s: CellSample, alpha: float) -> AssistedFit:
     alone = replace(
         s, x=zero, mean_x=zero, mixed=zero, unlike=zero, spread=zero, group=zero.astype(np.int64), X=0.0, count=1
     )
-    fit = fit_total(y - s.x - level * s.size, alone, alpha)
+    fit = fit_total(y - s.x - level * s.size, alone, alpha, Trust())
     return replace(fit, estimate=fit.estimate + s.X + level * total)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.estimation.cells.fit import CellSample
+from kernelpoint.estimation.cells.fit import CellSample, variance_sums
 from kernelpoint.estimation.cells.tree import Cells, Correction
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.repeated import Column
@@ -79,8 +79,7 @@ class Part:
     def stands_for(self, n: int, known: Auxiliary) -> Floats:
         """Size that each of n draws represents, float64 [n]; 0 for a unit that represents itself only."""
         leaves = self.cells.leaves(n)
-        mean = leaves.mean if known.name == self.cells.name else self._means(n, known.size, known.name)[0]
-        return np.where(leaves.units > 1.0, leaves.units * mean, 0.0)
+        return np.where(leaves.units > 1.0, leaves.units * self.size_means(n, known)[0], 0.0)
 
     def largest(self, n: int, known: Auxiliary, off: Callable[[Floats], Floats] = np.ones_like) -> float:
         """Largest size that one of n draws represents; 0 if all units are drawn. `off`: of each, its part that counts, from
@@ -91,17 +90,10 @@ class Part:
         return float((self.stands_for(n, known) * off(self.cells.leaves(n).unlike)).max(initial=0.0))
 
     def sums(self, n: int, known: Auxiliary) -> tuple[float, float, float, float]:
-        """Four sums over n cells that make up a variance, as of CellSample.sums."""
+        """Four sums over n cells that make up a variance (variance_sums)."""
         leaves = self.cells.leaves(n)
         mean, square = self.size_means(n, known)
-        pairs = leaves.units * (leaves.units - 1.0)
-        q = pairs * square
-        return (
-            float(q.sum()),
-            float((q * leaves.mixed).sum()),
-            float((q * leaves.unlike).sum()),
-            float((pairs * np.maximum(square - mean**2, 0.0)).sum()),
-        )
+        return variance_sums(leaves.units, square, np.maximum(square - mean**2, 0.0), leaves.mixed, leaves.unlike)
 
     def sample(self) -> Ints:
         """Drawn unit of each cell, as position in `free`, in the order of the cells."""

@@ -106,10 +106,6 @@ class TotalFit:
         """Degrees of freedom of the squared standard error."""
         return self._degrees([fit.error**2 for fit in self.fits], [fit.spread.nu for fit in self.fits])
 
-    def spent(self, alpha: float) -> float:
-        """Error probability that an interim analysis uses of alpha."""
-        return self.fits[0].spent(alpha)
-
     def guard(self, alpha: float) -> float:
         """Change of the total if one unit represented by a draw were an outlier, plus Draws.unseen_counts. For a counter that
         did not make the cells, also what its draws represent.
@@ -118,14 +114,11 @@ class TotalFit:
         hold no draw of a kernel that makes up much of another counter, and its predictions are not tested then.
         """
         guard = max(self.guards({part: part.n for part in self.parts}, self.known))
+        unseen = self.draws.unseen_counts(alpha)
         if self.of_budget:
-            return max(guard, self.unseen_counts(alpha))
+            return max(guard, unseen)
         outlier = max(constants.MAX_TRUSTED_ERROR, *(fit.outlier_size(self.allowance) for fit in self.fits))
-        return max(guard, outlier * self.draws.largest, self.unseen_counts(alpha))
-
-    def unseen_counts(self, alpha: float) -> float:
-        """Amount that a counter, zero in some draws, may have in units of a kind that no draw shows."""
-        return self.draws.unseen_counts(alpha)
+        return max(guard, outlier * self.draws.largest, unseen)
 
     def guards(self, cells: Mapping[Part, int], known: Auxiliary) -> list[float]:
         """Change of the total by an outlier in each part, with this many cells."""
@@ -145,7 +138,7 @@ class TotalFit:
             nus.append(max(fit.spread.nu + n - part.n, 1.0))
         variances[0] += self._moved_variance(cells[self.parts[0]])
         nu = self._degrees(variances, nus)
-        return quantile(self.spent(alpha), nu) * math.sqrt(sum(variances)), variances
+        return quantile(self.fits[0].spent(alpha), nu) * math.sqrt(sum(variances)), variances
 
     def _degrees(self, variances: Sequence[float], nus: Sequence[float]) -> float:
         """Degrees of freedom of a sum of variances, or of the one that all rest on."""
@@ -164,7 +157,7 @@ class Demand:
         known: its predictions.
         half_width: allowed half-width.
         guard: allowed change by an outlier.
-        unseen: `unseen_counts` of the fit, which falls with the number of draws.
+        unseen: `Draws.unseen_counts`, which falls with the number of draws.
     """
 
     fit: TotalFit

@@ -170,7 +170,8 @@ class CellSampling(Sampling):
         names = [self._like.get(name, name) for _, name in combination]
         of_budget = bool(self._counted & {*names})
         expected = min(map(self.design.expected_error, names)) if of_budget and not self._like else 0.0
-        trust = Trust(min(map(self.design.least_error, names)), of_budget, expected)
+        least = min(map(self.design.least_error, names))
+        trust = Trust(least, of_budget, expected, self._of_certain(name) if is_counter else np.zeros((3, 0)))
         known, added = self.known(name), np.zeros(len(self._free))
         if not is_counter:
             x, mean, size = np.zeros((3, len(self._free)))
@@ -192,6 +193,14 @@ class CellSampling(Sampling):
         if is_counter:
             self._fits[name] = fit
         return fit
+
+    def _of_certain(self, counter: str) -> Floats:
+        """Results, predictions and sizes of units that are always simulated and have predictions, float64 [3, units]."""
+        units = self._certain[self.results.rows[self._certain] >= 0]
+        x, size = self.design.of_certain(self._like.get(counter, counter), self.target, units)
+        scale, has = self._scales.get(counter, 1.0), np.isfinite(x)
+        values = self._values([(1.0, counter)], units[has])
+        return np.stack([values, x[has] * scale, size[has] * (scale or 1.0)])
 
     @property
     def _counted(self) -> set[str]:
@@ -217,9 +226,9 @@ class CellSampling(Sampling):
         value = fit.estimate + constant + self._simulated(combination, self._certain)
         of_look = self._alpha(self.looks)
         t += quantile(
-            of_look if self._like else fit.spent(of_look), fit.nu
+            of_look if self._like else fit.fits[0].spent(of_look), fit.nu
         )  # doubts are of predictions, not of changes
-        unseen = sum(abs(weight) * self._fit([(1.0, name)]).unseen_counts(alpha) for weight, name in combination)
+        unseen = sum(abs(weight) * self._fit([(1.0, name)]).draws.unseen_counts(alpha) for weight, name in combination)
         guard = max(fit.guard(alpha), unseen if len(combination) > 1 else 0.0)
         return TotalErrors(value, simulated, fit.error, fit.nu, t, guard)
 
@@ -333,7 +342,7 @@ class CellSampling(Sampling):
         name, scale = self._predicted_by(target), self._scales.get(counter, 1.0) or 1.0
         x, size = self.design.prediction(name, name)
         known, half = Auxiliary(x, size, self._has, name), eps * total / scale
-        unseen = fit.unseen_counts(1.0 - self.budget.confidence) / scale
+        unseen = fit.draws.unseen_counts(1.0 - self.budget.confidence) / scale
         if target in self.ratios:
             of = look.ratios[target]
             half *= fit.error * abs(of.estimate) / max(total * of.std_error, 1e-300)
