@@ -45,21 +45,21 @@ MIN_SIZE_SHARE = 0.05  # a prediction below this part of the mean one may be off
 DEGREES_BETWEEN_GROUPS = 4.0  # degrees of freedom for which "units of a group differ as groups do" counts
 OUTLIER_DEVIATIONS = 5.0  # an outlier is so many standard deviations of relative errors off, more where these are large
 MAX_TRUSTED_ERROR = 0.12  # predictions are doubted if their relative errors have a larger standard deviation
-MAX_TRUSTED_SLOPE = 0.3  # predictions are doubted if the slope of results on them differs from 1 by more
 ALPHA_SHARE_IF_DOUBTED = 0.1  # share of the error probability that is spent then
 
 # Beginning of a run, and first units of groups
 EARLY = 0.1  # part of the run that is its beginning
 EARLY_UNITS = 5  # first units of a group: the first of all stands apart, the others belong to the beginning
 MAX_BEGINNING_SHARE = 0.3  # of the total; where both make up more, they are no parts of their own
-FIRSTS = 2  # first units of groups that are drawn at least
 COLD_PART = 1.0 / 3.0  # of first units: if fewer are outliers, none of them may be drawn
 MATERIAL = 0.2  # part of the budget below which outliers in the beginning do not matter
 ROOM = 0.5  # part of the budget that the bound and such outliers may take together before the beginning is apart
-APART = 0.05  # groups with a larger share of the total have a first leaf each, whatever the budget: its cells nest so
-LOOSE = 0.05  # an error below which a first pass has MORE_DRAWS than `Care.draws`
-MORE_DRAWS = 2
-SECOND_DRAWS = 2  # draws beside another one of their group that a sample needs before it grows by what draws tell
+# groups with a larger share of the total have a first leaf each, whatever the budget: its cells nest so. Below an error of as
+# much, a first pass has SECOND_DRAWS more than `Care.draws`
+APART = 0.05
+# draws from which a spread is estimated: of first units at least, and beside another draw of their group before a sample grows
+# by what draws tell
+SECOND_DRAWS = 2
 
 # A sample in two phases
 FIRST_SHARE = 0.7  # part of the budget that a larger first sample is sized for

@@ -426,7 +426,9 @@ class AssistedDesign:
         if part < 2:
             return self.care.early * part
         cold = max(allowed / max(self.care.cold, 1e-300), constants.COLD_PART)
-        return max(draws_to_see(math.ceil(cold * count), count) if cold < 1.0 else 1, min(constants.FIRSTS, count))
+        return max(
+            draws_to_see(math.ceil(cold * count), count) if cold < 1.0 else 1, min(constants.SECOND_DRAWS, count)
+        )
 
     def _units_of_parts(self, size: Floats) -> list[Ints]:
         """Places in `free` of the units of each part, none of them empty but the first: rest; beginning, with early units of

@@ -153,9 +153,11 @@ class AssistedFit:
         return (nu * K + constants.DEGREES_BETWEEN_GROUPS * max(other**2, K)) / (nu + constants.DEGREES_BETWEEN_GROUPS)
 
     def _is_off(self, other: float) -> bool:
-        """True if the prediction errors are much larger than `known`, so that close agreement elsewhere may be chance."""
+        """True if prediction errors are much larger than `known`, or the slope is further from 1 than two expected errors, so
+        that close agreement elsewhere may be chance.
+        """
         trusted = constants.MAX_TRUSTED_ERROR**2 + self.known
-        return self._believed(other) > trusted or abs(self.slope) > constants.MAX_TRUSTED_SLOPE
+        return self._believed(other) > trusted or abs(self.slope) > 2.0 * constants.EXPECTED_SLOPE_ERROR
 
     @property
     def doubted(self) -> bool:

@@ -243,7 +243,7 @@ class Parts:
     def first(self, care: Care, budget: ErrorBudget) -> list[int]:
         """Cells of the first pass: enough for large groups, for `assume`, and for the outlier allowance of each target."""
         n, alpha = self.rest.cells.first, 1.0 - budget.confidence
-        more = constants.MORE_DRAWS if min(self._targets.values()) < constants.LOOSE else 0
+        more = constants.SECOND_DRAWS if min(self._targets.values()) < constants.APART else 0
         least = min(care.draws + more, sum(self.counts))
         while sum(numbers := self.cells(n)) < least or not self._allows(numbers, care, alpha):
             n = next_number(n)

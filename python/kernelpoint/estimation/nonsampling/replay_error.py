@@ -28,7 +28,6 @@ FULL_READS = 3.0  # Model: reads from DRAM per cycle of such a launch
 SHARE = (
     0.6  # of what the error leaves of the budget, for its half-width; sqrt(1 - 0.6^2) = 0.8 of it is left for sampling
 )
-AGREED_SHARE = 0.4  # of the error budget, for the half-width of the first validation launches if they agree
 SURPLUS = (
     1.2  # further validation launches make the half-width smaller than it has to be by this: their spread may be larger
 )
@@ -161,13 +160,13 @@ def _successive_sums(values: NDArray[np.float64], chances: NDArray[np.float64]) 
 
 
 def first_validations(relative_error: float, confidence: float, most: int) -> int:
-    """Number of validation launches at the beginning: the fewest that use at most AGREED_SHARE of the budget if they agree,
-    and no more than `most`.
+    """Number of validation launches at the beginning: the fewest that leave SHARE of the budget if they agree, and no more than
+    `most`.
 
     >>> [first_validations(eps, 0.95, 12) for eps in (0.05, 0.02, 0.01, 0.005, 0.002)]
     [1, 1, 2, 2, 5]
     """
-    allowed = AGREED_SHARE * relative_error
+    allowed = (1.0 - SHARE) * relative_error
     return next((n for n in range(1, most) if _half_width(0.0, EXPECTED_SPREAD, n, confidence) <= allowed), most)
 
 
