@@ -9,7 +9,7 @@ import pytest
 
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, passes
-from kernelpoint.estimation.cells.fit import CellSample, fit_total
+from kernelpoint.estimation.cells.fit import CellSample, Trust, fit_total
 from kernelpoint.estimation.cells.part import Auxiliary
 from kernelpoint.estimation.cells.parts import TotalFit
 from kernelpoint.estimation.cells.tree import Cells
@@ -137,7 +137,7 @@ def test_the_slope_of_a_cell_is_the_one_fitted_without_it():
         by_hand += sample.N[i] * (y[units[i]] - sample.x[i] + slope * (sample.mean_x[i] - sample.x[i]))
     several = np.bincount(sample.group)[sample.group] > 1
     assert several.all(), "the oracle counts the groups of the others"
-    assert fit_total(y[units], sample, 0.05).estimate == pytest.approx(by_hand, rel=1e-9)
+    assert fit_total(y[units], sample, 0.05, Trust()).estimate == pytest.approx(by_hand, rel=1e-9)
 
 
 @pytest.mark.parametrize("model", ["shuffled", "constant", "scattered by 30 %", "a third of the truth"])
@@ -149,7 +149,7 @@ def test_at_a_given_size_no_prediction_biases_the_estimate(model):
     estimates = []
     for seed in range(400):
         sample, units = sample_of(cells, 16, permanent_random_numbers(seed, 0, 200), x, group)
-        estimates.append(fit_total(y[units], sample, 0.05).estimate)
+        estimates.append(fit_total(y[units], sample, 0.05, Trust()).estimate)
     error = np.mean(estimates) - y.sum()
     assert abs(error) < 3.5 * np.std(estimates) / np.sqrt(400)
 
