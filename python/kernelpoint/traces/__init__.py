@@ -11,4 +11,3 @@ from kernelpoint.traces.trace_list import ListedTraces as ListedTraces
 from kernelpoint.traces.trace_list import is_list_name as is_list_name
 from kernelpoint.traces.trace_list import launch_paths as launch_paths
 from kernelpoint.traces.trace_list import read_trace_list as read_trace_list
-from kernelpoint.traces.trace_list import trace_formats as trace_formats

@@ -46,15 +46,6 @@ def read_trace_list(path: str | os.PathLike[str]) -> Program:
     )
 
 
-def trace_formats() -> tuple[str, ...]:
-    """Names of all trace formats. Each is a folder of plugin/simulators that registers itself.
-
-    >>> all(name.islower() for name in trace_formats())
-    True
-    """
-    return _native.trace_formats()
-
-
 def is_list_name(path: str | os.PathLike[str]) -> bool:
     """True if a file name is one that some tracer uses for its lists, so the file is no trace.
 
