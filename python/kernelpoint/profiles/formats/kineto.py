@@ -103,8 +103,7 @@ class _Opened:
 
 def _add_event(builder: ProgramBuilder, event: dict[str, Any], source: str) -> int:
     """Add a kernel from an event; returns the number of its CUDA call."""
-    about = event.get("args")
-    about = about if isinstance(about, dict) else {}
+    about = _arguments(event)
     where = f"{source}: kernel {str(event.get('name'))[:60]!r}"
     try:
         begin, duration = float(event["ts"]), float(event["dur"]) * 1000
@@ -118,10 +117,13 @@ def _add_event(builder: ProgramBuilder, event: dict[str, Any], source: str) -> i
     order = correlation_of(event)
     if not event.get("name"):
         raise ProfileError(f"{where}: the kernel at ts {event['ts']} has no name")
+    grid, block = (
+        shape(str(size), where) if size is not None else (0, 0, 0) for size in map(about.get, ("grid", "block"))
+    )
     builder.add(
         str(event["name"]),
-        _sizes(about.get("grid"), where),
-        _sizes(about.get("block"), where),
+        grid,
+        block,
         integer(about.get("registers per thread")),
         integer(about.get("shared memory")),
         integer(about.get("stream", event.get("tid"))),
@@ -136,15 +138,12 @@ def _add_event(builder: ProgramBuilder, event: dict[str, Any], source: str) -> i
 
 def correlation_of(event: dict[str, Any]) -> int:
     """Number of the CUDA call that an event belongs to; 0 if it has none."""
-    about = event.get("args")
-    about = about if isinstance(about, dict) else {}
+    about = _arguments(event)
     return integer(about.get("correlation", about.get("correlation_id", 0)))
 
 
-def _sizes(value: Any, where: str) -> tuple[int, int, int]:
-    if value is None:
-        return 0, 0, 0
-    return shape(str(value), where)
+def _arguments(event: dict[str, Any]) -> dict[str, Any]:
+    return about if isinstance(about := event.get("args"), dict) else {}
 
 
 def integer(value: Any) -> int:

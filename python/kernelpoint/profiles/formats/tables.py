@@ -27,9 +27,7 @@ MOST_PREAMBLE = 10_000  # lines before the header: of the tool, and of the progr
 _COPY = re.compile(r"\W*(?:cuda |hip )?mem(cpy|set)", re.IGNORECASE)
 _VALUE = re.compile(r"([-\d.,]+)\s*([a-zμµ]*)")
 _CALL = re.compile(r"(.*) \[(\d+)\]")
-_SEPARATED = re.compile(
-    r"-?\d{1,3}(\.\d{3}){2,}|-?\d{1,3}([\s'\u2019]\d{3})+([.,]\d+)?"
-)  # thousands of other languages
+_DIGITS = re.compile(r"[-\d.,\s'\u2019]*\d[-\d.,\s'\u2019]*")
 
 
 @dataclass(frozen=True)
@@ -150,7 +148,8 @@ class Tables(TextFormat):
         lines = _without_errors(iter(file.readline, ""), errors)
         header = _find_header(itertools.islice(lines, MOST_PREAMBLE))
         if header is None:
-            raise ProfileError(f"{source}: the header of a table of launches is missing; allowed: {titles()}")
+            titles = ", ".join(table.title for table in TABLES if not table.refused)
+            raise ProfileError(f"{source}: the header of a table of launches is missing; allowed: {titles}")
         table, delimiter, names, line = header
         if table.refused:
             raise ProfileError(f"{source}: {table.refused}")
@@ -166,11 +165,6 @@ class Tables(TextFormat):
         if errors:
             builder.remark("profiler-errors", len(errors), place=errors[0][:120])
         return builder.finish(device)
-
-
-def titles() -> str:
-    """Names of the supported tables, as users call them."""
-    return ", ".join(table.title for table in TABLES if not table.refused)
 
 
 def _without_errors(lines: Iterable[str], errors: list[str]) -> Iterator[str]:
@@ -283,29 +277,20 @@ class _Rows:
     def _counters(self, row: list[str], line: int) -> dict[str, float]:
         columns = {}
         for place, name in self.counters.items():
-            text = row[place]
-            is_result = "trace" in self.table.columns
-            value = (
-                number(text, f"{self.source}:{line}", True)
-                if is_result
-                else self._number(text, f"{self.source}:{line}: {name}")
-            )
+            where, is_result = f"{self.source}:{line}", "trace" in self.table.columns
+            value = number(row[place], where, True) if is_result else self._number(row[place], f"{where}: {name}")
             if value is not None:
                 columns[name] = value * self.factors[place]
         return columns
 
     def _number(self, text: str, where: str) -> float | None:
-        """Parse a metric; None if it is text or unknown."""
+        """Parse a metric; None if it is text, unknown or infinite."""
         if self.has_decimal_commas:
             text = text.replace(".", "").replace(",", ".")
         try:
-            return float(text) if "," not in text and not _SEPARATED.fullmatch(text) else number(text, where)
-        except ValueError:
-            return None
+            return number(text, where)
         except ProfileError:
-            if _SEPARATED.fullmatch(text):
-                raise
-            if re.fullmatch(r"[-\d.,]+", text.strip()):
+            if _DIGITS.fullmatch(text):  # a number, with separators of another language
                 raise
             return None
 

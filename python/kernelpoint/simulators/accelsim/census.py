@@ -36,35 +36,33 @@ class AccelSimCensus(TextFormat):
         file.readline()
         expected, first = FIRST, None
         for line, text in enumerate(file, 2):
-            if text.strip():
-                context = _add(builder, text, expected, f"{source}:{line}")
-                first = context if first is None else first
-                if context != first:
-                    raise ProfileError(
-                        f"{source}:{line}: launches of two CUDA contexts, '{first}' and '{context}'; give one file each"
-                    )
-                expected += 1
+            if not text.strip():
+                continue
+            where = f"{source}:{line}"
+            fields = [part.strip() for part in text.split(",")]
+            name, sizes = ", ".join(fields[1:-AFTER_NAME]), fields[-AFTER_NAME:]
+            match = _FILE.match(fields[0])
+            if match is None or not name or len(fields) < AFTER_NAME + 2:
+                raise ProfileError(
+                    f"{where}: expected 'kernel-N..., name' and {AFTER_NAME} numbers, found {text.strip()[:80]!r}"
+                )
+            if int(match.group(1)) != expected:
+                raise ProfileError(
+                    f"{where}: expected kernel-{expected}, found {fields[0][:60]!r}; a census contains every launch of one "
+                    "CUDA context"
+                )
+            x, y, z, ctas, bx, by, bz, _, instructions, _ = (whole_number(size, where) for size in sizes)
+            if min(x, y, z, bx, by, bz) < 1:
+                raise ProfileError(f"{where}: grid and block sizes must be 1 or more, found {sizes[:8]}")
+            if (x * y * z - ctas) % 2**32:
+                raise ProfileError(f"{where}: a grid of {x} x {y} x {z} CTAs has not {ctas:,}: the row is damaged")
+            context = (match.group(2) or "").removeprefix("-")
+            first = context if first is None else first
+            if context != first:
+                raise ProfileError(
+                    f"{where}: launches of two CUDA contexts, '{first}' and '{context}'; give one file each"
+                )
+            counters = {"warp_instructions": float(instructions)} if instructions > 0 else {}
+            builder.add(name, (x, y, z), (bx, by, bz), order=expected, counters=counters)
+            expected += 1
         return builder.finish(device)
-
-
-def _add(builder: ProgramBuilder, text: str, expected: int, where: str) -> str:
-    """Add the launch of a row; the context that its file names, or an empty string."""
-    fields = [part.strip() for part in text.split(",")]
-    file, name, sizes = fields[0], ", ".join(fields[1:-AFTER_NAME]), fields[-AFTER_NAME:]
-    match = _FILE.match(file)
-    if match is None or not name or len(fields) < AFTER_NAME + 2:
-        raise ProfileError(
-            f"{where}: expected 'kernel-N..., name' and {AFTER_NAME} numbers, found {text.strip()[:80]!r}"
-        )
-    if int(match.group(1)) != expected:
-        raise ProfileError(
-            f"{where}: expected kernel-{expected}, found {file[:60]!r}; a census contains every launch of one CUDA context"
-        )
-    x, y, z, ctas, bx, by, bz, _, instructions, _ = (whole_number(size, where) for size in sizes)
-    if min(x, y, z, bx, by, bz) < 1:
-        raise ProfileError(f"{where}: grid and block sizes must be 1 or more, found {sizes[:8]}")
-    if (x * y * z - ctas) % 2**32:
-        raise ProfileError(f"{where}: a grid of {x} x {y} x {z} CTAs has not {ctas:,}: the row is damaged")
-    counters = {"warp_instructions": float(instructions)} if instructions > 0 else {}
-    builder.add(name, (x, y, z), (bx, by, bz), order=expected, counters=counters)
-    return (match.group(2) or "").removeprefix("-")

@@ -82,37 +82,28 @@ class AccelSimOutput(TextFormat):
             builder.remark("cut-output", len(results), place=f"line {last}")
         if repeated:
             builder.remark("several-runs", repeated, place=f"line {last}")
-        _add_launches(builder, launched, results)
+        wanted = {"gpu_sim_cycle", "gpu_sim_insn"}
+        unfinished = [launch for launch in {*launched, *results} if not wanted <= results.get(launch, {}).keys()]
+        if unfinished:
+            raise ProfileError(f"{source}: kernel launch {min(unfinished)} never finished; the run was not complete")
+        for launch, result in results.items():
+            header = launched.get(launch, {})
+            where = f"{source}: launch {launch}"
+            builder.add(
+                result["kernel_name"],
+                shape(header.get("-grid dim", "0,0,0"), where),
+                shape(header.get("-block dim", "0,0,0"), where),
+                int(header.get("-nregs", -1)),
+                int(header.get("-shmem", -1)),
+                int(header.get("-cuda stream id", -1)),
+                order=launch,
+                counters={
+                    "cycles": number(result["gpu_sim_cycle"], f"{where}: gpu_sim_cycle"),
+                    "instructions": number(result["gpu_sim_insn"], f"{where}: gpu_sim_insn"),
+                },
+                trace=header.get("trace", ""),
+            )
         return builder.finish(device)
-
-
-def _add_launches(
-    builder: ProgramBuilder, launched: dict[int, dict[str, str]], results: dict[int, dict[str, str]]
-) -> None:
-    source = builder.source
-    wanted = {"gpu_sim_cycle", "gpu_sim_insn"}
-    unfinished = sorted(
-        {*launched.keys() - results.keys(), *(uid for uid, one in results.items() if not wanted <= one.keys())}
-    )
-    if unfinished:
-        raise ProfileError(f"{source}: kernel launch {unfinished[0]} never finished; the run was not complete")
-    for uid, result in results.items():
-        header = launched.get(uid, {})
-        where = f"{source}: launch {uid}"
-        builder.add(
-            result["kernel_name"],
-            shape(header.get("-grid dim", "0,0,0"), where),
-            shape(header.get("-block dim", "0,0,0"), where),
-            int(header.get("-nregs", -1)),
-            int(header.get("-shmem", -1)),
-            int(header.get("-cuda stream id", -1)),
-            order=uid,
-            counters={
-                "cycles": number(result["gpu_sim_cycle"], f"{where}: gpu_sim_cycle"),
-                "instructions": number(result["gpu_sim_insn"], f"{where}: gpu_sim_insn"),
-            },
-            trace=header.get("trace", ""),
-        )
 
 
 _INSTANCE = re.compile(r"(.+?)--(.+)--(\d+)")  # application and arguments, kernel, which of its launches
