@@ -300,6 +300,7 @@ FILES = {
         output(1, 2).replace(ENDED, "GPGPU-Sim uArch: ERROR ** deadlock detected\n" + ENDED),
         "profiler-errors",
     ),
+    "no-header.txt": (output(1, 2).replace("Processing kernel ./kernel-2.traceg\n", ""), "no-grid"),
     "two-runs.txt": (output(1, 2) + output(1, 2), "several-runs"),
     "ranks.txt": (output(1, 2).replace("\n", "\n[1,0]<stdout>:"), "no kernel launch"),
     "registers.txt": (output(1, 2).replace("-grid dim", "-nregs = many\n-grid dim"), "impossible value"),
@@ -338,6 +339,9 @@ READ = {
     "utf16.csv": (gpu_trace(700, 800).encode("utf-16"), "gemm", [700, 800]),
     "mark.csv": (gpu_trace(700, 800).encode("utf-8-sig"), "gemm", [700, 800]),
     "log.csv": ("==PROF== Connected to process 11\n" + UNIFORM.format(i=1), "gemm", [5500, 6500]),
+    "average.csv": (ncu("ns", "1234").replace("duration.sum", "duration.avg"), "gemm", [1234]),
+    "talkative.csv": ("Epoch 1, loss\n" * 30_000 + ncu("ns", "1234"), "gemm", [1234]),
+    "colon.txt": (output(1, 2).replace("Processing kernel ", "Processing kernel: "), "k", [601, 602]),
     "tabs.tsv": (gpu_trace(700, 800).replace(",", "\t"), "gemm", [700, 800]),
     "excel.csv": ("sep=,\n" + gpu_trace(700, 800), "gemm", [700, 800]),
     "line-in-name.csv": (gpu_trace(700, name='"gemm\n<4>"'), "gemm <4>", [700]),
@@ -390,6 +394,7 @@ def test_an_odd_file_is_read_right(name, tmp_path, capsys):
     assert judged(tmp_path / name, capsys)[0] == 0
     profile = read_profile(tmp_path / name)
     assert profile.names[0] == first and profile.time.tolist() == times
+    assert profile.grid.all() != (name in ("statistics.csv", "macsim.txt")), "these two know no grids"
 
 
 def test_what_the_damaged_files_are_made_of_is_sound(tmp_path, capsys):

@@ -23,7 +23,7 @@ from kernelpoint.program import Program
 from kernelpoint.registry import Registry
 from kernelpoint.simulators import simulators
 
-PEEK = 1 << 16
+PEEK = 1 << 20  # bytes; a program may print much before the table of its profiler
 
 # Certainty of a format about the beginning of a file; of several formats the most certain one reads it.
 NOT_THIS, WORDS, STRUCTURE, SIGNATURE = 0, 1, 2, 3
@@ -163,7 +163,7 @@ def told_of(file: str) -> Iterator[None]:
 def beginning_of(path: Path) -> Beginning:
     """Read the first bytes of a file, decompressed."""
     with open_decompressed(path) as raw:
-        return Beginning(raw.peek(PEEK) if isinstance(raw, io.BufferedReader) else raw.read(PEEK))
+        return Beginning(raw.read(PEEK))
 
 
 FORMATS: Registry[ProfileFormat] = Registry(

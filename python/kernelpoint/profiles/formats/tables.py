@@ -23,7 +23,7 @@ TIMES = {"ns": 0, "nsec": 0, "nsecond": 0, "us": 3, "usec": 3, "usecond": 3, "μ
 BYTES = {"b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 1024.0, "mib": 1024.0**2}
 PREFIXES = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 CYCLES = ("gpc__cycles_elapsed.max", "sm__cycles_elapsed.max", "smsp__cycles_elapsed.max")
-MOST_PREAMBLE = 10_000  # lines before the header: of the tool, and of the program
+MOST_PREAMBLE, MOST_HEADER = 100_000, 1 << 17  # lines before the header, of the tool and of the program; its characters
 _COPY = re.compile(r"\W*(?:cuda |hip )?mem(cpy|set)", re.IGNORECASE)
 _VALUE = re.compile(r"([-\d.,]+)\s*([a-zμµ]*)")
 _CALL = re.compile(r"(.*) \[(\d+)\]")
@@ -115,7 +115,7 @@ TABLES = (
 ABOUT = {"process name", "host name", "kernel time", "context", "cc", "section name"}
 # Metrics as ncu's pages for people call them -> as its raw page does.
 DURATION = "gpu__time_duration.sum"
-METRICS = {"Duration": DURATION, "Elapsed Cycles": "gpc__cycles_elapsed.max",
+METRICS = {"Duration": DURATION, "gpu__time_duration.avg": DURATION, "Elapsed Cycles": "gpc__cycles_elapsed.max",
            "Registers Per Thread": "launch__registers_per_thread",
            "Static Shared Memory Per Block": "launch__shared_mem_per_block_static",
            "Dynamic Shared Memory Per Block": "launch__shared_mem_per_block_dynamic",
@@ -180,7 +180,7 @@ def _find_header(lines: Iterable[str]) -> tuple[Table, str, list[str], int] | No
     for line, text in enumerate(lines, 1):
         text = text.strip("\ufeff \r\n")
         delimiter = max(",;\t", key=text.count)
-        if text.count(delimiter) and "\r" not in text and "\0" not in text:
+        if text.count(delimiter) and len(text) < MOST_HEADER and "\r" not in text and "\0" not in text:
             names = [name.strip() for name in next(csv.reader([text], delimiter=delimiter), [])]
             plain_names = {_plain(name) for name in names}
             if table := next((table for table in TABLES if plain_names.issuperset(table.signs)), None):
@@ -227,7 +227,7 @@ class _Rows:
         about = {place for places in self.at.values() for place in places} | {
             self.place[name] for name in ABOUT if name in self.place
         }
-        every = enumerate(names) if table.has_counters else ()
+        every = enumerate(METRICS.get(name, name) for name in names) if table.has_counters else ()
         self.counters = {place: name for place, name in every if place not in about}
         self.factors = dict.fromkeys(self.counters, 1.0)
         self.states_times = bool({*self.counters.values()} & {DURATION, *CYCLES} or self.at.get("duration"))

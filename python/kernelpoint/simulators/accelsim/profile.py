@@ -14,7 +14,7 @@ from kernelpoint.profiles.formats.tables import number, shape
 from kernelpoint.program import Program, ProgramBuilder
 
 _ACCEL_SIM = re.compile(
-    r"(Processing kernel(?=\s+\S)|-kernel name|-grid dim|-block dim|-shmem|-nregs|-cuda stream id|launching kernel name|"
+    r"(Processing kernel(?=:|\s+\S)|-kernel name|-grid dim|-block dim|-shmem|-nregs|-cuda stream id|launching kernel name|"
     r"kernel_name|kernel_launch_uid|gpu_sim_cycle|gpu_sim_insn|kernelpoint_\w+)(?:\s*[=:]|(?<=kernel))\s*(.*)"
 )
 EXIT = "GPGPU-Sim: *** exit detected ***"
@@ -64,7 +64,7 @@ class AccelSimOutput(TextFormat):
             elif key == "launching kernel name":
                 uid = re.search(r"uid: (\d+)", value)
                 if uid and headers:
-                    launched[int(uid.group(1))] = headers[min(len(launched), len(headers) - 1)]
+                    launched[int(uid.group(1))] = headers[len(launched)] if len(launched) < len(headers) else {}
             elif key.startswith("-"):
                 if headers:
                     headers[-1][key] = value
