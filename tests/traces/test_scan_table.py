@@ -87,18 +87,13 @@ def test_rows_are_what_single_scans_give(paths, cache):
     assert table.first_launches.tolist() == [0, 1, 2]
 
 
-def test_a_second_scan_reads_no_trace_and_says_the_same(paths, cache, monkeypatch):
+@pytest.mark.parametrize("launches", [6, 2100])
+def test_a_second_scan_reads_no_trace_and_says_the_same(tmp_path, cache, monkeypatch, launches):
+    paths = write_workload(tmp_path / "again", launches)
     first = scan_launches(paths, cache)
     monkeypatch.setattr(_native, "scan_many", never_read)
     assert as_lists(scan_launches(paths, cache)) == as_lists(first)
     assert as_lists(scan_launches(paths[::-1], cache))[2] == first.labels.shapes[::-1].tolist()
-
-
-def test_a_large_folder_is_found_again_too(tmp_path, cache, monkeypatch):
-    paths = write_workload(tmp_path / "large", 2100)
-    first = scan_launches(paths, cache)
-    monkeypatch.setattr(_native, "scan_many", never_read)
-    assert as_lists(scan_launches(paths, cache)) == as_lists(first)
 
 
 def test_the_result_does_not_depend_on_the_number_of_threads(paths, tmp_path):
