@@ -79,8 +79,8 @@ def _complaint(error: ValueError, line: bytes) -> str:
     kind, *place = error.place
     field = ".".join(place)
     if error.is_missing:
-        return f"a {kind} record without {field!r}"
-    return f"a {kind} record whose {field!r} is {shown(error.value)[:60]}: {error}"
+        return f"a {kind} record without {shown(field)}"
+    return f"a {kind} record whose {shown(field)} is {shown(error.value)[:60]}: {error}"
 
 
 def _check(records: Sequence[Any], name: str) -> None:
