@@ -8,7 +8,7 @@ from listed_host import Listed, ctas_of
 
 from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError, PlanError, TraceError
-from kernelpoint.journal import ResultRecord, load_run, read_records
+from kernelpoint.journal import ResultRecord, load_run
 from kernelpoint.paired import compare_runs
 from kernelpoint.selection import Selection, draw, read_census, write_output
 
@@ -30,7 +30,7 @@ def select(census, tmp_path):
     return make
 
 
-def test_the_estimate_is_of_all_launches_and_only_traced_ones_are_wanted(select, trace, host):
+def test_the_estimate_is_of_all_launches_and_only_traced_ones_are_wanted(select, trace, host, tmp_path):
     folder, selection = select()
     listed = Listed(host, selection.numbers - 1)
     session = listed.open(folder / "selection.kpselect", trace(selection.numbers), state_lines=64)
@@ -40,14 +40,13 @@ def test_the_estimate_is_of_all_launches_and_only_traced_ones_are_wanted(select,
     assert abs(summary["estimate"] - total) <= summary["half_width"] and summary["met"]
     assert set(host.simulated) <= set((selection.numbers - 1).tolist())
     assert summary["bound_scope"] == "sampling error" and "traced" in summary["bound_scope_reason"]
-
-
-def test_ctas_are_exact_because_the_census_knows_every_grid(select, trace, host):
-    folder, selection = select()
-    listed = Listed(host, selection.numbers - 1)
-    counters = listed.run(listed.open(folder / "selection.kpselect", trace(selection.numbers)))["counters"]
-    assert counters["ctas"]["estimate"] == sum(ctas_of(launch) for launch in range(400))
-    assert counters["ctas"]["half_width"] == 0.0 and counters["cycles"]["half_width"] > 0.0
+    ctas, cycles = summary["counters"]["ctas"], summary["counters"]["cycles"]
+    assert ctas["estimate"] == sum(ctas_of(launch) for launch in range(400)), "the census knows every grid"
+    assert ctas["half_width"] == 0.0 and cycles["half_width"] > 0.0
+    run = load_run(tmp_path / "run.kpjournal")
+    results = [record.launch for record in run.of(ResultRecord)]
+    assert results == host.simulated and max(results) > len(listed.launches), "launches are those of the program"
+    assert [run.name_of(unit) for unit in range(400)] == list(selection.program.names)
 
 
 def test_the_run_equals_one_over_the_whole_list_with_the_same_draws(select, trace, host, tmp_path):
@@ -61,22 +60,6 @@ def test_the_run_equals_one_over_the_whole_list_with_the_same_draws(select, trac
         summary = listed.run(listed.open(folder / "selection.kpselect", trace(numbers, name), more=more))
         estimates.append((summary["estimate"], summary["half_width"], sorted(host.simulated)))
     assert estimates[0] == estimates[1]
-
-
-def test_the_journal_speaks_of_launches_of_the_program(select, trace, host, tmp_path):
-    folder, selection = select()
-    listed = Listed(host, selection.numbers - 1)
-    listed.run(listed.open(folder / "selection.kpselect", trace(selection.numbers)))
-    results = [r.launch for r in read_records(tmp_path / "run.kpjournal") if isinstance(r, ResultRecord)]
-    assert results == host.simulated and max(results) > len(listed.launches)
-
-
-def test_each_launch_of_the_program_has_its_name_also_where_it_was_not_traced(select, trace, host, tmp_path):
-    folder, selection = select()
-    listed = Listed(host, selection.numbers - 1)
-    listed.run(listed.open(folder / "selection.kpselect", trace(selection.numbers)))
-    run, launches = load_run(tmp_path / "run.kpjournal"), selection.program
-    assert [run.name_of(unit) for unit in range(400)] == list(launches.names)
 
 
 def test_a_run_that_needs_more_ends_with_its_bound_and_writes_the_next_selection(select, trace, host):
@@ -109,27 +92,19 @@ def test_a_trace_of_another_launch_is_refused_by_launch(select, trace, host):
         Listed(host, selection.numbers - 1).open(folder / "selection.kpselect", path)
 
 
-def test_a_drawn_launch_without_a_trace_is_refused_by_number(select, trace, host):
+@pytest.mark.parametrize(
+    ("listed", "message"),
+    [
+        (lambda numbers: np.delete(numbers, 3), "1 launches of the first pass have no trace: the tracer's numbers"),
+        (lambda numbers: numbers[::-1], r"launch \d+ .* stands after launch \d+; the list has to be in the order"),
+        (lambda numbers: [*numbers, 401], "its number 401 is no launch of the census"),
+    ],
+)
+def test_a_list_of_other_launches_than_the_census_says_is_refused(select, trace, host, listed, message):
     folder, selection = select(spare=1.0)
-    numbers = selection.numbers
-    with pytest.raises(
-        TraceError, match=rf"1 launches of the first pass have no trace: the tracer's numbers {numbers[3]};"
-    ):
-        Listed(host, np.delete(numbers, 3) - 1).open(folder / "selection.kpselect", trace(np.delete(numbers, 3)))
-
-
-def test_a_list_in_another_order_than_the_program_is_refused(select, trace, host):
-    folder, selection = select()
-    numbers = selection.numbers[::-1]
-    with pytest.raises(TraceError, match=r"launch \d+ .* stands after launch \d+; the list has to be in the order"):
+    numbers = np.array(listed(selection.numbers))
+    with pytest.raises(TraceError, match=message):
         Listed(host, numbers - 1).open(folder / "selection.kpselect", trace(numbers))
-
-
-def test_a_launch_that_the_census_lacks_is_refused(select, trace, host):
-    folder, selection = select()
-    path = trace([*selection.numbers, 401])
-    with pytest.raises(TraceError, match=r"its number 401 is no launch of the census"):
-        Listed(host, np.append(selection.numbers, 401) - 1).open(folder / "selection.kpselect", path)
 
 
 @pytest.mark.parametrize(

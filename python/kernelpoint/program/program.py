@@ -516,16 +516,6 @@ class Program:
         """
         return replace(self, labels=light.labels, label=light.label, stream=light.stream)
 
-    def with_census_of(self, census: Program) -> Program:
-        """Program with these times and counters, and with labels and numbers from a census of the same launches."""
-        return replace(
-            self.with_labels_of(census),
-            counts=census.counts,
-            processes=(),
-            numbers=census.numbers,
-            tracer=census.tracer,
-        )
-
     def with_times_of(self, profile: Program) -> Program:
         """Program with the labels, times and counters of a profile, whose rows are the same launches; launches that the
         simulator describes keep their labels.

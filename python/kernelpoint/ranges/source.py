@@ -45,22 +45,6 @@ class RangeSource(ABC):
         """
 
 
-def matched(profile: Program, launches: Program, log: Log) -> list[str]:
-    """Range of each launch of a run, from those of a profile's launches.
-
-    Raises:
-        ProfileError: fewer than half of them have a counterpart.
-    """
-    if not launches.names.distinct:
-        if profile.size != launches.size:
-            raise ProfileError(
-                f"{profile.source}: {profile.size:,} launches; the run has {launches.size:,}, and nothing to match them by"
-            )
-        return list(profile.ranges)
-    rows = admitted_rows(profile, launches, kinds(), lambda line: log(f"kernelpoint: ranges: {line}"))
-    return list(profile.take(rows).ranges) or [""] * launches.size
-
-
 SOURCES: Registry[RangeSource] = Registry("ranges", RangeSource, "kernelpoint.ranges.sources", "kernelpoint.ranges")
 
 
@@ -102,7 +86,15 @@ def _of_file(file: Path, launches: Program, log: Log) -> list[str]:
         )
     if source.certainty(beginning) > profile.certainty(beginning):
         return source().paths(file, launches, log)
-    return matched(profile(with_ranges=True).read(file, None), launches, log)
+    profiled = profile(with_ranges=True).read(file, None)
+    if launches.names.distinct:
+        rows = admitted_rows(profiled, launches, kinds(), lambda line: log(f"kernelpoint: ranges: {line}"))
+        return list(profiled.take(rows).ranges) or [""] * launches.size
+    if profiled.size != launches.size:
+        raise ProfileError(
+            f"{file}: {profiled.size:,} launches; the run has {launches.size:,}, and nothing to match them by"
+        )
+    return list(profiled.ranges)
 
 
 def ranges_for(value: str | None, program: Program, log: Log) -> Ranges | None:
@@ -111,8 +103,8 @@ def ranges_for(value: str | None, program: Program, log: Log) -> Ranges | None:
     >>> ranges_for(None, Program((6,)), print) is None
     True
     """
-    if (
-        value is not None and len(program.ranges) and program.source == value
-    ):  # of the profile, which was read with them
+    if value is None:
+        return None
+    if len(program.ranges) and program.source == value:  # of the profile, which was read with them
         return Ranges.of(list(program.ranges), value)
-    return None if value is None else read_ranges(value, labelled(program), log)
+    return read_ranges(value, labelled(program), log)

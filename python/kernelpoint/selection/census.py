@@ -42,13 +42,14 @@ def with_profile(program: Program, profile: Program, log: Log, accepted: Collect
         repeated = repetition(profile, program)
         admit(repeated.findings(profile.source), accepted, log, "")
         rows = np.flatnonzero(repeated.traced >= 0)
-        traced = repeated.traced[rows]
         log(
             f"{len(rows):,} launches of the program, in {repeated.replays:,} replays of graphs; {program.size:,} to trace"
         )
-        return profile.take(rows).with_census_of(program.take(traced))
-    rows = admitted_rows(profile, program, accepted, log)
-    return profile.take(rows).with_census_of(program)
+        program = program.take(repeated.traced[rows])
+    else:
+        rows = admitted_rows(profile, program, accepted, log)
+    timed = profile.take(rows).with_labels_of(program)
+    return replace(timed, counts=program.counts, processes=(), numbers=program.numbers, tracer=program.tracer)
 
 
 def read_census(path: Path, tracer: str | None, log: Log, accepted: Collection[str] = ()) -> Program:

@@ -29,12 +29,10 @@ here=$(cd "$(dirname "$0")" && pwd)
 [ $# -gt 0 ] || {{ echo "usage: TRACER=.../{tool} {variables}sh $0 PROGRAM ARGUMENT..." >&2; exit 2; }}
 """
 _JOIN = """kernelpoint select --join {earlier}"$here"/run-*/traces -o "$here/{joined}"
-echo "$here/{joined}: the traces; give the simulator their list, and its configuration selection: $here/{name}"
 """
-
-_EXPAND = """kernelpoint select --join {earlier}"$here"/run-*/traces -o "$here/{joined}"
-kernelpoint file expand "$here/{joined}" --selection "$here/{name}" -o "$here/program"
-echo "$here/program: the program; give the simulator its list, and its configuration selection: $here/{name}"
+_EXPAND = """kernelpoint file expand "$here/{joined}" --selection "$here/{name}" -o "$here/program"
+"""
+_END = """echo "$here/{lists}: the {what}; give the simulator {whose} list, and its configuration selection: $here/{name}"
 """
 
 
@@ -70,38 +68,24 @@ def write_output(
         raise ConfigError(f"--output: cannot make the folder {folder}: {error.strerror}") from None
     for old in folder.glob("kernel_range-*.txt"):
         old.unlink()
-    numbers = selection.numbers if numbers is None else numbers
-    written = [folder / NAME]
-    selection.save(written[0])
-    written += _tracer_files(folder, selection, numbers)
-    script = folder / SCRIPT
-    files.write_output(script, _script(selection, earlier))
-    script.chmod(0o755)
-    return [*written, script]
-
-
-def _tracer_files(folder: Path, selection: Selection, numbers: np.ndarray) -> list[Path]:
-    tracer, all_numbers = tracers()[selection.program.tracer], np.asarray(selection.program.numbers)
-    positions = all_numbers - tracer.first
-    now = np.zeros(int(positions.max()) + 1, dtype=bool)
-    now[numbers - tracer.first] = True
-    strata = np.full(len(now), -1, dtype=np.int64)
-    strata[positions] = np.asarray(selection.strata.strata)
-    texts = tracer.input_files(strata, now)
+    selection.save(folder / NAME)
+    tracer, counted = tracers()[selection.program.tracer], np.asarray(selection.program.numbers)
+    strata = np.full(int(counted.max()) - tracer.first + 1, -1, dtype=np.int64)
+    strata[counted - tracer.first] = np.asarray(selection.strata.strata)
+    now = np.zeros(len(strata), dtype=bool)
+    now[(selection.numbers if numbers is None else numbers) - tracer.first] = True
+    script = _HEAD.format(name=NAME, script=SCRIPT, tool=tracer.tool, variables=tracer.variables) + tracer.script
+    script += _JOIN.format(earlier=f"{shlex.quote(str(earlier))} " if earlier else "", joined=JOINED)
+    if np.array_equal(counted, np.arange(len(counted)) + tracer.first):
+        script += _END.format(lists=JOINED, what="traces", whose="their", name=NAME)
+    else:
+        script += _EXPAND.format(joined=JOINED, name=NAME)
+        script += _END.format(lists="program", what="program", whose="its", name=NAME)
+    texts = {**tracer.input_files(strata, now), SCRIPT: script}
     for name, text in texts.items():
         files.write_output(folder / name, text)
-    return [folder / name for name in texts]
-
-
-def _script(selection: Selection, earlier: Path | None) -> str:
-    program = selection.program
-    tracer, numbers = tracers()[program.tracer], np.asarray(program.numbers)
-    head = _HEAD.format(name=NAME, script=SCRIPT, tool=tracer.tool, variables=tracer.variables)
-    before = f"{shlex.quote(str(earlier))} " if earlier else ""
-    joined = _JOIN.format(earlier=before, joined=JOINED, name=NAME)
-    if not np.array_equal(numbers, np.arange(program.size) + tracer.first):
-        joined = _EXPAND.format(earlier=before, joined=JOINED, name=NAME)
-    return head + tracer.script + joined
+    (folder / SCRIPT).chmod(0o755)
+    return [folder / name for name in (NAME, *texts)]
 
 
 # ---- costs -------------------------------------------------------------------------------------------------------------

@@ -121,7 +121,9 @@ def write_next(config: Config, host: HostInfo, grown: Engine) -> tuple[Path, int
     """
     path = Path(config.selection or "")
     selection = Selection.load(path)
-    further = selection.with_traced(grown.sampling.with_spare(selection.spare))
+    traced = selection.traced.copy()
+    traced[grown.sampling.with_spare(selection.spare)] = True
+    further = replace(selection, traced=traced)
     added = np.setdiff1d(further.numbers, selection.numbers)
     lists = host.list_paths[0] or ""
     earlier = Path(lists) if Path(lists).is_dir() else Path(lists).parent

@@ -32,9 +32,8 @@ class Selection(Plan):
     ...     builder.add("gemm", (2, 1, 1), (64, 1, 1))
     >>> design = Design(np.zeros(3, int), np.array([1]), np.array([0.5, 0.1, 0.9]))
     >>> program = replace(builder.finish(), numbers=np.arange(1, 4), tracer="accelsim")
-    >>> drawn = Selection(program, design, {}, traced=np.array([False, True, False]))
-    >>> drawn.numbers.tolist(), drawn.with_traced(np.array([0])).numbers.tolist()
-    ([2], [1, 2])
+    >>> Selection(program, design, {}, traced=np.array([False, True, True])).numbers.tolist()
+    [2, 3]
     """
 
     kind: ClassVar[str] = "selection"
@@ -53,12 +52,6 @@ class Selection(Plan):
         """The design, which is one of strata: no launch of a census has predictions."""
         assert isinstance(self.design, Design)
         return self.design
-
-    def with_traced(self, launches: np.ndarray) -> Selection:
-        """Selection with more launches (int64 [n]) to trace."""
-        traced = self.traced.copy()
-        traced[launches] = True
-        return replace(self, traced=traced)
 
     def _parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         about, arrays = super()._parts()
