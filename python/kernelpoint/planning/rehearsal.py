@@ -103,15 +103,11 @@ class _PlannedRun:
 
     def at(self, relative_error: float) -> Forecast:
         """Forecast for another relative error, with the design that the policy makes for it."""
-        design, wanted = (
-            self.plan.design,
-            self.config.error_budget.model_copy(update={"relative_error": relative_error}),
-        )
+        design = self.plan.design
         if not isinstance(design, AssistedDesign):
-            config = self.config.model_copy(update={"error_budget": wanted})
-            design = design_of(self.policy(config), self.program)
-        budget = replace(self._budget(), relative_error=relative_error)
-        return self._forecast(relative_error, self._rehearse(design, budget))
+            wanted = self.config.error_budget.model_copy(update={"relative_error": relative_error})
+            design = design_of(self.policy(self.config.model_copy(update={"error_budget": wanted})), self.program)
+        return self._forecast(design, replace(self._budget(), relative_error=relative_error))
 
     def with_further_targets(self) -> list[Forecast]:
         """Forecasts of the run's first target with each further one, and with all; [] without predictions of them."""
@@ -127,39 +123,33 @@ class _PlannedRun:
         if not isinstance(design, AssistedDesign) or not counters <= design.means.keys():
             return None
         others = {name: design.means[name] for name in sorted(counters)}
-        drawn = self._rehearse(design, self._budget(further), others=others)
-        return replace(self._forecast(self.config.error_budget.relative_error, drawn), further=targets_text(further))
+        return self._forecast(design, self._budget(further), others=others, further=targets_text(further))
 
     def with_ranges(self) -> list[Forecast]:
         """Forecast of the run with its targets on ranges; an empty list without such targets."""
-        config, design, targets = self.config, self.plan.design, targets_of_ranges(self.config)
+        config, targets = self.config, targets_of_ranges(self.config)
         if not targets or config.error_budget.further:
             return []
         ranges = ranges_for(config.ranges, self.program, silent)
         check_range_targets(config, self.policy, ranges)
         budget, ranged_targets = with_range_targets(config, ranges, self._budget(), self.program.counts)
-        drawn = self._rehearse(design, budget, ranges=ranged_targets)
-        made = self._forecast(config.error_budget.relative_error, drawn)
-        return [replace(made, further=targets_text(targets))]
+        return [self._forecast(self.plan.design, budget, ranges=ranged_targets, further=targets_text(targets))]
 
     def _budget(self, further: Mapping[str, float] | None = None) -> ErrorBudget:
         """The error budget of the run, with some of its further targets."""
         return replace(self.policy.budget_for(self.config), counter="cycles", further=further or {})
 
-    def _rehearse(
+    def _forecast(
         self,
         design: Design | AssistedDesign,
         budget: ErrorBudget,
         others: Mapping[str, np.ndarray] | None = None,
         ranges: RangeTargets = NO_RANGES,
-    ) -> list[np.ndarray]:
-        """Rehearse the run on the sampled launches of a design."""
-        estimate = self.policy.estimate_for(self.config)
-        return rehearse(design, budget, estimate, self.work, self.config.seed, others, ranges)
-
-    def _forecast(self, relative_error: float, drawn: Sequence[np.ndarray]) -> Forecast:
-        """The forecast that two rehearsals give; drawn: the units of each."""
-        config, work, size = self.config, self.work, self.program.size
+        further: str = "",
+    ) -> Forecast:
+        """The forecast that two rehearsals with a design and a budget give; further: targets of the budget, as text."""
+        config, work, size, relative_error = self.config, self.work, self.program.size, budget.relative_error
+        drawn = rehearse(design, budget, self.policy.estimate_for(config), work, config.seed, others, ranges)
         count = first_number(
             config.replay, self.plan.design, {"cycles": relative_error}, config.error_budget.confidence
         )
@@ -183,6 +173,7 @@ class _PlannedRun:
             validations=validations,
             full_minutes=self._minutes(np.arange(size), is_full_run=True),
             simulator=simulator_of(self.program.traces).title,
+            further=further,
             unseen_times=1.0 + relative_error * float(work.sum() / work[unseen]) if len(undrawn) else 0.0,
             unseen_kernel=self.plan.name_of_unit(unseen) or "" if len(undrawn) else "",
         )
