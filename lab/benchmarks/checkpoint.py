@@ -19,9 +19,8 @@ import numpy as np
 from kernelpoint.randomness import generator
 from kernelpoint_lab.commands.train import train_encoder
 from kernelpoint_lab.synth.families import FAMILIES, Family
-from kernelpoint_lab.synth.launch import Launch
+from kernelpoint_lab.synth.launch import Launch, Memory
 from kernelpoint_lab.synth.lists import LIST, write_list
-from kernelpoint_lab.synth.memory import Memory
 from kernelpoint_lab.training.trainer import TrainingConfig
 
 HELD_OUT = ("reduction", "layer_norm", "pooling", "histogram")

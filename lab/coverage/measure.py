@@ -21,7 +21,10 @@ run of one configuration, and predictions are those of the other. `--show` names
               twice the multiple
     forecasts share of runs whose launches, and whose speedup, lie in the 80 % range that `kernelpoint plan` forecasts; launches
               and cost over those of the rehearsal of a run as predicted, without the margin: 10th, 50th and 90th percentile
-    paired    the ratio of the two full runs (paired.py), of workloads with `--lists`
+    paired    the bound of `kernelpoint compare` on the ratio of two full runs, of workloads whose traces `--lists NAME=LIST`
+              names, without predictions: share of seeds whose interval holds the ratio of cycles; medians of its half-width
+              and of that from the bounds of both runs, relative to the ratio; median of one over the other; mean error;
+              launches in both
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ from pathlib import Path
 
 import numpy as np
 from made_up import MADE_UP
-from populations import PROFILES, RUNS, SHARED_DATA, Population, full_runs, population
+from populations import PROFILES, RUNS, SHARED_DATA, Population, full_runs, known_from_traces, population, with_traces
 from runs import (
     Experiment,
     Numbers,
@@ -57,10 +60,14 @@ from runs import (
 from trouble import GROUPS as TROUBLES
 
 from kernelpoint.estimation import ErrorBudget, Look
+from kernelpoint.estimation.bounds import joint_error_probability
+from kernelpoint.estimation.inference import ratio
+from kernelpoint.estimation.strata.estimators import Sample
+from kernelpoint.estimation.strata.inference import PAIR, errors_of_change
 from kernelpoint.planning.rehearsal import ranged, rehearse
 from kernelpoint.randomness import generator
 from kernelpoint.report.tables import WEAK
-from paired import PAIRED
+from kernelpoint.traces import launch_paths
 
 PLANTS = {"1 in 97 x3": (97, 3.0), "1 in 50 x1.5": (50, 1.5), "1 in 200 x3": (200, 3.0)}  # one in so many, by how much
 
@@ -226,6 +233,45 @@ def forecasts(people: Population, eps: float, options: Namespace) -> Rows:
     yield (), map(one, range(options.seeds))
 
 
+def compared(people: Population, second: np.ndarray, eps: float, seed: int) -> Sequence[float]:
+    """Compare two runs of one seed: is the paired interval right, its half-width and that of two separate bounds, their
+    ratio, the error, and the number of common launches.
+    """
+    budget = ErrorBudget(eps)
+    made = people.design(budget, seed)
+    a, b = (people.run(budget, seed, cycles=y) for y in (people.y, second))
+    drawn = np.intersect1d(a.engine.drawn(), b.engine.drawn())
+    inside, exact = drawn[made.strata[drawn] >= 0], drawn[made.strata[drawn] < 0]
+    totals = np.bincount(made.strata + 1, made.x, len(made.first_sizes) + 1)[1:]
+    sample = Sample(made.strata[inside], made.sizes, made.clusters, made.x[inside], totals)
+    kinds = tuple(run.engine.pass_state()["kinds"] for run in (a, b))
+    alpha = joint_error_probability(("sequential", "sequential"), 0.05, kinds)
+    values = np.column_stack([people.y, second])
+    pair = ratio("", PAIR[::-1], errors_of_change(sample, values[inside], values[exact], "regression", alpha), 0.95)
+    p, q = (run.look.estimates["cycles"] for run in (a, b))
+    high = (q.estimate + q.half_width) / (p.estimate - p.half_width)
+    low = (q.estimate - q.half_width) / (p.estimate + p.half_width)
+    truth = second.sum() / people.y.sum()
+    paired, separate = pair.half_width / truth, 0.5 * (high - low) / truth
+    error = abs(pair.estimate / truth - 1.0)
+    return pair.contains(truth), paired, separate, separate / max(paired, 1e-12), error, len(drawn)
+
+
+@cache
+def with_list(people: Population, trace_list: str) -> Population:
+    """The population without predictions, known by its traces."""
+    return with_traces(people.name, people.y, known_from_traces(launch_paths(trace_list)))
+
+
+def paired(people: Population, eps: float, options: Namespace) -> Rows:
+    if people.name in options.lists:
+        second = people.predictions["cycles"]
+        numbers = map(
+            partial(compared, with_list(people, options.lists[people.name]), second, eps), range(options.seeds)
+        )
+        yield (f"{second.sum() / people.y.sum():.4f}",), numbers
+
+
 EXPERIMENTS = {
     "held": Experiment(
         held,
@@ -250,7 +296,18 @@ EXPERIMENTS = {
         forecasts,
         {"launches in range": share, "speedup in range": share, "launches, times": quantiles, "cost, times": quantiles},
     ),
-    "paired": PAIRED,
+    "paired": Experiment(
+        paired,
+        {
+            "held": share,
+            "paired": median_percent,
+            "separate": median_percent,
+            "tighter": times,
+            "error": percent,
+            "common launches": mean,
+        },
+        ("ratio",),
+    ),
 }  # fmt: skip
 OF_FOLDER = ("forecasts", "paired")  # they ask for predictions
 

@@ -15,9 +15,8 @@ from runs import largest, percent, print_table, share
 from kernelpoint.journal import Run, load_run
 from kernelpoint_lab.synth.families.dense import attention, gemm, gemv
 from kernelpoint_lab.synth.families.rows import softmax
-from kernelpoint_lab.synth.launch import Launch
+from kernelpoint_lab.synth.launch import Launch, Memory
 from kernelpoint_lab.synth.lists import write_list
-from kernelpoint_lab.synth.memory import Memory
 
 LAYERS, HIDDEN, PROMPT, HALF = 32, 64, 32, 2
 

@@ -5,8 +5,8 @@ import pytest
 from kernelpoint.randomness import generator
 from kernelpoint.traces import launch_paths
 from kernelpoint_lab.synth.families import FAMILIES
+from kernelpoint_lab.synth.launch import Memory
 from kernelpoint_lab.synth.lists import write_list
-from kernelpoint_lab.synth.memory import Memory
 
 SIZES = {"axpy": {"n": 1000, "width": 4}, "copy": {"n": 500, "width": 8}, "softmax": {"rows": 8, "columns": 64}}
 

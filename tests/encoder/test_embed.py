@@ -18,8 +18,8 @@ from kernelpoint.program import Program
 from kernelpoint.randomness import generator
 from kernelpoint.traces import ArtefactCache, launch_paths, scan_launches
 from kernelpoint_lab.synth.families import FAMILIES
+from kernelpoint_lab.synth.launch import Memory
 from kernelpoint_lab.synth.lists import write_list
-from kernelpoint_lab.synth.memory import Memory
 from kernelpoint_lab.training.model import collate, embed_graphs, load_encoder
 
 

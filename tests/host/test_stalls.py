@@ -6,8 +6,8 @@ from bench import BARRIER, EXIT, chain, ffma, instruction, load, trace, warp
 from kernelpoint import _native
 from kernelpoint.fast_model.configuration import configuration_of, shipped
 from kernelpoint_lab.synth.families.programs import random_program
+from kernelpoint_lab.synth.launch import Memory
 from kernelpoint_lab.synth.lists import write_list
-from kernelpoint_lab.synth.memory import Memory
 
 KINDS = ("memory", "dependence", "barrier", "unit")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelpoint.policies.synthetic_population import synthetic_profile
+from kernelpoint.policies.conformance import synthetic_profile
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from kernelpoint.clustering import silhouette_kmeans
-from kernelpoint.policies.synthetic_population import make, stream_of
+from kernelpoint.policies.conformance import make, stream_of
 
 
 def test_streams_with_far_apart_embeddings_are_clusters_and_their_first_launches_represent():

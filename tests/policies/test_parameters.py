@@ -8,9 +8,8 @@ import pytest
 from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError
 from kernelpoint.planning.making import origin_of
-from kernelpoint.policies.conformance import CHECKS
+from kernelpoint.policies.conformance import CHECKS, make, synthetic_profile, synthetic_scan
 from kernelpoint.policies.registry import load_policy, policy_names
-from kernelpoint.policies.synthetic_population import make, synthetic_profile, synthetic_scan
 from kernelpoint.program import Program
 from kernelpoint.workload import Available, Need
 

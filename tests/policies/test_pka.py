@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from kernelpoint.config import parse_config
+from kernelpoint.policies.conformance import synthetic_scan as scan
 from kernelpoint.policies.methods.pka import COUNTERS, Pka
-from kernelpoint.policies.synthetic_population import synthetic_scan as scan
 from kernelpoint.program import ProgramBuilder
 from kernelpoint.workload import Available, Need
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kernelpoint.policies.conformance import make
 from kernelpoint.policies.methods.allegro import FEWEST_DRAWS, MOST_DRAWS, draws_needed, split
 from kernelpoint.policies.methods.stem import clusters_of, joint_sizes, root, sample_size
-from kernelpoint.policies.synthetic_population import make
 from kernelpoint.policies.time_clusters import two_means
 from kernelpoint.randomness import generator
 

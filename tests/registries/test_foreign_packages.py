@@ -14,10 +14,9 @@ from kernelpoint.errors import ConfigError, PolicyError, ProfileError
 from kernelpoint.evaluation.evaluate import Cell, ResultsFile, compare
 from kernelpoint.evaluation.workload import load_workload, parse_request
 from kernelpoint.planning.making import plan_for
-from kernelpoint.policies.conformance import CHECKS
+from kernelpoint.policies.conformance import CHECKS, make
 from kernelpoint.policies.processes import design_of
 from kernelpoint.policies.registry import load_policy, policy_names
-from kernelpoint.policies.synthetic_population import make
 from kernelpoint.profiles import read_profile
 from kernelpoint.profiles.format import FORMATS, STRUCTURE, WORDS
 from kernelpoint.program import Program

@@ -16,8 +16,7 @@ from kernelpoint import _native
 from kernelpoint.randomness import generator
 from kernelpoint_lab.synth.families import FAMILIES, SCALES
 from kernelpoint_lab.synth.lanes import encode
-from kernelpoint_lab.synth.launch import Launch
-from kernelpoint_lab.synth.memory import Memory
+from kernelpoint_lab.synth.launch import Launch, Memory
 from kernelpoint_lab.synth.writer import TRACER_VERSIONS, Written, write_trace
 
 # Sizes that leave partial warps, partial CTAs and partial tiles.

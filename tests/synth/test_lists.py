@@ -17,9 +17,8 @@ from kernelpoint.errors import ConfigError
 from kernelpoint.traces import fields_of, read_header, scan_trace
 from kernelpoint_lab.synth.compose import compose, prepare
 from kernelpoint_lab.synth.families import SCALES
-from kernelpoint_lab.synth.launch import Launch
+from kernelpoint_lab.synth.launch import Launch, Memory
 from kernelpoint_lab.synth.lists import HostCopy, Totals, write_list
-from kernelpoint_lab.synth.memory import Memory
 from kernelpoint_lab.synth.sizes import parse_sizes
 from kernelpoint_lab.synth.workloads import DEFAULT_LAUNCHES, WORKLOADS
 from kernelpoint_lab.synth.workloads.training_step import ACCUMULATED, BATCHES, SHAPES, Model, sequence

@@ -10,9 +10,8 @@ from pathlib import Path
 from kernelpoint.errors import ConfigError, did_you_mean
 from kernelpoint.randomness import generator
 from kernelpoint_lab.synth.families import FAMILIES, SCALES
-from kernelpoint_lab.synth.launch import Launch
+from kernelpoint_lab.synth.launch import Launch, Memory
 from kernelpoint_lab.synth.lists import DESCRIPTION, LIST, HostCopy
-from kernelpoint_lab.synth.memory import Memory
 from kernelpoint_lab.synth.sizes import Given, checked, sizes_of, with_sizes
 from kernelpoint_lab.synth.workloads import DEFAULT_LAUNCHES, LAUNCHES, WORKLOADS
 from kernelpoint_lab.synth.writer import TRACER_VERSIONS

@@ -9,8 +9,7 @@ from itertools import count
 from pathlib import Path
 
 from kernelpoint.files import open_output, write_output
-from kernelpoint_lab.synth.launch import Launch
-from kernelpoint_lab.synth.memory import Tensor
+from kernelpoint_lab.synth.launch import Launch, Tensor
 from kernelpoint_lab.synth.writer import Written, write_trace
 
 LIST, DESCRIPTION = "kernelslist.g", "workload.json"

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelpoint_lab.synth.families import dense, elementwise, programs, rows, sparse
-from kernelpoint_lab.synth.launch import Launch
-from kernelpoint_lab.synth.memory import Memory
+from kernelpoint_lab.synth.launch import Launch, Memory
 from kernelpoint_lab.synth.sizes import Size
 
 SCALES = ("small", "medium", "large")

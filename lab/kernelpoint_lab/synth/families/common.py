@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from kernelpoint_lab.synth.launch import Tensor
 from kernelpoint_lab.synth.machine import Warps
-from kernelpoint_lab.synth.memory import Tensor
 
 LOADS = {1: "LDG.E.U8.SYS", 2: "LDG.E.U16.SYS", 4: "LDG.E.SYS", 8: "LDG.E.64.SYS", 16: "LDG.E.128.SYS"}
 STORES = {1: "STG.E.U8.SYS", 2: "STG.E.U16.SYS", 4: "STG.E.SYS", 8: "STG.E.64.SYS", 16: "STG.E.128.SYS"}

@@ -16,9 +16,8 @@ from kernelpoint_lab.synth.families.common import (
     zero,
     zero_wide,
 )
-from kernelpoint_lab.synth.launch import Launch, make_launch
+from kernelpoint_lab.synth.launch import Launch, Tensor, make_launch
 from kernelpoint_lab.synth.machine import Warps
-from kernelpoint_lab.synth.memory import Tensor
 
 TILE = 64
 

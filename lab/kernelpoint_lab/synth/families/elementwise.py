@@ -17,9 +17,8 @@ from kernelpoint_lab.synth.families.common import (
     put,
     zero,
 )
-from kernelpoint_lab.synth.launch import Launch, make_launch
+from kernelpoint_lab.synth.launch import Launch, Tensor, make_launch
 from kernelpoint_lab.synth.machine import Warps
-from kernelpoint_lab.synth.memory import Tensor
 
 # The instructions between the loads of x0 (x1) and the store of x0; "@" marks arithmetic in the data's width.
 BODIES: dict[str, list[tuple[str, str, tuple[str, ...]]]] = {

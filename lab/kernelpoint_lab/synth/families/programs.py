@@ -8,9 +8,8 @@ import numpy as np
 
 from kernelpoint.randomness import generator
 from kernelpoint_lab.synth.families.common import address, thread_index
-from kernelpoint_lab.synth.launch import Launch, make_launch
+from kernelpoint_lab.synth.launch import Launch, Memory, Tensor, make_launch
 from kernelpoint_lab.synth.machine import Warps
-from kernelpoint_lab.synth.memory import Memory, Tensor
 
 # Opcodes of each unit's operations; a unit's first opcode writes as many registers as all of its others.
 OPCODES = {

@@ -17,9 +17,8 @@ from kernelpoint_lab.synth.families.common import (
     warp_reduce,
     zero,
 )
-from kernelpoint_lab.synth.launch import Launch, make_launch
+from kernelpoint_lab.synth.launch import Launch, Tensor, make_launch
 from kernelpoint_lab.synth.machine import Warps
-from kernelpoint_lab.synth.memory import Tensor
 
 
 def reduction(inputs: list[Tensor], target: Tensor, count: int, ctas: int, block: int = 256) -> Launch:

@@ -19,9 +19,8 @@ from kernelpoint_lab.synth.families.common import (
     strides,
     thread_index,
 )
-from kernelpoint_lab.synth.launch import Launch, make_launch
+from kernelpoint_lab.synth.launch import Launch, Memory, Tensor, make_launch
 from kernelpoint_lab.synth.machine import Warps
-from kernelpoint_lab.synth.memory import Memory, Tensor
 
 
 def power_law_graph(rng: np.random.Generator, vertices: int, degree: int) -> tuple[np.ndarray, np.ndarray]:

@@ -14,9 +14,8 @@ from kernelpoint_lab.synth.families.dense import gemm
 from kernelpoint_lab.synth.families.elementwise import batch_norm, convolution, elementwise, pooling
 from kernelpoint_lab.synth.families.rows import reduction, softmax
 from kernelpoint_lab.synth.families.sparse import gather
-from kernelpoint_lab.synth.launch import Launch
+from kernelpoint_lab.synth.launch import Launch, Memory, Tensor
 from kernelpoint_lab.synth.lists import HostCopy
-from kernelpoint_lab.synth.memory import Memory, Tensor
 from kernelpoint_lab.synth.sizes import Size, one, several
 
 CLASSES = 64

@@ -12,9 +12,8 @@ from kernelpoint.randomness import generator
 from kernelpoint_lab.synth.families.elementwise import elementwise
 from kernelpoint_lab.synth.families.rows import reduction, scan
 from kernelpoint_lab.synth.families.sparse import Rows, bfs, bfs_levels, gather, histogram, power_law_graph
-from kernelpoint_lab.synth.launch import Launch
+from kernelpoint_lab.synth.launch import Launch, Memory
 from kernelpoint_lab.synth.lists import HostCopy
-from kernelpoint_lab.synth.memory import Memory
 from kernelpoint_lab.synth.sizes import Size, one, several
 
 BINS = 64  # depths counted after a search

@@ -12,9 +12,8 @@ from kernelpoint.randomness import generator
 from kernelpoint_lab.synth.families.elementwise import elementwise
 from kernelpoint_lab.synth.families.rows import reduction
 from kernelpoint_lab.synth.families.sparse import Rows, sparse_matrix, spmv
-from kernelpoint_lab.synth.launch import Launch
+from kernelpoint_lab.synth.launch import Launch, Memory
 from kernelpoint_lab.synth.lists import HostCopy
-from kernelpoint_lab.synth.memory import Memory
 from kernelpoint_lab.synth.sizes import Size, one, several
 
 TOLERANCE = 1e-6

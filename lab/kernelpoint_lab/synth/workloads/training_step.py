@@ -13,9 +13,8 @@ from kernelpoint_lab.synth.families.dense import gemm
 from kernelpoint_lab.synth.families.elementwise import elementwise
 from kernelpoint_lab.synth.families.rows import layer_norm, reduction, softmax
 from kernelpoint_lab.synth.families.sparse import gather
-from kernelpoint_lab.synth.launch import Launch
+from kernelpoint_lab.synth.launch import Launch, Memory
 from kernelpoint_lab.synth.lists import HostCopy
-from kernelpoint_lab.synth.memory import Memory
 from kernelpoint_lab.synth.sizes import Size, one, several
 
 BATCHES = 12  # of an epoch

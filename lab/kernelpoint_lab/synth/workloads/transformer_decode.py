@@ -13,9 +13,8 @@ from kernelpoint_lab.synth.families.dense import attention, gemv
 from kernelpoint_lab.synth.families.elementwise import elementwise
 from kernelpoint_lab.synth.families.rows import layer_norm, reduction, softmax
 from kernelpoint_lab.synth.families.sparse import gather
-from kernelpoint_lab.synth.launch import Launch
+from kernelpoint_lab.synth.launch import Launch, Memory, Tensor
 from kernelpoint_lab.synth.lists import HostCopy
-from kernelpoint_lab.synth.memory import Memory, Tensor
 from kernelpoint_lab.synth.sizes import Size, one, several
 
 HEAD = 64  # elements per attention head
