@@ -41,6 +41,33 @@ def test_every_program_and_test_that_a_document_names_is_there():
         assert page.name == "CHANGELOG.md" or not (named - known or tests - names), f"{page.name} names no file"
 
 
+def test_every_module_and_name_in_the_table_of_where_to_begin_is_there():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    folders = {
+        folder: what for folder, what in re.findall(r"^\| `(python/kernelpoint/\w+)` \| (.*) \|$", text, re.MULTILINE)
+    }
+    modules = [(ROOT / folder, name) for folder, what in folders.items() for name in re.findall(r"`(\w+\.py)`", what)]
+    assert len(modules) > 8 and not [f"{folder}/{name}" for folder, name in modules if not (folder / name).exists()]
+    begin = re.search(r"^\| To change \|.*?^$", text, re.MULTILINE | re.DOTALL)
+    named = re.findall(r"`([\w/:.]+)`", begin[0])
+    sources = [
+        p for p in ROOT.rglob("*") if p.suffix in {".py", ".h", ".cc"} and not SKIPPED & set(p.relative_to(ROOT).parts)
+    ]
+    paths = [
+        f"/{path.relative_to(ROOT)}" for path in sources if "tests" not in path.parts or path.name.startswith("test_")
+    ]
+    words = {
+        word
+        for path in sources
+        if "tests" not in path.parts
+        for word in re.findall(r"\w+", path.read_text(encoding="utf-8"))
+    }
+    files = [name for name in named if name.endswith((".py", ".h")) and "NAME" not in name]
+    assert len(files) > 20 and not [name for name in files if not any(path.endswith(f"/{name}") for path in paths)]
+    names = [word for name in named if "/" not in name and name not in files for word in re.split(r"\.|::", name)]
+    assert len(names) > 20 and not [word for word in names if word not in words]
+
+
 def test_every_page_of_the_documents_stands_in_the_navigation():
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     missing = [p.name for p in (ROOT / "docs").rglob("*.md") if str(p.relative_to(ROOT / "docs")) not in navigation]

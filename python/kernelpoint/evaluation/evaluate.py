@@ -204,7 +204,7 @@ def evaluate(inputs: Inputs, cell: Cell) -> Row:
     off = estimate.estimate - workload.total
     held = None if bound == "none" else bool(abs(off) <= half_width * abs(estimate.estimate) + 1e-9 * workload.total)
     simulated = engine.results.totals[CYCLES]
-    simulated += 0.0 if run.validation is None else run.validation.outcome().cycles
+    simulated += 0.0 if run.validation is None else run.validation.replay_check().cycles
     latency = workload.latency * workload.size
     return replace(
         row,
@@ -255,7 +255,7 @@ def looked_up(
     names, results = [CYCLES], [workload.results]
     if host.launch_latency:
         names, results = [CYCLES, ACTIVE_CYCLES], [*results, np.maximum(workload.results - host.launch_latency, 0.0)]
-    loop.look_up(names, np.stack(results, axis=1))
+    loop.run_with_results(names, np.stack(results, axis=1))
     return loop
 
 

@@ -10,7 +10,6 @@ from kernelpoint.errors import HostError
 from kernelpoint.fast_model.configuration import caches_of
 from kernelpoint.fast_model.predict import states_of_cores
 from kernelpoint.planning.plan import Plan
-from kernelpoint.program import Program
 from kernelpoint.progress import Log
 from kernelpoint.simulators import simulator, simulator_of
 from kernelpoint.traces import read_trace_list
@@ -57,13 +56,18 @@ class InitialStates:
         return self._list(0).shares_left(launch, most)
 
     def _list(self, process: int) -> Replay:
-        if process not in self._lists:
-            self._lists[process] = self._open(process)
-        return self._lists[process]
-
-    def _open(self, process: int) -> Replay:
+        """The list of a process: its launches, with their trace contents if the plan has them, and the states of the cores
+        that were recorded with the list's predictions.
+        """
+        if process in self._lists:
+            return self._lists[process]
         host, path = self._host, self._host.list_paths[process]
         assert path is not None, "can_replay says that there is a list"
+        program = None if self._plan is None else self._plan.program
+        if program is not None and program.has_traces and program.copies:
+            launches = program.part(process)
+        else:
+            launches = read_trace_list(path)
         state = StateInfo(
             host.state_lines,
             host.residency,
@@ -73,23 +77,11 @@ class InitialStates:
             host.keeps_l1,
             host.predictor,
         )
-        if host.predictor[0] and (caches := caches_of(host.simulator, host.configuration)) is not None:
-            state = replace(state, caches=caches)
-        launches = self._launches(process, path)
-        trained = self._trained(launches, state)
-        return Replay(launches, state, self._memory, log=self._log, trained=trained, list_path=path)
-
-    def _launches(self, process: int, path: str) -> Program:
-        """Launches of a process, with their trace contents if the plan has them."""
-        program = None if self._plan is None else self._plan.program
-        if program is None or not program.has_traces or not program.copies:
-            return read_trace_list(path)
-        return program.part(process)
-
-    def _trained(self, launches: Program, state: StateInfo) -> bytes:
-        """States of the cores that were recorded with the list's predictions."""
-        if state.predictor[0] == 0:
-            return b""
-        identity, paths = launches.fingerprint.files, launches.traces
-        of = simulator_of(paths)
-        return states_of_cores(of, identity, state.residency, state.predictor, state.caches, self._log)
+        trained = b""
+        if host.predictor[0]:
+            if (caches := caches_of(host.simulator, host.configuration)) is not None:
+                state = replace(state, caches=caches)
+            identity, of = launches.fingerprint.files, simulator_of(launches.traces)
+            trained = states_of_cores(of, identity, state.residency, state.predictor, state.caches, self._log)
+        self._lists[process] = Replay(launches, state, self._memory, log=self._log, trained=trained, list_path=path)
+        return self._lists[process]

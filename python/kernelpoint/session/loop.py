@@ -153,7 +153,7 @@ class Loop:
         except Exception as error:  # noqa: BLE001 - the failure rule: a policy's failure must not skip launches
             return self._simulate_everything(error)
 
-    def look_up(self, counters: Sequence[str], results: np.ndarray) -> None:
+    def run_with_results(self, counters: Sequence[str], results: np.ndarray) -> None:
         """Make the whole run with results that are all known, in place of a simulator: comparisons.
 
         Args:
@@ -161,7 +161,7 @@ class Loop:
             results: float64 [N, counters], one row for each launch.
         """
         for _ in self.run():
-            self.orders.look_up(counters, results)
+            self.orders.take_results(counters, results)
 
     # ---- orders and outcomes ----------------------------------------------------------------------------------------
 
@@ -314,7 +314,7 @@ class Loop:
         """Replay error of the sample's results, measured by validation launches where the run makes some."""
         if self.validation is None:
             return check_without_validation(self._setup)
-        return self.validation.outcome()
+        return self.validation.replay_check()
 
     # ---- the end ----------------------------------------------------------------------------------------------------
 

@@ -296,7 +296,7 @@ class Orders:
         """Add the outcome of a launch. Returns a message on its failure, or empty text."""
         raise not_in_flight(*launch.place)
 
-    def look_up(self, counters: Sequence[str], results: np.ndarray) -> None:
+    def take_results(self, counters: Sequence[str], results: np.ndarray) -> None:
         """Take the outcomes of all launches that are still to be simulated from a table, float64 [N, counters]."""
         raise NotImplementedError
 

@@ -266,7 +266,7 @@ class Sample(Orders):
             self._equal[key] = record.counters
         return ""
 
-    def look_up(self, counters: Sequence[str], results: np.ndarray) -> None:
+    def take_results(self, counters: Sequence[str], results: np.ndarray) -> None:
         """Take the results of all launches that are still to be simulated from a table, float64 [N, counters]."""
         units = self.open()
         self.engine.record_many(units, counters, results[units])

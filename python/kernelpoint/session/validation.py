@@ -267,7 +267,7 @@ class Validation(Orders):
         self._order_next()
         return ""
 
-    def look_up(self, counters: Sequence[str], results: np.ndarray) -> None:
+    def take_results(self, counters: Sequence[str], results: np.ndarray) -> None:
         """Take the results of all launches that are still to be simulated from a table, float64 [N, counters].
         Launches then take equal times from replayed and from real state.
         """
@@ -287,7 +287,7 @@ class Validation(Orders):
 
     # ---- the error of replay ----------------------------------------------------------------------------------------
 
-    def outcome(self) -> ReplayCheck:
+    def replay_check(self) -> ReplayCheck:
         """Replay error of each counter, from the validation launches that are also in the sample."""
         sample = self._sample
         state = sample.engine, sample.pass_index, sample.results, len(self._results)
@@ -360,7 +360,7 @@ class Validation(Orders):
             return FurtherValidationsRecord(self._sample.pass_index, self._first)
         if self._extensions == MOST_EXTENSIONS or self.count == len(self.chains) or not self._sample.is_complete:
             return None
-        check = self.outcome()
+        check = self.replay_check()
         more = max(self._lacking(check, target) for target in self._setup.budget.each())
         return FurtherValidationsRecord(self._sample.pass_index, self.count + more) if more else None
 
