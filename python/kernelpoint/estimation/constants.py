@@ -44,14 +44,14 @@ MIN_SIZE_SHARE = 0.05  # a prediction below this part of the mean one may be off
 # Predictions: what draws tell of them
 DEGREES_BETWEEN_GROUPS = 4.0  # degrees of freedom for which "units of a group differ as groups do" counts
 OUTLIER_DEVIATIONS = 5.0  # an outlier is so many standard deviations of relative errors off, more where these are large
-MAX_TRUSTED_ERROR = 0.12  # predictions are doubted if their relative errors have a larger standard deviation
 ALPHA_SHARE_IF_DOUBTED = 0.1  # share of the error probability that is spent then
 
 # Beginning of a run, and first units of groups
 EARLY = 0.1  # part of the run that is its beginning
 EARLY_UNITS = 5  # first units of a group: the first of all stands apart, the others belong to the beginning
-MAX_BEGINNING_SHARE = 0.3  # of the total; where both make up more, they are no parts of their own
-COLD_PART = 1.0 / 3.0  # of first units: if fewer are outliers, none of them may be drawn
+# of first units: if fewer are outliers, none of them may be drawn; of the total: where the beginning and first units make up
+# more, they are no parts of their own
+COLD_PART = 1.0 / 3.0
 MATERIAL = 0.2  # part of the budget below which outliers in the beginning do not matter
 ROOM = 0.5  # part of the budget that the bound and such outliers may take together before the beginning is apart
 # groups with a larger share of the total have a first leaf each, whatever the budget: its cells nest so. Below an error of as

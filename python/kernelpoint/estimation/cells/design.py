@@ -432,10 +432,10 @@ class AssistedDesign:
 
     def _units_of_parts(self, size: Floats) -> list[Ints]:
         """Places in `free` of the units of each part, none of them empty but the first: rest; beginning, with early units of
-        groups before all others; first units. As much of it as is no more than MAX_BEGINNING_SHARE of the total.
+        groups before all others; first units. As much of it as is no more than COLD_PART of the total.
         """
         place, rank = np.arange(len(self.free)), rank_in(self.free_groups)
-        beginning, most = place < constants.EARLY * len(place), constants.MAX_BEGINNING_SHARE * float(size.sum())
+        beginning, most = place < constants.EARLY * len(place), constants.COLD_PART * float(size.sum())
         for early in (constants.EARLY_UNITS, 1):
             soon = rank < early
             if self.care.early and float(size[beginning | soon].sum()) <= most:

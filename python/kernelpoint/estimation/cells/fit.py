@@ -87,6 +87,13 @@ class Trust:
     certain: Floats = field(default_factory=lambda: np.zeros((3, 0)))
 
 
+def trusted_error() -> float:
+    """Standard deviation of relative prediction errors above which predictions are doubted: that of EXPECTED_NOISE, times the
+    OUTLIER_DEVIATIONS from which a single error counts as an outlier.
+    """
+    return constants.OUTLIER_DEVIATIONS * constants.EXPECTED_NOISE
+
+
 @dataclass(frozen=True)
 class Spread:
     """Estimated spread of prediction errors, inside kernels and between them.
@@ -105,10 +112,10 @@ class Spread:
 
     @property
     def excess(self) -> float:
-        """Squared relative error between groups above the trusted level MAX_TRUSTED_ERROR^2; it adds to the variance of
+        """Squared relative error between groups above the trusted_error()^2; it adds to the variance of
         `unlike` groups.
         """
-        return max(self.K0 - constants.MAX_TRUSTED_ERROR**2, 0.0)
+        return max(self.K0 - trusted_error() ** 2, 0.0)
 
     def variance(self, q: float, mixed: float, unlike: float, spread: float) -> float:
         """Variance of the total from four sums over the cells (variance_sums)."""
@@ -156,7 +163,7 @@ class AssistedFit:
         """True if prediction errors are much larger than `known`, or the slope is further from 1 than two expected errors, so
         that close agreement elsewhere may be chance.
         """
-        trusted = constants.MAX_TRUSTED_ERROR**2 + self.known
+        trusted = trusted_error() ** 2 + self.known
         return self._believed(other) > trusted or abs(self.slope) > 2.0 * constants.EXPECTED_SLOPE_ERROR
 
     @property
@@ -332,7 +339,7 @@ def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust) -> AssistedF
     estimator with a common slope, fitted without the cell's own draw, so unbiased for given cells whatever the predictions are.
 
     Variance: V = K sum q + K0 sum q mixed + (K0 - d^2) sum q unlike + (B^2 + var B) sum N_h (N_h - 1) var_h(x), where
-    q_h = N_h (N_h - 1) mean_h(size^2), d = MAX_TRUSTED_ERROR: predictions scatter by K inside a group, groups differ by K0, a
+    q_h = N_h (N_h - 1) mean_h(size^2), d = trusted_error(): predictions scatter by K inside a group, groups differ by K0, a
     group may scatter inside as groups differ (Leaves), and x is trusted less the further its slope is from 1. K
     with one draw a cell is that between cells (collapsed strata): from levels of groups, from neighbours (group, x, order),
     or from all draws; the one with the least t sqrt(V) counts (see Trust), with its own degrees of freedom.

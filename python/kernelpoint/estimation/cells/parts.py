@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kernelpoint.estimation import constants
 from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.cells.design import AssistedDesign, Care
-from kernelpoint.estimation.cells.fit import AssistedFit, CellSample, Trust, fit_errors, fit_total
+from kernelpoint.estimation.cells.fit import AssistedFit, CellSample, Trust, fit_errors, fit_total, trusted_error
 from kernelpoint.estimation.cells.part import Auxiliary, Part
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.quantiles import quantile, satterthwaite
@@ -110,14 +110,14 @@ class TotalFit:
         """Change of the total if one unit represented by a draw were an outlier, plus Draws.unseen_counts. For a counter that
         did not make the cells, also what its draws represent.
 
-        Model: of such a counter a draw may be off by MAX_TRUSTED_ERROR at least. A sample that suffices for the budget may
+        Model: of such a counter a draw may be off by trusted_error() at least. A sample that suffices for the budget may
         hold no draw of a kernel that makes up much of another counter, and its predictions are not tested then.
         """
         guard = max(self.guards({part: part.n for part in self.parts}, self.known))
         unseen = self.draws.unseen_counts(alpha)
         if self.of_budget:
             return max(guard, unseen)
-        outlier = max(constants.MAX_TRUSTED_ERROR, *(fit.outlier_size(self.allowance) for fit in self.fits))
+        outlier = max(trusted_error(), *(fit.outlier_size(self.allowance) for fit in self.fits))
         return max(guard, outlier * self.draws.largest, unseen)
 
     def guards(self, cells: Mapping[Part, int], known: Auxiliary) -> list[float]:
@@ -356,7 +356,7 @@ class Parts:
         for part, total in zip(self._beginning, totals, strict=True):
             sample, units = part.cell_sample(self._groups, corrected)
             largest_outlier = first.largest_outlier(values(units), sample, self._allowance)
-            if largest_outlier * (sum(totals) if largest_outlier > constants.MAX_TRUSTED_ERROR else total) > room:
+            if largest_outlier * (sum(totals) if largest_outlier > trusted_error() else total) > room:
                 return True
         return False
 
