@@ -79,7 +79,7 @@ class PlanInputs:
         """Plan in the cache, or None. A damaged one is reported and ignored."""
         path = cache_path(self.origin, self.program.fingerprint.files)
         try:
-            return Plan.load(path, self.program) if path.exists() else None
+            return Plan.load(path, self.program) if os.path.exists(path) else None
         except PlanError as error:
             log(f"kernelpoint: the cached plan is made again: {error}")
             return None
