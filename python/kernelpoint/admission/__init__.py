@@ -1,8 +1,9 @@
-"""Admission: what is read is checked once, in one place, before anything is computed from it.
+"""Admission: all checks of an input, made once, before anything is computed from it.
 
-Is this the whole program, is it one program, is it sound? Readers return content; a table of checks (`checks.py`) returns
-findings. A finding has a kind, a place, a share of launches and of time, and says what to do. A small one is named. A large one
-refuses the input, or takes the word "exact" and the bound away, by kind, unless the user accepts the kind.
+The checks ask whether an input is complete, is of one program, and is undamaged. Readers return content; the table of checks
+(`checks.py`) returns findings. A finding has a kind, a place, a share of launches and of time, and a remedy. A finding with a
+small share is only named. One with a large share refuses the input, or withdraws the bound and the word "exact", depending on
+its kind, unless the user accepts that kind.
 """
 
 from kernelpoint.admission.admitted import admit as admit

@@ -1,4 +1,4 @@
-"""Effects of findings: what is named, withdrawn, refused or accepted; and profiles that have passed their checks."""
+"""Effects of findings on a run, and the reading of profiles with their checks."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ def admit(
     """Print each kind of finding on one line; raise an error if a finding refuses the input.
 
     Args:
-        accepted: kinds that the user accepts.
-        log: takes the lines.
+        accepted: kinds of findings that the user accepts.
+        log: function that receives the lines.
 
     Returns:
-        The findings, with those marked whose effect is accepted.
+        The findings; those whose effect the user accepts are marked.
 
     Raises:
-        AdmissionError: a large finding refuses the input, and its kind is not accepted. BudgetError: it cannot meet any budget.
+        AdmissionError: a large finding refuses the input, and its kind is not accepted.
+        BudgetError: so little of the input can be read that no error budget can be met.
 
     >>> (finding,) = admit([Finding("no-grid", "1 of 9 launches has no grid", "", 0.1, None, "none needed")], (), print)
     kernelpoint: no-grid: 1 of 9 launches has no grid; none needed
@@ -70,7 +71,7 @@ def check_kinds(kinds: Iterable[str], allowed: Collection[str], option: str) -> 
     """Raise an error for kinds that no check has.
 
     Raises:
-        ConfigError: names the kind and those that are allowed.
+        ConfigError: names the unknown kind and the allowed kinds.
 
     >>> check_kinds(["no-grid"], ["no-grid"], "--accept")
     """
@@ -92,14 +93,16 @@ def admitted_profile(
     prefix: str = "kernelpoint: ",
     with_ranges: bool = False,
 ) -> Program:
-    """Read a profile, report what is wrong with it, and refuse it if the errors are too large.
+    """Read a profile, report its defects, and refuse it if they are too large.
 
     Args:
         accepted: kinds of findings that the user accepts.
-        device, with_ranges: as in read_profile.
+        device: number of the GPU whose launches are read, if the file has launches of several GPUs.
+        with_ranges: read the range of each launch too.
 
     Raises:
-        ProfileError: it cannot be read. AdmissionError: it is not sound.
+        ProfileError: the profile cannot be read.
+        AdmissionError: the profile has a large defect that the user does not accept.
 
     >>> import pathlib
     >>> rows = "idx,name,grid,block,regs,smem,stream,ts_us,dur_us\\n0,gemm,64x1x1,128x1x1,32,0,7,0,0\\n"
@@ -117,7 +120,7 @@ def admitted_rows(profile: Program, launches: Program, accepted: Collection[str]
     the matching.
 
     Raises:
-        ProfileError: fewer than half of the launches, or of the profile's rows where it has fewer, have a counterpart.
+        ProfileError: fewer than half of the launches (or of the profile's rows, if there are fewer rows) are matched.
         AdmissionError: the profile shows replays of graphs that the launches lack.
 
     >>> from kernelpoint.program import ProgramBuilder

@@ -1,7 +1,7 @@
 """Table of all checks. To add a check, write a function here, with its kind, effect and remedy, and a test with an
 input.
 
-Checks of what one simulator refuses stand in its own package (`Simulator.checks`).
+Checks for what only one simulator refuses are in the package of that simulator (`Simulator.checks`).
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ class ListFiles:
     """Lists and traces of a program, with their files, as input of the checks.
 
     Attributes:
-        program: the launches; with their contents, where traces were read.
-        architecture: of the code that the simulated GPU is configured for (70 for sm_70), 0 where unknown.
+        program: the launches, with the contents of their traces if these were read.
+        architecture: architecture of the code for which the simulated GPU is configured (70: sm_70); 0 if unknown.
 
     >>> from kernelpoint.traces.trace_list import read_trace_list
     >>> ListFiles(read_trace_list("traces/kernelslist.g")).contexts
@@ -48,12 +48,12 @@ class ListFiles:
 
     @property
     def lists(self) -> tuple[str, ...]:
-        """The list of each process, or the folder that stands for it."""
+        """Trace list of each process, or the folder that contains it."""
         return self.program.lists
 
     @property
     def traces(self) -> Texts:
-        """The trace of each launch; empty text where it was not traced."""
+        """Trace file of each launch; empty text if the launch was not traced."""
         return self.program.traces
 
     @property

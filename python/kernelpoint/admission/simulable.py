@@ -20,15 +20,15 @@ LOOKED_AT = (
 def check_architectures(simulator: str, architectures: Collection[int], program: Program) -> None:
     """Refuse a list whose code the simulator does not know: the simulator could end with exit code 0 and no result.
 
-    Nothing is refused if the simulator names no architectures, nor for an unreadable trace, which has a message of its own.
+    A list passes if the simulator names no architectures. Unreadable traces are skipped: another check reports them.
 
     Args:
-        simulator: its name.
-        architectures: those that it knows (70 for sm_70).
-        program: the launches; headers are read where its contents are not known.
+        simulator: name of the simulator.
+        architectures: architectures whose code the simulator knows (70: sm_70).
+        program: the launches; trace headers are read if the program has no contents.
 
     Raises:
-        TraceError: names the trace, its architecture, and those that the simulator knows.
+        TraceError: names the trace, its architecture, and the architectures that the simulator knows.
     """
     for path, version in _versions(program) if architectures else ():
         if version not in architectures:
@@ -55,11 +55,11 @@ def _versions(program: Program) -> Iterator[tuple[str, int]]:
 class TraceIntegrity:
     """Checks whether traces can be read to their end. Each file is read once, and again after a change.
 
-    Reading takes 1 to 2 ns a byte, simulating a thousand times as long. A simulator that handles damage by itself needs none
-    of it (KP_HOST_NEEDS_WHOLE_TRACES).
+    Reading takes 1 to 2 ns a byte, simulation a thousand times as long. Traces are checked only for a simulator that cannot
+    handle damage itself (flag KP_HOST_NEEDS_WHOLE_TRACES).
 
     Args:
-        are_needed: False for such a simulator.
+        are_needed: False for a simulator that handles damaged traces itself.
 
     Example:
         >>> TraceIntegrity(are_needed=True).problem("no-such.traceg")

@@ -1,4 +1,5 @@
-"""From launch features to clusters. Importing this needs NumPy only; K-Means imports scikit-learn when it is called."""
+"""Clustering of launches by their features. Importing this package needs NumPy only; K-Means imports scikit-learn when it is
+called."""
 
 from kernelpoint.clustering.features import unit_rows as unit_rows
 from kernelpoint.clustering.kmeans import silhouette_kmeans as silhouette_kmeans

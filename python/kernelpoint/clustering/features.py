@@ -1,4 +1,4 @@
-"""Rows that are clustered, and their distances."""
+"""Normalisation of the rows to cluster, and their distances to centres."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def unit_rows(values: np.ndarray) -> np.ndarray:
 def nearest(rows: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Index of the nearest centre of each row, and the Euclidean distance to it.
 
-    Numerics: differences, not the expanded square, so a row equal to a centre is at distance 0; in blocks, so memory stays
-    small.
+    Numerics: differences, not the expanded square, so a row equal to a centre is at distance 0; rows are processed in blocks,
+    so memory stays small.
 
     >>> nearest(np.array([[0.0], [9.0]]), np.array([[1.0], [7.0]]))
     (array([0, 1]), array([1., 2.]))

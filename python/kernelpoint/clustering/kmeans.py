@@ -19,13 +19,13 @@ STARTS = 10  # random ones, for each K
 def silhouette_kmeans(rows: np.ndarray, weights: np.ndarray, max_clusters: int, seed: int) -> np.ndarray:
     """K-Means whose K has the best mean silhouette; on near ties the smaller K (GCL-Sampler, arXiv 2603.00551).
 
-    Model: the paper does not say which K it tries: all from 2 to `max_clusters`. Equal rows are one point with a weight;
-    K-Means and silhouette are the same as on all rows. The silhouette takes time as the square of the number of points: where
-    there are more than MOST_POINTS, K is chosen on that many, drawn at random, and the clusters are those of all points for
+    Model: every K from 2 to `max_clusters` is tried; the paper states no range. Equal rows are one point with a weight, which
+    gives the K-Means and silhouette of all rows. The time of the silhouette grows with the square of the number of points. If
+    there are more than MOST_POINTS points, K is chosen on MOST_POINTS points drawn at random, and all points are clustered with
     that K.
 
-    Caution: the silhouette likes few, far-apart clusters. On a real trace it may choose K = 2 and put all but a handful of
-    launches into one cluster; compare with `threshold_clusters`.
+    Caution: the silhouette prefers few clusters that are far apart. On a real trace it may choose K = 2 and put all but a
+    handful of launches into one cluster; compare with `threshold_clusters`.
 
     Args:
         rows: float64 [n, features], two or more.
@@ -33,7 +33,7 @@ def silhouette_kmeans(rows: np.ndarray, weights: np.ndarray, max_clusters: int, 
         max_clusters: largest K tried, 2 or more.
 
     Returns:
-        int64 [n], numbered in the order in which clusters first occur; one cluster where all rows are equal.
+        int64 [n], numbered in the order in which clusters first occur; one cluster if all rows are equal.
 
     >>> rows = np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [9.1]])
     >>> silhouette_kmeans(rows, np.ones(6), 4, seed=0).tolist()
@@ -72,15 +72,16 @@ def _kmeans(points: np.ndarray, weights: np.ndarray, k: int, seed: int) -> tuple
 
 
 def weighted_silhouettes(points: np.ndarray, weights: np.ndarray, labellings: Sequence[np.ndarray]) -> list[float]:
-    r"""Mean silhouette (Rousseeuw, 1987) of each labelling of points that stand for `weights` equal rows each.
+    r"""Mean silhouette (Rousseeuw, 1987) of each labelling of points; a point counts as `weights` equal rows.
 
     .. math:: s_i = \frac{b_i - a_i}{\max(a_i, b_i)}
 
     with :math:`a_i` the mean distance to the other rows of i's cluster and :math:`b_i` the least mean distance to the rows
     of another cluster; 0 for a row that is alone in its cluster.
 
-    Numerics: distances are computed once for all labellings, a block of points at a time, from products of the points less
-    the first of them. The policies' embeddings are multiples of 2^-24 of at most 1: their products are exact in double.
+    Numerics: distances are computed once for all labellings, a block of points at a time, from products of the points after
+    subtraction of the first point. The policies' embeddings are multiples of 2^-24 of at most 1: their products are exact in
+    double.
 
     >>> weighted_silhouettes(np.array([[0.0], [1.0]]), np.array([2, 1]), [np.array([0, 1])])
     [0.6666666666666666]

@@ -1,4 +1,4 @@
-"""Clusters by distance: a row too far from every known cluster opens a new one."""
+"""Clustering by distance: a row too far from every existing cluster opens a new one."""
 
 from __future__ import annotations
 

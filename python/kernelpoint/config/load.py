@@ -1,4 +1,4 @@
-"""From a YAML file to a checked configuration."""
+"""Reading of a configuration file (YAML), and the check of every key."""
 
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ def read_yaml(path: str | Path, what: str) -> Any:
     """Read a YAML file of at most MOST_BYTES; messages call it `what`.
 
     Raises:
-        ConfigError: the file cannot be read, or is not YAML as people write it:
-            no aliases, no key twice, decimal numbers, little depth.
+        ConfigError: the file cannot be read or is no YAML, or it contains aliases, a repeated key, a number that is not
+            decimal, or deep nesting.
 
     >>> _ = Path("grid.yaml").write_text("sms: [40, 80]")
     >>> read_yaml("grid.yaml", "--sweep")
@@ -130,7 +130,7 @@ def read_yaml(path: str | Path, what: str) -> Any:
 def parse_config(content: Any, source: str = "configuration") -> Config:
     """Check a configuration that is already parsed from YAML.
 
-    A key may be written with dots: `error_budget.relative_error: 0.02` stands for the nested mapping.
+    A key may be written with dots: `error_budget.relative_error: 0.02` equals the nested mapping.
 
     >>> parse_config({"version": 1, "policy": "all"}).error_budget.confidence
     0.95
@@ -155,7 +155,7 @@ def check_section(model: type[S], content: dict[str, Any], key: str) -> S:
     """Check one section (a nested mapping) of a configuration against its model; returns its values.
 
     Args:
-        key: place of the mapping, for messages: "policy".
+        key: key of the section in messages, such as "policy".
 
     Raises:
         ConfigError: a value is unknown, of the wrong type or out of range; the message names each.

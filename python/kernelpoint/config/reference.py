@@ -1,4 +1,4 @@
-"""Every key of a configuration, and the commented file, made from the schema."""
+"""List of all configuration keys, JSON schema, and commented configuration file, all made from the schema."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def keys() -> Iterator[tuple[str, FieldInfo]]:
 def json_schema() -> dict[str, Any]:
     """Make the JSON schema of a configuration, with which editors complete and check the file (draft 2020-12).
 
-    Keys with dots are part of it. Policies of other packages are allowed, so a policy's name is any text.
+    The schema includes keys with dots. Policies of other packages are allowed, so a policy's name is any text.
 
     >>> schema = json_schema()
     >>> schema["required"], schema["properties"]["error_budget.confidence"]["default"]
@@ -68,7 +68,7 @@ def _plain(part: Any) -> Any:
 
 
 def commented_yaml(expert: bool = False) -> str:
-    """Make a configuration file with comments. The usual keys are set; the others follow a # with their defaults."""
+    """Make a configuration file with comments. Usual keys are set; other keys are commented out, with their defaults."""
     lines = [
         "# KernelPoint's configuration. A key after # has the value shown; remove the # to set it,",
         OF_SECTIONS,

@@ -1,8 +1,7 @@
 """The keys of `kernelpoint.yaml`: name, type, default, meaning.
 
-Each key here is implemented. Paths are relative to the working directory of the simulator, so that one
-file serves many runs, each with its own journal. The descriptions make the reference (docs/configuration.md) and the file
-that `kernelpoint file init` writes.
+Paths are relative to the working directory of the simulator, so that one file serves many runs, each with its own journal. The
+descriptions make the reference (docs/configuration.md) and the file that `kernelpoint file init` writes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From trace graphs to embeddings."""
+"""Encoder: computes the embedding of a launch from the graph of its trace."""
 
 from kernelpoint.encoder.checkpoint import BUILTIN as BUILTIN
 from kernelpoint.encoder.checkpoint import Checkpoint as Checkpoint

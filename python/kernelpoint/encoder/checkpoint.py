@@ -1,8 +1,8 @@
-"""Encoder checkpoints: safetensors files, with the versions that they fit in the metadata. Nothing here imports
-torch; nothing is pickled.
+"""Encoder checkpoints: safetensors files whose metadata states the versions that they fit. This module imports no torch and
+unpickles nothing.
 
 The metadata's `checksum` is 32 hexadecimal digits: BLAKE2b, 16 bytes long, of all bytes of the file with these digits read as
-zeros. So a change of any byte of header or weights is found.
+zeros. So a change of any byte of header or weights is detected.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ _SEAL = re.compile(rb'"checksum":"([0-9a-f]{32})"')
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Content of an encoder's checkpoint file: metadata and where the weights are.
+    """Metadata of an encoder's checkpoint file, and the path of the file, which holds the weights.
 
     Attributes:
-        path: its file.
+        path: path of the file.
         digest: 16 hexadecimal digits over the file's bytes; part of the key of cached embeddings.
         settings: constructor arguments of `TraceEncoder`.
-        card: data, settings and seeds of its training.
+        card: data, settings and seeds of the training.
 
     Example:
         >>> checkpoint = read_checkpoint()
@@ -89,7 +89,8 @@ def read_checkpoint(name: str | PathLike[str] = BUILTIN) -> Checkpoint:
     """Read a checkpoint's metadata; raises an error if it does not fit this version.
 
     Raises:
-        PlanError: no such file, not a safetensors file, not an encoder, or of another graph schema or encoder version.
+        PlanError: the file is missing, is no safetensors file, contains no encoder, or is of another graph schema or encoder
+            version.
 
     >>> read_checkpoint("none.safetensors")
     Traceback (most recent call last):
@@ -174,7 +175,7 @@ def read_tensors(checkpoint: Checkpoint) -> dict[str, np.ndarray]:
     """Read the weights of a checkpoint, by name.
 
     Raises:
-        PlanError: they are not those of the encoder that its settings describe.
+        PlanError: the weights do not fit the encoder that the settings describe.
     """
     tensors, needed = load_file(checkpoint.path), tensor_shapes(checkpoint.settings.get("num_bases", 0))
     for name in sorted(tensors.keys() | needed.keys()):

@@ -1,4 +1,4 @@
-"""The embedding of every stream of a run, from the cache or made now."""
+"""Embeddings of all instruction sequences of a run, from the cache or computed."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class NativeEncoder:
     """The encoder of a checkpoint, in double precision (plugin/native/encoder).
 
     Numerics: agrees with `TraceEncoder` to about 1e-14, so that rounded embeddings are equal. A graph is embedded by one
-    thread, so no number depends on how many there are.
+    thread, so results do not depend on the number of threads.
 
     Args:
         checkpoint: weights and settings.
-        threads: graphs embedded at once; by default as many as this process may use.
+        threads: number of graphs embedded at the same time; by default as many as this process may use.
 
     Raises:
-        PlanError: the file's tensors are not those of the encoder.
+        PlanError: the tensors of the checkpoint do not fit the encoder.
     """
 
     def __init__(self, checkpoint: Checkpoint, threads: int | None = None) -> None:
@@ -92,7 +92,7 @@ def embed(
     Args:
         trace: a launch's trace file, or its graph.
         checkpoint: "builtin" or a file made by `kernelpoint lab train`.
-        max_nodes: bound on the graph's nodes, where a file is given.
+        max_nodes: bound on the graph's nodes, if `trace` is a file.
 
     Returns:
         float32 [256]; each number is one that float16 can hold.
@@ -127,16 +127,16 @@ def embed_streams(
 ) -> np.ndarray:
     """Embed each distinct instruction sequence once, from the trace of its first launch; embeddings in the cache are reused.
 
-    An interrupted call goes on where it stopped, because the cache is filled as it goes.
+    After an interruption the next call continues, because the cache is filled during the work.
 
     Args:
-        contents: of a program whose traces were read.
-        cache: by default the user's.
+        contents: contents of the traces of a program.
+        cache: cache of embeddings; by default the user's.
         checkpoint: "builtin" or a file made by `kernelpoint lab train`.
         max_nodes: bound on a graph's nodes.
-        progress: called with (streams embedded, streams to embed), and may raise to stop.
-        log: told what is worth knowing about the cache.
-        pool: workers that embed instead of this process.
+        progress: function called with (streams embedded, streams to embed); it may raise an error to stop.
+        log: function that receives messages about the cache.
+        pool: workers that embed in place of this process.
 
     Returns:
         float32 [number of streams, 256], by stream id; each number is one that float16 can hold. Equal for any number of
@@ -168,8 +168,8 @@ class Task:
     """Settings that all pieces of an embedding job share: checkpoint and bound on nodes.
 
     Attributes:
-        checkpoint: as read_checkpoint takes it.
-        digest: of the one that the coordinator has.
+        checkpoint: "builtin" or the path of a checkpoint file.
+        digest: digest of the coordinator's checkpoint.
     """
 
     checkpoint: str
@@ -181,7 +181,8 @@ def embed_piece(task: Task, paths: Sequence[str]) -> np.ndarray:
     """Embed some traces in one thread of a worker: float32 [n, 256], rounded.
 
     Raises:
-        PlanError: another checkpoint lies there; and as embed_streams.
+        PlanError: the worker's checkpoint differs from the coordinator's.
+        TraceError: a trace changed since it was scanned.
     """
     encoder = _encoder_of_worker(task.checkpoint, task.digest)
     return np.array(

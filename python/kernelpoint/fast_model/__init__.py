@@ -1,7 +1,7 @@
 """The fast model: a small GPU simulator that runs a whole list in seconds and predicts the slow one's results.
 
-Its cycles are not validated against hardware. They are auxiliary variables: its errors cost simulated launches, never
-coverage.
+Its cycles are not validated against hardware. Estimation uses them as auxiliary variables: errors of the model raise the
+number of simulated launches, and do not lower the coverage of the intervals.
 """
 
 from kernelpoint.fast_model.configuration import Configuration as Configuration

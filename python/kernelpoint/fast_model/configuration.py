@@ -1,4 +1,4 @@
-"""The simulated GPU in the model's terms: derived from the simulator's own configuration, or the nearest that is shipped."""
+"""Configuration of the fast model: derived from that of the simulator, or the shipped one of the nearest GPU."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ def stated_by(gpu: Sequence[str]) -> dict[str, str]:
     """Description of the simulated GPU that a simulator with these arguments will report.
 
     Args:
-        gpu: a configuration of the embedded host, or the files of one simulator, of which later ones override.
+        gpu: a configuration of the embedded host, or the files of one simulator; later files override earlier ones.
 
     Returns:
-        `simulator`, `configuration` and `config_hash`, as :func:`configuration_for` takes them.
+        `simulator`, `configuration` and `config_hash`, which are arguments of :func:`configuration_for`.
 
     Raises:
         ConfigError: a file cannot be read or is refused.
@@ -105,7 +105,10 @@ def caches_of(simulator: str, configuration: str) -> tuple[int, int, int, int, i
 def architecture_of(simulator_name: str, configuration: str, config_hash: str) -> int:
     """Architecture of the code that a simulated GPU runs (70: sm_70); 0 if unknown.
 
-    Args: as stated_by returns them.
+    Args:
+        simulator_name: name of the simulator.
+        configuration: options of the simulated GPU; not used for the embedded host.
+        config_hash: hash of the configuration; used for the embedded host only.
 
     >>> architecture_of("kernelpoint-host", "", shipped("v100").hash)
     70
@@ -121,12 +124,13 @@ def configuration_for(
     """Choose the configuration with which the fast model predicts a run.
 
     Args:
-        setting: of the key `fast_model`: `auto`, or a file (a packaged name, the model's own YAML, or a simulator's file).
-        simulator: the name of the host.
-        configuration: the simulated GPU's options as the host states them; empty where it does not.
-        config_hash: the host's hash of them.
-        paths: traces, of which the first that can be read tells the architecture where nothing else does.
-        log: told what was chosen, where that is not the configuration that the run names, and which options are not known.
+        setting: value of the key `fast_model`: `auto`, or a file (a packaged name, the model's own YAML, or a simulator's
+            file).
+        simulator: name of the simulator.
+        configuration: options of the simulated GPU, as the simulator reports them; empty if it reports none.
+        config_hash: hash of the options, as the simulator reports it.
+        paths: traces; the first readable one gives the architecture if nothing else does.
+        log: function that receives messages about unknown options, and about a choice other than the run's configuration.
 
     Raises:
         ConfigError: the file, or the host's configuration, is refused.
@@ -165,7 +169,7 @@ def _named(setting: str) -> Configuration:
 
 
 def _another(config_hash: str) -> Configuration:
-    """Choose another GPU than the embedded host's own, because the fast model is the host itself."""
+    """Choose a GPU other than the one that the embedded host simulates, because the host is the fast model itself."""
     derived = shipped("v100")
     return derived if derived.hash != config_hash else shipped("rtx")
 

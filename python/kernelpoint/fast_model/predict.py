@@ -1,4 +1,4 @@
-"""Runs the fast model over a list once, and caches its predictions."""
+"""Predictions of the fast model for a trace list, computed once and cached."""
 
 from __future__ import annotations
 
@@ -35,26 +35,27 @@ def predict(
     """Predict every launch of a program with the fast model, in program order, from the caches that earlier launches leave.
     Cached predictions are reused.
 
-    The result depends on the launches, the configuration and the model's version; it is kept in the cache under these, unless
-    a trace could not be opened or read, which another try may do. On a GPU that invalidates L1 at each launch, launches of
-    equal traces that find the same in L2 are simulated once, and launches of one stream whose numbers have settled take those
-    of the last one that was simulated (plugin/fast_model/list/run.h).
+    The launches, the configuration and the model's version determine the result and are its key in the cache. The result is not
+    cached if a trace could not be opened or read, because another try may succeed. On a GPU that invalidates L1 at each launch,
+    launches of equal traces that meet the same content of L2 are simulated once. Launches of one instruction sequence whose
+    results have become constant take those of the last simulated one (plugin/fast_model/list/run.h).
 
     Args:
-        program: launches with traces; each process is simulated by itself. Contents that it lacks are read.
+        program: launches with traces; each process is simulated separately. Traces are read if the program lacks their
+            contents.
         configuration: the simulated GPU.
-        log: told which launches could not be predicted, and what is wrong with the cache.
-        cache: by default the user's.
-        progress: called with (launches done, launches, about which share of the work that is) ten times a second; by default
-            a line on a terminal, or in the log.
-        pool: workers that read the traces where contents are lacking; the result is the same.
-        identity: of the launches, by default that of the files as they are now.
+        log: function that receives messages about launches without a prediction, and about problems of the cache.
+        cache: cache of predictions; by default the user's.
+        progress: function called ten times a second with (launches done, all launches, approximate share of the work done); by
+            default a line on a terminal, or in the log.
+        pool: workers that read traces whose contents are missing; the result is the same.
+        identity: identity of the launches; by default that of their present files.
 
     Returns:
-        The program with its `predictions`, nan for a launch without one, and the reason for each traced one of these in
-        `errors`.
+        The program with `predictions` (nan for a launch without one) and `errors` (the reason for each traced launch without
+            one).
 
-    Ctrl-C ends it within a second.
+    Ctrl-C ends the call within a second.
 
     >>> from kernelpoint.fast_model import configuration_for
     >>> from kernelpoint.traces import read_trace_list
@@ -140,8 +141,8 @@ def states_of_cores(
     """States of the cores before each launch, recorded together with the predictions; empty if there are none.
 
     Args:
-        fingerprint: of the list.
-        residency, predictor, caches: of the simulated GPU, as a StateInfo has them.
+        fingerprint: fingerprint of the launch list.
+        residency, predictor, caches: fields of the StateInfo of the simulated GPU.
     """
     if of.cores is None:
         return b""

@@ -1,4 +1,4 @@
-"""Predictions of the fast model in the terms of a simulator."""
+"""Conversion of the fast model's predictions to the counters of a simulator."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ def in_terms_of(
     """Convert predictions to the counter names and units of a simulator. Negative values become 0.
 
     Args:
-        simulator: as it calls itself; options: of it, as it states them; counters: predictions by the model's own names
-            (plugin/include/kernelpoint/counters.h gives their meaning), which are kept where the simulator has no other
-            counter of that name.
-        latency: constant cycles of each launch in these predictions.
+        simulator: name of the simulator.
+        options: options of the simulator, as it reports them.
+        counters: predictions by the names of the fast model (defined in plugin/include/kernelpoint/counters.h); a prediction
+            stays unchanged if the simulator has no other counter of that name.
+        latency: constant latency of each launch, in cycles, which the predictions include.
 
     >>> x = {"cycles": np.array([70.0]), "l1_accesses": np.array([5.0]), "l1_global_writes": np.array([2.0])}
     >>> {name: value.tolist() for name, value in in_terms_of("accelsim", x).items()}["l1_accesses"]

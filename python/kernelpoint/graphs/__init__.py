@@ -1,4 +1,4 @@
-"""From a launch's trace to a heterogeneous graph; its content is documented in `GraphSchema`."""
+"""Conversion of a launch's trace to a heterogeneous graph, whose content `GraphSchema` documents."""
 
 from kernelpoint.graphs.graph import DEFAULT_MAX_NODES as DEFAULT_MAX_NODES
 from kernelpoint.graphs.graph import SCHEMA as SCHEMA

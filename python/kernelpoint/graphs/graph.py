@@ -23,15 +23,16 @@ class GraphSchema:
     """Definition of a trace graph: node kinds, relations, feature columns and tokens.
 
     Attributes:
-        version: raised with every change of meaning.
-        node_kinds: names; a kind's number is its position.
-        relations: names; a relation's number is its position. Every edge goes from a lower to a higher node number.
+        version: number raised with every change of meaning.
+        node_kinds: names of the kinds of nodes; a kind's number is its position.
+        relations: names of the relations; a relation's number is its position. Every edge goes from a lower to a higher node
+            number.
         columns: kind -> names of its feature columns; further columns up to `feature_count` are zero.
         feature_count: numeric features of a node.
         opcodes: vocabulary; opcode i has token i + 1, any other opcode token 0.
-        shared_tokens: later opcode -> the one of the vocabulary whose token it has.
+        shared_tokens: later opcode -> opcode of the vocabulary with the same token.
         token_count: rows of the encoder's token table (opcodes, register kinds, kinds of memory reference).
-        modifier_count: rows of its modifier table; 0 means none.
+        modifier_count: rows of the encoder's modifier table; 0 means none.
         smallest_max_nodes: the least bound on a graph's nodes that is accepted.
     """
 
@@ -79,16 +80,16 @@ class TraceGraph:
     """The graph of one launch: the disjoint union of the graphs of its distinct warps (GCL-Sampler, arXiv 2603.00551).
 
     Attributes:
-        kinds: uint8 [num_nodes], see `SCHEMA.node_kinds`.
+        kinds: uint8 [num_nodes], index of each node's kind in `SCHEMA.node_kinds`.
         tokens: int32 [num_nodes, 2], rows of the token and of the modifier table.
         features: float32 [num_nodes, SCHEMA.feature_count].
         edge_index: int64 [2, num_edges], sources and targets, as PyG expects.
-        edge_type: int64 [num_edges], see `SCHEMA.relations`.
+        edge_type: int64 [num_edges], index of each edge's relation in `SCHEMA.relations`.
         warp_starts: int64 [num_warps + 1], first node of each warp; the last entry is num_nodes.
         warp_weights: int64 [num_warps], how many warps of the launch have exactly this graph.
         total_warps: warps of the launch that executed anything.
-        left_out_warps: of those, warps not represented because of the bound on nodes.
-        truncated: the only warp taken did not fit and was cut.
+        left_out_warps: warps among these that the bound on nodes excludes from the graph.
+        truncated: True if the graph has a single warp, cut because it exceeded the bound on nodes.
 
     Example:
         >>> graph = build_graph("traces/kernel-1.traceg")
@@ -156,9 +157,9 @@ def check_max_nodes(max_nodes: int) -> None:
 def build_graph(path: str | os.PathLike[str], max_nodes: int = DEFAULT_MAX_NODES) -> TraceGraph:
     """Build the graph of the launch whose trace is at `path`.
 
-    Model: where a launch's distinct warps have more than `max_nodes` nodes together, the most frequent are taken; among
-    equally frequent ones, first positions in the grid are spread by the golden-ratio sequence. Deterministic, and
-    independent of the order of CTAs in the file. Where not even one warp fits, its first instructions are taken.
+    Model: if a launch's distinct warps have more than `max_nodes` nodes together, the most frequent are taken; among equally
+    frequent ones, first positions in the grid are spread by the golden-ratio sequence. Deterministic, and independent of the
+    order of CTAs in the file. If not even one warp fits, its first instructions are taken.
 
     Args:
         path: a trace file as the trace reader accepts it.

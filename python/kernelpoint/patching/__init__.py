@@ -1,9 +1,9 @@
-"""Puts KernelPoint's hook into a simulator's source tree, and takes it out again to the byte.
+"""Insertion of KernelPoint's hook into a simulator's source tree, and removal that restores every byte.
 
-A simulator is described by one file, ``patch.yaml`` (:mod:`kernelpoint.patching.description`). It names places in the
-simulator's sources by what they call, not by their lines (:mod:`kernelpoint.patching.anchors`); whole lines of ours are
-added there, each marked (:mod:`kernelpoint.patching.own_files`), and our own files are laid beside the sources
-(:mod:`kernelpoint.patching.tree`). Nothing of the simulator is contained, changed or removed.
+A simulator is described by one file, ``patch.yaml`` (:mod:`kernelpoint.patching.description`). Patterns of code, not line
+numbers, name the places of insertion (:mod:`kernelpoint.patching.anchors`). Whole lines are added there, each with a mark, and
+KernelPoint's files are copied into the tree (:mod:`kernelpoint.patching.own_files`, :mod:`kernelpoint.patching.tree`). A patch
+contains no line of the simulator, and changes or removes none.
 """
 
 from kernelpoint.patching.description import Description as Description

@@ -1,4 +1,5 @@
-"""Finds the places of a description in C++ sources, by syntax tree, whatever the layout and the names of locals."""
+"""Search in the syntax trees of C++ sources for the places where lines are inserted. Layout and names of locals do not
+matter."""
 
 from __future__ import annotations
 

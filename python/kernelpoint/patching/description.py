@@ -17,11 +17,11 @@ class _Section(BaseModel):
 
 
 class Capture(_Section):
-    """Pattern that adds no line: it gives names to parts of the source, for use in added lines.
+    """Pattern that names parts of the source for use in added lines. It adds no line.
 
     Attributes:
-        match: an ast-grep pattern; ``$NAME`` stands for one node, which every added line can use as ``{NAME}``.
-        why: purpose of the names, shown to the user where nothing matches.
+        match: an ast-grep pattern; ``$NAME`` matches one node, which every added line can use as ``{NAME}``.
+        why: purpose of the names, shown to the user if the pattern has no match.
     """
 
     match: str
@@ -33,7 +33,7 @@ class Insertion(_Section):
 
     Attributes:
         name: purpose of the line, shown to the user.
-        match: an ast-grep pattern; ``$NAME`` stands for one node and can be used as ``{NAME}`` in the line.
+        match: an ast-grep pattern; ``$NAME`` matches one node and can be used as ``{NAME}`` in the line.
         at: the node around the match that counts: the statement, the outermost loop around it, or the function around it.
         place: on which side of that node the line goes; in a function it goes before the first statement.
         line: the added line, or one for each kind of node (tree-sitter's names) that `at` may be.
@@ -56,7 +56,7 @@ class BuildLine(_Section):
 
 
 class Copies(_Section):
-    """Files of ours that are copied into the simulator's tree: the headers of the hook and of the ABI."""
+    """KernelPoint's files that are copied into the simulator's tree: the headers of the hook and of the ABI."""
 
     into: str
     hook: list[str]
@@ -64,12 +64,14 @@ class Copies(_Section):
 
 
 class Definitions(_Section):
-    """Files of ours in a folder from which the simulator's build generates sources when one is newer than they are.
+    """KernelPoint's files in a folder from which the simulator's build generates sources: again whenever a file is newer than
+    the sources.
 
     Attributes:
-        into: that folder.
-        files: our files.
-        renew: files of that folder that look newer after ours were taken out, so that the sources are made again.
+        into: the folder.
+        files: KernelPoint's files in the folder.
+        renew: files of the folder whose modification time is renewed when the patch is reverted, so that the build generates
+            the sources again.
     """
 
     into: str
@@ -78,12 +80,12 @@ class Definitions(_Section):
 
 
 class Launcher(_Section):
-    """Files of ours for the simulator's job launcher, which finds them by the pattern of their names.
+    """KernelPoint's files for the simulator's job launcher, which finds them by the pattern of their names.
 
     Attributes:
-        into: the folder of its definitions.
-        files: our definitions; ``{CHECKOUT}`` in them stands for the checkout's absolute path.
-        configurations: KernelPoint's configurations that they name, laid into the folder of the hook's headers.
+        into: the folder of the launcher's definitions.
+        files: KernelPoint's definitions; ``{CHECKOUT}`` in them is replaced by the checkout's absolute path.
+        configurations: KernelPoint's configurations that the definitions name; copied into the folder of the hook's headers.
     """
 
     into: str
@@ -97,7 +99,7 @@ class Description(_Section):
     Attributes:
         known_by: files, relative to the checkout, that every tree of this simulator has.
         sources: glob patterns of the sources in which anchors are looked for.
-        include: the line that goes behind the last ``#include`` of every source that receives a line.
+        include: line that is added after the last ``#include`` of every source that receives a line.
 
     >>> accelsim = load_description("accelsim")
     >>> accelsim.title, accelsim.copies.into, accelsim.insertions[0].at
@@ -161,6 +163,6 @@ def load_description(simulator: str, folder: Path | None = None) -> Description:
 
 
 def kept_at(installed: str, checkout: str) -> Path:
-    """Path of a folder of ours: inside an installed package, or at the top of a checkout."""
+    """Path of a folder of KernelPoint's files: inside an installed package, or at the top of a checkout."""
     package = Path(kernelpoint.__file__).parent
     return package / installed if (package / installed).is_dir() else package.parents[1] / checkout

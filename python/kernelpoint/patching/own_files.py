@@ -1,4 +1,5 @@
-"""Files of ours in a checkout: the hook, the headers of the ABI, definitions, and a job launcher's configurations."""
+"""KernelPoint's files in a checkout of a simulator: the hook, the headers of the ABI, definitions, and a job launcher's
+configurations."""
 
 from __future__ import annotations
 
@@ -31,12 +32,12 @@ def add_lines(text: str, added: Iterable[tuple[int, str]], comment: str) -> str:
 
 
 def strip_lines(text: str) -> str:
-    """Remove the lines that have our mark."""
+    """Remove the lines that have KernelPoint's mark."""
     return _OURS.sub("", text)
 
 
 def has_lines(text: str) -> bool:
-    """True if a text has lines with our mark."""
+    """True if a text has lines with KernelPoint's mark."""
     return MARK in text
 
 
@@ -50,10 +51,10 @@ class OwnFiles:
     Args:
         root: the checkout's folder.
         description: the simulator and the added lines.
-        launcher: True if files for its job launcher are among them; they stay where an earlier patch laid them down.
+        launcher: True to add files for the simulator's job launcher; files that an earlier patch added stay in either case.
 
     Raises:
-        PatchError: the simulator has no launcher that is known.
+        PatchError: the checkout has no job launcher that KernelPoint knows.
     """
 
     def __init__(self, root: Path, description: Description, launcher: bool = False) -> None:
@@ -101,7 +102,7 @@ class OwnFiles:
         return names
 
     def remove(self) -> list[str]:
-        """Remove the files that a patch wrote, and our folder if it is then empty; returns the removed paths."""
+        """Remove the files that a patch wrote, and KernelPoint's folder if it is then empty; returns the removed paths."""
         names = sorted(self.laid_down())
         for name in names:
             (self._root / name).unlink(missing_ok=True)

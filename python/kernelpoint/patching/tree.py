@@ -1,4 +1,4 @@
-"""A checkout of a simulator: show, apply and revert a patch."""
+"""Patching of a checkout of a simulator: show, apply and revert."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Plan:
 
     Attributes:
         edits: the added lines.
-        files: whole contents of every file that the patch changes or lays down, by path in the checkout.
+        files: whole content of every file that the patch changes or adds, by path in the checkout.
     """
 
     edits: list[Edit]
@@ -72,11 +72,11 @@ class Tree:
     Args:
         root: the checkout's folder.
         description: the simulator and the added lines.
-        launcher: True if files for its job launcher are added too; they stay where an earlier patch laid them down.
+        launcher: True to add files for the simulator's job launcher; files that an earlier patch added stay in either case.
 
     Raises:
-        PatchError: the simulator has no launcher that is known, or the folder is not a checkout of this simulator; folders
-            near it that are, are named.
+        PatchError: the checkout has no job launcher that KernelPoint knows, or the folder is no checkout of this simulator; the
+            message names checkouts near the folder.
 
     >>> from kernelpoint.patching import load_description
     >>> Tree(Path("traces"), load_description("macsim"))  # doctest: +ELLIPSIS
@@ -100,7 +100,7 @@ class Tree:
         """Compute what the patch adds, whether or not the tree is patched already.
 
         Raises:
-            PatchError: a place is missing or ambiguous; see :mod:`kernelpoint.patching.anchors`.
+            PatchError: a place of insertion is missing or ambiguous.
         """
         texts = {name: strip_lines(text) for name, text in self._sources().items()}
         self._check_leftovers(texts)
@@ -207,7 +207,7 @@ def _built(code: Mapping[str, str], build: str) -> dict[str, str]:
     """Sources to search: those that build files name and the headers that they include; all sources if build files name
     none.
 
-    So a copy of a source that somebody keeps beside it is no second place for a line.
+    So a backup copy beside a source is not a second place of insertion.
 
     >>> list(_built({"a/main.cc": '#include "b.h"', "a/main_old.cc": "", "a/b.h": ""}, "sim: main.cc"))
     ['a/main.cc', 'a/b.h']

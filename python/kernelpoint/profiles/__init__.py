@@ -1,10 +1,10 @@
-"""Knowledge of launches from elsewhere: per-launch times and counters of profilers and of full simulations.
+"""Profiles: times and counters of every launch, measured by a profiler or by a full simulation.
 
 `read_profile` recognises the format by its content, and returns a Program. Readers convert units once, to nanoseconds and
 bytes. A profile lists kernel launches of one GPU in program order.
 
-- Kernels of communication wait for other GPUs, so their times say little about themselves. Readers keep them, because they are
-  launches like any other; `Program.without_communication` drops them, and `kernelpoint compare` does so unless told not to.
+- Communication kernels wait for other GPUs, so their times say little about their own work. Readers keep them;
+  `Program.without_communication` drops them, as `kernelpoint compare` does by default.
 """
 
 from kernelpoint.profiles.format import NOT_THIS as NOT_THIS

@@ -1,4 +1,4 @@
-"""Profile formats: their contract, and one entry for all; which one a file has is seen in its first bytes."""
+"""Interface of profile formats, and the function that reads a file of any format. The first bytes of a file tell its format."""
 
 from __future__ import annotations
 
@@ -56,9 +56,10 @@ class ProfileFormat(ABC):
     the entry point group `kernelpoint.profiles`.
 
     Class attributes:
-        description: the format as a user calls it, for the list of those allowed.
-        recognised: certainty about a file whose text, without leading blanks, begins with a match of the pattern.
-        ranges: a file of this format that shows ranges of launches, as a user calls it; empty: none does.
+        description: name of the format in messages, such as the list of allowed formats.
+        recognised: a certainty, and a regular expression; the certainty holds for a file whose text, without leading blanks,
+            begins with a match.
+        ranges: name, in messages, of the files of this format that contain ranges of launches; empty if none does.
 
     Args:
         with_ranges: read the range of each launch too.
@@ -85,7 +86,7 @@ class ProfileFormat(ABC):
 
         Args:
             path: the file, perhaps compressed (`open_decompressed`).
-            device: the GPU, where the file has launches of several.
+            device: number of the GPU whose launches are read, if the file has launches of several GPUs.
 
         Raises:
             ProfileError: the file is damaged, or is no full profile; the message says where.
@@ -195,12 +196,12 @@ FOREIGN = {
 def read_profile(path: str | Path, device: int | None = None, with_ranges: bool = False) -> Program:
     """Read a profile of every kernel launch, from a profiler or a full simulation.
 
-    Formats, recognised by content, plain or compressed with gzip or xz: those of simulators, of profiles/formats, and of other
-    packages (entry point group `kernelpoint.profiles`).
+    The content of a file, plain or compressed with gzip or xz, tells its format. Formats are those of the simulators, of
+    profiles/formats, and of other packages (entry point group `kernelpoint.profiles`).
 
     Args:
         path: the file.
-        device: the GPU, where the file has launches of several.
+        device: number of the GPU whose launches are read, if the file has launches of several GPUs.
         with_ranges: read the range of each launch too, from a format that has ranges.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Matching of a profile's rows with the launches of a trace list; explicit, and reported."""
+"""Matching of a profile's rows with the launches of a trace list."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Matching:
     """Assignment of a profile's rows to the launches of a list.
 
     Attributes:
-        rows: int64 [N], row of the profile for each launch of the list, -1 where there is none.
+        rows: int64 [N], row of the profile for each launch of the list, -1 for a launch without a row.
         extra: int64 [..], rows of the profile that belong to no launch.
-        how: "order" (the longest common subsequence) or "occurrence" (the k-th launch of a kind with the k-th).
+        how: method: "order" (the longest common subsequence) or "occurrence" (the k-th launch of a kind with the k-th).
         by_base: launches matched by function name alone, because template arguments are written differently.
         replays: True if the profile shows replays of CUDA graphs.
 
@@ -64,11 +64,11 @@ class Matching:
 def match(profile: Program, launches: Program, replays: bool = False) -> Matching:
     """Find the row of a profile for every launch of a list.
 
-    Two launches are of a kind when name, grid and block agree; names are compared as `names.full_key` writes them, so
-    mangled and demangled ones agree, and by function name alone where the other side has no such full name. Where one side
-    knows no grid or no name at all, it is not compared. Both lists are in program order, so launches are matched along the
-    longest common subsequence (Myers 1986). With more than MOST_EDITS launches missing, the order is not trusted and
-    the k-th launch of a kind is matched with the k-th.
+    Two launches are of a kind when name, grid and block agree; names are compared as `names.full_key` writes them, so mangled
+    and demangled ones agree, and by function name alone where the other side has no such full name. A grid or name that one
+    side lacks in all its launches is not compared. Both lists are in program order, so launches are matched along the longest
+    common subsequence (Myers 1986). With more than MOST_EDITS launches missing, the order is not trusted and the k-th launch of
+    a kind is matched with the k-th.
 
     >>> from kernelpoint.program import ProgramBuilder
     >>> builder = ProgramBuilder("x")

@@ -1,8 +1,8 @@
 """Simulators that KernelPoint supports, one package for each.
 
-A package's `SIMULATOR` is all that other modules know of it; they find it by its name here and import nothing else of the
-package. The hook stands in `NAME_patch`, the C++ parts in `plugin/simulators/NAME`. NAME is
-the text that the hook sets as `Host.simulator`, and a Python identifier.
+Other modules use a simulator's package only through its constant `SIMULATOR`, which the functions here find by name. The hook
+is in `NAME_patch`, the C++ parts in `plugin/simulators/NAME`. NAME is the text that the hook sets as `Host.simulator`, and a
+Python identifier.
 
 A hook alone gives runs with a bound. Every other part of a simulator is optional, and is used as soon as its file is there:
 
@@ -13,8 +13,8 @@ A hook alone gives runs with a bound. Every other part of a simulator is optiona
   `RegisteredTraceFormat`, for lists and traces in its own format;
 - a file `configuration.cc` there: a subclass of `Dialect` (`plugin/fast_model/configuration/dialect.h`) and a constant of type
   `RegisteredDialect`, so that the fast model predicts with the simulated GPU of its options;
-- a subclass of `SmStateProvider` (`plugin/native/replay/sm_states.h`) there, if its SMs keep state between launches that the
-  accesses of traces do not tell;
+- a subclass of `SmStateProvider` (`plugin/native/replay/sm_states.h`) there, if its SMs keep state between launches that does
+  not follow from the accesses in traces;
 - a `patch.yaml` beside the hook, for `kernelpoint patch NAME CHECKOUT`.
 """
 
@@ -43,9 +43,11 @@ class Costs:
     """Cost of a simulation: seconds on one core for a launch and for an instruction, right within a factor of three.
 
     Attributes:
-        instructions: the count of traces that costs time: `thread_instructions`, or `instructions` of warps.
-        instruction, launch: seconds for each of them, and for each launch.
-        latency: for the constant latency of a launch, which only a full run simulates.
+        instructions: count of instructions to which the time is proportional: `thread_instructions`, or `instructions` (of
+            warps).
+        instruction: seconds for each instruction.
+        launch: seconds for each launch.
+        latency: seconds for the constant latency of each launch, which only a full run simulates.
     """
 
     instructions: str
@@ -64,15 +66,17 @@ class Tracer:
     """Interface to a simulator's tracer: the census it writes, the input it takes, and the lists it makes.
 
     Attributes:
-        first: its number of a context's first launch.
-        census: the profile format of its census.
-        tool: file name of its shared object; variables: of the environment, in the usage line of the script.
-        input_files: of strata (int [N], -1 for take-all units) and launches to trace (bool [N]), name and text of each file
-            that tells the tracer which these are.
-        script: lines of a shell script that trace the launches of these files into folders `run-*/traces`.
-        list_name, list_head: file name of its trace lists, and their lines before the launches.
-        list_entry: of a trace, what a joined list links to, and its line.
-        beside_list: further files beside a list.
+        first: number that the tracer gives the first launch of a CUDA context.
+        census: profile format of the tracer's census.
+        tool: file name of the tracer's shared object.
+        variables: environment variables in the usage line of the script.
+        input_files: function of the strata (int [N], -1 for take-all units) and the launches to trace (bool [N]); returns name
+            and text of each file that selects these launches for the tracer.
+        script: lines of a shell script that trace the launches selected by `input_files` into folders `run-*/traces`.
+        list_name: file name of the tracer's lists.
+        list_head: lines of a list before its launches.
+        list_entry: function of a trace; returns the path to which a joined list links, and the line of the trace in the list.
+        beside_list: names of further files in the folder of a list.
     """
 
     first: int
@@ -92,9 +96,9 @@ class CoreModel:
     """Model of a simulator's own cores, used together with the fast model.
 
     Attributes:
-        version: raised with its numbers.
-        replications: runs of a list that its predictions are means of.
-        predict: counters of every launch, and the states that launches begin with, for `Replay`.
+        version: number raised whenever the predictions of the model change.
+        replications: number of runs of a list whose mean is the prediction.
+        predict: function that returns the counters of every launch, and the states of the cores before launches, for `Replay`.
     """
 
     version: int
@@ -107,28 +111,30 @@ class Simulator:
     """Everything that other modules ask about one simulator. The defaults are for an unknown simulator.
 
     Attributes:
-        name: as it calls itself at the ABI (`Host.simulator`), and the name of its package.
-        title: for users.
+        name: name that the simulator states at the ABI (`Host.simulator`); also the name of its package here.
+        title: name of the simulator in messages.
         next_steps: commands that follow `kernelpoint file init`.
-        configuration: stem of the file names of its configurations, where all have the same.
-        costs: of a simulation, None where not known.
-        tracer: None where it has none.
-        checks: of admission, for what it stops at or passes over.
-        profile_formats: of its output and its tracer's census.
-        cores: None where the fast model stands for them.
-        convert: writes traces of another simulator in its layout (source, output, level of compression, progress); lines for
-            the user.
-        launch_latency: constant cycles of each launch, by its options.
-        architecture: of the code that its options configure it for, 70 for sm_70; 0 where they do not tell it.
-        clock: of the SMs in MHz, by its options; None where they do not tell it.
-        sms: their number, by its options; 0 where they do not tell it.
-        in_its_terms: its counters that are other sums of the fast model's or need its options, by predictions, options, and
-            cycles without the constant latency.
-        in_proportion: predicted counter -> its counters that are in proportion to it, kernel by kernel.
-        kept_state: fields of HostInfo, from the bytes that its hook states of the state between launches (kp_kept.bytes).
-        replayed_bytes: of a Replayed, for its hook (kp_replay.bytes).
-        not_restored: relative standard deviation of totals of such counters for what replay does not restore, by either name;
-            inf: no bound is stated.
+        configuration: stem of the file names of the simulator's configurations, if all have the same stem.
+        costs: cost of a simulation; None if unknown.
+        tracer: the simulator's tracer; None if it has none.
+        checks: checks of admission for inputs that the simulator stops at or ignores.
+        profile_formats: formats of the simulator's output and of its tracer's census.
+        cores: model of the simulator's cores; None if the fast model predicts them.
+        convert: function of (source, output, level of compression, progress) that converts traces of another simulator to this
+            simulator's layout; returns lines for the user.
+        launch_latency: function of the simulator's options; returns the constant latency of each launch in cycles.
+        architecture: function of the options; returns the architecture of the code to simulate (70: sm_70), 0 if the options do
+            not state it.
+        clock: function of the options; returns the clock of the SMs in MHz, None if the options do not state it.
+        sms: function of the options; returns the number of SMs, 0 if the options do not state it.
+        in_its_terms: function of the fast model's predictions, the options, and cycles without the constant latency; returns
+            those counters of the simulator that are sums of predictions or depend on options.
+        in_proportion: predicted counter -> counters of the simulator that are proportional to it within each kernel.
+        kept_state: function of the bytes in which the hook describes state between launches (kp_kept.bytes); returns fields of
+            HostInfo.
+        replayed_bytes: function of a Replayed; returns bytes for the hook (kp_replay.bytes).
+        not_restored: counter -> relative standard deviation of its total due to state that replay does not restore; inf: no
+            bound is stated. Counters have the fast model's or the simulator's name.
     """
 
     name: str

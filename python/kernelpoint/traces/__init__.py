@@ -1,4 +1,4 @@
-"""Reading traces: trace lists, headers, work and instruction sequences of launches, and the cache of all that."""
+"""Reading of traces: trace lists, headers, work and instruction sequences of launches, and the cache of the results."""
 
 from kernelpoint.traces.cache import ArtefactCache as ArtefactCache
 from kernelpoint.traces.cache import cache_folder as cache_folder

@@ -1,8 +1,8 @@
 """Cache of everything computed from traces; each entry's key is a hash of all its inputs.
 
-It is a SQLite file that may be lost, be damaged or come from another version, and no run breaks. SQLite finds damage of its
-structure and not of the content of a row, so every row carries a checksum (:func:`checksum`). A file with other tables, views
-or triggers than were made is damaged, and so is one in which a query takes more steps than it has bytes.
+The cache is a SQLite file. No run fails because the file is lost, damaged or of another version. SQLite detects damage of the
+structure of a file, but not of the content of a row, so every row has a checksum (:func:`checksum`). A file counts as damaged
+if it has tables, views or triggers that KernelPoint did not make, or if a query takes more steps than the file has bytes.
 
 Only a file that KernelPoint made for this user is opened: a link, another user's file, or a database with another application
 id is left as it is, and the run does without a cache. A file of another version of KernelPoint is emptied and used.
@@ -69,7 +69,7 @@ def cache_folder() -> Path:
 
 
 def key_of(*parts: object) -> str:
-    """Key of a cached value that depends on these parts and nothing else: 32 hexadecimal digits, a hash of their text.
+    """Key of a cached value: 32 hexadecimal digits, a hash of the text of all parts on which the value depends.
 
     >>> key_of("kernel-1.traceg", 120, 7) == key_of("kernel-1.traceg", 120, 8)
     False
@@ -90,12 +90,12 @@ def checksum(text: str, value: bytes) -> int:
 class ArtefactCache:
     """Cache of computed values in one file, `artefacts.sqlite`. Several processes may use it at once.
 
-    An artefact has a kind and a key (:func:`key_of`). Nothing is ever out of date: what depends on a file that changed has
-    another key.
+    An artefact has a kind and a key (:func:`key_of`). An artefact is never out of date: after a change of a file, the artefacts
+    made from it have another key.
 
     Args:
-        folder: of the file; by default :func:`cache_folder`.
-        log: called if the cache cannot be used, or is damaged.
+        folder: folder of the cache file; by default :func:`cache_folder`.
+        log: function that receives a message if the cache cannot be used, or is damaged.
 
     Example:
         >>> import tempfile
@@ -118,7 +118,7 @@ class ArtefactCache:
         """Look up values of a kind by their keys; None for a missing one.
 
         Args:
-            decode: makes an artefact of its bytes, and raises ValueError where they are none; the cache is damaged then.
+            decode: function that decodes the bytes of an artefact; if it raises ValueError, the cache counts as damaged.
         """
         query = "SELECT key, value, crc32 FROM artefacts WHERE kind = ? AND key IN (SELECT value FROM json_each(?))"
         values: dict[str, Value] = {}
@@ -196,10 +196,10 @@ def _is_damage(error: Exception) -> bool:
 
 
 def _open_or_make(path: Path, log: Log) -> _Connection:
-    """Open the cache file, several processes at once; make it where it is missing.
+    """Open the cache file, or make it if it is missing; several processes may do so at the same time.
 
-    A damaged one is moved aside and made again. Where no file can be made, the
-    cache is in memory and ends with the process. Each of these is said once through `log`.
+    A damaged file is moved aside and a new one is made. If no file can be made, the cache is in memory and ends with the
+    process. `log` receives one message in either case.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -237,7 +237,7 @@ def _move_aside(path: Path, log: Log) -> None:
 
 
 def _require_locks(folder: Path) -> None:
-    """Refuse a file system without locks, on each of which SQLite would wait for a minute.
+    """Refuse a file system without locks: SQLite would wait for a minute at each lock.
 
     Raises:
         OSError: a lock of a new file, which no other process knows, is refused; or no file can be made.
@@ -275,7 +275,7 @@ def _require_ours(path: Path) -> None:
 
 
 def _names(path: Path) -> frozenset[object]:
-    """Names of the tables of a database, which is not written; none where it cannot be read."""
+    """Names of the tables of a database, read without a write to it; empty if it cannot be read."""
     place = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
     with contextlib.closing(sqlite3.connect(place, uri=True, factory=_Connection)) as connection:
         try:
@@ -312,7 +312,7 @@ def _is_current(connection: _Connection) -> bool:
 
 
 def _prepare(connection: _Connection) -> _Connection:
-    """Replace whatever stands in the file by an empty table, unless another process just did."""
+    """Replace the content of the file by an empty table, unless another process has just done so."""
     connection.execute("BEGIN IMMEDIATE")
     with connection:
         if not _is_current(connection):

@@ -23,15 +23,17 @@ KIND = f"footprint {_native.FOOTPRINT_VERSION} "  # of artefact; the residency f
 
 
 class Footprints:
-    """Cached footprints of traces: the memory sectors that a launch touches last.
+    """Cached footprints of traces. A footprint lists the last access of a launch to each memory sector.
 
-    A footprint belongs to the content of a trace and to how many CTAs the simulated GPU holds at once, which decides the order
-    of its touches. Saved footprints are written by :meth:`flush`.
+    A footprint depends on the content of the trace, and on the number of CTAs that the simulated GPU holds at once, because
+    that number decides the order of accesses. :meth:`flush` writes the saved footprints.
 
     Args:
-        residency: of the simulated GPU, see ``kp_kept``: SMs, and CTAs, warps, registers and shared memory of one.
-        paths: a trace of each content. They are looked at when a footprint is first asked for.
-        list_path: the list of these traces; footprints of a pack that lie beside it are of its traces alone, and stay there.
+        residency: number of SMs of the simulated GPU, and of CTAs, warps, registers and bytes of shared memory of one SM
+            (``kp_kept``).
+        paths: one trace file for each content; the files are read when a footprint is first requested.
+        list_path: list of these traces. A pack may store footprints in the folder of the list; they are used for this list
+            only.
 
     Example:
         >>> import tempfile, pathlib
@@ -120,7 +122,7 @@ def write_beside(folder: Path, rows: Sequence[tuple[str, str, int]], packed: Ite
 
     Args:
         rows: trace below the folder, residency, bytes of each footprint.
-        packed: these bytes, in any pieces.
+        packed: the bytes of all footprints in the order of `rows`, in pieces of any size.
     """
     index = json.dumps([list(row) for row in rows], separators=(",", ":")).encode()
     with open_output_bytes(folder / BESIDE) as file:
@@ -132,8 +134,8 @@ class FootprintsBeside:
     """Footprints in the folder of a trace list, for one residency; empty if there are none.
 
     Args:
-        list_path: the list, or the folder that stands for it.
-        residency: as text.
+        list_path: the list, or the folder that contains it.
+        residency: number of SMs and limits of one SM, as text.
 
     Raises:
         TraceError: the file is damaged.

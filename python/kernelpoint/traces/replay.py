@@ -46,28 +46,31 @@ class Replayed:
 
 
 class Replay:
-    """Replay of cache state from one trace list: it collects accesses of earlier launches, newest first, until the state is
-    filled.
+    """Replay of cache state from one trace list: collects the accesses of earlier launches that fill the caches before a
+    launch.
 
-    For each content (its addresses included) the last touch of every sector is read once, kept packed in memory within
-    a bound, and on disk for later runs. The walk takes the touches from the newest launch to the oldest, each sector once, and
-    passes repetitions of a content; copies from the host count where the simulator lets them. Its cost follows the size of the
-    state and the number of contents met, not the number of launches. Functional warming: Wunderlich et al., SMARTS,
-    ISCA 2003. ``Model:`` the order of touches inside a launch is that of CTAs side by side, one step an instruction; see
-    ``plugin/native/replay/footprint.h``. Where rows of DRAM are wanted (``keeps_rows``) and the walk met every earlier launch,
-    the touches begin with what launches were the first to read, which left the rows open. Branch predictors learn during the
-    whole run, so for them every earlier launch is passed once; see ``plugin/native/replay/sm_states.h``.
+    This is functional warming (Wunderlich et al., SMARTS, ISCA 2003). Each distinct trace content, addresses included, is read
+    once. Its last access to every memory sector is kept packed in memory, within a bound, and on disk for later runs. The
+    accesses before a launch are collected from the newest earlier launch to the oldest, each sector once, until the caches are
+    full. Repetitions of a content are skipped. Copies from the host are included if they change the caches of the simulator.
+    The cost grows with the size of the caches and the number of contents, not with the number of launches.
+
+    ``Model:`` inside a launch, the resident CTAs advance side by side, one instruction a step
+    (``plugin/native/replay/footprint.h``). If the simulator keeps rows of DRAM open (``keeps_rows``) and the collection reached
+    the first launch, it begins with the sectors that a launch was the first to read, because these reads left the rows open.
+    Branch predictors learn during the whole run, so every earlier launch passes once through their model
+    (``plugin/native/replay/sm_states.h``).
 
     Args:
-        launches: of one process, with their traces and copies. Those of equal content are equal; where contents are not known,
-            launches of one file are.
-        state: of the simulator.
-        memory: bytes of packed footprints that are kept.
-        folder: of the cache on disk.
-        trained: states of the cores before launches, as recorded with the predictions (fast_model/predict.py); where
-            there are none, every earlier launch passes through the model of the cores once.
-        log: told once of each content that cannot be read: the replay goes on without it.
-        list_path: the file of the list; footprints of a pack may lie beside it.
+        launches: launches of one process, with their traces and copies. Launches of equal content count as equal; if contents
+            are unknown, launches of the same file do.
+        state: caches and other state of the simulator that replay restores.
+        memory: largest number of bytes of packed footprints in memory.
+        folder: folder of the cache on disk.
+        trained: states of the cores before launches, recorded with the predictions (fast_model/predict.py); if there are none,
+            every earlier launch passes through the model of the cores once.
+        log: function that receives one message for each content that cannot be read; the replay continues without that content.
+        list_path: file of the trace list; its folder may contain the footprints of a pack.
     """
 
     def __init__(
@@ -119,10 +122,10 @@ class Replay:
         return replayed
 
     def shares_left(self, launch: int, most: int) -> np.ndarray:
-        """Share of a launch's lines that the launch right before it, the two, ..., the `most` right before it leave.
+        """Shares of a launch's memory lines that the last 1, 2, ..., `most` launches before it leave in the caches.
 
         Returns:
-            float64 [d], d = `most`, or as many launches as come before; 0 where the launch touches nothing.
+            float64 [d], d = `most`, or as many launches as come before; 0 if the launch accesses no memory.
 
         Raises:
             IndexError: the list has no such launch.

@@ -1,4 +1,4 @@
-"""Readings of traces: of one launch, and of every launch of a program, each distinct trace once, through the cache."""
+"""Reading of the trace of one launch, and of the traces of a program: each distinct trace once, through the cache."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def read_labels(traces: Sequence[str]) -> Program:
 def scan_trace(path: str | os.PathLike[str]) -> _native.Scan:
     """Read a trace once, without the cache: header, work, defects, and the hash of its instruction sequence.
 
-    A launch stored as a folder is named by its ``trace.txt``. A trace format may hold less than another, so that the same
-    launch gives another stream and another graph there.
+    A launch stored as a folder is named by its ``trace.txt``. Trace formats differ in content, so the same launch may have
+    another instruction sequence and graph in another format.
 
     Raises:
         TraceError: the trace is missing, truncated, damaged or of an unknown tracer version; names file and line.
@@ -109,16 +109,17 @@ def scan_launches(
 ) -> Program:
     """Read the trace of every launch: each file is opened once, equal traces are parsed once, cached ones not read again.
 
-    A trace that cannot be used does not stop the others: it is reported in ``errors``. An interrupted scan (Ctrl-C) goes
-    on where it stopped, because the cache is filled as it goes.
+    A trace that cannot be used does not stop the others: it is reported in ``errors``. After an interruption (Ctrl-C) the next
+    scan continues, because the cache is filled during the scan.
 
     Args:
-        paths: the launches' traces, as :func:`~kernelpoint.traces.launch_paths` gives them; a file may repeat.
-        cache: by default the user's.
-        progress: called with (traces read, traces to read) a few times a second, and may raise to stop the scan.
-        log: told what is worth knowing about the cache, and which fields of the traces were left out.
-        threads: by default as many as this process may use; the result does not depend on it.
-        pool: workers that read instead; nor does it on them.
+        paths: trace file of each launch; a file may occur more than once.
+        cache: cache of readings; by default the user's.
+        progress: function called with (traces read, traces to read) a few times a second; it may raise an error to stop the
+            scan.
+        log: function that receives messages about the cache, and about fields of the traces that were left out.
+        threads: number of threads; by default as many as this process may use. The result does not depend on it.
+        pool: workers that read the traces in place of this process; the result does not depend on them.
 
     Example:
         >>> import tempfile
@@ -139,7 +140,7 @@ def scan_launches(
 
 
 def passing(reasons: Iterable[str]) -> list[str]:
-    """Reasons that another try may remove: too many open files, no permission, a disk or server that fails.
+    """Reasons of failure that may not recur at another try: too many open files, no permission, a disk or server that fails.
 
     >>> passing(["a.traceg:7: expected a mask, found 'x'", "b.traceg: cannot be opened: Permission denied"])
     ['b.traceg: cannot be opened: Permission denied']
@@ -148,7 +149,7 @@ def passing(reasons: Iterable[str]) -> list[str]:
 
 
 def trace_keys(paths: Sequence[str], cache: ArtefactCache) -> list[tuple[str, ...]]:
-    """Cache keys of traces: of the file as it is, then of its content if the cache knows it."""
+    """Cache keys of each trace: that of its file, then that of its content if the cache has it."""
     files = _file_keys(paths, _native.stat_many(paths))
     contents = cache.get(CONTENT, files, _content)
     return [
@@ -162,10 +163,11 @@ class Chunk:
     """Results of reading some traces, in their order.
 
     Attributes:
-        contents: uint64 [n, 3], as Contents.keys; UNCOMPARED bytes where contents are not compared.
-        scans: None where a trace cannot be used, or its content is not new.
-        errors: reason for each failure.
-        store_data: instructions whose STORE_DATA fields were left out.
+        contents: uint64 [n, 3], keys of the contents (`Contents.keys`); the third number is UNCOMPARED if contents are not
+            compared.
+        scans: scan of each trace; None if the trace cannot be used, or its content was met before.
+        errors: reason why each unusable trace cannot be used.
+        store_data: number of instructions whose STORE_DATA fields were left out.
     """
 
     contents: np.ndarray
@@ -183,8 +185,8 @@ def read_chunk(
     """Read traces, each opened once, and parse one of each content.
 
     Args:
-        met: contents that are not parsed; those that are parsed are added.
-        report: called with the number read, a few times a second, and may raise an error to stop.
+        met: contents that are not parsed again; newly parsed contents are added.
+        report: function called with the number of traces read, a few times a second; it may raise an error to stop.
     """
     contents, scans = _native.scan_many(list(files), threads, met or _native.MetContents(_NO_CONTENTS), report)
     chunk, record = Chunk(contents), np.zeros(1, dtype=RECORD)
@@ -322,7 +324,7 @@ def _shape(header: _native.LaunchHeader) -> Shape:
 
 
 def _file_keys(files: Sequence[str], stats: np.ndarray) -> list[str]:
-    """Keys of files as they are: path, size and version."""
+    """Keys of files by path, size and version."""
     sizes, versions = stats[:, 0].tolist(), stats[:, 2].tolist()
     return [key_of(os.path.abspath(path), *stat) for path, *stat in zip(files, sizes, versions, strict=True)]
 

@@ -15,9 +15,10 @@ from kernelpoint.repeated import Texts
 def read_trace_list(path: str | os.PathLike[str]) -> Program:
     """Read the program of a ``kernelslist.g``, a ``kernel_config.txt``, or a folder of traces.
 
-    In the first, lines that start with ``MemcpyHtoD`` or ``kernel`` count, all others are ignored. The second begins with
-    ``nvbit``; a launch is named by its ``trace.txt``. A folder stands for its ``kernelslist.g``, else
-    for its files ``kernel-N[-ctx_0x..].traceg[.xz|.zst]`` by N, or else for its ``kernel_config.txt``.
+    In a ``kernelslist.g``, lines that start with ``MemcpyHtoD`` or ``kernel`` are read, all others are ignored. A
+    ``kernel_config.txt`` begins with ``nvbit``; the trace of each launch is a ``trace.txt``. A folder is read by its
+    ``kernelslist.g``; without one, as its files ``kernel-N[-ctx_0x..].traceg[.xz|.zst]`` in the order of N; without these, by
+    its ``kernel_config.txt``.
 
     Raises:
         TraceError: there is no list, it names no launch or a trace that does not exist, a copy is malformed, or a folder
@@ -68,7 +69,7 @@ class ListedTraces:
     """Paths of the traces of all processes. Each list is read when it is first needed.
 
     Args:
-        lists: of each process, None where it has none.
+        lists: trace list of each process; None for a process without a list.
 
     >>> ListedTraces([None]).path(0, 7)
     ''

@@ -1,4 +1,4 @@
-"""Execution traces of Chakra: messages, and the format of profiles: the GPU's computing nodes are kernel launches."""
+"""Chakra execution traces: their messages, and the profile format, in which computing nodes on the GPU are kernel launches."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Chakra(ProfileFormat):
     """Format of Chakra traces: nodes of type COMP_NODE that are not on the CPU, in the order of their ids. Collectives are
     left out.
 
-    Ranges are annotations that a kernel's node depends on by control, and the outermost operator in the innermost; a node with
-    an attribute `op_schema` that is not empty is an operator. Times are in whole microseconds there, unless KernelPoint wrote
-    the trace; grids stand in no Chakra trace.
+    The range of a kernel consists of the annotations on which its node has a control dependency, and of the outermost operator
+    in the innermost annotation. A node with a non-empty attribute `op_schema` is an operator. Times are in whole microseconds,
+    unless KernelPoint wrote the trace. Chakra traces contain no grids.
     """
 
     description = "Chakra execution trace"
@@ -125,7 +125,8 @@ def read_trace(path: Path) -> tuple[Any, list[Any]]:
 
     Raises:
         ProfileError: the file is cut or damaged; the message names the node.
-        OSError: it cannot be read. SetupError: protobuf is not installed.
+        OSError: the file cannot be read.
+        SetupError: protobuf is not installed.
     """
     classes = schema()
     with open_decompressed(path) as file:
@@ -154,7 +155,7 @@ def value_of(message: Any, name: str, default: Any = None) -> Any:
 
 
 def set_value(message: Any, name: str, **value: Any) -> None:
-    """Set an attribute of a node, replacing one of that name: `set_value(node, "is_cpu_op", bool_val=False)`."""
+    """Set an attribute of a node; an attribute of the same name is replaced: `set_value(node, "is_cpu_op", bool_val=False)`."""
     kept = [attribute for attribute in message.attr if attribute.name != name]
     del message.attr[:]
     message.attr.extend([*kept, schema().AttributeProto(name=name, **value)])
@@ -189,7 +190,7 @@ def _parsed(kind: Any, data: bytes, what: str) -> Any:
 
 
 def _varint(number: int) -> bytes:
-    """A number as protobuf writes it.
+    """Encode a number as a varint of protobuf.
 
     >>> _varint(300)
     b'\\xac\\x02'

@@ -15,10 +15,10 @@ from kernelpoint.program import Program, ProgramBuilder
 class KernelPointJournal(TextFormat):
     """Format of KernelPoint's journals: counters of a full run (policy `all`).
 
-    Launches are in the order of processes, then of launch indices. Names stand in the traces only.
+    Launches are in the order of processes, then of launch indices. A journal contains no kernel names.
 
     Raises:
-        ProfileError: damaged, or a sampled run: some launches have no result.
+        ProfileError: the journal is damaged, or its run was sampled, so that some launches have no result.
     """
 
     description = "journal"

@@ -28,16 +28,16 @@ LARGEST_EVENT = 64 << 20  # characters; an event that is longer is taken for dam
 class Kineto(TextFormat):
     """Format of PyTorch's profiler (JSON): events of category `kernel`. `gpu_memcpy` and `gpu_memset` are counted as left out.
 
-    Timestamps and durations are microseconds there. Launch order is the order of correlation ids (CUDA calls), then of
-    starts. Memory stays that of the launches: the file is never in memory as a whole.
+    The file states times in microseconds. Launches are ordered by correlation id (CUDA call), then by start. The file is read
+    event by event and is never in memory as a whole.
 
-    Ranges are `record_function` events, `nn.Module` calls and operators that were open on the launching thread: categories
-    user_annotation, python_function (modules only; `with_modules` or `with_stack` of the profiler writes them) and cpu_op, of
-    which the outermost inside the innermost module counts. Kernels of the backward pass are launched by another thread, which
-    has no modules: they lie in its operators.
+    The range of a kernel consists of events that were open on the launching thread: `record_function` events (category
+    user_annotation), `nn.Module` calls (python_function, written with the option `with_modules` or `with_stack` of the
+    profiler), and the outermost operator (cpu_op) inside the innermost module. Another thread launches the kernels of the
+    backward pass, so their ranges contain operators but no modules.
 
     Raises:
-        ProfileError: the file is not such a trace, ends in the middle of an event, or an event lacks its time.
+        ProfileError: the file is no trace of the PyTorch profiler, ends in the middle of an event, or an event lacks its time.
     """
 
     description = "PyTorch profiler JSON"

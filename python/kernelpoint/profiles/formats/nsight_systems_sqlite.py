@@ -26,12 +26,12 @@ _INTEGERS, _END = {int}, (int, type(None))
 class NsightSystemsSqlite(ProfileFormat):
     """Format of Nsight Systems' SQLite exports: table CUPTI_ACTIVITY_KIND_KERNEL, names from StringIds.
 
-    Mangled names are preferred where the export has them: they match trace lists exactly. Times are ns there. Ranges are NVTX
-    ranges that were open on the launching thread at the time of the CUDA call: table NVTX_EVENTS has them,
-    CUPTI_ACTIVITY_KIND_RUNTIME the call of each kernel, by its correlation.
+    Mangled names are preferred if the export has them, because they match trace lists exactly. Times are in ns. The range of a
+    kernel consists of the NVTX ranges (table NVTX_EVENTS) that were open on the launching thread at the time of its CUDA call
+    (table CUPTI_ACTIVITY_KIND_RUNTIME, by correlation id).
 
     Raises:
-        ProfileError: not an Nsight Systems export, or one without kernels.
+        ProfileError: the file is no Nsight Systems export, or contains no kernels.
     """
 
     description = "nsys SQLite export"
@@ -71,7 +71,7 @@ def from_database(path: Path, read: Callable[[sqlite3.Connection, str], T]) -> T
     """Open an export, call `read` with the database and its name, and return the result.
 
     Raises:
-        ProfileError: it cannot be read, or a query takes longer than its size allows.
+        ProfileError: the export cannot be read, or a query takes more steps than the size of the file allows.
     """
     source = str(path)
     try:
@@ -141,7 +141,7 @@ def _read_tables(connection: sqlite3.Connection, source: str, device: int | None
 
 
 def _paths(connection: sqlite3.Connection, source: str, tables: set[str], kernels: list[tuple[int, int]]) -> list[str]:
-    """Path of the range of each kernel, by the process and the correlation of its call; process 0 stands for any."""
+    """Path of the range of each kernel, by the process and the correlation of its call; process 0 matches any process."""
     if missing := sorted({CALLS, RANGES} - tables):
         raise ProfileError(f"{source}: no table {missing[0]}; was the run traced with --trace=cuda,nvtx?")
     columns = _columns(connection, RANGES)

@@ -35,18 +35,19 @@ class Table:
     """Columns of one tool's table, in lower case and without units.
 
     Attributes:
-        title: as a user calls it.
-        signs: columns by which it is recognised; the first table that has all of them in its header counts.
-        columns: of what a launch has: name, start, end, duration, grid, block, registers, shared, stream, order, device,
-            process, trace. Of `grid` and `block` one text or three numbers: a row without a grid is no launch if its column
-            is in brackets. Of `shared` any number, which are added.
-        metrics: of a table with a row for each metric of a launch: the columns of its name, value and unit.
-        units: of columns whose unit stands nowhere in the file.
-        counts_threads: the grid counts threads, not CTAs.
-        has_counters: every further column is a counter.
-        is_numbered: each number of `order` belongs to one launch.
-        only: column, and the value that rows of launches have there.
-        refused: why there is no launch to be had from it, and what to export instead; empty for a table of launches.
+        title: name of the kind of table in messages.
+        signs: columns that identify the kind; the first kind whose signs are all in the header is used.
+        columns: property of a launch -> its column. Properties: name, start, end, duration, grid, block, registers, shared,
+            stream, order, device, process, trace. `grid` and `block` have one column of text or three of numbers; if the column
+            of the grid is in brackets, a row without a grid is no launch. The columns of `shared`, any number of them, are
+            added.
+        metrics: columns of the name, value and unit of a metric, in a table with one row for each metric of a launch.
+        units: units of the columns whose unit the file does not state.
+        counts_threads: True if the grid counts threads, not CTAs.
+        has_counters: True if every other column is a counter.
+        is_numbered: True if each number of `order` belongs to one launch.
+        only: a column, and the value that it has in rows of launches.
+        refused: reason why the table contains no single launches, and the export to use instead; empty for a table of launches.
     """
 
     title: str
@@ -125,10 +126,11 @@ METRICS = {"Duration": DURATION, "gpu__time_duration.avg": DURATION, "Elapsed Cy
 class Tables(TextFormat):
     """Format of text tables of several tools, separated by commas, semicolons or tabs.
 
-    Lines before the header and lines that begin with `==` are of the tool or of the program, and are passed over. Units stand
-    behind the names of columns, in a line below them, behind the values, or in the map of the tool; times become ns, sizes
-    bytes, counts of ncu lose their prefix. Rows of copies and memsets are left out. Between semicolons a comma is the decimal
-    point; a comma that neither separates fields nor thousands is refused.
+    Lines before the header and lines that begin with `==` are skipped: the tool or the program printed them. Units are read
+    from the names of columns, from a line below them, from the values, or from the `units` of the table. Times are converted to
+    ns, sizes to bytes, and counts of ncu to numbers without prefix. Rows of copies and memsets are left out. In a table
+    separated by semicolons a comma is the decimal point; elsewhere a comma that separates neither fields nor thousands is
+    refused.
 
     Raises:
         ProfileError: a row has another number of fields than the header, a field is no number, or the table is a summary.
@@ -426,7 +428,7 @@ def _factor(unit: str, metric: str, where: str) -> float:
 
 
 def _device(text: str) -> int:
-    """The number of a GPU: of "NVIDIA H100 (0)", "Agent 4", "GPU 0"; 0 where there is none.
+    """Number in the name of a GPU, such as "NVIDIA H100 (0)", "Agent 4" or "GPU 0"; 0 if there is none.
 
     >>> _device("NVIDIA A100 80GB (1)"), _device("Agent 4"), _device("Tesla V100")
     (1, 4, 0)
@@ -436,7 +438,7 @@ def _device(text: str) -> int:
 
 
 def _last_number(text: str) -> int:
-    """The number of "7" or "Stream 7"; UNKNOWN where there is none."""
+    """Last number in a text such as "7" or "Stream 7"; UNKNOWN if there is none."""
     match = re.search(r"(\d+)\s*$", text)
     return int(match.group(1)) if match else UNKNOWN
 
@@ -467,7 +469,8 @@ def number(text: str, where: str, allow_empty: bool = False) -> float:
     """Parse a number, with or without commas between thousands.
 
     Raises:
-        ProfileError: it is none, or has its comma elsewhere: a decimal comma would make 545 of 5,45.
+        ProfileError: the text is no number, or has a comma that separates no thousands: 5,45 with a decimal comma would be read
+            as 545.
 
     >>> number("1,234.5", "x:1")
     1234.5
@@ -490,7 +493,7 @@ def number(text: str, where: str, allow_empty: bool = False) -> float:
 
 
 def shape(text: str, where: str) -> tuple[int, int, int]:
-    """Parse three sizes as profilers write them.
+    """Parse the three sizes of a grid or block in any notation of the profilers.
 
     >>> shape("88497x1x1", "x:1"), shape("(128, 1, 1)", "x:1"), shape("  64    1    1", "x:1"), shape("7", "x:1")
     ((88497, 1, 1), (128, 1, 1), (64, 1, 1), (7, 1, 1))

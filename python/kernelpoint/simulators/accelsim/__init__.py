@@ -1,4 +1,4 @@
-"""Accel-Sim (gpgpu-sim 4): what KernelPoint knows of it besides the hook in `accelsim_patch`."""
+"""Support of Accel-Sim (gpgpu-sim 4), except for the hook, which is in `accelsim_patch`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MacSim: what KernelPoint knows of it besides the hook in `macsim_patch`."""
+"""Support of MacSim, except for the hook, which is in `macsim_patch`."""
 
 from __future__ import annotations
 
