@@ -11,9 +11,9 @@ from kernelpoint.estimation.constants import PRIOR_DEGREES
 from kernelpoint.estimation.moments import Moments
 from kernelpoint.estimation.numbering import in_order, number_labels, rank_in
 from kernelpoint.estimation.quantiles import two_sided
-from kernelpoint.estimation.strata.allocation import neyman, variance_of_total
+from kernelpoint.estimation.strata.allocation import neyman, sampling_factors
 from kernelpoint.estimation.strata.estimators import Sample, mean_total, ratio_total, regression_total
-from kernelpoint.estimation.strata.pooling import fit
+from kernelpoint.estimation.strata.variance import pooled_spread
 from kernelpoint.randomness import generator
 
 STRATA = np.array([0, 0, 0, 0, 0, 1, 1, 1, 1])
@@ -63,7 +63,7 @@ def test_lines_reduce_the_error_where_cycles_are_latency_plus_work():
 def test_over_all_samples_the_variance_of_the_mean_estimator_is_the_textbook_one(sizes):
     totals = [mean_total(Y[units], sample_of(units)).totals.sum() for units in all_samples(sizes)]
     S2 = np.array([Y[h == STRATA].var(ddof=1) for h in (0, 1)])
-    assert np.var(totals) == pytest.approx(variance_of_total(N, S2, np.array(sizes)), abs=1e-9)
+    assert np.var(totals) == pytest.approx(sampling_factors(N, np.array(sizes)) @ S2, abs=1e-9)
 
 
 def test_over_all_samples_the_sample_variances_average_to_the_true_ones():
@@ -100,12 +100,12 @@ def test_a_full_sample_gives_the_exact_total(estimator):
 def test_the_allocation_meets_the_target_at_no_more_than_rounding_above_the_best_sizes(strata, share):
     sizes, S2, cost = (np.array(column, dtype=float) for column in zip(*strata, strict=True))
     counts, ones = sizes.astype(np.int64), np.ones(len(sizes), np.int64)
-    target = share * variance_of_total(counts, S2, ones)
-    n = neyman(counts, S2, cost, target, ones)
+    target = share * float(sampling_factors(counts, ones) @ S2)
+    n = np.ceil(neyman(counts, S2, cost, target, ones) - 1e-9)
     assert (n >= 1).all() and (n <= counts).all()
-    assert variance_of_total(counts, S2, n) <= target * (1.0 + 1e-5)
+    assert sampling_factors(counts, n) @ S2 <= target * (1.0 + 1e-5)
     choices = [np.array(c) for c in product(*(range(1, m + 1) for m in counts))]
-    best = min((c * cost).sum() for c in choices if variance_of_total(counts, S2, c) <= target * (1.0 + 1e-9))
+    best = min((c * cost).sum() for c in choices if sampling_factors(counts, c) @ S2 <= target * (1.0 + 1e-9))
     assert (n * cost).sum() <= best + cost.sum() + 1e-9
 
 
@@ -117,14 +117,22 @@ def test_t_quantiles_agree_with_scipy(alpha, degrees):
 
 
 def test_every_stratum_is_drawn_to_what_the_others_let_one_expect():
-    degrees = np.full(40, 8)
     own = 1e-4 * generator(0, "chi-square").chisquare(8, 40) / 8.0
     own[0] = 0.36
-    population = fit(own, degrees, np.ones(40))
-    shrunk, weight = population.shrink(own, degrees, np.full(40, population.mean))
-    assert np.allclose(weight, 8.0 / (8.0 + PRIOR_DEGREES), rtol=0.05)
-    assert population.mean < shrunk[0] < 0.25 * own[0]
-    assert (shrunk[1:] > own[1:]).all()
+    ones = np.ones(40)
+    spread = pooled_spread(ones, Moments(np.full(40, 9), ones, 8.0 * own), ones)
+    assert np.allclose(spread.weight, 8.0 / (8.0 + PRIOR_DEGREES), rtol=0.05)
+    assert spread.pooled[0] < spread.S2[0] < 0.25 * own[0]
+    assert (spread.S2[1:] > own[1:]).all()
+
+
+def test_the_spread_of_a_log_normal_population_of_strata_is_estimated_from_two_draws_of_each():
+    random = generator(0, "population of strata")
+    squared_cov = np.exp(random.normal(-5.0, 0.5, 2000))
+    own = squared_cov * random.chisquare(1, 2000)
+    ones = np.ones(2000)
+    spread = pooled_spread(ones, Moments(np.full(2000, 2), ones, own), ones)
+    assert spread.pooled[0] == pytest.approx(np.exp(-5.0 + 0.5 * 0.5**2), rel=0.15)
 
 
 @given(st.lists(st.integers(-5, 40)) | st.lists(st.integers(-(2**60), 2**60)))

@@ -131,5 +131,5 @@ def test_after_the_seventh_look_everything_is_drawn():
     engine.record_many(wanted, ("cycles",), y[wanted][:, None])
     engine.look()
     last = engine.sampling._last
-    late = replace(last, targets=replace(last.targets, looks=("first",) * 7))
-    assert next_sizes(late, None)[0].tolist() == design.sizes.tolist()
+    late = replace(last, looks=("first",) * 7)
+    assert next_sizes(late)[0].tolist() == design.sizes.tolist()

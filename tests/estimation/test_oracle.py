@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from kernelpoint.estimation.moments import Moments
+from kernelpoint.estimation.strata.allocation import sampling_factors
 from kernelpoint.estimation.strata.estimators import Sample, mean_total
-from kernelpoint.estimation.strata.variance import sampling_factors
 
 Y = np.array([12.0, 15, 11, 14, 40, 44, 39, 101, 95, 108, 99, 104])
 X = np.array([6.0, 7, 5, 7, 21, 22, 20, 50, 48, 55, 49, 51])

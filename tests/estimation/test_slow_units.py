@@ -99,7 +99,7 @@ def test_first_draws_hold_one_slow_unit_of_so_many_with_95_percent():
 
 def test_draws_that_look_for_slow_units_are_cheap_ones():
     cost = np.r_[np.full(10, 100.0), np.full(10, 1.0)]
-    n = cheapest(np.ones(20), np.full(20, 1000), cost, lambda n: n.sum() >= 400)
+    n = cheapest(1000.0 / cost, np.ones(20), np.full(20, 1000), lambda n: n.sum() >= 400)
     assert n.sum() >= 400 and n[10:].sum() >= 9 * n[:10].sum()
 
 

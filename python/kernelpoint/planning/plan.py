@@ -260,7 +260,6 @@ _ARRAYS = {
     "groups": ("iu", 1, "units"),
     "first_sizes": ("iu", 1, "strata"),
     "x": ("f", 1, "units"),
-    "cost": ("f", 1, "strata"),
     "clusters": ("iu", 1, "strata"),
     "chosen": ("iu", 1, None),
     "stream_map": ("f", 2, "streams"),
@@ -329,7 +328,7 @@ def hash_design(design: Design | AssistedDesign) -> str:
         parts += [part for one in predictions for part in (one.values, one.of_draws, one.deviations)]
         parts += [np.array([1]) for one in predictions if one.is_observed]
     else:
-        parts = [design.strata, design.first_sizes, design.u, design.x, design.cost, design.clusters, design.chosen]
+        parts = [design.strata, design.first_sizes, design.u, design.x, design.clusters, design.chosen]
     digest = hashlib.blake2b(digest_size=16)
     for part in parts:
         digest.update(b"none" if part is None else np.ascontiguousarray(part).tobytes())

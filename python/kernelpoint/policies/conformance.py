@@ -144,7 +144,7 @@ def _estimate(look: Look) -> float:
 
 
 def _same(first: Design, second: Design) -> bool:
-    parts = ("strata", "first_sizes", "u", "x", "cost", "clusters", "chosen")
+    parts = ("strata", "first_sizes", "u", "x", "clusters", "chosen")
     pairs: list[tuple[Any, Any]] = [(getattr(first, part), getattr(second, part)) for part in parts]
     return all(np.array_equal(a, b) if a is not None and b is not None else a is b for a, b in pairs)
 

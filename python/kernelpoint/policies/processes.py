@@ -63,7 +63,6 @@ def combined(parts: Sequence[Design], program: Program) -> Design:
         first_sizes=np.concatenate([part.first_sizes for part in parts]),
         u=program.u,
         x=_all_or_none(parts, lambda part: part.x),
-        cost=_all_or_none(parts, lambda part: part.cost),
         clusters=np.concatenate([c + base for c, base in zip(clusters, first_cluster, strict=False)]),
         chosen=_all_or_none(
             [(part, base) for part, base in zip(parts, program.offsets, strict=False)],

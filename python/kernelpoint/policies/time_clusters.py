@@ -97,12 +97,10 @@ def clustered_design(program: Program, leaves: Sequence[Leaf], sizes: np.ndarray
     strata = np.full(program.size, -1, dtype=np.int32)
     for number, leaf in enumerate(leaves):
         strata[leaf.units] = number
-    mean = np.array([leaf.mean for leaf in leaves])
     return Design(
         strata=strata,
         first_sizes=np.asarray(sizes, dtype=np.int64),
         u=program.u,
         x=np.where(np.isfinite(times), times, 0.0),
-        cost=np.where(mean > 0.0, mean, mean[mean > 0.0].min(initial=1.0)),
         clusters=np.arange(len(leaves)),
     )

@@ -9,12 +9,14 @@ and the widest of the three intervals is taken.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from kernelpoint.estimation.moments import Floats, Moments
+from kernelpoint.estimation.strata.allocation import sampling_factors
 from kernelpoint.estimation.strata.estimators import Sample
-from kernelpoint.estimation.strata.variance import pooled_spread, sampling_factors
+from kernelpoint.estimation.strata.variance import pooled_spread, variance_and_degrees
 
 PRIOR_DEGREES_OF_CHANGE = (
     2.0  # Model: degrees of freedom that "a stratum spreads by as much as it moved" counts for, before the draws
@@ -25,25 +27,21 @@ def collapsed(sample: Sample, residuals: Floats, scale: Floats) -> tuple[float, 
     """Variance of the total of the residuals, and its degrees of freedom, as if the strata of a cluster were one (collapsed
     strata, Wolter 2007, section 2.5): it counts what differs between the strata, so it errs upwards.
 
-    Formula: V = sum_c S_c^2 sum_{h in c} A_h scale_h^2, A_h = N_h^2 (1 - n_h / N_h) / n_h, S_c^2 from residual / scale; degrees
-    of freedom as in variance.variance_and_degrees, clusters in place of strata.
+    Formula: V = sum_c S_c^2 sum_{h in c} A_h scale_h^2, S_c^2 the spread of residual / scale in cluster c; degrees of freedom
+    as in variance.variance_and_degrees, clusters in place of strata.
     """
-    n, cluster = sample.n, sample.clusters
+    cluster = sample.clusters
     count = int(cluster.max(initial=0)) + 1
-    weight = np.bincount(cluster, weights=sampling_factors(sample.N, n) * scale * scale, minlength=count)
+    terms = sampling_factors(sample.N, sample.n) * scale * scale
+    weight = np.bincount(cluster, weights=terms, minlength=count).astype(float)
     if not weight.any():
         return 0.0, math.inf
     relative = np.where(scale[sample.strata] > 0.0, residuals / np.maximum(scale[sample.strata], 1e-300), 0.0)
     moments = Moments.of(cluster[sample.strata], relative, count)
     spread = pooled_spread(np.sqrt(weight), moments, np.ones(count))
-    terms = weight * spread.S2
-    V = float(terms.sum())
-    if math.isinf(spread.uncertainty):
-        return V, 0.0
-    chi_square = np.where(spread.degrees > 0, 2.0 / np.maximum(spread.degrees, 1), 0.0)
-    own_part, borrowed = (terms * spread.weight) ** 2 * chi_square, float((terms * (1.0 - spread.weight)).sum())
-    noise = float(own_part.sum()) + borrowed**2 * spread.uncertainty
-    return V, 2.0 * V * V / noise if noise > 0.0 else math.inf
+    return variance_and_degrees(
+        weight, replace(spread, of_draws=np.zeros(count))
+    )  # no cap: draws of a cluster are of many strata
 
 
 def alone(sample: Sample, residuals: Floats, moved: Floats) -> tuple[float, float]:

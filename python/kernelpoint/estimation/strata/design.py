@@ -28,7 +28,6 @@ class Design:
         first_sizes: int [H], size of the first sample of each stratum; clamped to 1 ... N_h.
         u: float64 [N], permanent random numbers in [0, 1) (randomness.permanent_random_numbers).
         x: float64 [N] or None, covariate known beforehand (work); needed by "ratio", used by "regression".
-        cost: float64 [H] or None, expected cost of one draw, in any unit; None means equal. Observed means replace it.
         clusters: int [H] or None, cluster of each stratum (0 ... C - 1): regression lines, reports.
         chosen: int [..] or None, a purposive sample: exactly these units represent their strata. Nothing is drawn at
             random, so no bound can be stated, and the sample never grows.
@@ -48,7 +47,6 @@ class Design:
     first_sizes: NDArray[np.integer]
     u: NDArray[np.float64]
     x: NDArray[np.float64] | None = None
-    cost: NDArray[np.float64] | None = None
     clusters: NDArray[np.integer] | None = None
     chosen: NDArray[np.integer] | None = None
     balanced: bool = False
@@ -82,8 +80,7 @@ class Design:
             check(name, getattr(self, name), np.ndarray)
         self._check_whole_numbers()
         units, strata = len(self.strata), len(self.first_sizes)
-        lengths = dict.fromkeys(("u", "x"), units)
-        for name, length in {**lengths, "cost": strata, "clusters": strata}.items():
+        for name, length in {"u": units, "x": units, "clusters": strata}.items():
             value = getattr(self, name)
             if value is not None and len(value) != length:
                 raise ConfigError(
@@ -97,8 +94,6 @@ class Design:
             raise ConfigError("design.u must lie in [0, 1)")
         if self.x is not None and not np.isfinite(self.x).all():
             raise ConfigError("design.x must be finite")
-        if self.cost is not None and not (np.isfinite(self.cost).all() and (self.cost > 0.0).all()):
-            raise ConfigError("design.cost must be positive and finite")
         if self.clusters is not None and strata and self.clusters.min() < 0:
             raise ConfigError(f"design.clusters has {self.clusters.min()}; clusters are numbered from 0")
         for name in ("allowance", "slow_excess"):

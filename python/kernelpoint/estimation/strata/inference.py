@@ -12,28 +12,36 @@ from numpy.typing import NDArray
 
 from kernelpoint.estimate import Estimate
 from kernelpoint.estimation import constants, inference
+from kernelpoint.estimation.bounds import Kind, error_probability
 from kernelpoint.estimation.budget import ErrorBudget, Method
 from kernelpoint.estimation.inference import Combination, Errors, TotalErrors
 from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.moments import Floats, Ints, Moments
+from kernelpoint.estimation.quantiles import two_sided
+from kernelpoint.estimation.strata.allocation import sampling_factors
 from kernelpoint.estimation.strata.change import alone, collapsed
 from kernelpoint.estimation.strata.estimators import ESTIMATORS, Fit, Sample
-from kernelpoint.estimation.strata.influence import borrowed_totals, outlier_allowances, outlier_effect
-from kernelpoint.estimation.strata.targets import Targets
 from kernelpoint.estimation.strata.variance import SlowDraws, Spread, pooled_spread, scales, variance_and_degrees
-from kernelpoint.estimation.unseen import OpenUnit, sentences
+from kernelpoint.estimation.unseen import OpenUnit, sentences, unseen_rate
 
 PAIRED_SCALE_SHARE = (
-    0.2  # Model: spreads below 0.1 % of a launch are read as that (pooling.NO_SPREAD reads 0.5 % of one total's)
+    0.2  # Model: spreads below 0.1 % of a launch are read as that (constants.NO_SPREAD reads 0.5 % of one total's)
 )
 
 
 @dataclass(frozen=True)
 class RangePart:
-    """A range that is a target: its estimate, and the share of the units of each stratum that lie in it, float64 [H]."""
+    """A range that is a target.
 
-    estimate: Estimate
-    shares: Floats
+    Attributes:
+        counter: the counter that is summed.
+        estimate: at the last look; unknown before.
+        shares: share of the units of each stratum that lie in it, float64 [H].
+    """
+
+    counter: str
+    estimate: Estimate = field(default_factory=lambda: Estimate.unknown("", 0.5))
+    shares: Floats = field(default_factory=lambda: np.empty(0))
 
 
 @dataclass
@@ -41,29 +49,65 @@ class Inference:
     """Interim analysis of a sample from strata: estimators, spreads and bounds of all counters.
 
     Attributes:
+        budget: error allowed.
+        method: estimator of totals.
+        ratios: name -> (counter above, counter below).
+        counters: names of the counters.
+        looks: kinds of the looks up to this one; empty where no bound may be stated.
         sample: draws of the strata; values: float64 [n, counters], their results.
         exact: float64 [e, counters], take-all units.
         ranges: by target.
         paired: the counters are those of two runs over the same units, so that a combination of them is a change.
     """
 
-    targets: Targets
+    budget: ErrorBudget
+    method: Method
+    ratios: Mapping[str, tuple[str, str]]
+    counters: tuple[str, ...]
+    looks: tuple[Kind, ...]
     sample: Sample
     values: Floats
     exact: Floats
     ranges: Mapping[str, RangePart] = field(default_factory=dict)
     paired: bool = False
 
+    @property
+    def counted(self) -> str:
+        """Counter of the budget; for a ratio, the counter in its numerator."""
+        return self._counters_of(self.budget.counter)[0]
+
+    def _counters_of(self, target: str) -> tuple[str, ...]:
+        """The counters that a target is made of."""
+        return (self.ranges[target].counter,) if target in self.ranges else self.ratios.get(target, (target,))
+
+    def quantile(self, degrees: float, looks: tuple[Kind, ...] | None = None) -> float:
+        """t quantile for the share of the error probability of this analysis, or of the last of `looks`; nan without a bound,
+        infinite for 0 degrees of freedom.
+        """
+        if not (looks := looks or self.looks):
+            return math.nan
+        if degrees <= 0.0:
+            return math.inf
+        alpha = error_probability(self.budget.bound, 1.0 - self.budget.confidence, looks)
+        degrees = min(degrees, 1e9)
+        step = 10.0 ** (math.floor(math.log10(degrees)) - 2)
+        return two_sided(alpha, step * math.floor(degrees / step))  # Numerics: three digits down, for the cache
+
     @cached_property
     def fits(self) -> list[Fit]:
-        """The estimator of each counter, in the order of targets.counters."""
-        estimator = ESTIMATORS[self.targets.method]
+        """The estimator of each counter, in the order of `counters`."""
+        estimator = ESTIMATORS[self.method]
         return [estimator(np.ascontiguousarray(column), self.sample) for column in self.values.T]
 
     @cached_property
     def spreads(self) -> list[Spread]:
-        """Spread of each counter, in the order of targets.counters."""
-        return [self.spread([(1.0, name)]) for name in self.targets.counters]
+        """Spread of each counter, in the order of `counters`."""
+        return [self.spread([(1.0, name)]) for name in self.counters]
+
+    @cached_property
+    def slow(self) -> list[SlowDraws]:
+        """Slow draws of each counter."""
+        return [SlowDraws.of(self.sample.strata, np.ascontiguousarray(y), len(self.sample.N)) for y in self.values.T]
 
     @cached_property
     def n(self) -> Ints:
@@ -75,15 +119,14 @@ class Inference:
         squares = self.spreads[index].S2
         if not self.sample.balanced:
             return squares
-        values, H = np.ascontiguousarray(self.values[:, index]), len(self.sample.N)
-        scale = scales(Moments.of(self.sample.strata, values, H).mean, self.n)
-        moments = Moments.of(self.sample.strata, self.fits[index].residuals, H)
+        moments = Moments.of(self.sample.strata, self.fits[index].residuals, len(self.sample.N))
+        scale = self._scale([(1.0, self.counters[index])])
         return np.maximum(squares, pooled_spread(self.sample.N, moments, scale).S2)
 
     # ---- linear combinations ----------------------------------------------------------------------------------------
 
     def _columns(self, combination: Combination) -> list[tuple[float, int]]:
-        return [(weight, self.targets.counters.index(name)) for weight, name in combination]
+        return [(weight, self.counters.index(name)) for weight, name in combination]
 
     def _residuals(self, combination: Combination) -> Floats:
         return np.asarray(sum(weight * self.fits[k].residuals for weight, k in self._columns(combination)))
@@ -105,9 +148,8 @@ class Inference:
         )
         least: Floats | float = 0.0
         if len(combination) == 1:
-            ((_, k),) = self._columns(combination)
-            least = SlowDraws.of(sample.strata, np.ascontiguousarray(self.values[:, k]), H).mean_square(scale)
-        return pooled_spread(sample.N, moments, scale, sample.balanced, least=least)
+            least = self.slow[self._columns(combination)[0][1]].mean_square(scale)
+        return pooled_spread(sample.N, moments, scale, sample.balanced, least)
 
     def errors(self, combination: Combination) -> TotalErrors:
         """Total of a linear combination of counters, with its errors.
@@ -119,37 +161,52 @@ class Inference:
         value = sum(weight * self._total(k) for weight, k in columns)
         simulated = sum(weight * float(self.values[:, k].sum() + self.exact[:, k].sum()) for weight, k in columns)
         if not bool((self.n < sample.N).any()):
-            return TotalErrors(value, simulated, t=0.0 * self.targets.quantile(math.inf))
-        variances = [
-            variance_and_degrees(
-                sample.N, self.n, self.spreads[columns[0][1]] if len(columns) == 1 else self.spread(combination)
-            )
-        ]
+            return TotalErrors(value, simulated, t=0.0 * self.quantile(math.inf))
+        spread = self.spreads[columns[0][1]] if len(columns) == 1 else self.spread(combination)
+        variances = [variance_and_degrees(sampling_factors(sample.N, self.n), spread)]
         if self.paired:
             residuals = self._residuals(combination)
             moved = np.asarray(sum(weight * self.values[:, k] for weight, k in columns))
             variances += [collapsed(sample, residuals, self._scale(combination)), alone(sample, residuals, moved)]
         t, V, degrees = max(
-            ((self.targets.quantile(degrees), V, degrees) for V, degrees in variances),
+            ((self.quantile(degrees), V, degrees) for V, degrees in variances),
             key=lambda wide: wide[0] * math.sqrt(wide[1]) if wide[1] > 0.0 else 0.0,
         )
         if any(self._is_hardly_seen(k) for _, k in columns):
             t = math.nan  # what the others hold, nothing tells
-        size = np.asarray(sum(abs(weight) * self.sizes(k) for weight, k in columns)) / len(columns)
-        allowance = np.maximum.reduce([outlier_allowances(sample, self.values[:, k]) for _, k in columns])
-        guard = 0.0 if self.paired else outlier_effect(sample, size, allowance, 1.0 - self.targets.budget.confidence)
+        guard = 0.0 if self.paired else self._guard(columns)
         return TotalErrors(value, simulated, math.sqrt(max(V, 0.0)), degrees, t, guard)
+
+    def outlier_allowances(self, index: int) -> Floats:
+        """float64 [H]: how far one undrawn unit of each stratum is assumed to deviate in a counter, relative to its value:
+        Sample.allowance, or what slow draws imply if larger.
+        """
+        allowance = np.full(len(self.n), self.sample.allowance)
+        scale = self._scale([(1.0, self.counters[index])])
+        return np.maximum(allowance, self.slow[index].mean(scale)) if self.sample.slow_excess else allowance
+
+    def _guard(self, columns: list[tuple[float, int]]) -> float:
+        """Largest change of a total by outliers: the most influential draw is wrong by the outlier allowance, or as many
+        undrawn units are slow as the sample can miss (unseen_rate).
+        """
+        sample, n = self.sample, self.n
+        size = np.asarray(sum(abs(weight) * self.sizes(k) for weight, k in columns)) / len(columns)
+        rest = np.where(n < sample.N, 1.0 - n / np.maximum(sample.N, 1), 0.0) * size
+        allowance = np.maximum.reduce([self.outlier_allowances(k) for _, k in columns])
+        most = float((allowance * rest / np.maximum(n, 1)).max(initial=0.0))
+        rate = unseen_rate(n, 1.0 - self.budget.confidence) if sample.slow_excess else 0.0
+        return max(most, sample.slow_excess * rate * float(rest.sum()))
 
     def _total(self, index: int) -> float:
         return float(self.fits[index].totals.sum() + self.exact[:, index].sum())
 
     def total(self, name: str) -> Estimate:
         """Estimate of a counter."""
-        return self.errors([(1.0, name)]).estimate(name, self.targets.budget.confidence)
+        return self.errors([(1.0, name)]).estimate(name, self.budget.confidence)
 
     def ratio(self, name: str) -> Estimate:
         """Estimate of a ratio of counters."""
-        return inference.ratio(name, self.targets.ratios[name], self.errors, self.targets.budget.confidence)
+        return inference.ratio(name, self.ratios[name], self.errors, self.budget.confidence)
 
     # ---- what no draw shows -----------------------------------------------------------------------------------------
 
@@ -158,12 +215,18 @@ class Inference:
 
         Model: a stratum that showed nothing but zeros (misses, DRAM traffic) may hold launches that are no zeros, and no
         spread tells of them. One in N_h / n_h may be as large as those that were seen elsewhere: it counts as N_h / allowance
-        times their mean. Cycles are never zero, zeros of a profile are its clock's; but see borrowed_totals.
+        times their mean. Cycles are never zero, zeros of a profile are its clock's. But few draws of a stratum may all be short
+        launches where it has long ones too; then neither its size nor its spread tells, but other strata of its cluster c may:
+        its cycles count as X_h sum_c size / sum_c X if that is larger. These sizes add up to twice the total at most.
         """
         size = np.abs(self.fits[index].totals)
-        if self.targets.counters[index] == "cycles":
-            x, clusters = self.sample.X, self.sample.clusters
-            return size if x is None or self.sample.slow_excess else borrowed_totals(size, x, clusters)
+        if self.counters[index] == "cycles":
+            X, clusters = self.sample.X, self.sample.clusters
+            if X is None or self.sample.slow_excess:
+                return size
+            of_clusters, x = (np.bincount(clusters, weights=values) for values in (size, X))
+            each = np.divide(of_clusters, x, out=np.zeros(len(x)), where=x > 0.0)
+            return np.maximum(size, each[clusters] * X)
         nothing, usual = self._nothing(index)
         return np.where(nothing, self.sample.N * usual / self.sample.allowance, size)
 
@@ -180,12 +243,12 @@ class Inference:
         allowance is added to a change), or the budget is not about it, and its spread rests on few, or strata showed nothing
         of it and few draws show any.
         """
-        name = self.targets.counters[index]
+        name = self.counters[index]
         if self._total(index) == 0.0 or (self.paired and not self.fits[index].totals.any()):
             return True
-        if any(name in self.targets.counters_of(target) for target in self.targets.budget.targets):
+        if any(name in self._counters_of(target) for target in self.budget.targets):
             return False
-        _, degrees = variance_and_degrees(self.sample.N, self.n, self.spreads[index])
+        _, degrees = variance_and_degrees(sampling_factors(self.sample.N, self.n), self.spreads[index])
         few = np.count_nonzero(self.values[:, index]) < constants.MIN_COUNTS
         return degrees < constants.MIN_DEGREES or bool(few and self._nothing(index)[0].any())
 
@@ -193,12 +256,12 @@ class Inference:
 
     def target_spread(self, name: str) -> Spread:
         """Spread of the residuals of a target; of a range what its variance sum N_hd (N_h / n_h - 1) S_h^2 takes for S_h^2."""
-        if name in self.targets.ratios:
+        if name in self.ratios:
             (above, top), (below, bottom) = (
-                (counter, self._total(self.targets.counters.index(counter))) for counter in self.targets.ratios[name]
+                (counter, self._total(self.counters.index(counter))) for counter in self.ratios[name]
             )
             return self.spread([(1.0 / bottom, above), (-top / bottom**2, below)])
-        index = self.targets.counters.index(self.targets.counters_of(name)[0])
+        index = self.counters.index(self._counters_of(name)[0])
         spread = self.spreads[index]
         if name not in self.ranges:
             return spread
@@ -207,40 +270,40 @@ class Inference:
 
     def budgeted(self) -> Estimate:
         """Estimate that the budget is about."""
-        name = self.targets.budget.counter
-        if name in self.targets.ratios:
+        name = self.budget.counter
+        if name in self.ratios:
             return self.ratio(name)
         return self.ranges[name].estimate if name in self.ranges else self.total(name)
 
     def shares_of_target(self) -> Floats:
         """Share of each stratum in the total of the target, float64 [H]."""
-        index = self.targets.counters.index(self.targets.counted)
-        if (part := self.ranges.get(self.targets.budget.counter)) is not None:
+        index = self.counters.index(self.counted)
+        if (part := self.ranges.get(self.budget.counter)) is not None:
             return self.sizes(index) * part.shares / (abs(part.estimate.estimate) or 1.0)
         whole = float(np.abs(self.fits[index].totals).sum() + np.abs(self.exact[:, index]).sum())
         return np.asarray(self.sizes(index) / (whole or 1.0))
 
     def each(self) -> list[Inference]:
         """Same analysis for the budget of each target alone."""
-        return [replace(self, targets=replace(self.targets, budget=one)) for one in self.targets.budget.each()]
+        return [replace(self, budget=one) for one in self.budget.each()]
 
     # ---- statements -------------------------------------------------------------------------------------------------
 
     def report(self, missing: int, open_unit: OpenUnit | None = None) -> Look:
         """Make the interim analysis record; `missing` drawn units have no result."""
-        counters = self.targets.counters
+        counters = self.counters
         return Look(
-            index=len(self.targets.looks),
+            index=len(self.looks),
             estimates={name: self.total(name) for name in counters},
-            ratios={name: self.ratio(name) for name, pair in self.targets.ratios.items() if set(pair) <= set(counters)},
-            may_stop=bool(self.targets.looks and counters),
+            ratios={name: self.ratio(name) for name, pair in self.ratios.items() if set(pair) <= set(counters)},
+            may_stop=bool(self.looks and counters),
             assumptions=self._assumptions(),
             warnings=self._warnings(missing),
             open_unit=open_unit,
         )
 
     def _assumptions(self) -> list[str]:
-        if not self.targets.looks:
+        if not self.looks:
             return []
         alone = int(((self.n == 1) & (self.sample.N > 1)).sum())
         measured = int((self.n > 1).sum())
@@ -252,16 +315,16 @@ class Inference:
 
     def budgeted_totals(self) -> tuple[str, Floats, float] | None:
         """Estimated total of the budget's counter in each stratum, float64 [H], and in all; None without results."""
-        name = self.targets.counted
-        if name not in self.targets.counters:
+        name = self.counted
+        if name not in self.counters:
             return None
-        index = self.targets.counters.index(name)
+        index = self.counters.index(name)
         totals = np.abs(self.fits[index].totals)
         return name, totals, float(totals.sum() + np.abs(self.exact[:, index]).sum())
 
     def _unseen(self) -> list[str]:
         """Sentences on kinds of units that the sample may have missed."""
-        budget = self.targets.budget
+        budget = self.budget
         if (found := self.budgeted_totals()) is None:
             return []
         name, totals, whole = found
@@ -304,4 +367,4 @@ def errors_of_change(
     (2.0, True)
     """
     budget = ErrorBudget(0.5, 1.0 - alpha, PAIR[0], "none", {PAIR[1]: 0.5})
-    return Inference(Targets(budget, method, {}, PAIR, ("first",)), sample, values, exact, paired=True).errors
+    return Inference(budget, method, {}, PAIR, ("first",), sample, values, exact, paired=True).errors

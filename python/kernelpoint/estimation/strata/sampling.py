@@ -23,7 +23,6 @@ from kernelpoint.estimation.strata.estimators import ESTIMATORS, Sample
 from kernelpoint.estimation.strata.growth import next_sizes
 from kernelpoint.estimation.strata.inference import Inference, RangePart
 from kernelpoint.estimation.strata.spread_over_run import spread_over_run
-from kernelpoint.estimation.strata.targets import Targets
 from kernelpoint.estimation.unseen import OpenUnit, breaking
 
 
@@ -151,8 +150,9 @@ class StrataSampling(Sampling):
         if states_bound and bool(((sample.n == 0) & (sample.N > 0)).any()):
             states_bound = False
         kinds = self._kinds if states_bound else ()
-        targets = Targets(budget, self.method, self.ratios, self.counters, kinds, self.ranges.counters)
-        return Inference(targets, sample, self.results.of(units), self.results.of(certain))
+        values, exact = self.results.of(units), self.results.of(certain)
+        ranges = {name: RangePart(counter) for name, (counter, *_) in self.ranges.of.items()}
+        return Inference(budget, self.method, self.ratios, self.counters, kinds, sample, values, exact, ranges)
 
     def look(self, missing: int, budget: ErrorBudget) -> Look:
         """Make the interim analysis; `missing` drawn units have no result."""
@@ -168,13 +168,13 @@ class StrataSampling(Sampling):
         """The next unit of the stratum with the largest T_h / N_h that is not drawn whole; see breaking."""
         found, N, n = inference.budgeted_totals(), inference.sample.N, inference.n
         h = np.flatnonzero((n > 0) & (n < N))
-        if found is None or not len(h) or not inference.targets.looks:
+        if found is None or not len(h) or not inference.looks:
             return None
         _, totals, whole = found
         means = totals[h] / N[h]
         first = h[int(np.argmax(means))]
         unit = int(self._order[self._start[first] + self.sizes[first]])
-        eps = inference.targets.budget.relative_error
+        eps = inference.budget.relative_error
         return breaking(unit, float(means.max()), whole, eps, float(n[first] / N[first]))
 
     def anew(self, budget: ErrorBudget, ratios: Ratios) -> StrataSampling:
@@ -212,16 +212,14 @@ class StrataSampling(Sampling):
     def grow(self, left: ErrorBudget, look: Look) -> bool:
         """Size the next sample by joint Neyman allocation under the budget of the last analysis."""
         last = self._last
-        if last is not None and look.ranges:
-            parts = {
-                name: RangePart(one, self._shares_of_strata(self.ranges.units(name)))
-                for name, one in look.ranges.items()
-            }
-            last = replace(last, ranges=parts)
         if last is None or self.design.chosen is not None or bool((self.sizes >= self._population).all()):
             return False
-        last = replace(last, targets=replace(last.targets, budget=left))
-        grown, kind = next_sizes(last, self.design.cost)
+        ranges = {
+            name: RangePart(self.ranges.of[name][0], one, self._shares_of_strata(self.ranges.units(name)))
+            for name, one in look.ranges.items()
+        }
+        last = replace(last, budget=left, ranges={**last.ranges, **ranges})
+        grown, kind = next_sizes(last)
         self._kinds = (*self._kinds, kind)
         self.sizes = np.minimum(self.sizes + np.maximum(grown - last.n, 0), self._population)
         return True

@@ -6,13 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.estimation.moments import Floats
-from kernelpoint.estimation.numbering import in_order
-
-Ints16 = NDArray[np.int16]
+from kernelpoint.estimation.numbering import in_order, rank_in
 
 LEVELS = 10  # a stratum is halved this often; samples of 2^LEVELS and more are spread as finely as that
-BIT_LENGTH = np.array([n.bit_length() for n in range(1 << LEVELS)], dtype=np.int16)
-BLOCK = 1 << 18  # units that are worked on at once, where a stratum has no more
 
 
 def spread_over_run(u: Floats, strata: NDArray[np.integer]) -> Floats:
@@ -32,87 +28,27 @@ def spread_over_run(u: Floats, strata: NDArray[np.integer]) -> Floats:
     >>> bool(np.diff(np.sort(np.argsort(u)[:8])).max() < 16)
     True
     """
-    h = np.asarray(strata)
-    units = np.flatnonzero(h >= 0)
-    if not len(units):
-        return u
-    place, sizes = _turned(u, h, units)
-    numbers, balanced = np.asarray(u, dtype=float), np.array(u, dtype=float)
-    ends = np.cumsum(sizes)
-    first = start = 0
-    while start < len(place):  # whole strata, a block of them at a time, to bound memory
-        last = max(int(np.searchsorted(ends, start + BLOCK, side="right")), first + 1)
-        inside = place[start : int(ends[last - 1])]
-        balanced[inside] = _spread(numbers[inside], sizes[first:last])
-        first, start = last, int(ends[last - 1])
-    return balanced
-
-
-def _spread(digits: Floats, sizes: NDArray[np.int64]) -> Floats:
-    """Balanced numbers of the units of some strata, from their own, by stratum and turned place."""
-    halvings = np.minimum(np.floor(np.log2(sizes)), LEVELS).astype(np.int16)  # every part of the last level has a unit
-    depth, scale = np.repeat(halvings, sizes), np.repeat(2.0**halvings, sizes)
-    part = (_places(sizes) / np.repeat(sizes, sizes) * scale).astype(np.int16)
-    begins = _level_of_start(part, depth, np.cumsum(sizes) - sizes)
-    bits = (digits * 2.0 ** (LEVELS + 1)).astype(np.int16)
-    bits_first = np.zeros(len(part), dtype=np.int16)
-    for level in range(int(halvings.max())):
-        first = np.flatnonzero(begins <= level)
-        coin = np.repeat((bits[first] >> (LEVELS - level)) & 1, np.diff(first, append=len(part)))
-        bit = ((part >> np.maximum(depth - np.int16(level + 1), 0)) ^ coin) & 1
-        bits_first |= np.where(level < depth, bit << level, 0)  # the first halves count least: they alternate fastest
-    result = bits_first + scale * _turn_in_part(begins <= depth, digits)
-    return np.asarray((result + digits) / (scale * np.ceil(np.repeat(sizes, sizes) / scale)))
-
-
-def _level_of_start(part: Ints16, depth: Ints16, starts: NDArray[np.int64]) -> Ints16:
-    """The first level, int16 [n], at which a unit is the first of its part; above its depth where it is that of none.
-
-    Parts of level k are those of the last level less their last depth - k bits, so it is a matter of the highest bit in which
-    a unit's part differs from that of the unit before.
-    """
-    differs = np.zeros_like(part)
-    np.bitwise_xor(part[1:], part[:-1], out=differs[1:])
-    level = depth + np.int16(1) - BIT_LENGTH[differs]
-    level[starts] = 0
-    return np.asarray(level)
-
-
-def _turned(
-    u: Floats, h: NDArray[np.integer], units: NDArray[np.int64]
-) -> tuple[NDArray[np.integer], NDArray[np.int64]]:
-    """Units by stratum and turned place [n], and the sizes of the strata that there are."""
-    order = in_order(h)[len(h) - len(units) :]
-    starts = np.flatnonzero(np.r_[True, np.diff(h[order]) != 0])
-    sizes = np.diff(np.r_[starts, len(order)])
-    turn = np.floor(np.modf(u[order[starts]] * 2.0**24)[0] * sizes).astype(np.int64)
-    # the place `rank` of a stratum goes to rank + turn, and over its end to its start: two runs change their order
-    first = np.column_stack((starts + sizes - turn, starts)).ravel()
-    runs = np.column_stack((turn, sizes - turn)).ravel()
-    return order[_places(runs) + np.repeat(first, runs)], sizes
-
-
-def _places(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Numbers 0 to size - 1 for the units of each stratum, stratum after stratum."""
-    places = np.arange(int(sizes.sum()))
-    places -= np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return places
-
-
-def _turn_in_part(begins: NDArray[np.bool_], digits: Floats) -> Floats:
-    """Turn of each unit among the units of its part, 0, 1, ...: by their numbers, so that each turn is one unit's."""
-    starts = np.flatnonzero(begins)
-    units = np.diff(starts, append=len(digits))
-    turn = np.zeros(len(digits))
-    pair = starts[units == 2]
-    first = digits[pair] <= digits[pair + 1]
-    turn[pair], turn[pair + 1] = np.where(first, 0.0, 1.0), np.where(first, 1.0, 0.0)
-    part = np.repeat(np.arange(len(starts)), units)
-    larger = np.flatnonzero(units[part] > 2)
-    part, start = part[larger], 0
-    while start < len(larger):  # a block of whole parts at a time: sorting is quicker there
-        end = int(np.searchsorted(part, part[min(start + BLOCK, len(part)) - 1], side="right"))
-        inside, of = larger[start:end], part[start:end]
-        turn[inside[np.argsort(of + digits[inside])]] = inside - starts[of]  # sorted or not, they lie part by part
-        start = end
-    return turn
+    order = in_order(strata)[np.count_nonzero(strata < 0) :]
+    starts = np.flatnonzero(np.diff(strata[order], prepend=-1))
+    N = np.diff(starts, append=len(order))
+    turn = np.floor(np.modf(u[order[starts]] * 2.0**24)[0] * N).astype(np.int64)
+    start, size = np.repeat(starts, N), np.repeat(N, N)
+    place = np.arange(len(order)) - start
+    units = order[start + (place - np.repeat(turn, N)) % size]  # by stratum and turned place
+    digits = u[units]
+    depth = np.minimum(np.floor(np.log2(size)), LEVELS).astype(np.int16)  # every part of the last level has a unit
+    scale = 2.0**depth
+    part = (place / size * scale).astype(np.int16)
+    order_of_parts = np.zeros(len(units), dtype=np.int16)
+    for level in range(int(depth.max(initial=0))):
+        node = part >> np.maximum(depth - np.int16(level), 0)
+        first = np.flatnonzero((place == 0) | (np.diff(node, prepend=-1) != 0))
+        coin = np.repeat((digits[first] * 2.0 ** (level + 1)).astype(np.int16), np.diff(first, append=len(units)))
+        bit = (part >> np.maximum(depth - np.int16(level + 1), 0) ^ coin) & 1
+        order_of_parts |= np.where(
+            level < depth, bit << level, 0
+        )  # the first halves count least: they alternate fastest
+    in_part = rank_in(np.cumsum((place == 0) | (np.diff(part, prepend=-1) != 0)), digits)
+    spread = np.array(u, dtype=float)
+    spread[units] = (order_of_parts + scale * in_part + digits) / (scale * np.ceil(size / scale))
+    return spread

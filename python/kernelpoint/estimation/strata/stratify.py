@@ -1,9 +1,11 @@
-"""Strata from facts known without simulation: their number, and the first draws of each."""
+"""Strata from facts known without simulation: the cheapest partition by nested labels, and the first draws of each."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,36 +14,115 @@ from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import constants
 from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.moments import Floats, Ints
-from kernelpoint.estimation.strata.allocation import cheapest
+from kernelpoint.estimation.numbering import number_labels
+from kernelpoint.estimation.quantiles import two_sided
+from kernelpoint.estimation.strata.allocation import cheapest, neyman
 from kernelpoint.estimation.strata.design import Design
-from kernelpoint.estimation.strata.pruning import Pruned, nested_levels, prune_to_budget, sized_for
 from kernelpoint.estimation.unseen import unseen_slow
 from kernelpoint.randomness import generator
 
 
-def least_draws(share: Floats, relative_error: float, allowance: Floats | float) -> Floats:
-    """Smallest number of draws that a stratum with this share of the total needs, whatever its spread: allowance share / eps.
-
-    Then no single draw stands for so much of the total that an outlier, unseen by any estimated variance, breaks the
-    budget. Summed over all strata these are allowance / eps draws, so it costs little but where strata are few.
-
-    >>> least_draws(np.array([0.5, 0.05]), 0.02, 0.2).round(6).tolist()
-    [5.0, 0.5]
+class _Level(NamedTuple):
+    """Cells of one level of nested labels: the cell of each unit, int32 [N]; of each cell its parent, number of units and
+    expected total.
     """
-    return allowance * share / relative_error
+
+    of_unit: NDArray[np.int32]
+    parent: Ints
+    units: Ints
+    total: Floats
+
+
+def partition(
+    levels: Sequence[NDArray[np.integer]], spreads: Sequence[float], expected: Floats, standard_error: float
+) -> tuple[NDArray[np.int32], Floats, Floats]:
+    """Cheapest partition by nested labels whose sample should have a standard error, relative to the total.
+
+    Cost-complexity pruning (Breiman et al. 1984, chapter 3), by bisection on the price of variance. At a price p each cell is
+    either one stratum, with n = clip(T CoV sqrt(p / mean), 1, N) draws of cost `mean` and variance T^2 CoV^2 (1 / n - 1 / N),
+    or is split into its children, whichever has the least cost + p variance. T is the cell's expected total, CoV the spread
+    expected at its level: a split pays where the children's draws cost less than the variance they save.
+
+    Args:
+        levels: labels, int [N] each, coarse to fine; spreads: expected CoV within a cell of each level.
+        expected: float64 [N], expected value of each unit.
+
+    Returns:
+        int32 [N], the stratum of each unit; float64 [H] each, its expected total and CoV.
+
+    >>> coarse, fine = np.zeros(90, int), np.arange(90) // 45
+    >>> [len(partition([coarse, fine], (spread, 0.02), np.ones(90), 0.01)[1]) for spread in (0.02, 0.5)]
+    [1, 2]
+    """
+    tree: list[_Level] = []
+    above = np.zeros(len(expected), np.int32)
+    for labels in levels:
+        label = number_labels(labels)
+        first, cell = number_labels(above.astype(np.int64) * max(len(label.first), 1) + label.number)
+        units = np.bincount(cell, minlength=len(first)).astype(np.int64)
+        total = np.bincount(cell, weights=expected, minlength=len(first)).astype(float)
+        tree.append(_Level(cell, above[first].astype(np.int64), units, total))
+        above = cell
+    T = float(tree[0].total.sum())
+
+    def chosen_at(price: float) -> tuple[list[NDArray[np.bool_]], float]:
+        """Cells of each level that are strata, and the variance of the total."""
+        whole: list[NDArray[np.bool_]] = []  # from the innermost level outwards
+        variances: list[Floats] = []
+        below = np.empty(0)
+        for depth in range(len(tree) - 1, -1, -1):
+            level = tree[depth]
+            mean, weight = level.total / level.units, (level.total * spreads[depth]) ** 2
+            n = np.clip(np.sqrt(price * weight / mean), 1.0, level.units)
+            variance = weight * (1.0 / n - 1.0 / level.units)
+            cost, split = n * mean + price * variance, np.full(len(n), np.inf)
+            if whole:
+                split = np.bincount(tree[depth + 1].parent, weights=below, minlength=len(n))
+            whole.append(split * (1.0 + 1e-12) >= cost)
+            below = np.where(whole[-1], cost, split)
+            variances.append(variance)
+        strata, open_ = [], np.ones(1, bool)
+        for level, one in zip(tree, reversed(whole), strict=True):
+            open_ = open_[level.parent]  # no cell above it is a stratum
+            strata.append(open_ & one)
+            open_ = open_ & ~one
+        return strata, float(sum(v[s].sum() for v, s in zip(reversed(variances), strata, strict=True)))
+
+    low, high = (math.log(1e-12 / T), math.log(1e12 / T)) if T > 0.0 else (0.0, 0.0)  # T = 0: no unit is left to chance
+    strata = chosen_at(math.exp(high))[0]
+    while high - low > 1e-10:
+        middle = 0.5 * (low + high)
+        trial, variance = chosen_at(math.exp(middle))
+        if variance <= (standard_error * T) ** 2:
+            strata, high = trial, middle
+        else:
+            low = middle
+    result = np.full(len(expected), -1, np.int32)
+    count = 0
+    for level, kept in zip(tree, strata, strict=True):
+        number = np.full(len(kept), -1, np.int32)
+        number[kept] = count + np.arange(kept.sum())
+        np.maximum(result, number[level.of_unit], out=result)  # only one level has a stratum for a unit
+        count += int(kept.sum())
+    totals = np.concatenate([level.total[kept] for level, kept in zip(tree, strata, strict=True)])
+    return result, totals, np.repeat(spreads, [int(kept.sum()) for kept in strata]).astype(float)
 
 
 @dataclass(frozen=True)
 class Stratification:
     """Strata of a design without a sample: everything that does not depend on a seed.
 
-    pruned: the partition of the units that are not certain; budget: of the run; strata: int32 [N],
-    -1 for certain units; x, clusters, allowance, slow_excess: as in Design.
+    Attributes:
+        strata: int32 [N], -1 for certain units.
+        total, spread: float64 [H], expected total and CoV of each stratum.
+        budget: of the run.
+        x, clusters, allowance, slow_excess: as in Design.
     """
 
-    pruned: Pruned
-    budget: ErrorBudget
     strata: NDArray[np.integer]
+    total: Floats
+    spread: Floats
+    budget: ErrorBudget
     x: Floats | None
     clusters: Ints | None
     allowance: float
@@ -50,26 +131,33 @@ class Stratification:
     def first_sizes(self, seed: int) -> Ints:
         """int64 [H]: sizes of the first samples, expected to meet the budget, rounded up or down at random.
 
-        No fewer than least_draws, at least one draw and, with probability SECOND_DRAW_PROBABILITY or more, a second; and so
+        A stratum with a share of the total has at least allowance share / eps draws, so that no outlier, unseen by any
+        estimated variance, breaks the budget; at least one and, with probability SECOND_DRAW_PROBABILITY or more, a second:
+        the spread of strata with one draw is pooled from those with two, which are thus chosen at random beforehand. And so
         many that units which are off by `slow_excess` are drawn, or too few to break the budget (unseen.unseen_slow).
 
-        >>> pruned = Pruned(np.zeros(9, np.int64), np.array([1.0]), np.array([0.1]))
-        >>> Stratification(pruned, ErrorBudget(0.05), pruned.strata, None, None, 0.4).first_sizes(0).tolist()
+        >>> strata, one = np.zeros(9, np.int64), np.ones(1)
+        >>> Stratification(strata, one, 0.1 * one, ErrorBudget(0.05), None, None, 0.4).first_sizes(0).tolist()
         [8]
         """
-        pruned, budget = self.pruned, self.budget
-        share = pruned.total / max(float(pruned.total.sum()), 1e-300)
-        least = np.ceil(least_draws(share, budget.relative_error, self.allowance))
-        wanted = np.maximum(np.maximum(sized_for(pruned, budget), 1.0 + constants.SECOND_DRAW_PROBABILITY), least)
-        N = np.bincount(pruned.strata, minlength=len(wanted))
-        alpha, allowed = 1.0 - budget.confidence, budget.relative_error / max(self.slow_excess, 1e-300)
-        return cheapest(
-            wanted,
-            N,
-            pruned.total / np.maximum(N, 1),
-            lambda n: unseen_slow(N, n, share, alpha) <= allowed,
-            rounding=generator(seed, "second draws").random(len(wanted)),
+        budget, total = self.budget, self.total
+        N = np.bincount(self.strata[self.strata >= 0], minlength=len(total))
+        T, eps, alpha = max(float(total.sum()), 1e-300), budget.relative_error, 1.0 - budget.confidence
+        mean = np.maximum(total / np.maximum(N, 1), 1e-300)
+        allowed = (eps * T / two_sided(alpha, math.inf)) ** 2
+        sized = neyman(N, (mean * self.spread) ** 2, mean, allowed, np.ones(len(N)))
+        wanted = np.maximum(
+            np.maximum(sized, 1.0 + constants.SECOND_DRAW_PROBABILITY), np.ceil(self.allowance * total / T / eps)
         )
+        chance = generator(seed, "second draws").random(len(N))
+
+        def rounded(n: Floats) -> Ints:
+            return np.minimum(np.floor(n + chance + 1e-9), N).astype(np.int64)
+
+        def enough(n: Floats) -> bool:
+            return unseen_slow(N, rounded(n), total / T, alpha) <= eps / max(self.slow_excess, 1e-300)
+
+        return rounded(cheapest(N / np.sqrt(mean), wanted, N, enough))
 
     def design(self, u: Floats, seed: int = 0) -> Design:
         """Make the design with permanent random numbers u (float64 [N]) and the second draws of a seed."""
@@ -98,18 +186,13 @@ def stratify(
     slow_excess: float = 0.0,
     design_error: float | None = None,
 ) -> Stratification:
-    """Divide launches into strata by labels known without simulating; labels that do not pay are merged (pruning).
-
-    Strata: the cheapest partition expected to meet the budget (prune_to_budget). First sizes: those expected to be needed, at
-    least one draw, and with probability SECOND_DRAW_PROBABILITY (at least) a second one. The strata with a second draw are
-    thus chosen at random beforehand, and the spread of the others is pooled from them.
+    """Divide launches into strata by labels known without simulating; labels that do not pay are merged (`partition`).
 
     Args:
         levels: labels, int [N] each, coarse to fine: signature of a unit, signature with its neighbours, ...
         budget: the error allowed.
         spreads: expected CoV within a cell of each level.
-        expected: float64 [N] > 0, expected value of each unit up to a factor; default x ** (1 / 3) (Model: log-log slope
-            of durations on threads, 0.2 to 0.5 on real profiles), or equal.
+        expected: float64 [N] > 0, expected value of each unit up to a factor; None: equal.
         x: covariate handed to the design; cluster: int [N], cluster of each unit, constant within the coarsest label.
         take_all: units that are certain; allowance, slow_excess: as in Design.
         design_error: relative error that the strata, but not their sizes, are made for; None: that of `budget`.
@@ -127,19 +210,18 @@ def stratify(
     N = len(levels[0])
     if len(spreads) != len(levels):
         raise ConfigError(f"spreads: {len(spreads)} values for {len(levels)} levels; give one expected CoV per level")
-    if expected is None:
-        expected = np.ones(N) if x is None else np.cbrt(np.maximum(x, 1e-9 * max(float(np.max(x, initial=0.0)), 1.0)))
-    free: NDArray[np.bool_] | slice = slice(None)
-    if take_all is not None and len(take_all):
-        free = np.ones(N, bool)
+    expected = np.ones(N) if expected is None else expected
+    free = np.ones(N, bool)
+    if take_all is not None:
         free[take_all] = False
     strata = np.full(N, -1, np.int32)
-    aim = replace(budget, relative_error=design_error or budget.relative_error)
-    pruned = prune_to_budget(nested_levels([np.asarray(v)[free] for v in levels], expected[free]), spreads, aim)
-    strata[free] = pruned.strata
+    standard_error = (design_error or budget.relative_error) / two_sided(1.0 - budget.confidence, math.inf)
+    strata[free], total, spread = partition(
+        [np.asarray(v)[free] for v in levels], spreads, expected[free], standard_error
+    )
     clusters = None
     if cluster is not None:
-        clusters = np.zeros(len(pruned.total), np.int64)
-        clusters[pruned.strata] = np.asarray(cluster)[free]
+        clusters = np.zeros(len(total), np.int64)
+        clusters[strata[free]] = np.asarray(cluster)[free]
     allowance = constants.OUTLIER_ALLOWANCE if allowance is None else allowance
-    return Stratification(pruned, budget, strata, x, clusters, allowance, slow_excess)
+    return Stratification(strata, total, spread, budget, x, clusters, allowance, slow_excess)

@@ -40,7 +40,7 @@ ODD_SIMULATED: dict[Assume, float] = {"repetitive": 0.1, "ordinary": 0.2, "hosti
 ODD_UNTRACED: dict[Assume, float] = {"repetitive": 0.5, "ordinary": 2.0, "hostile": 27.0}
 ODD_MEASURED: dict[Assume, float] = {"repetitive": 0.2, "ordinary": 0.2, "hostile": 27.0}
 # Model: measured launches are now and then slow. As many of them as the draws do not exclude may exceed their usual time by
-# this multiple of it; once slow ones are drawn, these tell (estimation.variance.SlowDraws). A simulator has no such launches.
+# this multiple of it; once slow ones are drawn, these tell (strata.variance.SlowDraws). A simulator has no such launches.
 SLOW_MEASURED: dict[Assume, float] = {"repetitive": 0.0, "ordinary": SLOW_EXCESS, "hostile": 0.0}
 # Model: traffic behind the caches may sit wholly in launches that meet their data for the first time, too rare to be drawn.
 COLD_COUNTERS = ("dram", "miss")
