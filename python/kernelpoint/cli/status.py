@@ -40,13 +40,13 @@ class Status:
 
     @property
     def place(self) -> str:
-        """Text with state, pass, and time left in the pass."""
+        """State, pass, and time left in the pass, as text."""
         remaining = "" if self.seconds_left is None else f"; about {duration(self.seconds_left)} left in the pass"
         return f"{self.state}; {self.pass_text}{remaining}"
 
     @property
     def progress(self) -> str:
-        """Text with the number of simulated launches."""
+        """Number of simulated launches, as text."""
         return f"{self.simulated:,} of {self.launches:,} launches simulated"
 
 
@@ -95,7 +95,7 @@ def status_of(run: Run, locked: bool | None, now: float) -> Status:
     """Read the status of a run from its files.
 
     Args:
-        locked: True if a process has locked the journal, None where one on another machine might.
+        locked: True if a process has locked the journal; None if a process on another machine may have locked it.
     """
     launches = sum(run.launches)
     if run.summary is not None:
@@ -118,7 +118,7 @@ def status_of(run: Run, locked: bool | None, now: float) -> Status:
 def is_locked(path: Path) -> bool | None:
     """True if a process of this machine holds the journal's lock, False if none does, None if another machine might.
 
-    It asks the system's table of locks, and takes none itself.
+    Reads the system's table of locks, and takes no lock.
     """
     try:
         inode = str(path.stat().st_ino)

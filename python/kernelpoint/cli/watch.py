@@ -1,4 +1,4 @@
-"""The page of a run that goes on: a file that is written again until the run has ended, and that a browser loads again."""
+"""Live page of a run: an HTML file that is rewritten until the run has ended, and that a browser reloads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def follow(journal: Path, path: Path, say: Log) -> None:
     """Write the page of a run again and again until the run ends or Ctrl-C is pressed.
 
     Args:
-        say: gets a line at the begin and at the end.
+        say: function that prints a line at the start and at the end.
 
     Raises:
         ConfigError: the page cannot be written there.

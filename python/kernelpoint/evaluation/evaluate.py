@@ -68,8 +68,8 @@ class Row:
     workload names none;
     simulated, simulated_total: launches and their total, with those for validation of the replay error (`validation`);
     cycle_speedup: total over simulated_total; bound: "promised" (the design claims the budget), the kind of bound that
-    the run measured, or "none"; half_width: relative; held: whether |error| is within it; from_truth: planned from the very
-    times that it is judged on.
+    the run measured, or "none"; half_width: relative; held: whether |error| is within it; from_truth: whether the run was
+    planned from the times that judge it.
     """
 
     workload: str
@@ -104,7 +104,7 @@ class Row:
 
 
 class Inputs:
-    """Inputs of the policies for one workload. Each is made once, and the seconds that this took are stored."""
+    """Inputs of the policies for one workload. Each input is made once, and its cost in seconds is stored."""
 
     def __init__(self, workload: Workload, log: Log) -> None:
         self.workload = workload
@@ -176,8 +176,8 @@ class Inputs:
 
 
 def evaluate(inputs: Inputs, cell: Cell) -> Row:
-    """Plan a run, replay it with known results, and compare the estimate with the truth. A refusal of the policy gives a row
-    with its reason.
+    """Plan a run, replay it with known results, and compare the estimate with the truth. If the policy refuses the workload,
+    the row has the reason.
     """
     workload = inputs.workload
     row = Row(workload.name, cell.policy, cell.relative_error, cell.confidence, cell.seed, workload.size)
@@ -266,8 +266,8 @@ def looked_up(
 def code_version(package: Path = PACKAGE) -> str:
     """Hash of KernelPoint's code and the versions of its libraries: 32 hexadecimal digits.
 
-    Rows are kept under it, so a folder that an older checkout filled never answers for the code of today; the number of the
-    package's version would, for it stays the same while the code is worked on.
+    Stored rows are keyed by this hash, so rows of older code are not used again. The version of the package does not change
+    with each change of the code.
 
     >>> len(code_version())
     32

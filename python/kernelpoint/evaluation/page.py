@@ -41,16 +41,16 @@ class Line:
     """Summary of one policy at one budget: over the seeds of one workload, or over all workloads.
 
     Attributes:
-        speedups: means over workloads; of one workload all three are its total over the mean of what was simulated.
-        error_mean, error_max: of |error|.
+        speedups: mean cycle speedups over workloads; for one workload, all three are its total over the mean simulated total.
+        error_mean, error_max: mean and maximum of |error|.
         bias: mean of the signed error.
         spread: standard deviation of the signed error over seeds (mean over workloads).
         beyond_latency: mean |error| as a share of the total without the launch latency, where a workload names one.
-        held: share of runs whose stated bound held, nan where none stated one.
+        held: share of runs whose stated bound held; nan if no run stated a bound.
         within: share of runs with |error| within the budget.
-        simulated: launches, mean over seeds, summed over workloads.
-        from_truth: True if any run planned from the times that it is judged on.
-        reasons: for missing runs.
+        simulated: number of simulated launches: mean over seeds, sum over workloads.
+        from_truth: True if a run was planned from the times that judge it.
+        reasons: reasons for missing runs.
     """
 
     workload: str

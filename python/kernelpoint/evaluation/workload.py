@@ -1,4 +1,4 @@
-"""Workloads for comparisons: launches, their results in a full run, and the inputs known beforehand."""
+"""Workloads for comparisons: launches, their results in a full run, and the inputs of the methods."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Workload:
     Attributes:
         results: float64 [N], cycles or ns of each launch in the full run.
         counter: "cycles" or "ns".
-        program: the launches: traces where there are any; names, shapes, times and counters known beforehand; predictions of
+        program: launches with traces, if there are any; names, shapes, times and counters that methods may use; predictions of
             the fast model, unless it is off or a profile takes its place.
-        from_truth: True if these times are the truth itself, so that they may be given only to methods marked so.
-        host: simulator of the truth, as a run there describes it.
-        informed: True if the user asked that methods which can do without those times get them too.
-        notes: sentences for a reader of the table.
+        from_truth: True if the times of `program` are the true results; rows of methods that use them are marked.
+        host: description of the simulator that made the true results.
+        informed: True if the user asked that methods which do not need times get the times of `program` too.
+        notes: sentences shown with the table.
     """
 
     name: str
@@ -81,7 +81,7 @@ def load_workload(request: Request, communication: bool, log: Log) -> Workload:
     """Read a workload that a user named: truth, traces and profile.
 
     Args:
-        communication: keep the kernels of NCCL.
+        communication: True keeps the kernels of NCCL.
 
     Raises:
         ProfileError: a file cannot be read, truth, traces and profile are not of the same launches, or a launch is no longer
@@ -224,19 +224,19 @@ class Request:
     """Description of a workload on the command line, parsed.
 
     Attributes:
-        truth: per-launch results of the full run.
-        name: in tables.
-        traces: its trace list.
+        truth: file with the results of every launch in the full run.
+        name: name of the workload in tables.
+        traces: trace list of the workload.
         profile: input of the methods (none: the truth, for those that need times; "truth": for all that can
             use its times; "host:NAME": a full run of the embedded host in that configuration; "model": what the fast
             model predicts; or a file).
-        host: the configuration of the embedded host that makes the truth.
-        fast_model: the model's configuration, as in kernelpoint.yaml (`auto`: another GPU than the host's, else the
+        host: configuration of the embedded host that simulates the full run.
+        fast_model: configuration of the fast model, as in kernelpoint.yaml (`auto`: another GPU than the host's, else the
             nearest shipped; `off`).
-        device: GPU of the truth file.
+        device: number of the GPU in the file `truth`.
         latency: cycles of each launch that no method can save, taken off for a second error; of a simulator that does not state
             it, only `kernelpoint` with the fast model takes it out.
-        accept: kinds of findings that are accepted, between +.
+        accept: kinds of findings that do not refuse the workload, separated by `+`.
     """
 
     name: str

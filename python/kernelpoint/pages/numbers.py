@@ -95,7 +95,7 @@ def amount(value: Estimate | None, unit: float = 1.0) -> str:
     """Format a total or a rate with its half-width: at least three digits, at most four decimals.
 
     Args:
-        unit: that it is counted in.
+        unit: unit of the amount.
 
     >>> [amount(Estimate.of(e, h)) for e, h in ((14628.2, 310.0), (0.81234, 0.0123), (7.25, math.nan))]
     ['14,628 ± 310', '0.812 ± 0.012', '7.25 ± ?']

@@ -37,13 +37,13 @@ class Verdict:
     """First block of a page: the result in one sentence.
 
     Attributes:
-        figure: the number.
-        claim: its meaning.
-        answers: question -> answer, below.
-        lines: sentences below.
-        interval: relative half-width and error budget, which a small picture compares.
-        colour: good, warn, bad, cool or plain.
-        progress: launches done and launches in all, of work that goes on.
+        figure: main number of the page.
+        claim: meaning of the number, as a sentence.
+        answers: answers by question, shown below the claim.
+        lines: sentences shown below the answers.
+        interval: relative half-width and error budget, compared in a small picture.
+        colour: `good`, `warn`, `bad`, `cool` or `plain`.
+        progress: number of finished launches and of all launches, for a run that has not ended.
     """
 
     figure: str
@@ -68,8 +68,8 @@ class Chart:
     """Block with a chart, a heading and a caption; screen readers read both.
 
     Attributes:
-        name: identifies it on the page.
-        chart: its specification; None leaves the block out.
+        name: identifier of the chart on the page.
+        chart: Vega-Lite specification; None leaves the block out.
     """
 
     name: str
@@ -85,7 +85,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Text:
-    """Block of a page with paragraphs; if it has a title, they stand as a list below it."""
+    """Block of a page with paragraphs; with a title, a heading followed by a list."""
 
     lines: Sequence[str]
     title: str = ""
@@ -100,10 +100,10 @@ class Page:
     True
 
     Attributes:
-        title: heading, as plain text.
-        blocks: its content, in order; None is left out. The template has a macro for each class of a block.
-        about: a line above the heading.
-        reload: seconds after which a browser loads it again; 0: never.
+        title: heading of the page, as plain text.
+        blocks: blocks of the page, in order; None is skipped. The template has a macro for each class of block.
+        about: line of text above the heading.
+        reload: seconds after which a browser reloads the page; 0: never.
     """
 
     title: str
@@ -175,8 +175,8 @@ def javascript() -> str | None:
     """Bundled JavaScript of Vega from the package vl-convert, about 0.9 MB, escaped for a page; None if that package is not
     installed.
 
-    Making it takes seconds, so it is kept in the cache, under a checksum whose key is this installation. A kept one that is
-    damaged, or that came with a cache folder from elsewhere, is made again.
+    The bundle takes seconds to make, so it is cached with a checksum whose key is this installation. A cached bundle that is
+    damaged or comes from another installation is made again.
     """
     try:
         kept = Path(cache_folder()) / f"vega-{version(_BUNDLER)}.js"

@@ -25,10 +25,10 @@ class Column:
     """Column of a table: heading, alignment, unit.
 
     Attributes:
-        name: its heading.
-        show: its values as text.
-        of: its value of a record, by a function or a path of attributes.
-        brief: True if a narrow terminal shows it.
+        name: heading of the column.
+        show: function that formats a value as text.
+        of: function, or path of attributes, that takes the value from a record.
+        brief: True if a narrow terminal shows the column.
     """
 
     name: str
@@ -46,11 +46,11 @@ class Row:
     """Row of a table: cells, and the rows shown when it is opened.
 
     Attributes:
-        cells: a value for each column; an empty text is an empty cell.
-        weak: shown in grey.
-        mark: a word beside the first cell.
-        key: its name in charts; a click on the row chooses it there.
-        inner: rows that it opens to.
+        cells: value for each column; an empty text is an empty cell.
+        weak: True if the row is grey.
+        mark: word beside the first cell.
+        key: name of the row in charts; a click on the row selects it there.
+        inner: rows shown when this row is expanded.
     """
 
     cells: Sequence[Any]
@@ -64,8 +64,8 @@ def rows_of(columns: Sequence[Column], records: Iterable[Any], **more: Callable[
     """Make a row of each record.
 
     Args:
-        columns: say which value of a record stands in each cell.
-        more: other fields of a row, each as a function of the record.
+        columns: columns of the table; each takes its value from a record.
+        more: other fields of `Row`, each as a function of the record.
 
     >>> rows = rows_of([Column("size", of=len), Column("first", str, of=lambda name: name[0])], ["gemm"], key=str)
     >>> rows[0].cells, rows[0].key
@@ -88,10 +88,10 @@ class Table:
     | gemm | 1,200 |
 
     Attributes:
-        title: heading, or empty.
-        caption: a sentence on the rows.
-        notes: sentences that follow the table.
-        name: identifies the table on a page, where it can be filtered.
+        title: heading of the table, or empty.
+        caption: sentence on the rows.
+        notes: sentences below the table.
+        name: identifier of the table on a page, where its rows can be filtered.
     """
 
     columns: Sequence[Column]
@@ -136,7 +136,7 @@ class Table:
         return "\n".join([begin, "\\toprule", head, "\\midrule", *body, "\\bottomrule", "\\end{tabular}", ""])
 
     def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
-        """The table for a terminal, with its notes; a narrow one shows the brief columns."""
+        """Render the table for a terminal, with its notes; a narrow terminal shows only the brief columns."""
         from rich.box import SIMPLE_HEAD  # takes 0.1 s, and pages do without
         from rich.table import Table as RichTable
 
@@ -170,7 +170,7 @@ def write_table(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]])
 
     Raises:
         OSError: the file cannot be written.
-        SetupError: Parquet, and the extra `formats` is not installed.
+        SetupError: the file is Parquet and the extra `formats` is not installed.
     """
     if path.suffix == ".parquet":
         with needs_extra(f"{path.name}: Parquet"):

@@ -31,12 +31,12 @@ class CounterRow:
     """Comparison of one counter: both totals, difference and ratio, each with its half-width.
 
     Attributes:
-        first, second: estimated totals from the common launches.
-        ratio: second / first, with its bound.
-        difference: second - first, with its bound.
-        separate: half-width of the ratio from the bounds that both runs state by themselves (the ratio lies there where
-            both hold, so its confidence is lower).
-        tighter: separate over paired.
+        first, second: totals of both runs, estimated from the common launches.
+        ratio: `second / first`, with half-width.
+        difference: `second - first`, with half-width.
+        separate: half-width of the ratio from the two bounds that the runs state (right if both bounds are, so its confidence
+            is lower).
+        tighter: `separate` over the half-width of `ratio`.
 
     >>> ratio, difference = Estimate.of(1.5, 0.01), Estimate.of(500.0, 10.0)
     >>> CounterRow("cycles", 1000.0, 1500.0, ratio, difference, separate=0.04).tighter
@@ -71,8 +71,8 @@ class Comparison:
     """Comparison of two runs: one row for each counter.
 
     Attributes:
-        common: launches drawn in both.
-        first_drawn, second_drawn: in each.
+        common: number of launches drawn in both runs.
+        first_drawn, second_drawn: number of launches drawn in each run.
 
     >>> import kernelpoint as kp
     >>> from kernelpoint.paired import compare_runs
@@ -306,13 +306,13 @@ def _cure(first: Run, second: Run) -> list[str]:
 
 
 def sample_of(run: Run, units: np.ndarray) -> tuple[Sample, np.ndarray]:
-    """Sample of the strata of a finished run, of which only some launches count.
+    """Stratified sample of a finished run, restricted to some launches.
 
     Args:
-        units: int64 [n], launches with a result.
+        units: int64 [n], launches that the sample may contain; each has a result.
 
     Returns:
-        The sample, and bool [n], which of the launches are in it; the others were simulated for certain.
+        Sample, and bool [n], True for the launches in the sample; the others were simulated for certain.
 
     Raises:
         JournalError: the run has not ended, or its policy states no bound.
@@ -351,10 +351,10 @@ def sample_of(run: Run, units: np.ndarray) -> tuple[Sample, np.ndarray]:
 
 
 def kinds_of(run: Run) -> tuple[Kind, ...]:
-    """Kind of each pass of a run, which the engine notes with the last one.
+    """Kind of each pass of a run, read from the journal's record of the last pass.
 
     Raises:
-        JournalError: the state of the last pass does not say them.
+        JournalError: the record of the last pass does not contain the kinds.
     """
     last = list(run.of(PassRecord))[-1:]
     kinds = (last[0].state or {}).get("kinds") if last else ["first"]
@@ -367,7 +367,7 @@ def check_comparable(run: Run) -> None:
     """Raise an error if a run states nothing that can be compared.
 
     Raises:
-        JournalError: the run has not ended, states no bound, stopped launches inside, or gave its design up.
+        JournalError: the run has not ended, states no bound, stopped launches before their end, or abandoned its design.
     """
     summary = run.ended()
     if summary.projected:
@@ -385,7 +385,7 @@ def check_comparable(run: Run) -> None:
 
 
 def is_predicted(run: Run) -> bool:
-    """True if the design of a run uses predictions. Its journal then has no strata, and its plan has the predictions."""
+    """True if the design of a run uses predictions. Then the journal has no strata, and the plan has the predictions."""
     return run.frozen.strata is None and run.header.plan is not None
 
 
@@ -395,10 +395,10 @@ def predicts_traced(run: Run) -> bool:
 
 
 def cells_of(run: Run) -> CellSampling:
-    """Cells of a finished run in its last pass, without results.
+    """Cells (parts of strata) of a finished run in its last pass, without results.
 
     Raises:
-        JournalError: the run says nothing that a comparison could use, or its plan is gone or not its own any more.
+        JournalError: the run states nothing that can be compared, or its plan is missing or was replaced by another plan.
     """
     check_comparable(run)
     program = Program(tuple(run.launches), int(run.setting("seed")))

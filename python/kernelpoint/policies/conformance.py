@@ -1,4 +1,4 @@
-"""The contract of policies as checks, for those of KernelPoint and of other packages. With pytest:
+"""Checks of the contract of policies, for the policies of KernelPoint and of other packages. With pytest:
 
     from kernelpoint.policies.conformance import CHECKS
 

@@ -1,4 +1,4 @@
-"""Contract of a policy: a rule that makes a frozen sampling design from facts known beforehand.
+"""Contract of a policy: a rule that makes a frozen sampling design from facts known before the simulation.
 
 To add one, put a file `<name>.py` in `methods` with one subclass of :class:`Policy`, or name a class of another package in the
 entry point group `kernelpoint.policies`; nothing else changes. `methods/random.py` is the example to copy, and
@@ -24,13 +24,13 @@ class Policy(ABC):
 
     Class attributes:
         counters: counters of a profile that the method plans from besides instructions; no time is among them.
-        bounds: the values of `error_budget.bound` that the method can state; the first is taken where the user named none.
-        estimates: the values of `estimate` that go with the method; the first is taken where the user named none.
+        bounds: the values of `error_budget.bound` that the method can state; the first is the default.
+        estimates: the values of `estimate` that work with the method; the first is the default.
         uses_budget: whether the design depends on the error budget, so that a plan serves one budget only.
         online: whether launches may be taken as they come, with the design made after the first pass.
-        assumes_tail: whether its designs say themselves what they assume of launches that nobody draws (`Design.slow_excess`,
-            0 included); those of other policies get SLOW_EXCESS, so that a bound is a statement of the engine.
-        promises_budget: whether the design itself claims to meet the budget, from variances known beforehand; that claim is
+        assumes_tail: whether the designs state an assumption about undrawn launches (`Design.slow_excess`, which may be 0); the
+            engine gives the designs of other policies SLOW_EXCESS.
+        promises_budget: whether the design itself claims to meet the budget, from variances known in advance; that claim is
             the method's bound where the engine states none.
     """
 
@@ -57,7 +57,7 @@ class Policy(ABC):
         """Parameters that the user set, with defaults for the others.
 
         Raises:
-            ConfigError: unknown, of the wrong type or out of range.
+            ConfigError: a parameter is unknown, of the wrong type or out of range.
         """
         parameters: type[Section] = cls.Parameters
         return check_section(parameters, choice.parameters, "policy")
@@ -66,7 +66,7 @@ class Policy(ABC):
     def inputs(cls, available: Available) -> frozenset[Need]:
         """Inputs that the design needs, chosen from the available ones; none unless overridden.
 
-        What is named here is there when `design` is called, or the run is refused (workload.check_available).
+        Every named input is available when `design` is called; otherwise the run is refused (workload.check_available).
         """
         return frozenset()
 
@@ -75,7 +75,7 @@ class Policy(ABC):
         """Kind of bound of a run: that of the configuration, or the method's first.
 
         Raises:
-            ConfigError: the method cannot state the one that the user named.
+            ConfigError: the method cannot state the kind of bound that the user named.
         """
         return cls._allowed(config, config.error_budget, "bound", cls.bounds)
 
@@ -96,7 +96,7 @@ class Policy(ABC):
         """Estimator of a run: that of the configuration, or the method's first.
 
         Raises:
-            ConfigError: the method does not go with the one that the user named.
+            ConfigError: the method does not work with the estimator that the user named.
         """
         return cls._allowed(config, config, "estimate", cls.estimates)
 

@@ -29,8 +29,7 @@ def first_of_each_process(label: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 
 def context(label: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """int64 [N]: one label for each combination of (previous, own, next) labels within a process; -2 stands for a missing
-    neighbour.
+    """int64 [N]: one label for each combination of (previous, own, next) labels within a process; -2 marks a missing neighbour.
 
     Args:
         label: int [N].
@@ -51,10 +50,12 @@ def context(label: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 def varying_context(label: np.ndarray, kernel: np.ndarray, signature: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """int64 [N]: labels split by the nearest launches before and after whose kernels have several signatures. Persistent
-    kernels have one grid for every size of their data; such a neighbour tells the size.
+    kernels have one grid for every size of their data; such a neighbour shows the size.
 
     Args:
-        label, kernel, signature: int [N]; kernel numbers from 0, -1 unknown; a signature is of one kernel.
+        label: int [N].
+        kernel: int [N], number of the kernel from 0; -1 if unknown.
+        signature: int [N], number of the kernel and shape.
         offsets: int64 [processes + 1], first unit of each process.
 
     >>> kernel = np.array([0, 1, 1, 0, 1, 1])

@@ -21,25 +21,27 @@ THRESHOLD = 0.25  # of the coefficient of variation
 
 
 class PrincipalKernelProjection:
-    """Projection of one launch (PKA): it is stopped when its IPC is stable over a rolling window and at least one wave of CTAs
-    has finished.
+    """Projection of one launch (PKA): the launch is stopped when its IPC is stable over a rolling window and at least one wave
+    of CTAs has finished.
 
-    Formula: IPC_j = (I_j - I_{j-1}) / (t_j - t_{j-1}) over the points of the last `window` cycles; stop when
-    sd(IPC) / mean(IPC) < `threshold` and c >= S. Then, with I_k the instructions of the k CTAs issued, drained,
+    Formula: with t cycles since the launch began, I thread instructions, k CTAs issued and c completed of n in the grid, and S
+    CTAs that the GPU holds at a time, IPC_j = (I_j - I_{j-1}) / (t_j - t_{j-1}) over the points of the last `window` cycles;
+    stop when sd(IPC) / mean(IPC) < `threshold` and c >= S. Then, with I_k the instructions of the k CTAs issued, drained,
 
         I = I_k n / k,    T = t + (I - I(t)) / mean(IPC),
 
     and every other counter is multiplied by n / k.
 
     Source: Baddour et al., "Principal Kernel Analysis", MICRO 2021, section on principal kernel projection. Model: the window
-    of 3,000 cycles and the threshold of 0.25 are those commonly quoted; the paper's text was not at hand. Model: the paper
-    projects the work that is left at the stable IPC; the number of instructions that is left follows here from the CTAs.
+    of 3,000 cycles and the threshold of 0.25 are those commonly quoted; the paper's text was not available to us. Model: the
+    paper projects the work that is left at the stable IPC; the number of instructions that is left follows here from the CTAs.
 
     The error of a projection is not known, and a total with projections in it has no stated bound.
 
     Attributes:
-        is_stopped: True once the launch is to be stopped; it stays so.
-        issued, total: k at the last point, and n.
+        is_stopped: True from the moment the launch is to be stopped.
+        issued: CTAs issued (k) at the last point.
+        total: CTAs of the grid (n).
 
     >>> launch = PrincipalKernelProjection(window=300)
     >>> for i in range(20):
@@ -97,11 +99,12 @@ class Projections:
     """Launches in flight that may be stopped before their end; the rest of them is projected.
 
     Args:
-        is_on: False where the policy simulates launches whole; nothing is followed then.
+        is_on: False if the policy simulates whole launches; then no launch is tracked.
 
     Attributes:
         interval: cycles between the progress calls of a launch; 0: none.
-        count: results that are projections; saved_cycles: cycles of these that were not simulated.
+        count: number of projected results.
+        saved_cycles: projected cycles that were not simulated.
     """
 
     def __init__(self, is_on: bool) -> None:

@@ -39,7 +39,7 @@ def charts(result: Result, letters: int = LETTERS) -> dict[str, Spec]:
 
     Args:
         result: content of the run.
-        letters: longest name of a kernel; the middle of a longer one is left out.
+        letters: greatest length of a kernel name in a chart; longer names are shortened in the middle.
     """
     end = result.run.ended()
     made: dict[str, Spec | None] = {
@@ -52,23 +52,23 @@ def charts(result: Result, letters: int = LETTERS) -> dict[str, Spec]:
 
 
 def chart_of(rows: list[dict[str, Any]], mark: str | Spec, encoding: Spec, **more: Any) -> Spec:
-    """Make a chart, or a layer of one, of some rows; a chart is as wide as its place."""
+    """Make a chart, or a layer of a chart, from rows of data; a chart is as wide as the page element that contains it."""
     return {"data": {"values": rows}, "mark": mark, "encoding": encoding, **more}
 
 
 def channel(field: str, kind: str = "quantitative", **more: Any) -> Spec:
-    """Make the encoding of a field: where it stands, or how it looks."""
+    """Make the Vega-Lite encoding of a field of the rows, for a position, a colour or a shape."""
     return {"field": field, "type": kind, **more}
 
 
 def rows_by(field: str, letters: int = 0, **more: Any) -> Spec:
-    """Make a vertical axis with a row for each name; of names of more than `letters` letters the middle is left out."""
+    """Make a vertical axis with a row for each name; names of more than `letters` letters are shortened in the middle."""
     axis: Spec = {"labelLimit": 0, "labelExpr": _label(letters)} if letters else {"labelLimit": 260}
     return channel(field, "nominal", title=None, axis=axis, **{"sort": None, **more})
 
 
 def tooltip(name: str, **formats: str) -> list[Spec]:
-    """Make a tooltip of a name and of numbers, each with its format."""
+    """Make a tooltip with a name and with numbers, each in the given format."""
     return [channel(name, "nominal"), *(channel(field, format=text) for field, text in formats.items())]
 
 

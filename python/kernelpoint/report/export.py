@@ -1,4 +1,4 @@
-"""A run as files for other programs: its launches one by one, and the contract of further forms, one file each in `exports`."""
+"""Export of a run to files for other programs: a table of launches, and the base class of further formats (`exports`)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Options:
 
 
 class Export(ABC):
-    """Base of the forms of `kernelpoint report --as`. Other packages register theirs in the entry point group
+    """Base class of the file formats of `kernelpoint report --as`. Other packages register formats in the entry point group
     `kernelpoint.exports`.
     """
 
@@ -56,12 +56,12 @@ class Launch(NamedTuple):
     """One launch of a run: kernel, simulated or estimated, stratum, cycles and counters.
 
     Attributes:
-        process, launch: its place.
-        kernel: its name, shortened; empty where it is not known.
+        process, launch: index of the process, and index of the launch in program order within it.
+        kernel: shortened kernel name; empty if unknown.
         how: simulated, projected (stopped before its end), or estimated.
-        stratum: -1 where it was simulated for certain; None where the journal does not say.
-        cycles: its result or its estimate; None where there is neither.
-        counters: of its result; empty where it was not simulated.
+        stratum: number of the stratum; -1 for a launch simulated for certain; None if the journal does not contain it.
+        cycles: simulated or estimated cycles; None if there are neither.
+        counters: simulated counters by name; empty if the launch was not simulated.
     """
 
     process: int
@@ -123,7 +123,7 @@ def clock_of(run: Run, megahertz: float | None) -> float:
 
 
 def traces_of(run: Run) -> list[Texts]:
-    """Paths of the traces of each process, launch by launch; none of a list that is not on disk any more."""
+    """Trace path of every launch of each process; empty for a list that is no longer on disk."""
     of_processes = []
     for name, count in zip(run.header.host.lists, run.launches, strict=False):
         try:

@@ -55,7 +55,7 @@ KERNELS = (
 
 
 class Change(NamedTuple):
-    """Change of a kernel between two runs: its launches, and its cycles compared."""
+    """Change of a kernel between two runs: number of launches, and both cycles compared."""
 
     launches: int
     cycles: CounterRow
@@ -64,7 +64,8 @@ class Change(NamedTuple):
 def kernel_changes(first: Run, second: Run) -> list[Change]:
     """Change of each kernel between two runs, largest first.
 
-    The half-width is the sum of those of both runs: nothing is assumed of how their errors go together. nan: one has none.
+    The half-width is the sum of the half-widths of both runs, because the correlation of their errors is unknown; nan if a run
+    has none.
     """
     in_second = {kernel.name: kernel for kernel in result_of(second).kernels}
     changes = [
@@ -164,11 +165,11 @@ class SweepRow:
     """Row of a sweep's table: one configuration of the simulated GPU and its estimate.
 
     Attributes:
-        total: of the counter of the error budget.
-        ratio: of the total to the first configuration's; nan where none is stated.
-        simulated: number of launches.
+        total: total of the error budget's counter.
+        ratio: ratio of the total to that of the first configuration; nan if no ratio is stated.
+        simulated: number of simulated launches.
         note: reason for a missing ratio, or empty.
-        tied: equal to the one ranked before it, within the bound.
+        tied: True if the total equals that of the row before it, within the bound.
     """
 
     name: str

@@ -51,7 +51,8 @@ def write_paper(result: Result, folder: Path) -> list[Path]:
     """Write the charts, `kernels.tex` (if the kernels have names), `sentence.txt` and `kernelpoint.bib`; returns the files.
 
     Raises:
-        ConfigError: a file cannot be written. SetupError: the extra `report` is not installed.
+        ConfigError: a file cannot be written.
+        SetupError: the extra `report` is not installed.
     """
     texts = {
         "kernels.tex": kernels_table(result).latex() if result.kernels else "",

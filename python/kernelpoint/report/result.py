@@ -31,11 +31,11 @@ class Kernel(KernelRecord):
     """One kernel of the workload, all of its variants together.
 
     Attributes:
-        share: of the estimated total of all kernels.
-        cov: standard deviation over mean of the simulated launches' cycles; None of fewer than two.
-        variance: its part in the variance of the estimate, see `_variance_shares`; None where launches have no estimates.
-        truth: its totals in a full run; None where there is none.
-        variants: its instances with other template arguments or namespaces, by falling cycles.
+        share: share of the kernel in the estimated total of all kernels.
+        cov: standard deviation over mean of the simulated launches' cycles; None for fewer than two launches.
+        variance: share of the kernel in the variance of the estimate (`_variance_shares`); None if launches have no estimates.
+        truth: totals of the kernel in a full run; None without a full run.
+        variants: instances of the kernel with different template arguments or namespaces, by falling cycles.
     """
 
     share: float = 0.0
@@ -75,15 +75,15 @@ def rates_from(totals: Mapping[str, Estimate]) -> dict[str, Estimate]:
 
 @dataclass(frozen=True)
 class FullRun:
-    """True totals and cycles of launches, from a full run, to compare a sampled run with.
+    """True totals of a full run, compared with the estimates of a sampled run.
 
     Attributes:
         total: total of the budget's counter in the full run.
-        error: (estimate - total) / total; None where the sampled run states no estimate.
-        inside: True if the total lies inside the stated interval; None where none is stated.
+        error: (estimate - total) / total; None if the sampled run states no estimate.
+        inside: True if the total lies inside the stated interval; None if no interval is stated.
         non_sampling_error: excess of the simulated launches' cycles over those of the same launches in the full run, as a
             fraction; None where nothing was simulated.
-        totals: of every counter and ratio in the full run.
+        totals: total of every counter and ratio in the full run.
     """
 
     total: float
@@ -101,7 +101,8 @@ class FullRun:
             full: a run of the same list with `policy: all`.
 
         Raises:
-            JournalError: one of them has not ended, or the full run is of other traces or another simulated GPU, or not full.
+            JournalError: a run has not ended, or `full` has other traces or another simulated GPU, or did not simulate every
+                launch.
         """
         s, counter = run.ended(), run.ended().counter
         for key in ("traces", "simulator_config"):
@@ -152,12 +153,17 @@ class Result:
     """Everything that a report of a finished run shows.
 
     Attributes:
-        counter: the counter of `values`: that of the error budget, or cycles where the budget is on a ratio.
-        simulated: bool [launches]; values: float64 [launches], 0 where not simulated.
-        kernels: by falling share; kernel_of_launch: int64 [launches], an index into it.
-        passes: those with an estimate; truth: the full run, where there is one.
-        stream_map: float [S, 2] or None; stream_names, stream_launches: of each stream.
-        note: a sentence on parts that are missing; forecast: one that compares the run with its forecast; or empty.
+        counter: name of the counter in `values`: the counter of the error budget, or cycles if the budget is on a ratio.
+        simulated: bool [launches], True for simulated launches.
+        values: float64 [launches], simulated counter; 0 for other launches.
+        kernels: kernels by falling share of the total.
+        kernel_of_launch: int64 [launches], index into `kernels`.
+        passes: ends of the passes that have an estimate.
+        truth: comparison with the full run, or None.
+        stream_map: float [S, 2], position of each instruction sequence on the map of embeddings, or None.
+        stream_names, stream_launches: kernel name and number of launches of each instruction sequence.
+        note: sentence on missing parts of the report, or empty.
+        forecast: sentence that compares the run with its forecast, or empty.
     """
 
     run: Run
@@ -179,7 +185,7 @@ def result_of(run: Run, full_run: Run | None = None) -> Result:
     """Collect the result of a finished run.
 
     Args:
-        run: the journal; the plan that it names may be gone.
+        run: finished run; its plan file may be missing.
         full_run: a run of the same list with `policy: all`, to compare with.
 
     Raises:

@@ -55,7 +55,7 @@ WEAK_NOTE = "Grey: the half-width is over 25 % of the estimate, or none is state
 
 
 def computed(estimate: Estimate) -> float:
-    """The half-width that results show, as a share of the estimate; the stated one is no smaller than the error budget.
+    """Half-width that results show, as a share of the estimate, before it is raised to the error budget.
 
     >>> computed(Estimate.of(200.0, 2.0, computed_half_width=0.5))
     0.0025
@@ -101,8 +101,8 @@ INNER_NOTE = "A triangle opens the kernel's variants and the full run"
 
 
 def kernel_table(result: Result) -> Table | None:
-    """Table of kernels, which the reader can filter; None if the run's kernels have no names. A kernel opens to its instances
-    by template arguments, and to the kernel in the full run.
+    """Table of kernels, which the reader can filter; None if the run's kernels have no names. The row of a kernel expands to
+    its template instances and to its totals in the full run.
     """
     if not result.kernels:
         return None
@@ -149,7 +149,7 @@ def _rate(name: str) -> Callable[[KernelRecord], Estimate | None]:
 
 
 def largest_kernels(result: Result, rows: int) -> list[Kernel]:
-    """The kernels with most cycles, and one that stands for all others, whose cycles have no bound."""
+    """Kernels with the most cycles, then one entry for all other kernels together, whose cycles have no bound."""
     largest, rest = result.kernels[:rows], result.kernels[rows:]
     if not rest:
         return largest
@@ -170,8 +170,8 @@ RANGES_CAPTION = (
 
 
 def range_table(run: Run) -> Table | None:
-    """Table of the ranges of a finished run, each followed by its inner ranges; None without ranges. Its counter is that of
-    the error budget, or cycles.
+    """Table of the ranges of a finished run, each followed by its inner ranges; None without ranges. The counter is that of the
+    error budget, else cycles.
     """
     if not run.ranges:
         return None

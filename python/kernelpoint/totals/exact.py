@@ -35,7 +35,10 @@ def exact_values(plan: Plan, engine: Engine, projected: set[int], counter: str) 
     trace cannot be read have their result.
 
     Args:
-        plan: of the run; engine: with the results; projected: units whose results are projections; counter: one of the host.
+        plan: plan of the run.
+        engine: engine with the results.
+        projected: units whose results are projections.
+        counter: name of a counter of the simulator.
     """
     units, predictions = engine.results.units, plan.design.computed
     values = engine.results.of(units)[:, engine.counters.index(counter)]
@@ -75,7 +78,7 @@ def with_grids(look: Look, plan: Plan, has_result: np.ndarray) -> Look:
     """Add the CTAs and warps of all launches to a look, if traces give them and the simulator does not report them.
 
     Args:
-        has_result: bool [N], which launches were simulated.
+        has_result: bool [N], True for simulated launches.
     """
     counts = {name: plan.count_of_unit(name) for name in GRID if name not in look.estimates}
     grids = {name: values for name, values in counts.items() if values is not None and not np.isnan(values).any()}

@@ -49,10 +49,10 @@ AT_MOST = (
 def with_active_cycles(look: Look, latency: int, targets: Collection[str]) -> Look:
     """Make cycles and active cycles in a look agree. They differ by a constant, so one total serves both.
 
-    The one with a target keeps its half-width, and the other has the same, unless it has a target too.
+    The counter with a target keeps its half-width, and the other gets the same, unless it has a target too.
 
     Args:
-        latency: cycles by which they differ, over all launches.
+        latency: difference of the two totals, in cycles.
 
     >>> def of(name, total, half):
     ...     return Estimate(name, total, half, half / total, 1.0, 9.0, 0.95, 0.0)
@@ -88,7 +88,8 @@ def with_identities(look: Look, engine: Engine, fixed: Collection[str]) -> Look:
     Model: an identity that is true in each simulated launch is true in all.
 
     Args:
-        engine: with the results; fixed: counters and ratios of the error budget, which stay as they are.
+        engine: engine with the results.
+        fixed: counters and ratios of the error budget, which do not change.
     """
     stays = {counter for name in fixed for counter in RATIOS.get(name, (name,))}
     finite = {name: e for name, e in look.estimates.items() if math.isfinite(e.estimate)}
@@ -158,9 +159,9 @@ class Balance:
     """Estimates that are made consistent with each other, in place.
 
     Attributes:
-        values, half_widths: of each counter.
-        least: the least that a counter can be, where that is known.
-        unit: the smallest amount of a counter that counts; 1 of those that it does not name.
+        values, half_widths: estimate and half-width of each counter.
+        least: lower limit of each counter that has a known one.
+        unit: smallest amount of each counter that matters; 1 for counters without an entry.
 
     >>> balance = Balance({"reads": 60.0, "writes": 50.0, "all": 100.0}, {"reads": 9.0, "writes": 9.0, "all": 0.0}, {}, {})
     >>> balance.project([{"reads": 1.0, "writes": 1.0, "all": -1.0}], [])

@@ -1,4 +1,4 @@
-"""Totals of counters that are nearly in proportion to a predicted one, kernel by kernel: energy to the events that it is of."""
+"""Totals of counters that are nearly proportional to a predicted counter in each kernel, such as energy to its events."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def with_proportional(look: Look, engine: Engine, plan: Plan, stay: Iterable[str
     """Estimate counters that occur in proportion to another (EVENTS) by `proportional_total`, if this gives a smaller
     half-width.
 
-    So have counters that are predicted themselves where the look knows little of them.
+    A predicted counter with a wide half-width is estimated from its own prediction in the same way.
 
     Args:
-        engine: with the results, and their measured errors of replay, which the ratios have too; stay: counters whose estimates
-            stay, such as those that the traces tell.
+        engine: engine with the results and their measured replay errors, which the ratios share.
+        stay: counters whose estimates do not change, such as those that the traces determine.
     """
     groups, units = np.asarray(plan.design.labels), engine.results.units
     predictions = plan.design.computed
@@ -81,21 +81,24 @@ def proportional_total(
     """Total of a counter proportional to another, with its half-width: one ratio for each group of units (separate ratio
     estimator, Cochran 1977, section 6.10), and the mean ratio for groups without a draw.
 
-    Formula: r_g = sum y / sum x over the n_g draws of group g, r the mean r_g; total = sum_g r_g X_g + r X_0, X_g the x of all
-    units of g, X_0 of those of groups without a draw; half-width = t sqrt(w^2 sum_g r_g^2 (U_g^2 / n_g + sum u^2) + s^2 (X_0^2
-    / m + sum_h X_h^2)), u the x of an undrawn unit, U_g their sum, s the standard deviation of the r_g of m groups, at least
-    WITHIN r, h groups without a draw, w as WITHIN says, with how far draws of one group are apart; t of the degrees of freedom
-    of both terms (Satterthwaite 1946).
+    Formula: y the counter, x the predicted counter; r_g = sum y / sum x over the n_g draws of group g, r the mean r_g; total =
+    sum_g r_g X_g + r X_0, X_g the x of all units of g, X_0 of those of groups without a draw; half-width = t sqrt(w^2 sum_g
+    r_g^2 (U_g^2 / n_g + sum u^2) + s^2 (X_0^2 / m + sum_h X_h^2)), u the x of an undrawn unit, U_g their sum, s the standard
+    deviation of the r_g of m groups, at least WITHIN r, h groups without a draw, w as WITHIN says, with how far draws of one
+    group are apart; t of the degrees of freedom of both terms (Satterthwaite 1946).
 
     Model: ratios of kernels are nearly symmetric about their mean. Where their logarithms have a standard deviation of 1, about
     90 % of the half-widths hold, not 95.
 
     Args:
-        values, x: float64 [draws], of the counter and of the one that it is in proportion to; of: their groups, from 0.
-        all_x, all_of: the same of all units, the drawn ones with them.
+        values: float64 [draws], the counter y.
+        x: float64 [draws], the predicted counter x.
+        of: int [draws], group of each draw, from 0.
+        all_x, all_of: x and group of all units, drawn units included.
 
     Returns:
-        nan, nan where fewer than MIN_COUNTS draws are no zeros, fewer than two groups have x, or a draw has a value and no x.
+        Total and half-width; both nan if fewer than MIN_COUNTS draws are nonzero, fewer than two groups have x, or a draw has
+        a value and no x.
 
     >>> x, groups = np.ones(6), np.array([0, 0, 0, 1, 1, 1])
     >>> total, half_width = proportional_total(2.0 * x, x, groups, np.ones(8), np.array([*groups, 0, 2]), 0.95)

@@ -1,4 +1,4 @@
-"""From the last interim analysis to the statement of a run: rules, in their order."""
+"""Rules that turn the last interim analysis into the results that a run states, in order."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from kernelpoint.totals.proportional import with_proportional
 
 @dataclass(frozen=True)
 class Basis:
-    """Inputs of the rules, beside the interim analysis that they change.
+    """Inputs of the rules besides the interim analysis.
 
     Attributes:
-        engine: with the results; plan: of the run.
-        has_result: bool [N], which launches were simulated.
-        exact: by counter, the total that traces determine (exact.exact_values).
+        engine: engine with the results.
+        plan: plan of the run.
+        has_result: bool [N], True for simulated launches.
+        exact: totals that the traces determine (`exact_values`), by counter.
         targets: counters and ratios of the error budget.
-        latency: constant launch latency of all launches together, in cycles.
+        latency: sum of the constant launch latencies of all launches, in cycles.
     """
 
     engine: Engine
@@ -63,13 +64,13 @@ def unmet_shares(look: Look, engine: Engine, confidence: float) -> dict[str, flo
     """Largest share of launches that may have a positive value of a counter that is 0 in all simulated launches; by counter,
     for those without another bound.
 
-    Formula: unseen_share (estimation/unseen.py) of the launches that each draw stands for. Of n draws that stand for equally
-    many it is 1 - (1 - confidence)^(1 / n), nearly 3 / n at 95 % (Hanley and Lippman-Hand, JAMA 249, 1983).
+    Formula: unseen_share (estimation/unseen.py) of the number of launches that each draw represents. For n draws that represent
+    equally many, it is 1 - (1 - confidence)^(1 / n), nearly 3 / n at 95 % (Hanley and Lippman-Hand, JAMA 249, 1983).
 
-    Model: draws are a probability sample. It says nothing of how large a positive value would be.
+    Model: draws are a probability sample. The share does not limit how large a positive value is.
 
     Args:
-        engine: with the results of the look.
+        engine: engine with the results of the interim analysis.
     """
     unmet = [
         name

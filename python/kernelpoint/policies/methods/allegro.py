@@ -51,10 +51,10 @@ class Allegro(TimeClusters):
 
     Words: cluster = stratum; n = sample size.
 
-    Follows the description of the authors' group (the paper's body was not at hand) and their tool, Macsim_tracer, which
-    does not carry the name. Departures from that tool: draws are without replacement, so a cluster of fewer than 30 is
-    simulated whole. 2-means is solved exactly. Times that are all equal are never split. Launches that the profile
-    lacks are simulated.
+    Follows the description of the authors' group (the paper's body was not available to us) and their tool, Macsim_tracer,
+    which does not carry the name. Departures from that tool: draws are without replacement, so a cluster of fewer than 30 is
+    simulated whole. 2-means is solved exactly. Times that are all equal are never split. Launches that the profile lacks are
+    simulated.
     """
 
     def clusters(self, times: np.ndarray, kernel: np.ndarray, z_over_eps: float) -> tuple[list[Leaf], np.ndarray]:

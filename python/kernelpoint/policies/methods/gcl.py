@@ -21,11 +21,11 @@ class Gcl(Representatives):
     """GCL-Sampler (arXiv 2603.00551, 2026).
 
     Each launch is embedded by the relational GCN of the paper; K-Means clusters the embeddings, with K by best silhouette and
-    the smaller K on near ties; the first launch of each cluster represents it: that = sum_c N_c y_first(c). Layers, readout,
-    views, loss and temperature of the training are those of the paper (checkpoints/README.md). No code of the authors was
-    found.
+    the smaller K on near ties; the first launch of each cluster represents it: total = sum_c N_c y_first(c), with N_c launches
+    in cluster c and y their cycles. Layers, readout, views, loss and temperature of the training are those of the paper
+    (checkpoints/README.md). No code of the authors was found.
 
-    Model: our reading, where our sources of the paper are silent:
+    Model: our choices, where our sources of the paper state nothing:
 
     * the range of K, 2 to 20, and the formula of the total;
     * one encoder, trained on synthesised traces, for all workloads;

@@ -56,10 +56,10 @@ class KernelPoint(Policy):
     """KernelPoint's own method: strata fixed before the run, permanent random numbers, passes, pooled variances, predictions
     as covariates.
 
-    Predictions are the covariates of the counters, and the engine makes cells from them (estimation/cells/sampling.py);
-    kernels are the groups that they may be off alike for. They come from the fast model, where every launch is traced; else
-    from the times of a profile, or a simulator's own forecast of the cost (program/described.py). A traced launch without a
-    time is predicted by its work. Nothing is embedded then.
+    Predictions are the covariates of the counters, and the engine makes cells from them (estimation/cells/sampling.py); kernels
+    are the groups whose predictions may share an error. They come from the fast model, where every launch is traced; else from
+    the times of a profile, or a simulator's own forecast of the cost (program/described.py). A traced launch without a time is
+    predicted by its work. Nothing is embedded then.
 
     Without predictions strata nest in four levels. With traces: streams whose embeddings are near (cluster; kernels where
     nothing is embedded), of about equal work, equal streams, and equal streams between equal neighbours (context). With

@@ -22,8 +22,8 @@ class Layer(Representatives):
 
     Accel-Sim 2.0 recommends it for language models ("trace one representative layer and extrapolate"), and so do users of
     distributed simulators. Layers are runs of equal kernels and shapes that repeat at once, as `ranges: detected` finds them.
-    Each launch of the representative stands for the launches at its place in all layers of the same kernels: that = sum_k N_k
-    y_k. Launches outside all layers are simulated.
+    Each launch of the representative layer represents the launches at its position in all layers of the same kernels: that =
+    sum_k N_k y_k. Launches outside all layers are simulated.
 
     No bound is stated: nothing is drawn at random. Model: `place` is 0.5, the layer in the middle; no paper says
     which to take.

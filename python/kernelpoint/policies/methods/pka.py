@@ -61,13 +61,13 @@ class Pka(Representatives):
     a rule, for such profiles are slow to take (two-level profiling): K is chosen on that part, and the other launches are
     mapped to its clusters by a linear classifier on kernel name, grid, block, registers and shared memory, which the traces
     or a light profile know of every launch. Without counters they are computed from the traces. Model: the scan of traces
-    counts loads and stores together, so six numbers stand for the twelve: sectors (for the three l1tex counters), accesses
+    counts loads and stores together, so six numbers replace the twelve: sectors (for the three l1tex counters), accesses
     to global and to shared memory (for the six smsp counters of memory instructions), warp instructions, threads per
     instruction, and CTAs.
 
     Selection and projection together are PKA: this policy says which launches are simulated; principal kernel projection, which
     stops such a launch inside once its IPC is stable and projects the rest of it, is the parameter `project` (projection.py).
-    The projected cycles of a principal kernel then stand for its cluster. Replays (`kernelpoint compare`) judge selection
+    The projected cycles of a principal kernel then represent its cluster. Replays (`kernelpoint compare`) judge selection
     alone, for nothing is simulated there that could be stopped.
 
     Departures from the re-implementation in STEM-AE: it takes the K with the lowest true error, an oracle, leaves features

@@ -67,7 +67,7 @@ def most_frequent(values: np.ndarray) -> float:
 class Sieve(Representatives):
     """Sieve (ISPASS 2023): three tiers by how much the instruction count of a kernel varies.
 
-    Tier 1, no variation: the first launch stands for all. Tier 2, coefficient of variation below 0.4: the first launch that
+    Tier 1, no variation: the first launch represents all. Tier 2, coefficient of variation below 0.4: the first launch that
     has the most frequent CTA size and, among those, the most frequent instruction count. Tier 3: the launches are cut at
     the minima of a density estimate, parts that still vary by more than 0.5 once more; of each part the first launch with
     the middle one of the distinct counts. Cycles are projected by the harmonic mean of the representatives' IPC, weighted

@@ -67,11 +67,11 @@ def system_times(run: Run, megahertz: float | None, end: End = "estimate") -> Sy
     """Convert the cycles of a finished run's launches to times, over all processes.
 
     Args:
-        megahertz: clock of the SMs; None: as the simulated GPU states it.
+        megahertz: clock of the SMs; None takes that of the simulated GPU.
         end: `low` and `high` scale all times so that their sum is an end of the stated interval.
 
     Raises:
-        ConfigError: no clock is known, it is no positive number, or the run states no half-width for an end.
+        ConfigError: the clock is unknown or not positive, or `end` is given and the run states no half-width.
         JournalError: the run has not ended.
     """
     period = 1000.0 / clock_of(run, megahertz)
@@ -99,11 +99,12 @@ class Chakra(Export):
         """Write the Chakra trace of a finished run; returns a sentence on its content.
 
         Args:
-            options: with `like`, a Chakra trace whose GPU nodes get the times, or PyTorch profiler JSON, whose kernels and
-                collectives become one chain; without it, one chain of the launches.
+            options: options of the export. `like` names a Chakra trace whose GPU nodes get the times, or PyTorch profiler JSON
+                whose kernels and collectives become one chain; without it, the launches become one chain.
 
         Raises:
-            ProfileError: `like` cannot be read, or is of other launches. SetupError: protobuf is not installed.
+            ProfileError: the file `like` cannot be read, or its launches are not those of the run.
+            SetupError: protobuf is not installed.
         """
         times, like = system_times(run, options.clock, options.end), options.like
         metadata = schema().GlobalMetadata(version=VERSION)

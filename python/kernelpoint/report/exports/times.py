@@ -22,15 +22,15 @@ class KernelTime(NamedTuple):
     """Times of the launches of one kernel and shape.
 
     Attributes:
-        configuration: of the simulated GPU: the simulator and the hash of its configuration.
-        range: the innermost of the run's ranges that they lie in; empty of a run without ranges.
-        kernel: its name; empty where neither the journal nor a trace on disk has it.
-        grid, block: extents as `XxYxZ`; empty where the traces are not on disk.
-        launches, simulated: their number, and how many of them were simulated.
-        cycles: of all of them together, in cycles.
-        cycles_half_width: of `cycles`; 0 where the run's total is exact. None where the run states none for these launches: it
-            states half-widths of whole kernels, so a kernel of several shapes or ranges has none.
-        microseconds, microseconds_half_width: the same over the clock.
+        configuration: name of the simulator, and hash of the simulated GPU's configuration.
+        range: path of the innermost range that contains the launches; empty for a run without ranges.
+        kernel: kernel name; empty if neither the journal nor a trace on disk has it.
+        grid, block: extents as `XxYxZ`; empty if the traces are not on disk.
+        launches, simulated: number of launches, and number of simulated launches.
+        cycles: total cycles of the launches.
+        cycles_half_width: half-width of `cycles`; 0 if the run's total is exact. None for a kernel of several shapes or ranges,
+            because a run states half-widths of whole kernels only.
+        microseconds, microseconds_half_width: `cycles` and `cycles_half_width` divided by the clock.
     """
 
     configuration: str
@@ -56,7 +56,8 @@ class Times(Export):
         """Write the table of kernel times of a finished run; returns a sentence on its content.
 
         Raises:
-            SetupError: Parquet, and pyarrow is not installed. ConfigError, JournalError: as :func:`kernel_times`.
+            SetupError: the file is Parquet and pyarrow is not installed.
+            ConfigError, JournalError: raised by :func:`kernel_times`.
         """
         return f"{write_table(path, KernelTime._fields, kernel_times(run, options.clock)):,} kernels and shapes"
 
@@ -65,10 +66,12 @@ def kernel_times(run: Run, megahertz: float | None) -> Iterator[KernelTime]:
     """Times of a finished run by kernel and shape, in the order of first launches.
 
     Args:
-        megahertz: clock of the SMs; None: as the simulated GPU states it.
+        megahertz: clock of the SMs; None takes that of the simulated GPU.
 
     Raises:
-        ConfigError: no clock is known. JournalError: the run has not ended. ProfileError: the file of its ranges is missing.
+        ConfigError: no clock is known.
+        JournalError: the run has not ended.
+        ProfileError: the file of the run's ranges is missing.
 
     >>> import kernelpoint as kp
     >>> run = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="gcl")
