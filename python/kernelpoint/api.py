@@ -45,7 +45,7 @@ MOST_SEEDS = 1_000_000
 
 
 class Run(journal.Run):
-    """A finished or running run, read from its journal. A notebook shows its verdict and its table of counters.
+    """Finished or unfinished run, read from its journal. A notebook shows its verdict and its table of counters.
 
     >>> import kernelpoint as kp
     >>> _ = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="random", error_budget={"relative_error": 0.05})
@@ -70,8 +70,9 @@ class Run(journal.Run):
         """Make a chart of the run: share (cycles by kernel), timeline, passes, or map (of the embeddings).
 
         Raises:
-            ConfigError: there is no such chart, or this run has no data for it.
-            JournalError: the run has not ended. SetupError: the extra `report` is not installed.
+            ConfigError: the chart is unknown, or this run has no data for it.
+            JournalError: the run has not ended.
+            SetupError: the extra `report` is not installed.
         """
         with needs_extra("Run.plot"):
             import altair as alt
@@ -94,7 +95,7 @@ class Run(journal.Run):
 
 
 class Plan(plans.Plan):
-    """Plan of a run: predictions, strata and first sample, as `kernelpoint plan` makes it.
+    """Plan of a run, as `kernelpoint plan` makes it: predictions, strata and first sample.
 
     >>> import kernelpoint as kp
     >>> plan = kp.Plan.from_traces("traces/kernelslist.g", policy="gcl")
@@ -116,13 +117,14 @@ class Plan(plans.Plan):
 
         Args:
             traces: a kernelslist.g, or a folder of kernel-N.traceg files.
-            policy: its name, or a mapping of its name and its parameters.
+            policy: name of a policy, or a mapping of its name and its parameters.
             keys: other keys of kernelpoint.yaml (`seed=1`, `error_budget={"relative_error": 0.05}`).
-            gpu: the simulated GPU, as `kernelpoint plan --gpu` takes it.
-            log: takes lines for the user.
+            gpu: the simulated GPU: v100, rtx, or a configuration file, as in `kernelpoint plan --gpu`.
+            log: function that receives lines for the user.
 
         Raises:
-            TraceError: the list cannot be read; ConfigError: a key is refused.
+            TraceError: the list cannot be read.
+            ConfigError: a key is refused.
         """
         config = parse_config({"version": 1, "policy": policy, **keys}, "keys")
         return cls.from_config(traces, config, gpu, log)
@@ -141,13 +143,15 @@ class Plan(plans.Plan):
         """Plan a list in the same way as a run with this configuration.
 
         Args:
-            option: the user's word for the profile.
+            option: name of the profile's key or option in messages.
             pool: workers that read, embed and predict (kernelpoint.coordinator).
-            state: takes the findings of admission, a line each, in place of `log`.
+            state: function that receives the findings of admission, one line each, in place of `log`.
 
         Raises:
-            ConfigError: the configuration names a selection. PolicyError: the policy lacks an input.
-            AdmissionError: the list is not sound; BudgetError: so little of it can be read that no budget can be met.
+            ConfigError: the configuration names a selection.
+            PolicyError: the policy lacks an input.
+            AdmissionError: a finding refuses the list.
+            BudgetError: so little of the list can be read that no error budget can be met.
         """
         if config.selection is not None:
             raise ConfigError(
@@ -180,7 +184,7 @@ class Plan(plans.Plan):
 def cluster(traces: str | Path, policy: str | dict[str, Any] = "kernelpoint", **keys: Any) -> np.ndarray:
     """Cluster of each launch under a policy, int64 [N]. Launches that are always simulated have the last numbers.
 
-    Args: see Plan.from_traces.
+    The arguments are those of `Plan.from_traces`.
 
     >>> import kernelpoint as kp
     >>> kp.cluster("traces/kernelslist.g", "gcl")
@@ -200,21 +204,22 @@ def simulate(
 ) -> Run:
     """Simulate a list with the embedded host, in this process, and return the run.
 
-    The journal is the one that the program `kernelpoint-host` writes: each can continue the other's run. Ctrl-C
-    keeps every result; the same call resumes. If a launch cannot be simulated, the run goes on without it with a wider bound,
-    and `degraded` names the launch.
+    The journal equals that of the program `kernelpoint-host`, so each can continue the run of the other. Ctrl-C keeps every
+    result; the same call resumes. If a launch cannot be simulated, the run goes on without it with a wider bound, and
+    `degraded` names the launch.
 
     Args:
         traces: a kernelslist.g, or a folder of kernel-N.traceg files.
-        journal_path: the journal; an existing one is resumed.
+        journal_path: path of the journal; the run of an existing journal is resumed.
         gpu: v100, rtx, a YAML file, or the configuration file of a simulator.
-        policy: its name, or a mapping of its name and its parameters; `all` simulates every launch.
+        policy: name of a policy, or a mapping of its name and its parameters; `all` simulates every launch.
         keys: other keys of kernelpoint.yaml.
-        log: takes lines for the user.
+        log: function that receives lines for the user.
 
     Raises:
-        ConfigError: a key or the simulated GPU is refused; TraceError: the list cannot be read; JournalError: the journal
-            cannot be written, or is of another run.
+        ConfigError: a key or the simulated GPU is refused.
+        TraceError: the list cannot be read.
+        JournalError: the journal cannot be written, or is of another run.
 
     >>> import kernelpoint as kp
     >>> run = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="all")
@@ -240,14 +245,14 @@ def simulate(
 
 @checked
 def compare_runs(first: journal.Run | str | Path, second: journal.Run | str | Path) -> Comparison:
-    """Compare two sampled runs of one list on two simulated GPUs, launch by launch. Arguments and result:
-    `paired.compare_runs`.
+    """Compare two sampled runs of one list on two simulated GPUs, launch by launch.
 
     Args:
-        first, second: runs, or their journals.
+        first, second: runs, or paths of their journals.
 
     Returns:
-        Its `rows` have, for each counter, both totals, their ratio (second over first) and their difference, with bounds.
+        Comparison whose `rows` have, for each counter, both totals, their ratio (second over first) and their difference, with
+            bounds.
 
     Raises:
         JournalError: a journal cannot be read, a run has not ended or states no bound, or list, plan, seed or policy differ.
@@ -280,7 +285,7 @@ def compare(
             profile, ...).
 
     Raises:
-        ConfigError: the workload lacks its truth, a policy is not known, or a number is not allowed.
+        ConfigError: the workload has no full run, a policy is unknown, or a number is not allowed.
 
     >>> import kernelpoint as kp
     >>> _ = kp.simulate("traces/kernelslist.g", "full.kpjournal", policy="all")

@@ -41,15 +41,15 @@ _DAMAGED = (*_IMPOSSIBLE, *_NOT_READABLE)
 def write_archive(
     path: str | Path, about: Mapping[str, Any], arrays: Mapping[str, np.ndarray], compress: bool = False
 ) -> None:
-    """Write an archive. It appears whole or not at all, and is safe on the disk when the function returns.
+    """Write an archive in one step: complete or not at all. It is synced to the disk when the function returns.
 
     Args:
-        about: any content of JSON.
-        arrays: by name; none may be called "about".
-        compress: smaller, and slower to read.
+        about: description, any content of JSON.
+        arrays: name -> array; no array may be called "about".
+        compress: True for a smaller file that is slower to read.
 
     Raises:
-        OSError: it cannot be written there.
+        OSError: the file cannot be written.
     """
     with replacing(path) as file:
         _write(file, about, arrays, compress)
@@ -72,7 +72,7 @@ def from_archived(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Decode bytes of `archived`; returns description and arrays.
 
     Raises:
-        ValueError: it is none, or is damaged.
+        ValueError: the bytes are no archive, or are damaged.
     """
     try:
         return _read(io.BytesIO(data))
@@ -83,7 +83,7 @@ def from_archived(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Read an archive: its description, and its arrays by name.
 
-    The checksum is compared before anything else is believed, and no array takes more memory than the file has bytes for it.
+    The checksum is verified first. No array takes more memory than the file has bytes for it.
 
     Raises:
         PlanError: the file cannot be read, is no archive of this kind, or is damaged.

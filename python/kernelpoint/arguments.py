@@ -31,10 +31,11 @@ WORDS: dict[Any, str] = {
 
 
 def checked(function: Function) -> Function:
-    """Decorator that checks the arguments of a function: the stated type, no byte 0 in paths, no nan among numbers.
+    """Decorator that checks the arguments of a function: each has its annotated type, paths have no byte 0, and numbers are not
+    nan.
 
     Raises:
-        ConfigError: names the argument, the value and what is allowed.
+        ConfigError: names the argument, its value and the allowed values.
 
     >>> @checked
     ... def embed(trace: str | os.PathLike[str], max_nodes: int = 5) -> None: ...

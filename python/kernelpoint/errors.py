@@ -80,7 +80,7 @@ class SessionError(KernelPointError):
 
 
 class _Cut(reprlib.Repr):
-    """Text of values: long text, deep nesting and long lists are cut; values without a text are named by their
+    """Text of values for messages: long text, deep nesting and long lists are cut; for other objects, the name of their
     type."""
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class _Cut(reprlib.Repr):
         return f"a number of {value.bit_length()} bits" if value.bit_length() > 1000 else super().repr_int(value, level)
 
     def repr_instance(self, value: object, level: int) -> str:
-        """Floating-point numbers, true, false and None; of all else the type."""
+        """Text of floating-point numbers, true, false and None; for any other object, its type."""
         if isinstance(value, (float, complex, bool, bytes, type(None))):
             return super().repr_instance(value, level)
         if isinstance(value, numbers.Number) and hasattr(value, "item"):

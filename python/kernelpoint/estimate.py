@@ -13,18 +13,18 @@ from kernelpoint.typed import Range
 class Estimate:
     """A value, mostly a total or a ratio of totals, with its half-width. nan: unknown.
 
-    Sums and quotients take errors at their worst, since nothing is known of how two of them go together.
+    Sums and quotients assume the worst combination of errors, because the correlation of two errors is unknown.
 
     Attributes:
-        counter: name of the counter, empty of a value that is none.
+        counter: name of the counter; empty if the value belongs to no counter.
         estimate: the value.
-        half_width: half-width of the confidence interval, nan where no bound is stated, 0 of an exact value.
+        half_width: half-width of the confidence interval; nan if no bound is stated, 0 for an exact value.
         relative_half_width: half_width / |estimate|.
         std_error: square root of the estimated variance.
         degrees_of_freedom: degrees of freedom of that variance.
         confidence: confidence level of the interval.
-        simulated: sum over the simulated units.
-        computed_half_width: half-width before it is raised to the error budget, nan where none is kept.
+        simulated: sum of the counter over the simulated units.
+        computed_half_width: half-width before it is raised to the error budget; nan if not stored.
 
     >>> Estimate.of(200.0, 4.0).contains(203.0)
     True
@@ -79,7 +79,7 @@ class Estimate:
         return cls(counter, degrees_of_freedom=0.0, confidence=confidence)
 
     def moved(self, estimate: float, half_width: float, **more: Any) -> Estimate:
-        """Copy with another value and half-width, and other fields in `more`.
+        """Copy with another value and half-width; `more` replaces further fields.
 
         >>> Estimate.of(200.0, 4.0).moved(400.0, 10.0).relative_half_width
         0.025
@@ -88,7 +88,7 @@ class Estimate:
         return replace(self, estimate=estimate, half_width=half_width, relative_half_width=part, **more)
 
     def __add__(self, other: Estimate) -> Estimate:
-        """The sum; its half-width is the sum of both, as if both errors had one sign."""
+        """Sum A + B; its half-width is a + b, the sum of both half-widths, as if both errors had the same sign."""
         return self.moved(
             self.estimate + other.estimate,
             self.half_width + other.half_width,
@@ -99,7 +99,8 @@ class Estimate:
         )
 
     def __truediv__(self, other: Estimate) -> Estimate:
-        """The quotient R = A / B; its half-width is (a + |R| b) / |B|, as if both errors had opposite signs."""
+        """Quotient R = A / B; its half-width is (a + |R| b) / |B| with a and b the half-widths of A and B, as if both errors
+        had opposite signs."""
         if not other.estimate:
             return Estimate.unknown(self.counter, self.confidence)
         value, below = self.estimate / other.estimate, abs(other.estimate)
@@ -113,13 +114,14 @@ class Estimate:
         )
 
     def no_narrower_than(self, relative_error: float, nonresponse: float = 0.0) -> Estimate:
-        """Copy whose half-width is at least this share of the value, plus what units without a result add
-        (`nonresponse`); an estimate without sampling error is unchanged.
+        """Copy whose half-width is at least this share of the value, plus the part of units without a result (`nonresponse`).
+        An estimate without sampling error is unchanged.
 
-        A run stops because its estimated variance is small, and of the small ones the too small ones are the ones that stop
-        it. So a run claims its budget, +- eps, as in fixed-width sequential estimation (Chow and Robbins 1965), not the smaller
-        figure by which it seems to beat it: measured, t SE alone holds the truth too seldom on populations with rare slow
-        launches, while the budget holds. t SE follows from `std_error` and `degrees_of_freedom`, which are reported.
+        A run stops when its estimated variance is small, so it stops more often when the variance is underestimated. Therefore
+        the run states its budget +- eps, as in fixed-width sequential estimation (Chow and Robbins 1965), not a smaller
+        half-width t SE, with t the quantile of Student's distribution and SE the standard error. In measurements on populations
+        with rare slow launches, intervals of t SE cover the true value too seldom, and intervals of the budget do not. t SE
+        follows from the reported `std_error` and `degrees_of_freedom`.
 
         >>> [Estimate.of(100.0, half, std_error=half).no_narrower_than(0.02).half_width for half in (0.0, 1.0, 3.0)]
         [0.0, 2.0, 3.0]
@@ -154,8 +156,9 @@ class PartTotals:
     """Totals of one part of a run: a process, or a cluster.
 
     Attributes:
-        number: of the process or cluster, from 0.
-        launches, simulated: how many units it has, and how many of these have a result.
+        number: number of the process or cluster, from 0.
+        launches: number of launches in the part.
+        simulated: number of these launches with a result.
         estimates: estimate of each counter.
     """
 

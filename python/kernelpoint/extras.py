@@ -1,4 +1,4 @@
-"""Optional packages, and the messages where one is missing."""
+"""Optional packages, and messages about missing ones."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def require(purpose: str, *modules: str) -> None:
     """Raise an error before any work starts if packages for a purpose are not installed.
 
     Raises:
-        SetupError: one is missing; names the extra that brings it.
+        SetupError: a package is missing; the message names the extra that installs it.
 
     >>> require("figures", "numpy")
     """

@@ -1,7 +1,7 @@
 """Check of file names in untrusted files: names of traces in a list, names of files in a pack.
 
-A simulator may hand such a name to a shell (Accel-Sim opens ``xz -dc NAME``), so few characters are allowed. The same rule as
-``name_problem`` in plugin/include/kernelpoint/file_names.hpp. Paths that the user types are not concerned.
+A simulator may hand such a name to a shell (Accel-Sim opens ``xz -dc NAME``), so few characters are allowed. ``name_problem``
+in plugin/include/kernelpoint/file_names.hpp has the same rule. Paths that the user types are not checked.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Opening files that a user names: regular files only, so that no read blocks on a FIFO or runs through a device
-without end.
+"""Opening of files that a user names: regular files only, so that no read blocks on a FIFO or reads a device without end.
 
 No file that stays open gets a descriptor below 3: in a process that was started with a closed standard stream, messages
 would be written into it.
@@ -76,10 +75,10 @@ def open_to_append(path: str | Path) -> io.FileIO:
 def open_output(path: str | Path) -> TextIO:
     """Open an output as text: a regular file, which is emptied, or a device or a FIFO with a reader.
 
-    Lines end as they are written; bytes of names that are no UTF-8 come out as they went in.
+    Line ends are not converted, and bytes in names that are not UTF-8 are written unchanged.
 
     Raises:
-        OSError: it cannot be opened, or the FIFO has no reader, so that the write would block.
+        OSError: the output cannot be opened, or is a FIFO without a reader, on which a write would block.
 
     >>> import tempfile
     >>> os.mkfifo(place := tempfile.mkdtemp() + "/fifo")
@@ -97,8 +96,8 @@ def open_output_bytes(path: str | Path) -> BinaryIO:
 
 
 def write_output(path: str | Path, content: str | bytes) -> None:
-    """Write text or bytes to an output. A regular file appears whole, with its old mode, or stays unchanged; links, devices
-    and FIFOs are written to.
+    """Write text or bytes to an output. A regular file is replaced in one step and keeps its mode, or stays unchanged; links,
+    devices and FIFOs are written to.
 
     Raises:
         OSError: as :func:`open_output`, or as :func:`replacing`.
@@ -139,7 +138,7 @@ def require_regular(path: str | Path) -> None:
     """Raise an error if a path is not a regular file, without opening it.
 
     Raises:
-        OSError: it is not there, or is a folder, FIFO, device or socket; `strerror` says which.
+        OSError: the path does not exist, or is a folder, FIFO, device or socket; `strerror` says which.
     """
     _check_regular(os.stat(path).st_mode, path)
 
@@ -147,10 +146,10 @@ def require_regular(path: str | Path) -> None:
 def require_own(path: str | Path) -> None:
     """Raise an error unless a file belongs to this user alone: no link, no second hard link, no other owner.
 
-    For files that are opened for writing by a library, in places that others may have prepared.
+    This check is for files that a library opens for writing in a folder that other users may have prepared.
 
     Raises:
-        OSError: it is not there, is no regular file, or not this user's alone; `strerror` says which.
+        OSError: the file does not exist, is no regular file, or does not belong to this user alone; `strerror` says which.
     """
     status = os.lstat(path)
     if stat.S_ISLNK(status.st_mode):
@@ -198,12 +197,12 @@ def read_regular(path: str | Path, most: int) -> bytes:
 
 
 def read_to_hole(file: io.FileIO | BinaryIO) -> bytes:
-    """Read a file from its beginning, without the hole of zeros at its end.
+    """Read a file up to the hole (range without stored data) at its end.
 
-    A file of some kilobytes may claim gigabytes: `truncate -s 8G`, or a power loss while it grew.
+    A file of some kilobytes may have a stated size of gigabytes, after `truncate -s 8G` or a power loss during a write.
 
     Raises:
-        OSError: it cannot be read, or data follow a hole.
+        OSError: the file cannot be read, or data follow a hole.
     """
     if os.fstat(file.fileno()).st_size == 0:  # which has no place to look for a hole at
         return file.read() or b""
@@ -232,13 +231,13 @@ def _refuse_to_replace(target: Path) -> None:
 
 @contextlib.contextmanager
 def replacing(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a file that replaces `path` when the block ends: whole or not at all.
+    """Context manager: open a temporary file that replaces `path` when the block ends.
 
-    It is written beside its place, synced, and renamed; where the block raises, it goes and `path` stays as it was. Its name
-    is synced too, so that a power loss leaves the old file or the new one.
+    The temporary file is in the folder of `path`. It is synced and renamed at the end; if the block raises an error, it is
+    removed and `path` stays unchanged. The folder is synced too, so that a power loss leaves the old file or the new one.
 
     Raises:
-        OSError: it cannot be written there.
+        OSError: the file cannot be written.
 
     Example:
         >>> import tempfile

@@ -10,7 +10,8 @@ LARGE = 0.01  # share of launches or of time above which a finding has its effec
 
 
 class Effect(str, enum.Enum):
-    """Effect of a finding with a large share: named, bound withdrawn, or input refused. A small finding is only named.
+    """Effect of a finding with a large share: the finding is named, the bound is withdrawn, or the input is refused. A finding
+    with a small share is only named.
 
     >>> [effect.value for effect in Effect]
     ['named', 'withdraws', 'refuses', 'budget_cannot_be_met']
@@ -27,15 +28,16 @@ class Finding:
     """A defect of an input, or a property of it that the user must know.
 
     Attributes:
-        kind: its name, as `--accept` takes it.
-        what: a sentence without a subject: "11 of 12 launches have no trace that can be read".
-        place: file, or place in it, of the first case; empty where there is none.
-        launches: share of all launches, 0 to 1.
-        time: share of their time, or of their instructions where no times are known; None where neither is known.
-        remedy: what to do about it, and which known defect of a tool it looks like.
-        effect: what it does where it is large.
-        large: share from which it does so.
-        accepted: whether the user accepts an effect that it would have.
+        kind: name of the kind of finding, as in the option `--accept`.
+        what: description of the defect: "11 of 12 launches have no trace that can be read".
+        place: file of the first case, perhaps with the line; empty if there is no file.
+        launches: share of all launches that have the defect, 0 to 1.
+        time: share of these launches in the total time, or in the total of instructions if no times are known; None if neither
+            is known.
+        remedy: advice to the user, with the known defect of a tool that may be the cause.
+        effect: effect on the run if a share is large.
+        large: smallest share that counts as large.
+        accepted: True if the user accepts the effect.
 
     >>> Finding("no-grid", "9 of 10 launches have no grid", "a.csv", 0.9, None, "none", Effect.NAMED).share
     0.9
@@ -75,7 +77,7 @@ class Finding:
         """Read a finding back from its record.
 
         Raises:
-            KeyError, ValueError, TypeError: it is none.
+            KeyError, ValueError, TypeError: the record is no finding.
         """
         return cls(
             **{**{key: value for key, value in record.items() if key != "outcome"}, "effect": Effect(record["effect"])}

@@ -1,4 +1,4 @@
-"""Planning on many workers: division into pieces, and the pool of workers that they are given to."""
+"""Parallel planning: interface of a pool of workers, and division of work into pieces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress of work that takes more than a moment: one line that changes on a terminal, a line now and then in a log."""
+"""Progress display of long work: one changing line on a terminal, occasional lines in a log."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def duration(seconds: float) -> str:
 class WorkProgress:
     """Progress display of a piece of work, with the time left at the present rate.
 
-    On a terminal (standard error) one line is written again and again, and cleared at the end; elsewhere `log` gets a line
-    at most every ten seconds. Nothing is said in the first two seconds.
+    On a terminal (standard error) one line is updated, and cleared at the end; elsewhere `log` receives a line at most every
+    ten seconds. Nothing is shown in the first two seconds.
 
     Args:
-        what: the work, as the line names it.
-        units: name of the counted things.
-        log: takes one line.
-        clock: seconds, for tests.
+        what: name of the work in the line.
+        units: name of the counted items.
+        log: function that receives a line.
+        clock: function that returns the time in seconds; replaced in tests.
 
     >>> now = iter([0.0, 1.0, 12.0, 13.0])
     >>> progress = WorkProgress("reading", "traces", print, clock=lambda: next(now), terminal=False)
@@ -76,7 +76,7 @@ class WorkProgress:
         self._said_at: float | None = None
 
     def __call__(self, done: int, total: int, share: float | None = None, note: str = "") -> None:
-        """Report progress. share: of the work, where units differ; note: an intermediate result."""
+        """Report progress. `share` is the share of the work done, if units differ in cost; `note` is an intermediate result."""
         now = self._clock()
         if done >= total:
             self._end()
@@ -103,7 +103,7 @@ class WorkProgress:
 def telling(what: str, log: Log, least: float = SILENT) -> Iterator[None]:
     """Context manager that shows the elapsed time of the work in its block, from `least` seconds on.
 
-    On a terminal one line changes every second, elsewhere `log` gets a line every ten seconds.
+    On a terminal one line changes every second, elsewhere `log` receives a line every ten seconds.
 
     >>> with telling("drawing", print):
     ...     pass

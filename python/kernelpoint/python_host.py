@@ -1,5 +1,5 @@
-"""A simulator written in Python as a host, and the embedded host in this process: the same session and journal as a simulator
-on the C ABI.
+"""Hosts in Python: a simulator written in Python, and the embedded host in this process. Session and journal are those of a
+simulator on the C ABI.
 
 import kernelpoint as kp
 
@@ -40,11 +40,11 @@ def to_standard_error(line: str) -> None:
 class HostedRun:
     """Sampled run of a simulator written in Python. Iterate over the launches to simulate and report each result.
 
-    Made by :func:`host`. Leaving the `with` block ends the run and states its totals; leaving it by an exception keeps the
-    journal, from which the same program goes on.
+    Returned by :func:`host`. The end of the `with` block ends the run and computes its totals. After an exception in the block
+    the journal is kept, and the same program resumes the run from it.
 
     Attributes:
-        summary: of the run, once it has ended.
+        summary: totals of the run, once it has ended.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class HostedRun:
         """Launch indices to simulate, in the order of the list and pass after pass, until the run is done.
 
         Raises:
-            HostError: the launch before has neither a result nor a failure.
+            HostError: the previous launch has neither a result nor a failure.
         """
         for launch, answer in self._session.walk():
             if answer.action == EXECUTE and self._execute is not None:
@@ -87,14 +87,15 @@ class HostedRun:
         launches.
 
         Raises:
-            HostError: the launch was not asked for, or an amount is negative or not finite.
+            HostError: the launch was not requested, or an amount is negative or not finite.
         """
         names, values = tuple(counters), tuple(float(value) for value in counters.values())
         self._session.on_complete(0, launch, False, cycles, instructions, names, values)
 
     @checked
     def fail(self, launch: int, reason: str = "") -> None:
-        """Report that a launch could not be simulated. It is tried once more; then the bound includes its absence.
+        """Report that a launch could not be simulated. The launch is tried once more; after a second failure the bound is
+        widened for the missing result.
 
         Raises:
             HostError: the launch was not asked for.
@@ -117,26 +118,29 @@ def host(
     """Open a sampled run over the launches of a simulator in Python, or resume it from its journal.
 
     Args:
-        config: the YAML file, or its keys.
+        config: path of the configuration file, or a mapping of its keys.
         launches: one mapping for each launch, with any of `name`, `shape` (integers), `cost` (predicted cycles), `key` (an
-            integer, equal for launches of equal content) and `features` (amounts, as many for every launch); or their number.
-        simulator: its name.
-        gpu: identifies the simulated device, which a resumed run has to share.
-        stateless: launches leave nothing behind that a later one meets, so the bound is on the total error.
-        deterministic: launches of one `key` have equal results, so one launch of each key is simulated.
-        execute: runs a launch functionally, without its timing, for a simulator whose launches read what earlier ones wrote.
-            Every launch up to the last one to simulate is then executed or simulated, in program order. A further pass may
-            begin again at launch 0, with the memory that the program starts with.
-        restore: puts the simulator into the state that the launches before one leave, as near as it can, and the same whichever
-            were simulated. It is called before each launch of the sample. A few launches follow others without it: how far
-            their results are apart is part of the bound, which is then on the total error.
-        log: takes one line of text for the user.
+            integer, equal for launches of equal content) and `features` (amounts, as many for every launch); or the number of
+            launches.
+        simulator: name of the simulator.
+        gpu: text that identifies the simulated device; a resumed run must have the same text.
+        stateless: True if no launch changes the result of a later one, so that the bound is on the total error.
+        deterministic: True if launches of equal `key` have equal results, so that one launch of each key is simulated.
+        execute: function that runs a launch functionally, without timing, for a simulator whose launches read data that earlier
+            launches wrote. Every launch up to the last one to simulate is then executed or simulated, in program order. A
+            further pass may begin again at launch 0; memory must then have its initial content.
+        restore: function that puts the simulator into an approximation of the state before a launch, which must not depend on
+            the launches simulated so far. It is called before each launch of the sample. A few launches are simulated a second
+            time directly after the launches that precede them, without `restore`; the differences of the results are part of
+            the bound, which is then on the total error.
+        log: function that receives lines for the user.
 
     Returns:
         The run: a context manager, and an iterator over launch indices.
 
     Raises:
-        ConfigError: the configuration is refused. HostError: a description is refused.
+        ConfigError: the configuration is refused.
+        HostError: the description of a launch is refused.
 
     >>> import kernelpoint as kp
     >>> layers = [{"name": "gemm", "shape": (128, 128, 64 + 64 * (layer % 4))} for layer in range(400)]
@@ -174,12 +178,13 @@ class InProcess:
     """The embedded host inside this process: the fast model simulates each requested launch on demand.
 
     Args:
-        traces: the list.
-        configuration: of the simulated GPU.
+        traces: path of the trace list.
+        configuration: configuration of the simulated GPU.
 
     Attributes:
         host: description of this host, equal to that of the program `kernelpoint-host`.
-        session: gives the state that earlier launches leave, and decides on stops inside launches.
+        session: session of the run; it supplies the state that earlier launches leave, and decides whether a launch is stopped
+            early.
 
     Raises:
         TraceError: the list cannot be read.

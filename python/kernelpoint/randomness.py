@@ -1,4 +1,4 @@
-"""The one source of randomness: NumPy's counter-based Philox generator, keyed by their purpose.
+"""Only source of random numbers: NumPy's counter-based generator Philox, with a key for each purpose.
 
 A key is the user's seed and a purpose ("sample", "training", ...) with any further integers (process, epoch). Equal keys
 give equal numbers on every machine and for any number of threads, and no two purposes share numbers.
@@ -16,8 +16,8 @@ def generator(seed: int, purpose: str, *indices: int) -> np.random.Generator:
 
     Args:
         seed: the user's seed, any integer from 0 to 2**64 - 1.
-        purpose: of the numbers; part of the key.
-        indices: further integers that set this use apart, such as the process or the epoch.
+        purpose: purpose of the numbers; part of the key.
+        indices: further integers of the key, such as the process or the epoch.
 
     >>> float(generator(0, "example").random()) == float(generator(0, "example").random())
     True
@@ -32,8 +32,8 @@ def generator(seed: int, purpose: str, *indices: int) -> np.random.Generator:
 def permanent_random_numbers(seed: int, process: int, count: int) -> np.ndarray:
     """Random numbers u_i in [0, 1) of the launches 0 ... count - 1 of a process; launch i always has the same number.
 
-    Launch i keeps its number however long the list is and whenever it is asked for, so samples of different sizes are
-    nested and two runs with the same seed share their draws (Ohlsson 1995; Sarndal, Swensson, Wretman, section 3.3).
+    The number of launch i does not depend on the length of the list, so samples of different sizes are nested and two runs with
+    the same seed share their draws (Ohlsson 1995; Sarndal, Swensson, Wretman, section 3.3).
 
     Returns:
         float64 array of shape [count].

@@ -42,10 +42,10 @@ def ratios_of(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def check_counter(wanted: str, names: Sequence[str]) -> None:
-    """Raise an error if a budget names neither one of these counters nor a ratio of two of them.
+    """Raise an error if an error budget names neither a reported counter nor a ratio of two.
 
     Raises:
-        HostError: names the counters that the host reports.
+        HostError: the name is unknown; the message lists the counters that the host reports.
 
     >>> check_counter("cycle", ("cycles", "ctas"))
     Traceback (most recent call last):
@@ -63,7 +63,7 @@ def check_names(names: Sequence[str]) -> None:
     """Raise an error for counter names that cannot be typed or displayed.
 
     Raises:
-        HostError: names the first such counter.
+        HostError: a name is refused; the message names the first.
 
     >>> check_names(("reads", ""))
     Traceback (most recent call last):

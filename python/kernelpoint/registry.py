@@ -1,4 +1,5 @@
-"""Registries: implementations of a contract, found by name, one file each, in this package or in installed ones."""
+"""Registries of implementations of an interface, looked up by name: one module each in this package, or entry points of
+others."""
 
 from __future__ import annotations
 
@@ -31,17 +32,18 @@ def foreign_code(implementation: type) -> str | None:
 
 
 class Registry(Generic[T]):
-    """All implementations of a contract, such as policies or profile formats.
+    """All implementations of an interface, such as policies or profile formats.
 
-    Those of KernelPoint are the modules of one package, each with exactly one subclass of the contract, called like its
-    module. Other packages add theirs with an entry point of the registry's group, whose value names the class
-    (`mine = "my_package.module:Mine"`); nothing of KernelPoint is edited. One of ours is never replaced.
+    KernelPoint's implementations are the modules of one package. Each module has exactly one subclass of the interface, and the
+    implementation has the name of the module. Another package adds an implementation with an entry point of the registry's
+    group, whose value names the class (`mine = "my_package.module:Mine"`). An entry point cannot replace an implementation of
+    KernelPoint.
 
     Args:
-        kind: for messages, as the configuration calls it: "policy".
-        base: the contract, a class.
-        package: dotted name of the package whose modules are the implementations; names with a leading underscore are not.
-        group: the entry point group of other packages.
+        kind: name of the interface in messages and configurations, such as "policy".
+        base: class that defines the interface.
+        package: dotted name of the package of implementations; modules with a leading underscore are skipped.
+        group: group of the entry points of other packages.
     """
 
     def __init__(self, kind: str, base: Any, package: str, group: str) -> None:
@@ -56,7 +58,7 @@ class Registry(Generic[T]):
         """Class of one implementation, by name; imports only this one.
 
         Raises:
-            ConfigError: there is none of that name, or it does not fulfil the contract.
+            ConfigError: the name is unknown, or the class does not implement the interface.
         """
         if name in self.own_names():
             return self._only_class(name)
@@ -80,7 +82,7 @@ class Registry(Generic[T]):
         return {point.name: point for point in entry_points(group=self.group)}
 
     def _checked(self, name: str, point: EntryPoint) -> type[T]:
-        """The class that an entry point of another package names, if it fulfils the contract."""
+        """Class that an entry point of another package names, if it implements the interface."""
         where = f"{self.kind}: {name}"
         try:
             implementation = point.load()

@@ -1,4 +1,4 @@
-"""Columns of many rows of which few differ: each distinct row is kept once."""
+"""Tables and columns with many equal rows: each distinct row is stored once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Repeated(Mapping[str, NDArray[np.float64]]):
 
     Args:
         kinds: int [N], the distinct row that each row equals; None: every row is one of its own.
-        of_kind: float64 [K] by name, the columns of the distinct rows.
+        of_kind: name -> float64 [K], the columns of the distinct rows.
 
     >>> columns = Repeated(np.array([0, 1, 0]), {"cycles": np.array([900.0, 70.0])})
     >>> columns["cycles"].tolist(), columns.size
@@ -113,7 +113,7 @@ class Texts(Sequence[str]):
 
     Args:
         distinct: the distinct texts, in the order of their first row.
-        numbers: int32 [N], which of them each row has; -1 for an empty text.
+        numbers: int32 [N], index in `distinct` of the text of each row; -1 for an empty text.
 
     >>> traces = Texts.of(["a.traceg", "", "b.traceg", "a.traceg"])
     >>> traces.distinct, traces.numbers.tolist(), list(traces[1:3])

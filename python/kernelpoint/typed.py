@@ -26,7 +26,9 @@ class Mismatch(ValueError):
     """A value that does not have the stated type.
 
     Attributes:
-        place: keys that lead to it; value: what stands there; is_missing: True if a key is required and nothing stands there.
+        place: keys that lead to the value.
+        value: the value at that place.
+        is_missing: True if a required key is missing.
     """
 
     def __init__(self, message: str, value: Any, place: tuple[str, ...] = (), is_missing: bool = False) -> None:
@@ -43,7 +45,7 @@ def loads(line: str | bytes) -> Any:
     """Parse JSON text in UTF-8.
 
     Raises:
-        ValueError: it is none, or text in it stands for no characters.
+        ValueError: the text is no JSON, or contains a string that is not valid Unicode.
     """
     text = line if isinstance(line, str) else line.decode("utf-8")
     try:
@@ -59,9 +61,9 @@ def loads(line: str | bytes) -> Any:
 def reader(kind: Any) -> Read:
     """Make a function that converts parsed JSON to a value of a type.
 
-    Types: bool, int, float (finite), str, Any, Literal, enumerations, Optional, list, dict with text as keys, tuple
-    (named too) and dataclasses of these. Dataclasses refuse fields that are missing or unknown; null stands for nan where that
-    is the default.
+    Types: bool, int, float (finite), str, Any, Literal, enumerations, Optional, list, dict with text as keys, tuple (named too)
+    and dataclasses of these. Dataclasses refuse missing and unknown fields; null is read as nan in a field whose default is
+    nan.
 
     Raises (the function):
         Mismatch: the value does not have the type.
