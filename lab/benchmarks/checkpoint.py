@@ -1,9 +1,9 @@
-"""Makes the shipped encoder from nothing: writes synthesised traces, and trains GCL-Sampler's network on them.
+"""Training of the shipped encoder: writes synthesised traces, and trains GCL-Sampler's network on them.
 
     python lab/benchmarks/checkpoint.py FOLDER -o builtin.safetensors [--settings 48] [--programs 600] [--epochs 24] [--seed 0]
 
 Each family gets a folder in FOLDER with `--settings` launches: every size is drawn log-uniformly between a quarter of the small
-default and twice the medium one, and launches of more than THREADS threads are drawn anew. The folder `program` gets random
+default and twice the medium one, and launches of more than THREADS threads are drawn again. The folder `program` gets random
 warp programs. Traces of an earlier call are taken as they are. The families HELD_OUT are left out of training. No recorded
 trace is used, so every recorded list judges the encoder.
 """

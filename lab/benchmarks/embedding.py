@@ -1,4 +1,4 @@
-"""Measures what embeddings are worth where no fast model predicts, beside simpler features: draws at equal coverage.
+"""Worth of embeddings compared with simpler features, where no fast model predicts: draws at equal coverage.
 
     python lab/benchmarks/embedding.py NAME=LIST ... [--gpu v100] [--checkpoint FILE ...] [--seeds 5]
 

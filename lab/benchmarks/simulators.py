@@ -36,10 +36,10 @@ class Simulator(NamedTuple):
     """Command line of a simulator, and the reading of its output.
 
     Attributes:
-        words: the command line behind the program, of a list and the configuration files, which lie in the run's folder.
-        sampling: what stands before the name of KernelPoint's configuration file.
-        launch: in the output of a run, once for each launch that begins or ends, with its number.
-        total: cycles of a full run, in its file `total_file`.
+        words: function of a list and of configuration files in the run's folder; returns the arguments of the program.
+        sampling: option before the name of KernelPoint's configuration file.
+        launch: pattern of the launch number in the output of a run, which matches once for each launch that begins or ends.
+        total: pattern of the cycles of a full run in the file `total_file`.
     """
 
     words: Callable[[Path, Sequence[str]], list[str]]
@@ -68,7 +68,7 @@ SIMULATORS = {
 
 
 def start(command: list[str], folder: Path, cache: Path) -> Callable[[], float]:
-    """Start a simulator in a folder; the function that waits for it returns its processor seconds."""
+    """Start a simulator in a folder; returns a function that waits for its end and returns its processor seconds."""
     with (folder / "out.txt").open("wb") as out:
         environment = {**os.environ, "KERNELPOINT_CACHE": str(cache)}
         process = subprocess.Popen(command, cwd=folder, env=environment, stdout=out, stderr=subprocess.STDOUT)

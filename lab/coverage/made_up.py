@@ -28,9 +28,9 @@ def metadata(
     """Make a program of which only names and shapes of launches are known.
 
     Args:
-        grid: blocks of each.
-        kernel: number of its name.
-        signature: written into the number of registers.
+        grid: number of blocks of each launch.
+        kernel: number of the kernel name of each launch.
+        signature: number of the signature, stored as the number of registers.
     """
     one = np.ones(len(signature), dtype=np.int64)
     names = Texts(tuple(f"kernel{k}" for k in range(kernels)), kernel.astype(np.int32))

@@ -1,4 +1,4 @@
-"""Do STEM and Allegro behave as published, and which launch of an instruction sequence may represent the others?
+"""Checks that STEM and Allegro behave as published, and the choice of the launch that represents an instruction sequence.
 
     python lab/coverage/methods.py sweep --seeds 20
     python lab/coverage/methods.py times --seeds 60 --budgets 0.05,0.01,0.005

@@ -74,7 +74,7 @@ class Run(NamedTuple):
     """A finished run: its engine, its last interim analysis, and the true values.
 
     Attributes:
-        values: truth of every counter, float64 [N].
+        values: float64 [N] by counter, true values.
     """
 
     engine: Engine
@@ -101,10 +101,10 @@ class Population(Launches):
     """Launches, their results y (cycles, or times), and the inputs of policies.
 
     Attributes:
-        known: inputs of the shipped policy; None where it has predictions.
+        known: inputs of the shipped policy; None if it has predictions.
         counters: truth of other counters, float64 [N] by name.
         predictions: by counter, a Prediction or its mean; None: the policy runs without.
-        latency: known part of the cycles of each launch, 0 where the simulator states none.
+        latency: constant part of the cycles of each launch; 0 if the simulator states none.
     """
 
     name: str = ""

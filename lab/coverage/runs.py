@@ -63,10 +63,10 @@ class Experiment(NamedTuple):
     """An experiment of `measure.py --show`.
 
     Attributes:
-        rows: of a population (populations.py) at a budget: further labels, and the numbers of the runs.
-        columns: their headings, and how each is shown.
+        rows: function of a population (populations.py) and a budget; yields further labels and the numbers of the runs.
+        columns: heading and format of each column.
         labels: headings of the further labels.
-        after: prints what all rows tell together, by their labels and numbers.
+        after: function that prints a summary of all rows, from their labels and numbers.
     """
 
     rows: Callable[[Any, float, Namespace], Iterator[tuple[Sequence[object], Numbers]]]

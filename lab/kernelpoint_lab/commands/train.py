@@ -46,7 +46,7 @@ def train(
 def train_encoder(
     lists: list[str], output: Path, config: TrainingConfig, excluded: list[str], resume: bool = False
 ) -> None:
-    """Trains on all lists, without the sequences and kernels of the excluded ones; writes the encoder and its log.
+    """Train on all lists, without the sequences and kernels of the excluded lists; write the encoder and its log.
 
     Raises:
         ConfigError: the output cannot be written, or there are fewer than two distinct graphs.

@@ -1,4 +1,6 @@
-"""Makes a sequence and its description from a user's options (family or workload, scale, sizes); refuses bad values."""
+"""A sequence of launches and its description, made from a user's options (family or workload, scale, sizes); refuses bad
+values.
+"""
 
 from __future__ import annotations
 

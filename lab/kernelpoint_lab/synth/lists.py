@@ -50,17 +50,17 @@ def write_list(
     values: int | None = None,
     on_launch: Callable[[Totals], None] = lambda _: None,
 ) -> Totals:
-    """Writes the first `launches` launches of a sequence; equal launches share one trace file.
+    """Write the first `launches` launches of a sequence; equal launches share one trace file.
 
     Args:
         sequence: launches and host copies in program order; may be endless.
-        directory: an existing folder.
-        launches: how many kernel lines the list gets; the copies before the last of them are kept.
-        description: the head of workload.json: name, parameters, seed.
-        version: of the tracer, 3 to 6.
-        ending: of the files, traceg (text) or tracez (version 6 only).
+        directory: existing folder.
+        launches: number of kernel lines in the list; copies before the last kernel line are kept.
+        description: head of workload.json: name, parameters, seed.
+        version: tracer version, 3 to 6.
+        ending: file name suffix: `traceg` (text) or `tracez` (version 6 only).
         values: seed of the operand values, for version 6; None writes none.
-        on_launch: called after each launch.
+        on_launch: function called after each launch.
     """
     written: dict[str, int] = {}
     distinct: list[Written] = []

@@ -113,7 +113,7 @@ class Warps:
         self.op("BSYNC")
 
     def loop(self, trips: np.ndarray | int, counter: str = "count") -> Iterator[int]:
-        """Runs the body for iteration 0, 1, ... while `trips` exceeds it, lane by lane (do-while, at least one trip).
+        """Run the body for iteration 0, 1, ... while `trips` exceeds it, lane by lane (do-while, at least one trip).
 
         `trips` of 0 leaves lanes out: guard such a loop by `branch`. The counter, the comparison and the backward branch
         are part of the loop.
@@ -150,7 +150,7 @@ class Warps:
     # Rendering
 
     def _flush(self) -> None:
-        """Turns the pending run of instructions under one scope into a column: text for all warps, or one per warp."""
+        """Turn the pending run of instructions under one scope into a column: text for all warps, or one per warp."""
         issued, scope = len(self._parts) - 1, self._scope
         if not issued:
             return
@@ -161,7 +161,7 @@ class Warps:
         self._parts = [""]
 
     def finish(self) -> list[str]:
-        """Ends the program with EXIT and returns each warp's instruction lines."""
+        """End the program with EXIT; returns each warp's instruction lines."""
         self.op("EXIT")
         self._flush()
         columns = [repeat(c, self.count) if isinstance(c, str) else c for c in self._columns]

@@ -28,14 +28,14 @@ def write_macsim_list(
     traces.
 
     Args:
-        request: what :func:`~kernelpoint_lab.synth.compose.compose` made.
+        request: result of :func:`~kernelpoint_lab.synth.compose.compose`.
         output: a new or empty folder, or with `force` one that an earlier call filled.
-        on_launch: called after each launch is composed.
-        progress: of the conversion, see :func:`~kernelpoint.simulators.macsim.convert.convert_to_macsim`.
+        on_launch: function called after each launch is composed.
+        progress: progress function of :func:`~kernelpoint.simulators.macsim.convert.convert_to_macsim`.
 
     Raises:
         ConfigError: the folder cannot be used.
-        TraceError: a launch is more than MacSim can number.
+        TraceError: a launch is too large for MacSim's numbering.
     """
     if force and (output / DESCRIPTION).exists():
         for launch in output.glob("Kernel*[0-9]"):

@@ -69,7 +69,7 @@ class Registers:
         return self._texts[key]
 
     def reserve(self, name: str, width: int) -> None:
-        """Gives `name` its registers, aligned to their number, unless it has some. Raises ConfigError beyond R254."""
+        """Assign `name` its registers, aligned to their number, unless it has some. Raises ConfigError beyond R254."""
         if name in self._numbers:
             return
         first = -(-self._next // width) * width

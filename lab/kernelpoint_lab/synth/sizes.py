@@ -18,12 +18,12 @@ class Size:
     """One size of a workload.
 
     Attributes:
-        what: its meaning, for the listing.
-        low, high: the smallest and largest number.
-        multiple: what each number must be a multiple of.
-        count: how few and how many numbers are allowed.
-        rising: True if each must be larger than the one before it.
-        among: the only numbers allowed; empty: all from low to high.
+        what: meaning of the size, for the listing.
+        low, high: smallest and largest allowed number.
+        multiple: number that each value must be a multiple of.
+        count: least and greatest allowed count of numbers.
+        rising: True if each number must be larger than the number before it.
+        among: the only allowed numbers; empty: all from low to high.
     """
 
     what: str
@@ -104,7 +104,7 @@ def with_sizes(owner: str, shape: Shape, given: Given) -> Shape:
 
 
 def parse_sizes(options: Sequence[str]) -> dict[str, Numbers]:
-    """The values of `--set NAME=NUMBER[,NUMBER...]`.
+    """Parse the values of `--set NAME=NUMBER[,NUMBER...]`.
 
     >>> parse_sizes(["rows=256", "batches=1,2"])
     {'rows': (256,), 'batches': (1, 2)}

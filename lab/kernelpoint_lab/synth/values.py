@@ -26,14 +26,14 @@ class ValuedWarps(Warps):
     """Warps that compute while they are traced; every line lists what its registers hold, destination first.
 
     Model: an interpreter of what the families use. Integers wrap at 32 bits; F opcodes and MUFU compute in single precision;
-    a missing floating-point operand is 1, a missing factor of IMAD the size of a CTA; RZ behind a sum stands for an
+    a missing floating-point operand is 1, a missing factor of IMAD the size of a CTA; RZ as the last operand of a sum is an
     immediate 1, so loop counters count; of other opcodes the result is the sum of the sources. A register pair holds its
     low half. An address register holds the accessed address when memory is accessed. Memory holds numbers from -1 to 1 drawn
     by address and seed; stores change nothing.
 
     Args:
-        launch, first, last: as of `Warps`.
-        seed: of what memory and constants hold: another seed, other values on the same stream.
+        launch, first, last: arguments of `Warps`.
+        seed: seed of the values of memory and constants; another seed gives other values on the same stream.
     """
 
     def __init__(self, launch: Launch, first: int, last: int, seed: int) -> None:

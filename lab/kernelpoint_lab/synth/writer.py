@@ -30,7 +30,7 @@ class TracezWriter:
     Args:
         path: the file.
         header: the text before the first CTA, as in a .traceg.
-        lines: of the first CTAs, to train on.
+        lines: lines of the first CTAs, for training the dictionary.
 
     Example:
         >>> import tempfile
@@ -171,13 +171,13 @@ def header(launch: Launch, number: int, registers: int, version: int) -> str:
 
 
 def write_trace(launch: Launch, path: Path, number: int, version: int = 3, values: int | None = None) -> Written:
-    """Writes the trace of one launch, some CTAs at a time, and returns its content. The suffix .tracez chooses that format.
+    """Write the trace of one launch, some CTAs at a time; returns its content. The suffix .tracez chooses that format.
 
     Args:
-        launch: what is traced.
+        launch: launch to write.
         path: the file.
-        number: the kernel's id.
-        version: of the tracer.
+        number: kernel id.
+        version: tracer version.
         values: seed of the operand values, for version 6; None writes none.
     """
     counts = [0, 0]

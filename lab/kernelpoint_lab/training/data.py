@@ -16,14 +16,14 @@ from kernelpoint.traces import ArtefactCache, launch_paths, scan_launches
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Graphs to train on, and counts of the launches that were offered.
+    """Graphs to train on, and counts of the launches that they were made from.
 
     Attributes:
-        graphs: one per distinct graph.
-        launches, streams: offered.
-        excluded_streams: left out because the stream, or its kernel's name, occurs in the excluded traces.
-        equal_graphs: left out because another stream has the same graph (grids of equal warps).
-        shared_streams: streams of the excluded traces that were trained on all the same: 0, counted to show it.
+        graphs: distinct graphs.
+        launches, streams: number of launches and of instruction sequences in the given lists.
+        excluded_streams: number of streams left out because the stream, or its kernel's name, occurs in the excluded traces.
+        equal_graphs: number of streams left out because another stream has the same graph (grids of equal warps).
+        shared_streams: number of streams of the excluded traces that are in the training data: 0, counted as a check.
     """
 
     graphs: list[TraceGraph]
@@ -34,7 +34,7 @@ class TrainingData:
     shared_streams: int
 
     def counts(self) -> dict[str, int]:
-        """Numbers of launches and graphs, offered and taken, for logs and the model card."""
+        """Numbers of launches and graphs, before and after exclusion, for logs and the model card."""
         names = ("launches", "streams", "excluded_streams", "equal_graphs", "shared_streams")
         return {"graphs": len(self.graphs), **{name: getattr(self, name) for name in names}}
 
@@ -68,9 +68,9 @@ def training_data(
     Args:
         lists: trace lists, or folders of traces.
         excluded: lists kept for testing.
-        max_nodes: bound on a graph's nodes.
-        cache: of scans; by default the user's.
-        progress: called with (traces read, traces to read).
+        max_nodes: greatest number of nodes of a graph.
+        cache: cache of scans; by default the user's cache.
+        progress: function called with (traces read, traces to read).
 
     Raises:
         TraceError: a list cannot be used. A single damaged trace is left out.

@@ -67,7 +67,7 @@ class GraphBatch:
 
 
 def collate(graphs: Sequence[TraceGraph]) -> GraphBatch:
-    """Joins graphs; the arrays of a single graph are taken as they are, without copies."""
+    """Join graphs; the arrays of a single graph are taken as they are, without copies."""
     nodes = np.cumsum([0] + [g.num_nodes for g in graphs])
     warps = np.cumsum([0] + [g.num_warps for g in graphs])
     sizes = np.concatenate([np.diff(g.warp_starts) for g in graphs])
@@ -90,13 +90,13 @@ def _join(arrays: list[np.ndarray], axis: int = 0) -> Tensor:
 
 
 class Arrivals(NamedTuple):
-    """The edges of one relation, by the nodes they arrive at.
+    """Edges of one relation, grouped by target node.
 
     Attributes:
-        sources: int64 [num_edges], where each edge starts.
-        slots: int64 [num_edges], the position in `targets` of the node it arrives at.
-        targets: int64 [num_targets], the distinct nodes arrived at, ascending.
-        degrees: int64 [num_targets], edges that arrive at each.
+        sources: int64 [num_edges], source node of each edge.
+        slots: int64 [num_edges], index into `targets` of the target node of each edge.
+        targets: int64 [num_targets], distinct target nodes, ascending.
+        degrees: int64 [num_targets], number of edges to each target node.
     """
 
     sources: Tensor
@@ -148,7 +148,7 @@ TOKEN_SPREAD = 0.25  # Model: at the start tokens weigh as much as the other fea
 
 
 class TraceEncoder(nn.Module):
-    r"""Embeds launches: z is the mean over warps of the mean over nodes of h^{(3)}.
+    r"""Encoder of launches: z is the mean over warps of the mean over nodes of h^{(3)}.
 
     .. math:: h_i^{(l+1)} = \mathrm{ReLU}\Big(\mathrm{LN}\Big(W_0^{(l)} h_i^{(l)} + \sum_r
               \frac{1}{|N_r(i)|} \sum_{j \in N_r(i)} W_r^{(l)} h_j^{(l)}\Big)\Big),
@@ -160,7 +160,7 @@ class TraceEncoder(nn.Module):
 
     Args:
         num_bases: bases of the decomposition of the relations' weights. (default: 4)
-        dropout: of the first two layers' outputs, in training. The paper gives no rate. (default: 0.1)
+        dropout: dropout rate of the first two layers' outputs in training. The paper gives no rate. (default: 0.1)
     """
 
     @checked
@@ -185,7 +185,7 @@ class TraceEncoder(nn.Module):
     @classmethod
     @checked
     def load(cls, checkpoint: str | PathLike[str] = BUILTIN) -> TraceEncoder:
-        """The encoder of a checkpoint, in single precision, to be trained further or used in a model of one's own.
+        """Encoder of a checkpoint, in single precision, for further training or use in another model.
 
         Args:
             checkpoint: "builtin" or a file made by `kernelpoint lab train`.
@@ -244,7 +244,7 @@ BATCH_NODES = 8192
 
 
 def load_encoder(checkpoint: Checkpoint, device: str = "cpu") -> TraceEncoder:
-    """The encoder of a checkpoint, in double precision, ready to embed.
+    """Encoder of a checkpoint, in double precision, for embedding.
 
     Raises:
         PlanError: the file's tensors are not those of the encoder.
@@ -254,7 +254,7 @@ def load_encoder(checkpoint: Checkpoint, device: str = "cpu") -> TraceEncoder:
 
 
 def batches(graphs: Iterable[TraceGraph], most_nodes: int = BATCH_NODES) -> Iterator[list[TraceGraph]]:
-    """Groups graphs, in order, so that a batch has at most `most_nodes` nodes or is a single graph."""
+    """Group graphs, in order, so that a batch has at most `most_nodes` nodes or is a single graph."""
     batch: list[TraceGraph] = []
     for graph in graphs:
         if batch and sum(g.num_nodes for g in batch) + graph.num_nodes > most_nodes:

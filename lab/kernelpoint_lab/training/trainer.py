@@ -69,15 +69,15 @@ class TrainingConfig:
 
     Attributes:
         epochs: passes over the graphs.
-        max_nodes: bound on the nodes of a graph in training.
+        max_nodes: greatest number of nodes of a graph in training.
         batch_size: graphs in a batch; every other graph of the batch is a negative.
-        learning_rate: its peak, after a linear warm-up over the first 5 % of the steps; a cosine down to zero follows.
-        weight_decay: of AdamW.
-        temperature: of InfoNCE.
-        num_bases, dropout: of the encoder.
-        seed: of weights, order, views and dropout.
+        learning_rate: peak learning rate, after a linear warm-up over the first 5 % of the steps; then a cosine down to zero.
+        weight_decay: weight decay of AdamW.
+        temperature: temperature of InfoNCE.
+        num_bases, dropout: number of bases and dropout rate of the encoder.
+        seed: seed of weights, order, views and dropout.
         device: "cpu" or "cuda".
-        threads: torch's threads on the CPU.
+        threads: number of torch's threads on the CPU.
 
     >>> TrainingConfig(epochs=0)
     Traceback (most recent call last):
@@ -192,7 +192,7 @@ class EpochRecord:
 
 
 def write_log(path: Path, records: Sequence[EpochRecord]) -> None:
-    """The log as CSV: one row an epoch."""
+    """Write the log as CSV, one row for each epoch."""
     names = [field.name for field in fields(EpochRecord)]
     rows = [",".join(f"{getattr(record, name):.6g}" for name in names) for record in records]
     write_output(path, "\n".join([",".join(names), *rows]) + "\n")
@@ -223,11 +223,11 @@ def rate_factor(step: int, steps: int) -> float:
 
 
 class Trainer:
-    """Trains an encoder; its state can be saved after every epoch and taken up again with the same result.
+    """Training of an encoder. Its state can be saved after every epoch; a resumed training gives the same result.
 
     Args:
-        graphs: one per distinct stream; each is a negative of every other one of its batch.
-        config: settings.
+        graphs: graphs of distinct streams; each is a negative of every other graph in its batch.
+        config: settings of the training run.
     """
 
     def __init__(self, graphs: Sequence[TraceGraph], config: TrainingConfig) -> None:
@@ -253,7 +253,7 @@ class Trainer:
             yield self.run_epoch()
 
     def run_epoch(self, on_batch: Callable[[], None] = lambda: None) -> EpochRecord:
-        """One pass over the graphs in random order, in batches of equal size as nearly as can be."""
+        """Run one pass over the graphs in random order, in batches of nearly equal size."""
         started = time.monotonic()
         self._seed("dropout", self.epoch)
         random = generator(self.config.seed, "training", self.epoch)
@@ -327,7 +327,7 @@ class Trainer:
         self.epoch, self.seconds = int(metadata["epoch"]), float(metadata["seconds"])
 
     def save_encoder(self, path: str | os.PathLike[str], card: dict[str, object]) -> None:
-        """Writes the encoder alone, as `kernelpoint.encoder.checkpoint` reads it. Numerics: weights are rounded to half
+        """Write the encoder alone, as `kernelpoint.encoder.checkpoint` reads it. Numerics: weights are rounded to half
         precision, as embeddings are; it halves the file.
         """
         weights = {name: value.detach().half().cpu().numpy() for name, value in self.encoder.state_dict().items()}

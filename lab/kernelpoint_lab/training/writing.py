@@ -18,7 +18,7 @@ from kernelpoint.graphs.graph import SCHEMA, schema_hash
 def write_checkpoint(
     path: str | PathLike[str], weights: dict[str, np.ndarray], settings: dict[str, Any], card: dict[str, Any]
 ) -> None:
-    """Writes an encoder's weights, whole or not at all."""
+    """Write an encoder's weights; the file appears whole or not at all."""
     metadata = {
         "graph_schema": schema_hash(),
         "graph_schema_version": str(SCHEMA.version),
@@ -30,7 +30,7 @@ def write_checkpoint(
 
 
 def save_whole(path: str | PathLike[str], tensors: dict[str, np.ndarray], metadata: dict[str, str]) -> None:
-    """Write a safetensors file with its checksum, whole or not at all."""
+    """Write a safetensors file with its checksum; the file appears whole or not at all."""
     sealed = {**metadata, "checksum": UNSEALED.decode()}
     content = save({k: np.ascontiguousarray(v) for k, v in tensors.items()}, metadata=sealed)
     begin = content.index(b'"checksum":"' + UNSEALED) + len(b'"checksum":"')

@@ -68,11 +68,11 @@ class About(_Closed):
     """Description in a pack of what it contains, as `write_pack` makes it.
 
     Attributes:
-        config: keys of `kernelpoint.yaml`.
-        list_name: of the trace list.
-        files: every trace of the list once.
-        footprints: of traces that are not whole.
-        estimate: of the run, or None.
+        config: configuration of the run, as keys of `kernelpoint.yaml`.
+        list_name: file name of the trace list.
+        files: distinct traces of the list.
+        footprints: footprints of incomplete traces.
+        estimate: estimate of the run, or None.
     """
 
     version: int
@@ -89,7 +89,7 @@ def read_about(text: bytes) -> About:
     """Parse and check the description in a pack.
 
     Raises:
-        ValueError: it is of another version, or says what a pack may not say; the message names the place.
+        ValueError: the description has another version or content that is not allowed; the message names the place.
     """
     version = _version(text)
     if version != FORMAT_VERSION:
@@ -152,7 +152,7 @@ def check_config(config: dict[str, Any]) -> Config:
     """Check the configuration of a pack.
 
     Raises:
-        ValueError: it has a key that a pack may not have, or a value that names a file.
+        ValueError: the configuration has a key that is not allowed in a pack, or a value that names a file.
 
     >>> check_config({"version": 1, "policy": "random", "journal": ".bash_profile"})
     Traceback (most recent call last):

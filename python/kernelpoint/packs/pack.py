@@ -2,8 +2,8 @@
 
 A zip archive under the seal of `archive.py`. It contains the trace list, the plan, the configuration, and the traces
 of all simulated launches. Of the others it contains the first bytes and the footprints, which replay needs. Unpacked,
-the others are
-files of their size and time with a hole in them: lists, plans and footprints know them, and nothing simulates them.
+the others are sparse files of the same size and time: the list, the plan and the footprints name them, and nothing simulates
+them.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def is_pack(path: Path) -> bool:
 def _folder_beside(path: Path, seal: bytes) -> Path:
     """Default folder for unpacking: beside the pack, named by its stem and 8 digits of its checksum.
 
-    So it is no folder of the user, and no folder of another pack of that name.
+    This avoids folders of the user and folders of other packs with the same name.
 
     Raises:
         ConfigError: the name of the pack, which a stranger may have chosen, makes no name of a folder.
@@ -83,11 +83,11 @@ def unpack(path: Path, folder: Path | None = None, most_bytes: int | None = None
 
     Args:
         folder: by default one beside the pack, named by the pack and its seal.
-        most_bytes: that may be written; by default 1 GiB, or 200 times the size of the pack.
+        most_bytes: limit on the bytes written; by default 1 GiB, or 200 times the size of the pack.
 
     Raises:
-        PlanError: the pack is damaged, of another version, larger than allowed, or says what a pack may not say; or the folder
-            is not empty.
+        PlanError: the pack is damaged, of another version, larger than allowed, or has content that is not allowed; or the
+            folder is not empty.
         ConfigError: the name of the pack makes no name of a folder.
         OSError: the folder cannot be written.
     """

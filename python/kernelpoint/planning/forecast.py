@@ -17,19 +17,20 @@ class Forecast:
     """Expected cost of a run at one error budget.
 
     Attributes:
-        launches: of the sample.
-        speedup: all cycles over simulated cycles, those for validation included, or over what `source` names in place
-            of cycles.
-        minutes: in the simulator on one core, nan where the instructions are not known. All three are the better ends
-            of ranges in which 80 % of runs are.
-        most_launches, least_speedup, most_minutes: the other ends, of a run that is less like its predictions.
-        validations: launches for validation, at least, in a simulator that can replay.
-        full_minutes: of a full run, nan where the instructions are not known.
-        simulator: of the minutes.
-        further: the further targets that the same sample meets, as text; empty: none.
-        unseen_times: so many times its expected cycles an undrawn launch has to take to break the budget unseen; 0: there is
-            none. unseen_kernel: the kernel of the launch of which most is expected.
-        prices: by counter, launches for this error in cycles and in that counter: the ends of the same range.
+        launches: number of launches in the sample.
+        speedup: all cycles over simulated cycles, validation launches included; in the quantity that `source` names (cycles,
+            times or instructions).
+        minutes: simulation time on one core; nan if the instructions are not known. `launches`, `speedup` and `minutes` are the
+            better ends of ranges that contain 80 % of runs.
+        most_launches, least_speedup, most_minutes: the worse ends of these ranges, for a run that is less like its predictions.
+        validations: least number of validation launches, in a simulator that can replay.
+        full_minutes: simulation time of a full run; nan if the instructions are not known.
+        simulator: name of the simulator whose times are forecast.
+        further: further targets that the same sample meets, as text; empty if there are none.
+        unseen_times: multiple of its expected cycles at which an undrawn launch breaks the budget unseen; 0 if there is no such
+            launch.
+        unseen_kernel: kernel of the launch with the most expected cycles.
+        prices: by counter, both ends of the range of launches that meet this error in cycles and in that counter.
 
     >>> one = Forecast(0.01, 14, 30.0, 2.0, "instructions", most_launches=36, least_speedup=12.0, most_minutes=5.0)
     >>> sentences([one], launches=1000)[1]
@@ -67,7 +68,9 @@ def sentences(
     """Format forecasts as lines for the user; warnings come last.
 
     Args:
-        launches: of the list; planning_seconds: processor time of the plan; further: targets of the error budget.
+        launches: number of launches in the list.
+        planning_seconds: processor time of the plan.
+        further: further targets of the error budget.
     """
     if not forecasts:
         return []

@@ -65,8 +65,8 @@ def plan_in_full(
     """Plan of a full run in place of a sampled run whose sample would cost about as much; else None.
 
     Args:
-        plan, host, budget, estimate: of the sampled run.
-        begun_with: hashes of the journal that the run goes on with, if any: the run stays what it began as.
+        plan, host, budget, estimate: plan, simulator, error budget and estimator of the sampled run.
+        begun_with: hashes in the journal of a resumed run, which stays a sampled or a full run; None for a new run.
     """
     if simulator(host.simulator).cores is None or plan.program.listed is not None:
         return None

@@ -64,7 +64,7 @@ class PlanInputs:
         """Collect everything that a plan depends on.
 
         Args:
-            option: the user's word for the profile.
+            option: name of the user's option for a profile, for messages.
 
         Raises:
             ConfigError: the policy reads traces and there is no list on disk.
@@ -88,7 +88,8 @@ class PlanInputs:
         """Make the plan: the inputs that the policy asks for, then its design.
 
         A launch that cannot be read becomes a take-all unit (the failure rule): it is ordered for certain, tried at most twice,
-        then left out with a wider bound. It stands for no other. Where the policy reads no traces, those on disk are read for
+        then left out with a wider bound. It represents no other launch. Where the policy reads no traces, those on disk are
+        read for
         admission, for names and for the counters that they determine, and change nothing in the design.
         """
         program = complete(self.program, self.needs, self.config.encoder, log, pool=self.pool)
@@ -128,7 +129,7 @@ def plan_for(
 
     Raises:
         PlanError: the named plan was made for something else; the message names each difference.
-        ConfigError, PolicyError: as PlanInputs.of.
+        ConfigError, PolicyError: raised by `PlanInputs.of`.
     """
     inputs = PlanInputs.of(config, policy, program, pool=pool)
     if config.fast_model != "off":
@@ -197,7 +198,7 @@ def origin_of(config: Config, policy: type[Policy], program: Program, needs: fro
     """Everything that a plan depends on, by name. Runs with equal origins have the same plan.
 
     Args:
-        needs: inputs that the policy asks for, given what is there (Policy.inputs).
+        needs: inputs that the policy asks for, chosen from the available ones (`Policy.inputs`).
     """
     origin: dict[str, Any] = {
         "kernelpoint": __version__,
@@ -227,7 +228,7 @@ def origin_of(config: Config, policy: type[Policy], program: Program, needs: fro
 def check_origin(path: str, origin: dict[str, Any], wanted: dict[str, Any], log: Log) -> None:
     """Raise an error for a plan or a selection made for other launches, another policy or another seed.
 
-    It serves any error budget, some better, and any simulated GPU: predictions of another one cost draws, not coverage.
+    A plan serves any error budget and any simulated GPU: predictions for another GPU cost draws, not coverage.
 
     Raises:
         PlanError: names each difference.

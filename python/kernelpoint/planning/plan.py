@@ -33,12 +33,13 @@ class Plan:
     Args:
         program: the launches, with labels and contents where traces were read.
         design: strata, first sizes, covariate.
-        origin: what the plan was made from, by name (list, policy, seed, ...); a run uses a plan only if all of it agrees.
-        knows_errors: the design orders launches whose trace could not be read for certain (`broken`).
-        stream_map: float32 [S, 2], where each instruction sequence lies on a map of the embeddings, or None.
-        forecast: what runs at several error budgets are expected to take, where that was asked for.
-        first_phase: the traced launches of a selection, where the fast model predicts these; not kept in the file.
-        path: file that the plan lies in, if any.
+        origin: everything that the plan depends on, by name (list, policy, seed, ...); a run uses a plan only if all entries
+            agree.
+        knows_errors: True if the design always simulates the launches whose trace could not be read (`broken`).
+        stream_map: float32 [S, 2], position of each instruction sequence on a map of the embeddings, or None.
+        forecast: expected cost of runs at several error budgets, if it was requested.
+        first_phase: traced launches of a selection, if the fast model predicts them; not stored in the file.
+        path: file of the plan, if any.
 
     >>> import kernelpoint as kp
     >>> plan = kp.Plan.from_traces("traces/kernelslist.g", policy="gcl")
@@ -60,7 +61,7 @@ class Plan:
 
     @property
     def broken(self) -> Mapping[int, str]:
-        """Launches that are ordered for certain because their trace could not be read, with the reason."""
+        """Launches that are always simulated because their trace could not be read, with the reason."""
         return self.program.errors if self.knows_errors else {}
 
     @property
@@ -159,7 +160,7 @@ class Plan:
         """Write the plan; the file appears whole or not at all.
 
         Raises:
-            PlanError: it cannot be written there.
+            PlanError: the file cannot be written.
         """
         try:
             write_archive(path, *self._parts(), compress=self.kind == "selection")
@@ -191,7 +192,7 @@ class Plan:
         """Read the plan of a program, which gets the labels and contents that the file has.
 
         Args:
-            program: None for a selection, whose file has the launches.
+            program: program that the plan was made for; None for a selection, whose file contains the launches.
 
         Raises:
             PlanError: the file is missing, damaged, of another version, or for another number of launches.

@@ -25,7 +25,7 @@ def with_range_targets(
     A target is called as in messages and records: `cycles of decode`.
 
     Args:
-        counts: launches of each process.
+        counts: number of launches of each process.
     """
     errors, places = {}, {}
     if len(counts) > 1:
@@ -78,7 +78,7 @@ def widths(config: Config, ranges: Mapping[str, Estimate]) -> list[tuple[str, fl
     """Name, largest relative half-width of its ranges and relative error of each target that names ranges.
 
     Args:
-        ranges: the last estimates, by the name of the target.
+        ranges: last estimate of each target, by its name.
     """
     bounds = []
     for name, error in targets_of_ranges(config).items():
@@ -104,7 +104,7 @@ def check_range_targets(config: Config, policy: type[Policy], ranges: Ranges | N
     """Raise an error for a target on a range that the run does not have, or for which no bound can be stated.
 
     Raises:
-        ConfigError: says which.
+        ConfigError: the message names the target.
     """
     wanted = config.error_budget
     for pattern, errors in wanted.ranges.items():

@@ -64,8 +64,8 @@ def forecasts(config: Config, policy: type[Policy], program: Program, plan: Plan
     a budget on another counter than cycles, and of a policy without a bound.
 
     Args:
-        program: complete with the inputs of the policy, where the plan has no predictions.
-        plan: of the run's own budget; with predictions its design is the same for every budget.
+        program: program of the run, with all inputs of the policy if the plan has no predictions.
+        plan: plan for the run's own budget; with predictions, its design is the same for every budget.
     """
     work_and_counters = _known(program, plan)
     if work_and_counters is None or program.size > MOST_LAUNCHES or config.error_budget.counter != "cycles":
@@ -88,10 +88,11 @@ def forecasts(config: Config, policy: type[Policy], program: Program, plan: Plan
 
 @dataclass(frozen=True)
 class _PlannedRun:
-    """A planned run, of which forecasts are made by rehearsal.
+    """Planned run, with forecasts by rehearsal.
 
     Attributes:
-        work: float64 [N], positive: cycles, time or instructions of each launch; source: their name.
+        work: float64 [N], positive: cycles, time or instructions of each launch.
+        source: origin of `work`, as text.
     """
 
     config: Config
@@ -216,8 +217,9 @@ def rehearse(
     """Launches that two rehearsals simulate: one whose results are as predicted, and one with larger errors.
 
     Args:
-        work: float64 [N], what is known of each unit's cycles; others: the same of further counters; ranges: targets of the
-            budget that are about ranges.
+        work: float64 [N], cycles of each unit as far as they are known.
+        others: further counters of each unit, in the same form.
+        ranges: targets of the budget on ranges.
     """
     results = {"cycles": work, **(others or {})}
     labels = np.asarray(design.labels)

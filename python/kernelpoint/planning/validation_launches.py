@@ -35,7 +35,8 @@ def first_number(
 ) -> int:
     """Number of validation launches at the beginning of a run: as configured, or the fewest that the error budget allows.
 
-    targets: relative error of each, by counter or ratio; that of cycles is of those beyond the launch latency.
+    Args:
+        targets: relative error of each counter or ratio of the budget; the target of cycles excludes the launch latency.
     """
     if config.validation != "auto":
         return config.validation
@@ -69,8 +70,8 @@ def choose(
 ) -> list[ValidationChain]:
     """Choose validation launches among drawn launches, each with the chain of launches before it.
 
-    A chain shows only what its launches leave to the last one: what older ones left was replayed in both launches of the pair.
-    So it goes back to the launch at which `depth` ends it.
+    A chain shows only the state that its launches leave for the last one: older state is replayed in both launches of the pair.
+    So a chain has the length that `depth` returns.
 
     One launch is chosen after the other, in proportion to its size: its expected part of the estimate, times how far launches
     like it scatter, times the share of its lines that the chain leaves, over the root of the chain's cost (sampling with
@@ -80,10 +81,10 @@ def choose(
 
     Args:
         drawn: int64 [n], launches to choose from.
-        shares_left: of a launch and a number of launches, the share of its lines that the launch right before it, the two,
-            and so on leave.
-        cost_of_chain: in the cost of the drawn launches, at most.
-        surprises: float64 [n], the relative difference of each result from its prediction; None before there are results.
+        shares_left: function of a launch and a number d; returns the shares of the launch's cache lines that the last 1, 2,
+            ..., d launches before it leave.
+        cost_of_chain: greatest cost of a chain, as a multiple of the cost of all drawn launches.
+        surprises: float64 [n], relative difference of each result from its prediction; None if there are no results yet.
     """
     begins = drawn >= 1
     last = drawn[begins]
@@ -118,12 +119,12 @@ def depth(cost: Floats, unit: int, shares: Floats, most_cost: float = math.inf) 
     cost, and for its root where the cost has no limit. There a chain that leaves a tenth of the lines would show little.
 
     Args:
-        shares: of the lines of `unit`, float64 [d], what the launch right before it, the two, ... leave. Model: at least
-            LEAST_SHARE, as launches leave more than lines.
-        most_cost: of a chain that has several launches before its last.
+        shares: float64 [d], shares of the cache lines of `unit` that the last 1, 2, ..., d launches before it leave. Model: at
+            least LEAST_SHARE, as launches leave more than lines.
+        most_cost: greatest cost of a chain with several launches before its last.
 
     Returns:
-        Their number, and the share over the root of the chain's cost.
+        Number of launches, and the share over the root of the chain's cost.
 
     >>> [depth(np.ones(12), 11, np.array([0.2, 0.2, 0.2, 0.5, 0.5]), most_cost=cost)[0] for cost in (math.inf, 12.0)]
     [4, 1]
@@ -136,7 +137,7 @@ def depth(cost: Floats, unit: int, shares: Floats, most_cost: float = math.inf) 
 
 
 def always_deepest(unit: int, most: int) -> Floats:
-    """Default in place of known shares: DEEPEST_UNKNOWN earlier launches are assumed to determine the state.
+    """Default for unknown shares: assumes that DEEPEST_UNKNOWN earlier launches determine the state.
 
     >>> always_deepest(3, 32), always_deepest(9, 32)
     (array([0., 0., 1.]), array([0., 0., 0., 0., 0., 0., 0., 1.]))

@@ -54,7 +54,9 @@ class ProgramBuilder:
         """Note a sign of a defect in the file (Remark); remarks of one kind are added up.
 
         Args:
-            launches: how many it concerns; time: their nanoseconds, where known; place: of the first.
+            launches: number of affected launches.
+            time: their total time in nanoseconds, if known.
+            place: position of the first sign in the file.
         """
         before = self.remarks.get(kind, Remark(0, 0.0, place))
         self.remarks[kind] = Remark(before.launches + launches, before.time + time, before.place)
@@ -82,8 +84,8 @@ class ProgramBuilder:
         Signs of a name that cannot be printed become one blank, or U+FFFD.
 
         Args:
-            graph_node: the number of a node of a CUDA graph, where the launch is one.
-            range_path: of the range that it lies in.
+            graph_node: number of the CUDA graph node, if the launch is a node.
+            range_path: path of the range that contains the launch.
 
         Raises:
             ProfileError: a size is below 0 or beyond LARGEST_SIZE, or a number has more than 64 bits.

@@ -1,4 +1,4 @@
-"""Contents of a program: what is simulated, each once, as one reading of its trace shows it."""
+"""Distinct contents (traces) of a program, each read once."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ class Contents:
     same instructions on the same strides have one stream, whatever their buffers.
 
     Attributes:
-        records: of RECORD [C]; zeros where the trace is unusable.
-        keys: uint64 [C, 3]: two numbers that only equal traces have, and the bytes of text.
-        traces: a trace file of each.
+        records: RECORD [C], one record for each content; zeros if its trace is unusable.
+        keys: uint64 [C, 3], two numbers that only equal traces share, and the size of the text in bytes.
+        traces: trace file of each content.
         stream_ids: int32 [C], the instruction sequence of each, numbered in order of first appearance; -1 where the trace is
             unusable.
 

@@ -59,7 +59,7 @@ def descriptions_in_columns(columns: Mapping[str, Any]) -> Program:
     """Make a program of descriptions in packed columns, as the C++ side sends them: names, and numbers as bytes.
 
     Raises:
-        HostError: as descriptions.
+        HostError: raised by `descriptions`.
     """
     names = list(columns["names"])
     extents = np.frombuffer(columns["extents"], np.uint32)

@@ -29,7 +29,9 @@ class Remark:
     """Sign of a defect in a file: its kind, share of launches and time, and the first place.
 
     Attributes:
-        launches: how many it concerns; time: their nanoseconds, 0 where unknown; place: of the first, for messages.
+        launches: number of affected launches.
+        time: their total time in nanoseconds; 0 if unknown.
+        place: position of the first sign in the file, for messages.
 
     >>> Remark(50, 45e6, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE").launches
     50
@@ -44,11 +46,10 @@ class Fingerprint(NamedTuple):
     """Identity of the launches of all processes: 32 hexadecimal digits for each.
 
     Attributes:
-        launches: of the number of launches of each process, and for every launch, in program order, of its name within the
-            list, and of the size and time of all files that a reading of it depends on. The folder that holds the list may
-            move.
-        files: of the files' inodes and times of change too, as the trace cache compares them: for what is kept on this machine.
-            A copy of the traces has others.
+        launches: hash of the number of launches of each process and, for every launch in program order, of its name within the
+            list and the size and time of all files that its trace depends on. The folder of the list may move.
+        files: hash that also covers inodes and change times of the files, as the trace cache compares them; used for data
+            stored on this machine. A copy of the traces has another hash.
     """
 
     launches: str
@@ -108,13 +109,13 @@ NO_LABELS = Labels(NO_TEXTS, NO_SHAPE[None][:0])
 class Program:
     """Launches of a workload, one row each, in program order; those of each process stand together.
 
-    All that reads a workload returns one: trace lists, traces, profiles, outputs of full runs, launch censuses, a simulator's
-    descriptions. All that samples or reports takes one. A column that is None, empty or has no entry is unknown.
+    All readers return a Program: of trace lists, traces, profiles, outputs of full runs, launch censuses, a simulator's
+    descriptions. Sampling and reports take a Program. A column that is None, empty or has no entry is unknown.
 
     Attributes:
         counts: number of launches of each process.
         seed: the user's seed; fixes the permanent random numbers.
-        lists: the trace list of each process, or the folder that stands for it.
+        lists: trace list of each process, or its folder.
         labels: distinct names and shapes.
         label: int32 [N], the label of each launch; -1 where unknown.
         traces: trace file of each launch; empty text where it was not traced.
@@ -122,29 +123,29 @@ class Program:
         content: int32 [N], equal for launches that do the same work: rows of `contents`, else as a simulator states it; -1
             where unknown.
         errors: reason for each launch whose trace is unusable.
-        unread: reasons why traces could not be opened or read; another try may read them.
-        copies: of each process, uint64 [n, 3]: copies from host to device: position among the list's commands, address, bytes.
-        numbers: int [N], number of each launch in the tracer's count; -1 where there is none.
-        tracer: simulator whose tracer's numbers these are.
-        listed: int64 [n], ascending, launches that the host's list holds, where only some were traced; None: all.
-        source: what times and counters are from, for people; empty: there are none.
+        unread: reasons why traces could not be opened or read; a second attempt may succeed.
+        copies: uint64 [n, 3] for each process, copies from host to device: position among the list's commands, address, bytes.
+        numbers: int [N], number that the tracer gave each launch; -1 if it has none.
+        tracer: simulator whose tracer gave `numbers`.
+        listed: int64 [n], ascending, launches in the simulator's list if only some were traced; None: all launches.
+        source: origin of times and counters, as text; empty if there are none.
         duration, start: float64 and int64 [N], nanoseconds; nan and 0 where unknown. Simulations have none.
-        counters: float64 [N] by name, as their source calls them; `cycles` for simulations; nan where unknown.
+        counters: float64 [N] by the name in their source; `cycles` for simulations; nan where unknown.
         stream: int64 [N], CUDA stream; -1 where unknown.
-        keys: int64 [N], equal for launches whose source says that they do the same work.
+        keys: int64 [N], equal for launches that do the same work, as the source states.
         calls: int64 [N], the number of the call that launched each; the nodes of one replay of a graph share it.
         graph_nodes: int64 [N], the node of a CUDA graph that each launch is, -1 for none; None where no launch is one.
         ranges: path of the range that each launch lies in, parts separated by "/"; empty text: in none.
-        processes: the number of each process in its source.
+        processes: number of each process in the source.
         left_out: kinds of rows that are no kernel launches, with their numbers.
-        remarks: what the file shows of its own soundness, by kind (kernelpoint.admission has the kinds).
+        remarks: signs of defects in the file, by kind (kernelpoint.admission defines the kinds).
         amounts: float64 [N], work of each launch in any unit, where the simulator describes its launches.
         is_deterministic: launches of one content have equal results.
-        predictions: counters of each launch by name, as the best source at hand predicts them.
-        predictor: where predictions come from, where it may be asked for them.
-        embeddings: float32 [streams, 256], rows as in `contents`' instruction sequences.
-        to_trace: True if the launches that a design draws are yet to be traced: a selection, whose results will be simulated.
-        measured: True if results are times that a GPU took, not those of a simulator.
+        predictions: predicted counters of each launch by name, from the best available source.
+        predictor: model that makes predictions on request, or None.
+        embeddings: float32 [streams, 256], one row for each instruction sequence of `contents`.
+        to_trace: True if the launches that a design draws will be traced later (a selection) and then simulated.
+        measured: True if results are times measured on a GPU, not results of a simulator.
         first_process: number of the first process; above 0 only in a part of a larger program.
         is_part: True of one process of several, whose designs are joined.
 
@@ -481,7 +482,7 @@ class Program:
         """Program of the launches of one process, by its number in the source.
 
         Raises:
-            ProfileError: it has none; the message names those that have.
+            ProfileError: the process has no launches; the message names the processes that have.
         """
         if number not in self.processes:
             raise ProfileError(
@@ -565,8 +566,8 @@ def fingerprint(counts: Sequence[int], traces: Sequence[str]) -> Fingerprint:
     """Compute the identity of the launches of all processes.
 
     Args:
-        counts: launches of each process.
-        traces: trace of every launch; empty where no list is on disk.
+        counts: number of launches of each process.
+        traces: trace of every launch; empty if no list is on disk.
 
     >>> fingerprint([3], []) == fingerprint([3], []) != fingerprint([2, 1], [])
     True

@@ -20,10 +20,10 @@ class Ranges:
     """Tree of ranges of a run. The root is the whole run and has the empty path.
 
     Attributes:
-        paths: of each range, parts separated by "/"; a range follows the one that contains it.
-        parents: int64 [R], the range that each lies in; -1 of the root.
-        of_launch: int64 [N], the innermost range of each launch; launches of all processes in one row.
-        source: their origin, for people.
+        paths: path of each range, parts separated by "/"; a range follows the range that contains it.
+        parents: int64 [R], index of the range that contains each range; -1 for the root.
+        of_launch: int64 [N], innermost range of each launch; launches of all processes, one process after another.
+        source: origin of the ranges, as text.
 
     >>> ranges = Ranges.of(["decode/layer.0", "decode/layer.1", ""], "an example")
     >>> ranges.paths, ranges.parents.tolist(), ranges.of_launch.tolist()

@@ -17,12 +17,12 @@ from kernelpoint.workload import labelled
 
 
 class RangeSource(ABC):
-    """Base of sources of ranges. The registry (`ranges.source.SOURCES`) finds the subclasses; other packages register theirs in
-    the entry point group `kernelpoint.ranges`.
+    """Base class of sources of ranges. The registry (`ranges.source.SOURCES`) finds the subclasses; other packages register
+    theirs in the entry point group `kernelpoint.ranges`.
 
     Class attributes:
-        description: the source as a user calls it, for the list of those allowed.
-        word: the value of `ranges:` that chooses a source without a file; empty of those that read one.
+        description: name of the source for messages that list the allowed sources.
+        word: value of `ranges:` that chooses a source without a file; empty for a source that reads a file.
     """
 
     description: ClassVar[str]
@@ -38,7 +38,7 @@ class RangeSource(ABC):
         """Path of each launch, parts separated by "/"; empty for a launch in no range.
 
         Args:
-            file: the source's file; the empty path of a source without one.
+            file: file of ranges; the empty path for a source without a file.
 
         Raises:
             ProfileError: the file is damaged, or is of other launches; the message says where.
@@ -52,7 +52,7 @@ def read_ranges(value: str, launches: Program, log: Log) -> Ranges:
     """Read the ranges of a run's launches.
 
     Args:
-        value: a file, or the word of a source without one (`names`, `detected`).
+        value: file of ranges, or the word of a source without a file (`names`, `detected`).
 
     Raises:
         ProfileError: the file is missing, of no known source, damaged, or of other launches; the message says where.

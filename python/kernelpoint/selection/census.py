@@ -1,4 +1,4 @@
-"""Every launch of a program, traced or not, as a tracer or a profiler counted them."""
+"""Launch census: every launch of a program, traced or not, as a tracer or a profiler counted it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def with_profile(program: Program, profile: Program, log: Log, accepted: Collect
     block; a profile that shows replays of graphs gives as many launches, each with the tracer's number of its node.
 
     Raises:
-        ProfileError: the profile is of another program; see admission.admitted_rows.
+        ProfileError: the profile is of another program (`admission.admitted_rows`).
     """
     if in_graphs(profile).any():
         repeated = repetition(profile, program)
@@ -57,8 +57,8 @@ def read_census(path: Path, tracer: str | None, log: Log, accepted: Collection[s
 
     Args:
         path: a tracer's census (`stats_ctx_0x...`, `kernel_names.txt`), or any profile.
-        tracer: the simulator whose numbers to give the launches of a profile; a census says it itself.
-        log: told that the numbers of a profile's launches may not be those of the tracer.
+        tracer: simulator whose tracer numbers the launches of a profile get; a census names its own tracer.
+        log: function that prints a warning if the tracer may number the launches of a profile differently.
 
     Raises:
         ProfileError: the file cannot be read, or a launch is missing.
@@ -111,9 +111,9 @@ class Repetition:
     """Launches of a program as its profile shows them, each assigned to the launch in which it was traced.
 
     Attributes:
-        traced: int64 [N], for each launch of the program its traced launch; -1 where there is none.
+        traced: int64 [N], traced launch of each launch of the program; -1 if there is none.
         unused: traced launches that the program does not run, int64 [..].
-        replays: how often graphs ran.
+        replays: number of replays of graphs.
 
     >>> Repetition(np.array([0, 1, 1]), np.zeros(0, int), 2).findings("a.sqlite")
     []
@@ -146,7 +146,7 @@ def repetition(profile: Program, launches: Program) -> Repetition:
     """Find for every launch of a profile the launch of a list or census in which it was traced.
 
     A tracer sees a launch outside graphs where it runs, and each node of a graph once, where the graph is captured or built. A
-    replay is the launches of one call. Its graph is told by the numbers of its nodes where the profile has them, else by the
+    replay is the launches of one call. Its graph is identified by the numbers of its nodes if the profile has them, else by the
     kinds of launches in it (name, grid, block). Launches outside graphs and the nodes of each graph are matched in order, as
     `profiles.match` does; a graph whose nodes do not stand where it first ran is looked for as a run of launches elsewhere.
 

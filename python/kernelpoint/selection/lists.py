@@ -1,4 +1,4 @@
-"""Trace lists that are written: of several tracer runs as one, and of programs with repetition."""
+"""Writers of trace lists: one list of several tracer runs, and lists of programs that repeat launches."""
 
 from __future__ import annotations
 
@@ -18,17 +18,19 @@ Copies = Sequence[tuple[int, int]]  # address and bytes of each
 
 
 def write_repeated(source: Path, launches: np.ndarray, output: Path) -> Path:
-    """Write a list in which launches of another stand as often, and in the order, as a program ran them; its path.
+    """Write a list that repeats the launches of another list as often, and in the order, as a program ran them; returns its
+    path.
 
     A copy from the host stays before the first launch that follows it in the source.
 
     Args:
         source: a list, or the folder of one.
-        launches: int64 [N], for each launch of the program its launch of the source.
+        launches: int64 [N], launch of the source for each launch of the program.
         output: a list beside the source (a name that ends in .g), or a folder, which gets links to the traces.
 
     Raises:
-        TraceError: the source cannot be read. ConfigError: the output cannot be written, or is the source.
+        TraceError: the source cannot be read.
+        ConfigError: the output cannot be written, or is the source.
 
     >>> import shutil
     >>> _ = shutil.copytree("traces", "graphs")
@@ -64,18 +66,18 @@ def write_repeated(source: Path, launches: np.ndarray, output: Path) -> Path:
 
 
 def join_lists(folders: Sequence[Path], output: Path) -> int:
-    """Write one trace list in `output`, with links to the traces of all `folders`; the number of launches.
+    """Write one trace list in `output`, with links to the traces of all `folders`; returns the number of launches.
 
     Launches stand in the order of the tracer's numbers. A tracer keeps every copy from the host in each of its lists, or none,
     so the copies of one list, and where a launch stands among them, are those of all.
 
     Args:
-        folders: each holds a list of one tracer run, all of the same CUDA context.
+        folders: folders of tracer runs, each with a list, all of the same CUDA context.
         output: a folder, made where missing.
 
     Raises:
         TraceError: a folder has no list, lists differ in their copies, or a launch was traced in two runs.
-        ConfigError: lists of two simulators, or `output` cannot be written.
+        ConfigError: the lists are of two simulators, or `output` cannot be written.
     """
     lists, (tracer, *_) = zip(*map(_list_of, folders), strict=True)
     if len({path.name for path in lists}) > 1:

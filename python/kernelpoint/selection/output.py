@@ -1,4 +1,4 @@
-"""What `kernelpoint select` writes (the selection, the tracer's input, a script that traces), and what tracing costs."""
+"""Output of `kernelpoint select`: the selection, the tracer's input, a script that runs the tracer, and the cost of tracing."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def write_output(
     """Write a selection, the tracer's input files and the script into a new folder; returns the files.
 
     Args:
-        numbers: the tracer's numbers to trace now; by default all of the selection.
-        earlier: joined traces of a selection that this one continues.
+        numbers: tracer numbers of the launches to trace now; by default all launches of the selection.
+        earlier: folder with the joined traces of the selection that this selection continues.
 
     Raises:
         ConfigError: the folder cannot be made.

@@ -93,7 +93,8 @@ def first_phase(design: Design, config: Config, program: Program, predictions: R
     """The traced launches as a first sample with predictions; None if a stratum or a take-all launch has no prediction.
 
     Args:
-        program: of the census, with `listed`; predictions: of the listed launches, in their order.
+        program: program of the census, with `listed`.
+        predictions: predictions of the listed launches, in their order.
     """
     assert program.listed is not None
     observed, row = np.zeros(program.size, dtype=bool), np.full(program.size, -1)
@@ -114,10 +115,10 @@ def write_next(config: Config, host: HostInfo, grown: Engine) -> tuple[Path, int
     """Write the next selection beside one whose traces did not suffice; returns its file and the number of launches added.
 
     Args:
-        grown: with the sizes of the pass that could not begin.
+        grown: engine with the sample sizes of the pass that could not begin.
 
     Raises:
-        PlanError, ConfigError: it cannot be written there.
+        PlanError, ConfigError: the selection cannot be written.
     """
     path = Path(config.selection or "")
     selection = Selection.load(path)

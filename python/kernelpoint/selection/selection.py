@@ -24,7 +24,7 @@ class Selection(Plan):
 
     Attributes:
         traced: bool [N], launches to trace.
-        spare: draws traced in a stratum over those of the pass that the selection was made for.
+        spare: extra launches traced in each stratum, beyond those of the pass that the selection was made for.
 
     >>> from kernelpoint.program import ProgramBuilder
     >>> builder = ProgramBuilder("example")
@@ -97,10 +97,11 @@ def draw(census: Program, config: Config, spare: float, log: Log) -> tuple[Selec
     where they are known, are the covariate.
 
     Args:
-        spare: draws traced in each stratum over those of the first pass.
+        spare: extra launches traced in each stratum, beyond those of the first pass.
 
     Raises:
-        ConfigError: the policy needs traces. PolicyError: it lacks another input.
+        ConfigError: the policy needs traces.
+        PolicyError: another input of the policy is missing.
 
     >>> from kernelpoint.config import parse_config
     >>> from kernelpoint.program import ProgramBuilder

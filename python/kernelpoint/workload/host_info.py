@@ -81,7 +81,7 @@ class HostInfo:
         """Make the description from a mapping of fields that the C++ side sends; missing fields keep their defaults.
 
         Raises:
-            HostError: there are more processes or launches than a run may have, or more of a GPU's parts than any has.
+            HostError: the number of processes, of launches or of a GPU's parts exceeds its limit.
         """
         values = dict(info)
         stated = bytes.fromhex(values.pop("state_bytes", ""))

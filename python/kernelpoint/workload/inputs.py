@@ -1,4 +1,6 @@
-"""The program of a run and the inputs of its plan: which there are, which a policy asks for, and how they are made, once."""
+"""Program of a run and inputs of its plan: the available inputs, the inputs that a policy needs, and the functions that make
+them.
+"""
 
 from __future__ import annotations
 
@@ -74,10 +76,10 @@ class Available:
     """Inputs that are available to a policy.
 
     Attributes:
-        profile: the launches with names, times or counters from elsewhere, where the user named a profile.
+        profile: launches with names, times or counters of the profile that the user named, or None.
         traces: True if the trace of every launch is on disk.
         model: True if the estimate may rest on the fast model's predictions.
-        why_no_model: the reason where it may not (why_unassisted).
+        why_no_model: reason why the estimate may not rest on these predictions (`why_unassisted`), or None.
 
     >>> Available(traces=True).model
     False
@@ -99,11 +101,11 @@ def check_available(policy: str, needs: frozenset[Need], available: Available, o
     """Raise an error if an input that a policy needs is missing.
 
     Args:
-        option: the user's option for a profile.
+        option: name of the user's option for a profile, for messages.
 
     Raises:
-        PolicyError: it needs a profile, and none was named.
-        ConfigError: it reads traces, and the host names no list on disk.
+        PolicyError: the policy needs a profile, and no profile was named.
+        ConfigError: the policy reads traces, and the simulator names no list on disk.
 
     >>> check_available("stem", frozenset({Need.PROFILE}), Available(traces=True))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -123,7 +125,7 @@ def require(program: Program, policy: str, *needs: Need) -> None:
     """Raise an error in the name of a policy if a program lacks one of these inputs.
 
     Raises:
-        PolicyError: it does.
+        PolicyError: an input is missing.
 
     >>> require(Program((6,)), "gcl", Need.TRACES)
     Traceback (most recent call last):
@@ -179,7 +181,7 @@ def complete(
         pool: workers that read, embed and predict instead of this process.
 
     Raises:
-        TraceError: not one launch can be read.
+        TraceError: no launch can be read.
 
     >>> from kernelpoint.config import EncoderConfig
     >>> from kernelpoint.traces import read_trace_list
@@ -216,10 +218,10 @@ class FastModel:
     """Fast model as the source of predictions. Its configuration is determined, and printed, at the first use.
 
     Attributes:
-        setting: of the key `fast_model`: `auto`, or a file.
-        simulator: description of the host.
-        traces: of all launches.
-        log: told which configuration was chosen.
+        setting: value of the key `fast_model`: `auto`, or a file.
+        simulator: description of the simulator.
+        traces: trace of every launch.
+        log: function that prints the chosen configuration.
 
     >>> v100 = FastModel("v100", HostInfo(simulator="mine"), traces=(), log=print)
     >>> v100.configuration.name, sorted(v100.identity())
@@ -358,7 +360,7 @@ def labelled(program: Program) -> Program:
 
 
 def aligned(profile: Program, program: Program, log: Log, accepted: Collection[str] = ()) -> Program:
-    """Profile sorted so that row i belongs to launch i of a program; `log` gets the rows and launches without a counterpart.
+    """Profile sorted so that row i belongs to launch i of a program; `log` prints the rows and launches without a counterpart.
 
     A profile without names and shapes (a journal, the output of some simulators) is matched by position and gets them
     from the traces.
@@ -385,8 +387,8 @@ def aligned(profile: Program, program: Program, log: Log, accepted: Collection[s
 def with_profile(program: Program, config: Config, log: Log, pool: Pool | None = None) -> Program:
     """Add the times and counters of the profile that the configuration names, if any, to a program.
 
-    `profile: model` takes the fast model's predictions. With a trace list the rows are matched with its launches; `log`
-    gets the others. Without one the profile has to have exactly one row per launch.
+    `profile: model` takes the fast model's predictions. With a trace list, the rows are matched with its launches; `log` prints
+    the rows without a launch. Without one the profile has to have exactly one row per launch.
 
     Raises:
         ProfileError: the file cannot be read, or does not fit the launches; or the model has nothing to predict.
@@ -448,8 +450,8 @@ def program_of(host: HostInfo, seed: int) -> Program:
     """Make the program of a run from its lists, else from the launches that the simulator describes, else from their number.
 
     Raises:
-        TraceError: a trace list cannot be read; ConfigError, HostError: the number of launches is unknown, or not that of the
-            list.
+        TraceError: a trace list cannot be read.
+        ConfigError, HostError: the number of launches is unknown, or not that of the list.
 
     >>> program_of(HostInfo("mine", process_count=2, list_paths=(None, None), launch_counts=(3, 2)), seed=0).size
     5

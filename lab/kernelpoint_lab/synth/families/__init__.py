@@ -22,10 +22,10 @@ class Family:
     """A family that `kernelpoint lab synth NAME` can write alone.
 
     Attributes:
-        parameters: the default of each at the scales small, medium, large; large has at least 1,000 CTAs.
-        build: from fresh memory, a generator and all parameters to the launch.
-        multiples: what a parameter must be a multiple of.
-        widths: the element widths allowed for `width`.
+        parameters: default of each parameter at the scales small, medium, large; large has at least 1,000 CTAs.
+        build: function that makes the launch from fresh memory, a generator and all parameters.
+        multiples: number that each parameter must be a multiple of.
+        widths: allowed element widths (`width`).
     """
 
     name: str

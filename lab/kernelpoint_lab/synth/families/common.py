@@ -52,7 +52,7 @@ def zero(w: Warps, *names: str) -> None:
 
 
 def zero_wide(w: Warps, name: str, registers: int) -> None:
-    """Clears `registers` consecutive registers, two at a time."""
+    """Clear `registers` consecutive registers, two at a time."""
     w.registers.reserve(name, registers)
     for _ in range(max(1, registers // 2)):
         w.op("CS2R" if registers > 1 else "MOV", name, *([] if registers > 1 else ["RZ"]))
@@ -65,13 +65,13 @@ def address(w: Warps, name: str, index: str) -> None:
 
 
 def fetch(w: Warps, value: str, at: str, index: str, tensor: Tensor, element: np.ndarray) -> None:
-    """Loads elements of a tensor into `value`: register `index` has their number, `at` gets their address."""
+    """Load elements of a tensor into `value`; register `index` has the element number, register `at` gets the address."""
     address(w, at, index)
     w.load(LOADS[tensor.width], value, at, tensor.at(element))
 
 
 def put(w: Warps, value: str, at: str, index: str, tensor: Tensor, element: np.ndarray) -> None:
-    """Stores `value` into elements of a tensor, as `fetch` loads them."""
+    """Store `value` into elements of a tensor, addressed as in `fetch`."""
     address(w, at, index)
     w.store(STORES[tensor.width], at, value, tensor.at(element))
 
@@ -93,7 +93,7 @@ def warp_reduce(w: Warps, value: str, opcode: str, lanes: int = 32) -> None:
 
 
 def block_reduce(w: Warps, value: str, opcode: str) -> None:
-    """Reduces `value` over the CTA through shared memory (4 bytes per warp); every thread gets the result.
+    """Reduce `value` over the CTA through shared memory (4 bytes per warp); every thread gets the result.
 
     Every thread of the CTA must be active: it holds barriers.
     """

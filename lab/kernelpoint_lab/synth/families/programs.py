@@ -33,9 +33,9 @@ class Step:
     """One operation of a program.
 
     Attributes:
-        kind: a key of OPCODES or one of MEMORY.
-        chain: which of the values it continues.
-        pattern, stride: of an access.
+        kind: key of OPCODES, or an entry of MEMORY.
+        chain: index of the chain of values that the operation continues.
+        pattern, stride: pattern and stride of a memory access.
     """
 
     kind: str

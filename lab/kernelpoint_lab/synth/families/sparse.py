@@ -177,9 +177,9 @@ class Frontier:
     """A breadth-first level: its vertices, and for each edge out of them whether it discovers a vertex, and where.
 
     Attributes:
-        vertices: int64 [V], in queue order.
-        position: int64 [edges of the graph]; place in the next queue for edges that discover, -1 for others.
-        following: int64, the next level's vertices.
+        vertices: int64 [V], vertices of the level in queue order.
+        position: int64 [edges of the graph], position in the next queue for edges that discover a vertex; -1 for other edges.
+        following: int64, vertices of the next level.
     """
 
     vertices: np.ndarray
@@ -211,7 +211,7 @@ def bfs_levels(graph: Rows, source: int) -> list[Frontier]:
 
 
 def bfs(graph: Rows, level: Frontier, depth: Tensor, queues: tuple[Tensor, Tensor, Tensor], block: int = 128) -> Launch:
-    """Expands one level, a thread per frontier vertex: unvisited neighbours get a depth and enter the next queue.
+    """Expand one level, a thread per frontier vertex: unvisited neighbours get a depth and enter the next queue.
 
     `queues` holds this level's queue, the next one, and its length.
     """

@@ -15,7 +15,7 @@ class Table(RangeSource):
     """Ranges from a CSV with the columns `launch` and `path`; other columns are ignored. A launch without a row is in no
     range.
 
-    `launch` counts from 0 in program order, those of all processes in one row.
+    `launch` counts from 0 in program order, through all processes.
     """
 
     description = "a CSV with the columns launch and path"
