@@ -64,7 +64,7 @@ from kernelpoint.estimation.bounds import joint_error_probability
 from kernelpoint.estimation.inference import ratio
 from kernelpoint.estimation.strata.estimators import Sample
 from kernelpoint.estimation.strata.inference import PAIR, errors_of_change
-from kernelpoint.planning.rehearsal import ranged, rehearse
+from kernelpoint.planning.rehearsal import made_up, ranged, rehearse
 from kernelpoint.randomness import generator
 from kernelpoint.report.tables import WEAK
 from kernelpoint.traces import launch_paths
@@ -223,7 +223,8 @@ def forecasts(people: Population, eps: float, options: Namespace) -> Rows:
 
     def one(seed: int) -> Sequence[float]:
         run = people.run(budget, seed)
-        rehearsed = rehearse(people.design(budget, seed), budget, "regression", predicted, seed)
+        design = people.design(budget, seed)
+        rehearsed = rehearse(design, budget, "regression", made_up({"cycles": predicted}, design.labels, seed))
         launches = [float(len(units)) for units in (*rehearsed, run.engine.drawn())]
         cost = [float(predicted[units].sum() / predicted.sum()) for units in rehearsed] + [run.spent]
         ranges = [ranged(first, max(first, second)) for first, second, _ in (launches, cost)]

@@ -169,6 +169,8 @@ def test_traces_beside_the_list_and_gaps_in_its_numbers_are_named(tmp_path):
     folder = folder_of(tmp_path, [sound()] * 6, "kernel-1.traceg\nkernel-2.traceg\nkernel-5.traceg\n")
     findings = {one.kind: one for one in findings_of(ListFiles(read_trace_list(folder)))}
     assert findings["not-in-list"].launches == 0.5 and findings["gaps"].launches == pytest.approx(0.4)
+    assert findings["not-in-list"].place == str(folder / "kernel-3.traceg"), "the first trace beside the list"
+    assert findings["gaps"].place == "launch 3", "the first number that the list lacks"
 
 
 def test_launches_that_share_a_trace_leave_no_gap_in_the_numbers(tmp_path):

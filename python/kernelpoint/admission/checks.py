@@ -320,9 +320,11 @@ def processes(profile: Program) -> Case | None:
 )
 def communication(profile: Program) -> Case | None:
     """Find kernels of communication libraries such as NCCL, whose times depend on other GPUs."""
-    mask: np.ndarray = np.not_equal(profile.communication, "")
-    families = ", ".join(np.unique(profile.communication[mask].astype(str)).tolist())
-    case = _among(profile, mask, f"are kernels of communication ({families})")
+    libraries = profile.communication
+    families = ", ".join(
+        sorted(name for name, count in zip(libraries.distinct, libraries.counts, strict=True) if count)
+    )
+    case = _among(profile, libraries.numbers >= 0, f"are kernels of communication ({families})")
     return case and Case(
         f"{case.what}, {100 * (case.time or 0.0):.3g} % of the time", case.launches, case.time, case.place
     )
@@ -432,7 +434,7 @@ def several_contexts(listed: ListFiles) -> Case | None:
     if is_one_list and len(listed.contexts) > 1:
         counts = ", ".join(f"{name or 'without a name'}: {count:,}" for name, count in listed.contexts.items())
         return Case(f"the list has launches of {len(listed.contexts)} contexts ({counts})", 1.0, None, listed.lists[0])
-    other = {name: count for name, count in listed.beside.items() if name and name not in listed.contexts}
+    other = {name: len(paths) for name, paths in listed.beside.items() if name and name not in listed.contexts}
     own_lists = {f"kernelslist_{context}.g" for context in listed.contexts}
     if not other or any(Path(one).name in own_lists for one in listed.lists):
         return None
@@ -568,7 +570,7 @@ def communication_in_list(listed: ListFiles) -> Case | None:
     """Find traces of kernels of communication libraries such as NCCL."""
     if listed.program.contents is None:
         return None
-    return of_traces(listed, np.not_equal(listed.program.communication, ""), "are kernels of communication")
+    return of_traces(listed, listed.program.communication.numbers >= 0, "are kernels of communication")
 
 
 @check(
@@ -577,9 +579,9 @@ def communication_in_list(listed: ListFiles) -> Case | None:
 def not_in_list(listed: ListFiles) -> Case | None:
     """Find trace files beside a list, of the same CUDA context, that the list does not name."""
     context = next(iter(listed.contexts), "")
-    count = 0 if listed.is_selection or not listed.lists else listed.beside.get(context, 0)
+    count = 0 if listed.is_selection or not listed.lists else len(listed.beside.get(context, ()))
     what = f"{count:,} traces lie beside the list that it does not name"
-    return Case(what, count / (count + listed.size), None, listed.lists[0]) if count else None
+    return Case(what, count / (count + listed.size), None, listed.beside[context][0]) if count else None
 
 
 @check(
@@ -608,8 +610,11 @@ def gaps(listed: ListFiles) -> Case | None:
         return None
     first = min(1, int(numbers[0]))
     missing = int(numbers[-1]) - first + 1 - len(numbers)
+    if missing <= 0:
+        return None
     what = f"{missing:,} of the launches {first:,} to {int(numbers[-1]):,} are not in the list"
-    return Case(what, missing / (missing + len(numbers)), None, listed.lists[0]) if missing > 0 else None
+    lacking = int(np.setdiff1d(np.arange(first, first + len(numbers) + 1), numbers)[0])
+    return Case(what, missing / (missing + len(numbers)), None, f"launch {lacking:,}")
 
 
 @check(

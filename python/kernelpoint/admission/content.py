@@ -90,13 +90,15 @@ class ListFiles:
         }
 
     @cached_property
-    def beside(self) -> dict[str, int]:
-        """CUDA contexts of trace files that lie beside a list and are not named by it, each with its number of files."""
+    def beside(self) -> dict[str, list[str]]:
+        """CUDA contexts of trace files that lie beside a list and are not named by it, each with its files by number."""
         names = {path.rpartition("/")[2] for path in self.traces.distinct}
-        others: list[str] = []
-        for folder in self.folders:
-            others += names_in(folder) - names
-        return dict(Counter(context for number, context in map(_name_of, others) if number >= 0))
+        others = [(*_name_of(name), str(folder / name)) for folder in self.folders for name in names_in(folder) - names]
+        contexts: dict[str, list[str]] = {}
+        for number, context, path in sorted(others):
+            if number >= 0:
+                contexts.setdefault(context, []).append(path)
+        return contexts
 
     @cached_property
     def folders(self) -> tuple[Path, ...]:

@@ -18,7 +18,7 @@ from kernelpoint.fast_model.predictions import OF_TOTAL
 from kernelpoint.planning.forecast import CHEAP_SHARE
 from kernelpoint.planning.making import PlanInputs
 from kernelpoint.planning.plan import Plan, hash_design
-from kernelpoint.planning.rehearsal import ranged, rehearse
+from kernelpoint.planning.rehearsal import made_up, ranged, rehearse
 from kernelpoint.policies.contract import Policy
 from kernelpoint.program import Program
 from kernelpoint.progress import Log
@@ -90,7 +90,8 @@ def _costs_as_much(plan: Plan, budget: ErrorBudget, estimate: Method, log: Log) 
         return True
     if work[first].sum() < LEAST_SHARE * work.sum() or budget.counter != "cycles":
         return False
-    drawn = rehearse(design, budget, estimate, np.maximum(work, 1.0), plan.program.seed)
+    results = made_up({"cycles": np.maximum(work, 1.0)}, design.labels, plan.program.seed)
+    drawn = rehearse(design, budget, estimate, results)
     costs = [float(work[units].sum() / work.sum()) for units in drawn]
     share = min(1.0, float(np.mean(ranged(costs[0], max(costs)))))
     if share < CHEAP_SHARE:

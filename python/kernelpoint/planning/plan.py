@@ -153,7 +153,7 @@ class Plan:
     def expected_costs(self, units: np.ndarray) -> np.ndarray:
         """float64 [units]: expected cost of launches in any unit: predicted cycles, else the covariate, else 1."""
         expected = self.design.expected
-        return np.ones(len(units)) if expected is None else np.asarray(expected, dtype=float)[units]
+        return np.ones(len(units)) if expected is None else np.asarray(expected[units], dtype=float)
 
     @checked
     def save(self, path: str | Path) -> None:

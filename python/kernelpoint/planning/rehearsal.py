@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -33,6 +34,8 @@ from kernelpoint.randomness import generator
 from kernelpoint.ranges import ranges_for
 from kernelpoint.ratios import RATIOS
 from kernelpoint.simulators import simulator_of
+
+Results = tuple[tuple[str, ...], np.ndarray]  # counters, float64 [N, counters]
 
 BUDGETS = (0.05, 0.01, 0.005)
 MOST_LAUNCHES = 1_000_000  # beyond that, planning for three budgets takes longer than anybody waits
@@ -102,6 +105,11 @@ class _PlannedRun:
     work: np.ndarray
     source: str
 
+    @cached_property
+    def _of_cycles(self) -> list[Results]:
+        """Synthetic cycles for the plan's design, which serve rehearsals with every budget."""
+        return made_up({"cycles": self.work}, self.plan.design.labels, self.config.seed)
+
     def at(self, relative_error: float) -> Forecast:
         """Forecast for another relative error, with the design that the policy makes for it."""
         design = self.plan.design
@@ -150,7 +158,11 @@ class _PlannedRun:
     ) -> Forecast:
         """The forecast that two rehearsals with a design and a budget give; further: targets of the budget, as text."""
         config, work, size, relative_error = self.config, self.work, self.program.size, budget.relative_error
-        drawn = rehearse(design, budget, self.policy.estimate_for(config), work, config.seed, others, ranges)
+        is_alone = not others and design is self.plan.design
+        results = (
+            self._of_cycles if is_alone else made_up({"cycles": work, **(others or {})}, design.labels, config.seed)
+        )
+        drawn = rehearse(design, budget, self.policy.estimate_for(config), results, ranges)
         count = first_number(
             config.replay, self.plan.design, {"cycles": relative_error}, config.error_budget.confidence
         )
@@ -209,25 +221,16 @@ def rehearse(
     design: Design | AssistedDesign,
     budget: ErrorBudget,
     estimator: Method,
-    work: np.ndarray,
-    seed: int,
-    others: Mapping[str, np.ndarray] | None = None,
+    results: Sequence[Results],
     ranges: RangeTargets = NO_RANGES,
 ) -> list[np.ndarray]:
-    """Launches that two rehearsals simulate: one whose results are as predicted, and one with larger errors.
+    """Launches that rehearsals simulate until the budget is met, one with each table of synthetic results (made_up).
 
     Args:
-        work: float64 [N], cycles of each unit as far as they are known.
-        others: further counters of each unit, in the same form.
         ranges: targets of the budget on ranges.
     """
-    results = {"cycles": work, **(others or {})}
-    labels = np.asarray(design.labels)
-    made_up = zip(*(_made_up(values, labels, seed, name) for name, values in results.items()), strict=True)
-    return [
-        drawn_until_met(Engine(design, budget, estimator, RATIOS, ranges), np.column_stack(values), tuple(results))
-        for values in made_up
-    ]
+    engines = (Engine(design, budget, estimator, RATIOS, ranges) for _ in results)  # one at a time
+    return [drawn_until_met(engine, *one) for engine, one in zip(engines, results, strict=True)]
 
 
 def ranged(as_predicted: float, less_so: float) -> tuple[float, float]:
@@ -240,41 +243,48 @@ def ranged(as_predicted: float, less_so: float) -> tuple[float, float]:
     return as_predicted / MARGIN, as_predicted * (less_so / as_predicted) ** PART_OF_WAY
 
 
-def _made_up(work: np.ndarray, strata: np.ndarray, seed: int, counter: str) -> Iterator[np.ndarray]:
-    """Synthetic cycles of two rehearsals: with small and with larger prediction errors, float64 [N] each.
+def drawn_until_met(engine: Engine, counters: Sequence[str], values: np.ndarray) -> np.ndarray:
+    """Launches that an engine simulates until its budget is met. values: float64 [N, counters]."""
+    deque(passes(engine, counters, values), maxlen=0)
+    return np.asarray(engine.drawn())
 
-    strata: int [N], those of one are off alike; -1 for take-all units.
+
+def made_up(amounts: Mapping[str, np.ndarray], strata: np.ndarray, seed: int) -> list[Results]:
+    """Synthetic results of two rehearsals: with small and with larger prediction errors.
+
+    amounts: float64 [N], what is known of each unit's counters; strata: int [N], those of one are off alike; -1: take-all.
     """
-    is_cycles = counter == "cycles"
-    numbers = generator(seed, "rehearsal" if is_cycles else f"rehearsal of {counter}")
-    different, which = np.unique(work, return_inverse=True)
-    level = LINE_ERROR * numbers.standard_normal(int(strata.max(initial=-1)) + 2)[strata]
-    alike, single = numbers.standard_normal(len(different))[which], SINGLE_ERROR * numbers.standard_normal(len(work))
-    least = 1.0 if is_cycles else 0.0
-    yield np.maximum(work * (1.0 + level + SINGLE_ERROR * alike + single), least)
-    scatter = SINGLE_ERROR + VARIATION_SHARE * _variation(work, strata)
-    values = np.maximum(work * (1.0 + level + scatter * alike + single), least)
-    values[np.unique(strata, return_index=True)[1]] *= 1.0 + FIRST_LAUNCH_EXCESS
-    yield values
+    tables = [np.empty((len(strata), len(amounts))) for _ in range(2)]
+    for column, (counter, work) in enumerate(amounts.items()):
+        is_cycles = counter == "cycles"
+        numbers = generator(seed, "rehearsal" if is_cycles else f"rehearsal of {counter}")
+        different, which = np.unique(work, return_inverse=True)
+        level = LINE_ERROR * numbers.standard_normal(int(strata.max(initial=-1)) + 2)
+        alike = numbers.standard_normal(len(different))
+        single = SINGLE_ERROR * numbers.standard_normal(len(work))
+        for table, variation in zip(tables, (np.zeros(len(level)), _variation(work, strata)), strict=True):
+            scatter = SINGLE_ERROR + VARIATION_SHARE * variation
+            values = scatter[strata] * alike[which]
+            values += (1.0 + level)[strata]
+            values += single
+            values *= work
+            np.maximum(values, 1.0 if is_cycles else 0.0, out=table[:, column])
+        tables[1][np.unique(strata, return_index=True)[1], column] *= 1.0 + FIRST_LAUNCH_EXCESS
+    return [(tuple(amounts), table) for table in tables]
 
 
 def _variation(work: np.ndarray, strata: np.ndarray) -> np.ndarray:
-    """float64 [N]: coefficient of variation of the known amounts of launches in the stratum of each.
+    """float64 [H + 1]: coefficient of variation of the known amounts of launches in each stratum; last, of those in none (-1).
 
     >>> _variation(np.array([1.0, 3.0, 5.0]), np.array([0, 0, 1])).tolist()
-    [0.5, 0.5, 0.0]
+    [0.5, 0.0, 0.0]
     """
-    group = strata - strata.min(initial=0)
-    count = np.maximum(np.bincount(group), 1)
-    mean = np.bincount(group, work) / count
-    square = np.bincount(group, (work - mean[group]) ** 2) / count
-    return (np.sqrt(square) / np.where(mean > 0.0, mean, 1.0))[group]
-
-
-def drawn_until_met(engine: Engine, values: np.ndarray, counters: Sequence[str] = ("cycles",)) -> np.ndarray:
-    """Launches that an engine simulates until its budget is met. values: float64 [N, counters], or [N] for one counter."""
-    deque(passes(engine, counters, values), maxlen=0)
-    return np.asarray(engine.drawn())
+    group = np.where(strata < 0, strata.max(initial=-1) + 1, strata)
+    least = int(strata.max(initial=-1)) + 2
+    count = np.maximum(np.bincount(group, minlength=least), 1)
+    mean = np.bincount(group, work, least) / count
+    square = np.bincount(group, (work - mean[group]) ** 2, least) / count
+    return np.asarray(np.sqrt(square) / np.where(mean > 0.0, mean, 1.0))
 
 
 def _known(program: Program, plan: Plan) -> tuple[np.ndarray, str] | None:
@@ -282,7 +292,7 @@ def _known(program: Program, plan: Plan) -> tuple[np.ndarray, str] | None:
     if isinstance(plan.design, AssistedDesign):
         cycles = plan.design.known["cycles"]
         source = "the profile's times" if cycles.is_observed else "the fast model's cycles"
-        values = np.where(cycles.mean > 0.0, cycles.mean, np.nan)
+        values = replace(cycles, values=np.where(cycles.values > 0.0, cycles.values, np.nan)).mean
     elif program.predictions is not None:
         values, source = program.predictions["cycles"], "the fast model's cycles"
     elif program.source and np.isfinite(program.time).any():
@@ -291,5 +301,6 @@ def _known(program: Program, plan: Plan) -> tuple[np.ndarray, str] | None:
         values, source = instructions, "instructions"
     else:
         return None
-    usual = float(np.nanmean(values)) if np.isfinite(values).any() else 0.0
-    return (np.where(np.isfinite(values), values, usual), source) if usual > 0 else None
+    has = np.isfinite(values)
+    usual = float(np.nanmean(values)) if has.any() else 0.0
+    return (values if has.all() else np.where(has, values, usual), source) if usual > 0 else None

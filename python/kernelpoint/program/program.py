@@ -314,11 +314,12 @@ class Program:
         rank[np.argsort(first)] = np.arange(len(first))
         return rank[which]
 
-    @cached_property
-    def communication(self) -> np.ndarray:
-        """object [N]: communication library of each launch; empty text for launches that compute."""
+    @property
+    def communication(self) -> Texts:
+        """Communication library of each launch; empty text for launches that compute."""
         names = self.names
-        return np.array([*map(communication, names.distinct), ""], dtype=object)[names.numbers]
+        libraries = Texts.of([*map(communication, names.distinct), ""])
+        return Texts(libraries.distinct, libraries.numbers[names.numbers])
 
     # ---- traces and contents --------------------------------------------------------------------------------------------
 
@@ -493,11 +494,12 @@ class Program:
 
     def without_communication(self) -> Program:
         """Program without kernels of communication libraries; `left_out` counts them by library."""
-        families, counts = np.unique(self.communication[self.communication != ""].astype(str), return_counts=True)
-        if not len(families):
+        libraries = self.communication
+        counts = sorted(zip(libraries.distinct, libraries.counts.tolist(), strict=True))
+        dropped = {f"{library} kernel": count for library, count in counts if count}
+        if not dropped:
             return self
-        kept = self.take(np.flatnonzero(self.communication == ""))
-        dropped = {f"{family} kernel": int(count) for family, count in zip(families, counts, strict=True)}
+        kept = self.take(np.flatnonzero(libraries.numbers < 0))
         return replace(kept, left_out={**self.left_out, **dropped})
 
     def without_results(self, counters: Collection[str] = ()) -> Program:

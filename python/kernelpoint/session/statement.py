@@ -77,7 +77,7 @@ class Statement:
         for name in sample.engine.counters:
             values = exact_values(self._plan, sample.engine, sample.projected, name)
             if values is not None:
-                self._values[name], exact[name] = values, float(values.sum())
+                exact[name] = float(values.sum())
         latency = setup.host.launch_latency * len(sample.has_result)
         return stated(
             sample.look, Basis(sample.engine, self._plan, sample.has_result, exact, setup.budget.targets, latency)
@@ -88,19 +88,24 @@ class Statement:
 
     # ---- every launch -----------------------------------------------------------------------------------------------
 
-    def values(self, counter: str) -> np.ndarray:
+    def _values_of(self, counter: str) -> np.ndarray:
         """float64 [N]: exact value of each launch from its trace, else its result, else its prediction, else the middle of its
         possible range.
         """
-        if counter not in self._values:
-            engine, sample = self._sample.engine, self._sample
-            values = exact_values(self._plan, engine, sample.projected, counter)
-            if values is None:
-                values = engine.predict(np.arange(len(sample.has_result)), [counter])[:, 0]
-                for unit, missing in engine.nonresponse().items():
-                    values[unit] = missing[counter].estimate
-            self._values[counter] = values
-        return self._values[counter]
+        if counter in self._values:
+            return self._values[counter]
+        engine, sample = self._sample.engine, self._sample
+        values = exact_values(self._plan, engine, sample.projected, counter)
+        if values is None:
+            values = engine.predict(np.arange(len(sample.has_result)), [counter])[:, 0]
+            for unit, missing in engine.nonresponse().items():
+                values[unit] = missing[counter].estimate
+        return values
+
+    def values(self, counter: str) -> np.ndarray:
+        """As `_values_of`, kept for the next call."""
+        self._values[counter] = values = self._values_of(counter)
+        return values
 
     def launch(self, unit: int) -> tuple[float, float, bool, list[float]]:
         """(cycles, instructions, simulated or not, counters if simulated) of one launch; over all launches they add up to the
@@ -301,20 +306,25 @@ class Statement:
         Args:
             targets: by counter, the estimates of parts that have a target of their own.
         """
-        engine, results, estimates = self._sample.engine, self._sample.has_result, {}
+        results, estimates = self._sample.has_result, dict[str, list[Estimate]]()
         for name, of_counter in targets.items():
-            if (whole := look.estimates.get(name)) is None:
-                continue
-            values = self.values(name) if name in engine.counters else self._plan.count_of_unit(name)
-            if values is not None and np.isfinite(values).all():
-                errors = None if whole.half_width == 0.0 else engine.unit_errors(whole.counter)
-                parts = subtotals(tree, whole, values, results, errors, engine.has_bias, of_counter)
+            whole = look.estimates.get(name)
+            if whole is not None and (parts := self._subtotals(tree, name, whole, of_counter)):
                 estimates[name] = list(self._stated(dict(enumerate(parts))).values())
         launches, simulated = (tree.sums(count)[: tree.count].astype(int) for count in (np.ones(len(results)), results))
         return [
             (int(launches[k]), int(simulated[k]), {name: parts[k] for name, parts in estimates.items()})
             for k in range(tree.count)
         ]
+
+    def _subtotals(self, tree: Tree, name: str, whole: Estimate, targets: Mapping[int, Estimate]) -> list[Estimate]:
+        """Estimates of one counter in each part; none where the value of a launch is unknown."""
+        engine = self._sample.engine
+        values = self._values_of(name) if name in engine.counters else self._plan.count_of_unit(name)
+        if values is None or not np.isfinite(values).all():
+            return []
+        errors = None if whole.half_width == 0.0 else engine.unit_errors(whole.counter)
+        return subtotals(tree, whole, values, self._sample.has_result, errors, engine.has_bias, targets)
 
 
 def _over(above: float, below: float | None) -> float | None:

@@ -123,7 +123,7 @@ class AssistedDesign:
     assume: Assume = "ordinary"
     latency: float = 0.0
     ranges: Mapping[str, tuple[str, NDArray[np.bool_]]] = field(default_factory=dict)
-    _trees: dict[str, list[tuple[Ints, Cells]]] = field(default_factory=dict, repr=False, compare=False)
+    _trees: dict[str, list[tuple[Ints, Cells, dict[int, int]]]] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.predictions:
@@ -239,9 +239,10 @@ class AssistedDesign:
         return None
 
     @property
-    def expected(self) -> Floats:
+    def expected(self) -> Column:
         """Expected cost of each unit, float64 [N]: predicted cycles, else the first prediction."""
-        return self.known[self.predicted_by("cycles", "cycles")].mean
+        prediction = self.known[self.predicted_by("cycles", "cycles")]
+        return Column(prediction.kinds, prediction.values)
 
     @property
     def care(self) -> Care:
@@ -259,8 +260,13 @@ class AssistedDesign:
         return self.of_free(np.asarray(self.groups))
 
     @cached_property
-    def _draws(self) -> dict[str, list[tuple[Floats, dict[int, int]]]]:
-        """Permanent random numbers of the units of each part, and drawn units of nodes (Part), by counter."""
+    def _free_u(self) -> Floats:
+        """Permanent random numbers of the units that are sampled by chance, float64 [free]."""
+        return self.of_free(np.asarray(self.u, dtype=float))
+
+    @cached_property
+    def _places(self) -> dict[str, list[Ints]]:
+        """Cached results of `_units_of_parts`, by name of the sizes."""
         return {}
 
     @cached_property
@@ -342,15 +348,19 @@ class AssistedDesign:
 
         Model: cycles beyond the constant launch latency scatter by EXPECTED_NOISE, and so does any other counter.
         """
-        varies = 1.0
-        if counter == "cycles" and ACTIVE_CYCLES in self.known:
-            cycles, active = (float(self.uncertain[name].mean.sum()) for name in (counter, ACTIVE_CYCLES))
-            varies = active / cycles if cycles else 1.0
-        return (constants.EXPECTED_NOISE * varies) ** 2
+        return (constants.EXPECTED_NOISE * (self._active_share if counter == "cycles" else 1.0)) ** 2
+
+    @cached_property
+    def _active_share(self) -> float:
+        """Share of all predicted cycles, without a known launch latency, that is active; 1 where it is not predicted."""
+        if "cycles" not in self.known or ACTIVE_CYCLES not in self.known:
+            return 1.0
+        cycles, active = (float(self.uncertain[name].mean.sum()) for name in ("cycles", ACTIVE_CYCLES))
+        return active / cycles if cycles else 1.0
 
     def parts(self, targets: Mapping[str, float]) -> list[Part]:
         """Parts of the run that are sampled separately: its beginning, first launches of groups, and the rest; a single part
-        if `assume` or their size says so.
+        if `assume` or their size says so. The trees of the last targets are kept.
 
         Args:
             targets: relative errors by counter, each with predictions, at least one.
@@ -362,24 +372,23 @@ class AssistedDesign:
         if cells_key not in self._trees:
             x, added = self._joint(targets)
             alone, group_error = self._alone(targets, size := x + added if added else x)
+            if key not in self._places:
+                self._places[key] = self._units_of_parts(size)
+            self._trees.clear()
             self._trees[cells_key] = [
-                (of, Cells(x[of], self.free_groups[of], 1.0 if k else alone, k > 0, key, added, group_error))
-                for k, of in enumerate(self._units_of_parts(size))
+                (of, Cells(x[of], self.free_groups[of], 1.0 if k else alone, k > 0, key, added, group_error), {})
+                for k, of in enumerate(self._places[key])
             ]
-        if cells_key not in self._draws:
-            u = self.of_free(np.asarray(self.u, dtype=float))
-            self._draws[cells_key] = [(u[units], {}) for units, _ in self._trees[cells_key]]
-        draws = self._draws[cells_key]
         shares = [
             {name: float(size[units].sum()) / max(float(size.sum()), 1e-300) for name, size in sizes.items()}
-            for units, _ in self._trees[cells_key]
+            for units, *_ in self._trees[cells_key]
         ]
         allowed = [
             min(targets[name] / max(share, 1e-300) for name, share in of_part.items()) for of_part in shares
         ]  # of a part, relative to it
         return [
-            Part(units, cells, draws[k], self._least(k, cells.N, allowed[k]))
-            for k, (units, cells) in enumerate(self._trees[cells_key])
+            Part(units, cells, self._free_u, drawn, self._least(k, cells.N, allowed[k]))
+            for k, (units, cells, drawn) in enumerate(self._trees[cells_key])
         ]
 
     def _alone(self, targets: Mapping[str, float], size: Floats) -> tuple[float | Floats, float]:

@@ -48,23 +48,23 @@ class Part:
 
     Args:
         units: int64 [N], places of the units in `AssistedDesign.free`; cells: a tree over them.
-        draws: float64 [N], their permanent random numbers, and the drawn unit of each node of the tree, as far as it is known,
-            which engines of one design share; least: draws at least, once one of the run is made.
+        u: float64 [free], permanent random numbers; drawn: drawn unit of each node of the tree, as far as it is known, which
+            engines of one design share; least: draws at least, once one of the run is made.
 
     Attributes:
         count: number of units; n: number of cells.
 
     >>> x = np.array([4.0, 4.0, 9.0, 9.0])
-    >>> part = Part(np.arange(4), Cells(x, np.zeros(4, int), 1.0), (np.array([0.5, 0.1, 0.3, 0.2]), {}), 1)
+    >>> part = Part(np.arange(4), Cells(x, np.zeros(4, int), 1.0), np.array([0.5, 0.1, 0.3, 0.2]), {}, 1)
     >>> part.n = 2
     >>> part.sample().tolist(), part.whole
     ([1, 3], False)
     """
 
-    def __init__(self, units: Ints, cells: Cells, draws: tuple[Floats, dict[int, int]], least: int) -> None:
+    def __init__(self, units: Ints, cells: Cells, u: Floats, drawn: dict[int, int], least: int) -> None:
         self.units, self.cells, self.least = units, cells, least
         self.count, self.n = len(units), 0
-        self._u, self._drawn = draws
+        self._u, self._drawn = u, drawn
         self._sampled = 0, np.empty(0, np.int64)  # n, and the sample of that size
 
     @property
@@ -108,19 +108,19 @@ class Part:
         leaves = self.cells.leaves(n)
         for node, start, end in zip(leaves.node.tolist(), leaves.start.tolist(), leaves.end.tolist(), strict=True):
             if node not in self._drawn:
-                places = self.cells.order[start:end]
-                self._drawn[node] = int(self.units[places[np.argmin(self._u[places])]])
+                units = self.units[self.cells.order[start:end]]
+                self._drawn[node] = int(units[np.argmin(self._u[units])])
         return np.array([self._drawn[node] for node in leaves.node.tolist()], dtype=np.int64)
 
     def probability(self, place: int) -> float:
         """Probability that the unit at a position in `free` is drawn: 1 over the size of its cell; 0 for a unit of another
         part.
         """
-        at = np.flatnonzero(self.units[self.cells.order] == place)
-        if not len(at):
+        inside = np.flatnonzero(self.units == place)
+        if not len(inside):
             return 0.0
-        leaves = self.cells.leaves(self.n)
-        return float(1.0 / leaves.units[np.searchsorted(leaves.start, at[0], "right") - 1])
+        at, leaves = np.flatnonzero(self.cells.order == inside[0])[0], self.cells.leaves(self.n)
+        return float(1.0 / leaves.units[np.searchsorted(leaves.start, at, "right") - 1])
 
     def cell_sample(self, groups: NDArray[np.integer], known: Auxiliary) -> tuple[CellSample, Ints]:
         """Sample with the sums of its cells, and its units. Cells without a result are left out.

@@ -73,18 +73,20 @@ class TotalFit:
         in parts that are drawn whole.
 
         Args:
-            x, size: of the free units, predictions and sizes; groups: int [free]; units: int64 [known], places with a
-                result; results: float64 [known].
+            x, size: of the free units, predictions and sizes; groups: int [free]; units: int64 [known], ascending, places with
+                a result; results: float64 [known].
         """
-        m, row = np.full(len(x), np.nan), np.full(len(x), -1, np.int32)
-        row[units] = np.arange(len(units))
+        m, is_open = np.full(len(x), np.nan), np.ones(len(x), dtype=bool)
+        is_open[units] = False
         for fit, part in zip(self.fits, self.parts, strict=True):
-            inside, rows = self.fits[0].corrected(x[part.units], groups[part.units]), row[part.units]
-            sizes, without = size[part.units], rows < 0
-            undrawn = fit.estimate - float(results[rows[~without]].sum()) - float(inside[without].sum())
+            inside, without = self.fits[0].corrected(x[part.units], groups[part.units]), is_open[part.units]
+            of_part = results[np.searchsorted(units, part.units[~without])]
+            undrawn = fit.estimate - float(of_part.sum()) - float(inside[without].sum())
+            sizes = size[part.units]
             below = float(sizes[without].sum())
             if below > 0.0:
-                inside += undrawn / below * sizes
+                sizes *= undrawn / below
+                inside += sizes
             m[part.units] = inside
         return m
 

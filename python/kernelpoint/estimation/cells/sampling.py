@@ -70,6 +70,7 @@ class CellSampling(Sampling):
         self._like: dict[str, str] = {}  # counters of two runs that are compared, and the counter that each is
         self._left = budget  # of the last growth
         self._scales: dict[str, float] = {}  # of counters without predictions of their own
+        self._has_at = 0, np.zeros(len(self._free), dtype=bool)  # number of results, units that have these
         self._parts = Parts(design, self._predicted_targets())
         self._parts.set(self._parts.first(design.care, budget))
 
@@ -113,9 +114,16 @@ class CellSampling(Sampling):
         return alpha * 0.5**look if self.budget.bound == "sequential" and self.design.care.shares else alpha
 
     @property
+    def _simulated_free(self) -> NDArray[np.bool_]:
+        """True for units that have a result, bool [free]; one array until the next result."""
+        if self._has_at[0] != self.results.count:
+            self._has_at = self.results.count, self.design.of_free(self.results.rows) >= 0
+        return self._has_at[1]
+
+    @property
     def _has(self) -> NDArray[np.bool_]:
-        """True for units that have a result, bool [free]."""
-        return self.design.of_free(self.results.rows) >= 0
+        """True for units whose values enter the total, bool [free]."""
+        return self._simulated_free
 
     def _results_of(self, combination: Combination, units: Ints) -> Floats:
         """Linear combination of the counters of some units, float64 [units]."""
@@ -302,7 +310,8 @@ class CellSampling(Sampling):
 
     def _open_unit(self, total: float) -> OpenUnit | None:
         """The unit without a result of which most is expected, by `predict` of all free units; see breaking."""
-        expected = np.where(self.results.rows[self._free] < 0, self.predict(self._free, [self.target])[:, 0], 0.0)
+        expected = self.predict(self._free, [self.target])[:, 0]
+        expected[self._simulated_free] = 0.0
         place = int(np.argmax(expected))
         unit, eps = int(self._free[place]), self.budget.relative_error
         return breaking(unit, float(expected[place]), total, eps, self._parts.probability(place))
@@ -408,9 +417,12 @@ class CellSampling(Sampling):
         over all units, predictions add up to the estimated total.
         """
         values = np.full((len(units), len(counters)), np.nan)
-        inside = slice(None) if units is self._free else np.flatnonzero(np.asarray(self.design.groups)[units] >= 0)
-        place = slice(None) if units is self._free else np.searchsorted(self._free, units[inside])
-        has = np.flatnonzero(self.design.of_free(self.results.rows) >= 0)
+        inside: Any = slice(None)
+        place: Any = slice(None) if units is self._free else units
+        if units is not self._free and len(self._certain):
+            inside = np.flatnonzero(np.asarray(self.design.groups)[units] >= 0)
+            place = np.searchsorted(self._free, units[inside])
+        has = np.flatnonzero(self._simulated_free)
         results = self.results.of(self._free[has])
         for column, name in enumerate(counters):
             if name in self._fits:
@@ -418,7 +430,8 @@ class CellSampling(Sampling):
                 corrected = self._fits[name].corrected(
                     *self._prediction(name), self.design.free_groups, has, of_draws - known
                 )
-                values[inside, column] = corrected[place] + known
+                corrected += known
+                values[inside, column] = corrected[place]
         return values
 
     def unit_spreads(self, counter: str) -> Spreads | None:
