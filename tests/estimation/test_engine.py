@@ -139,7 +139,6 @@ def test_a_counter_that_the_host_does_not_report_is_refused_by_name():
         ({"u": np.full(3, 0.5)}, "design.u has length 3"),
         ({"u": np.full(400, 1.0)}, r"\[0, 1\)"),
         ({"first_sizes": np.ones(2, np.int64)}, "allowed: -1 to 1"),
-        ({"cost": np.zeros(6)}, "positive"),
         ({"chosen": np.array([0])}, "has no unit of stratum"),
     ],
 )
