@@ -113,7 +113,7 @@ RUNS: dict[str, Run] = {
     "groups": predicted(0.05, np.array([1.0, 1.6, 0.7, 1.3, 0.5, 2.0])[GROUP]),
     "noise": predicted(0.06, generator(4, "noise").lognormal(0.0, 0.4, UNITS)),
     "beginning": predicted(0.02, np.where(PLACE < 0.06, 2.5, 1.0)),
-    "beginning, a little": predicted(0.05, np.where(PLACE < 0.06, 1.1, 1.0)),
+    "beginning, a little": predicted(0.05, np.where(PLACE < 0.06, 1.2, 1.0)),
     "first units": predicted(0.02, np.where(FIRST, 9.0, 1.0)),
     "first units, a little": predicted(0.005, np.where(FIRST, 1.1, 1.0)),
     "first five units": predicted(0.02, np.where(np.arange(UNITS) % 100 < 5, 3.0, 1.0), group=np.arange(UNITS) // 100),
