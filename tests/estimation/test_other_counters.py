@@ -47,6 +47,25 @@ def test_misses_that_predictions_tell_are_known():
     assert np.mean(known) > 0.5
 
 
+def test_skewed_misses_that_predictions_tell_roughly_have_a_bound_that_holds():
+    shown, held = 0, 0
+    for seed in range(20):
+        random = generator(seed, "skewed misses")
+        cycles = np.exp(random.normal(0.0, 0.6, 20))[KERNEL] * CYCLES
+        some = random.random(UNITS) < (0.4 * random.random(20))[KERNEL]
+        misses = np.where(some, random.lognormal(3.0, 0.5, UNITS).round() + 1.0, 0.0)
+        rough = {
+            "cycles": cycles * random.lognormal(0.0, 0.03, UNITS),
+            "other": misses * random.lognormal(0.0, 0.2, UNITS),
+        }
+        engine = Engine(AssistedDesign(rough, KERNEL, permanent_random_numbers(seed, 0, UNITS)), ErrorBudget(0.01))
+        *_, look = passes(engine, ("cycles", "other"), np.stack([cycles, misses], axis=1))
+        if look.estimates["other"].relative_half_width <= 0.25:
+            shown, held = shown + 1, held + look.estimates["other"].contains(misses.sum())
+    assert shown >= 10
+    assert held >= 0.9 * shown
+
+
 @pytest.mark.parametrize("engine_of", [lambda seed: assisted(seed, other=np.zeros(UNITS)), sampled])
 def test_a_count_that_no_draw_shows_has_no_finite_bound(engine_of):
     for estimate in of_runs(engine_of, np.zeros(UNITS)):

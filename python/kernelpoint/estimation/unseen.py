@@ -88,13 +88,13 @@ class Draws:
         """Largest amount that one draw represents."""
         return float(self.amounts.max(initial=0.0))
 
-    def unseen_counts(self, alpha: float) -> float:
+    def unseen_counts(self, alpha: float, by_largest: bool = False) -> float:
         """Amount that a counter, zero in some draws, may have in units of a kind that no draw shows.
 
         Formula: draws of nothing stand for M units in all. With a probability of alpha a share p of these (unseen_share of the
-        units that each stands for) are no zeros, and no draw is of them; each is off by as much as draws that are no zeros
-        are, on average. Infinite where fewer than MIN_COUNTS draws are no zeros: too few tell how much one has, and whether
-        predictions do.
+        units that each stands for) are no zeros, and no draw is of them; each is off by the mean error of the draws that are no
+        zeros or, `by_largest`, by their largest error: where counts are skewed, the mean is too small. Infinite where fewer
+        than MIN_COUNTS draws are no zeros: too few tell how much one has, and whether predictions do.
         """
         nothing = (self.values == 0.0) & (self.units > 1.0)
         hidden = float(self.units[nothing].sum())
@@ -102,8 +102,12 @@ class Draws:
             return 0.0
         if np.count_nonzero(self.values) < constants.MIN_COUNTS:
             return math.inf
-        usual = float(np.abs(self.errors[self.values != 0.0]).mean())
-        return unseen_share(self.units[nothing] / hidden, alpha) * hidden * usual
+        errors = np.abs(self.errors[self.values != 0.0])
+        return (
+            unseen_share(self.units[nothing] / hidden, alpha)
+            * hidden
+            * float(errors.max() if by_largest else errors.mean())
+        )
 
 
 @dataclass(frozen=True)

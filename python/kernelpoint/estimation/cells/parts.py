@@ -116,11 +116,14 @@ class TotalFit:
         hold no draw of a kernel that makes up much of another counter, and its predictions are not tested then.
         """
         guard = max(self.guards({part: part.n for part in self.parts}, self.known))
-        unseen = self.draws.unseen_counts(alpha)
         if self.of_budget:
-            return max(guard, unseen)
+            return max(guard, self.unseen_counts(alpha))
         outlier = max(trusted_error(), *(fit.outlier_size(self.allowance) for fit in self.fits))
-        return max(guard, outlier * self.draws.largest, unseen)
+        return max(guard, outlier * self.draws.largest, self.unseen_counts(alpha))
+
+    def unseen_counts(self, alpha: float) -> float:
+        """Draws.unseen_counts, by the largest error where the budget is about another counter."""
+        return self.draws.unseen_counts(alpha, by_largest=not self.of_budget)
 
     def guards(self, cells: Mapping[Part, int], known: Auxiliary) -> list[float]:
         """Change of the total by an outlier in each part, with this many cells."""

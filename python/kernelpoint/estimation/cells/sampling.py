@@ -236,7 +236,7 @@ class CellSampling(Sampling):
         t += quantile(
             of_look if self._like else fit.fits[0].spent(of_look), fit.nu
         )  # doubts are of predictions, not of changes
-        unseen = sum(abs(weight) * self._fit([(1.0, name)]).draws.unseen_counts(alpha) for weight, name in combination)
+        unseen = sum(abs(weight) * self._fit([(1.0, name)]).unseen_counts(alpha) for weight, name in combination)
         guard = max(fit.guard(alpha), unseen if len(combination) > 1 else 0.0)
         return TotalErrors(value, simulated, fit.error, fit.nu, t, guard)
 
