@@ -117,21 +117,21 @@ def test_t_quantiles_agree_with_scipy(alpha, degrees):
 
 
 def test_every_stratum_is_drawn_to_what_the_others_let_one_expect():
-    own = 1e-4 * generator(0, "chi-square").chisquare(8, 40) / 8.0
-    own[0] = 0.36
+    observed = 1e-4 * generator(0, "chi-square").chisquare(8, 40) / 8.0
+    observed[0] = 0.36
     ones = np.ones(40)
-    spread = pooled_spread(ones, Moments(np.full(40, 9), ones, 8.0 * own), ones)
+    spread = pooled_spread(ones, Moments(np.full(40, 9), ones, 8.0 * observed), ones)
     assert np.allclose(spread.weight, 8.0 / (8.0 + PRIOR_DEGREES), rtol=0.05)
-    assert spread.pooled[0] < spread.S2[0] < 0.25 * own[0]
-    assert (spread.S2[1:] > own[1:]).all()
+    assert spread.pooled[0] < spread.S2[0] < 0.25 * observed[0]
+    assert (spread.S2[1:] > observed[1:]).all()
 
 
 def test_the_spread_of_a_log_normal_population_of_strata_is_estimated_from_two_draws_of_each():
     random = generator(0, "population of strata")
     squared_cov = np.exp(random.normal(-5.0, 0.5, 2000))
-    own = squared_cov * random.chisquare(1, 2000)
+    observed = squared_cov * random.chisquare(1, 2000)
     ones = np.ones(2000)
-    spread = pooled_spread(ones, Moments(np.full(2000, 2), ones, own), ones)
+    spread = pooled_spread(ones, Moments(np.full(2000, 2), ones, observed), ones)
     assert spread.pooled[0] == pytest.approx(np.exp(-5.0 + 0.5 * 0.5**2), rel=0.15)
 
 

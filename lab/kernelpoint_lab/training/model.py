@@ -108,8 +108,8 @@ class Arrivals(NamedTuple):
 def arrivals(edge_index: Tensor, edge_type: Tensor, num_nodes: int, num_relations: int) -> list[Arrivals]:
     """The edges of every relation; made once for all layers.
 
-    >>> found = arrivals(torch.tensor([[0, 1, 0], [2, 2, 1]]), torch.tensor([0, 0, 1]), 3, 2)
-    >>> found[0].targets.tolist(), found[0].degrees.tolist(), found[1].targets.tolist()
+    >>> edges = arrivals(torch.tensor([[0, 1, 0], [2, 2, 1]]), torch.tensor([0, 0, 1]), 3, 2)
+    >>> edges[0].targets.tolist(), edges[0].degrees.tolist(), edges[1].targets.tolist()
     ([2], [2], [1])
     """
     result = []
@@ -275,5 +275,5 @@ def embed_graphs(encoder: TraceEncoder, graphs: Iterable[TraceGraph]) -> Iterato
     device = next(encoder.parameters()).device
     for batch in batches(graphs):
         with torch.inference_mode():
-            found = encoder(collate(batch).to(device)).cpu().numpy()
-        yield from found
+            embeddings = encoder(collate(batch).to(device)).cpu().numpy()
+        yield from embeddings

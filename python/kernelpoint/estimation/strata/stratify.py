@@ -136,8 +136,8 @@ class Stratification:
         the spread of strata with one draw is pooled from those with two, which are thus chosen at random beforehand. And so
         many that units which are off by `slow_excess` are drawn, or too few to break the budget (unseen.unseen_slow).
 
-        >>> strata, one = np.zeros(9, np.int64), np.ones(1)
-        >>> Stratification(strata, one, 0.1 * one, ErrorBudget(0.05), None, None, 0.4).first_sizes(0).tolist()
+        >>> strata, total = np.zeros(9, np.int64), np.ones(1)
+        >>> Stratification(strata, total, 0.1 * total, ErrorBudget(0.05), None, None, 0.4).first_sizes(0).tolist()
         [8]
         """
         budget, total = self.budget, self.total
