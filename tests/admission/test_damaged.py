@@ -278,6 +278,7 @@ FILES = {
     "signal.csv": (NVPROF + "======== Error: Application received signal 139\n", "profiler-errors"),
     "number-twice.csv": (UNIFORM.format(i=0), "several-runs"),
     "result-twice.csv": ("launch_index,kernel_name,cycles\n0,a,500\n0,a,500\n", "several-runs"),
+    "run.kpplan": (b"PK\x03\x04" + b"Accel-Sim", "a zip archive, as KernelPoint's plans"),
     "trace.parquet": (b"PAR1" + bytes(50), "a Parquet file"),
     "trace.bz2": (b"BZh91AY&SY" + bytes(50), "unpack it"),
     "twice.gz": (gzip.compress(gzip.compress(kineto().encode())), "unpack it"),

@@ -96,6 +96,7 @@ def test_a_damaged_selection_is_refused(census, tmp_path):
         ("launch_label", lambda a: a[:5]),
         ("traced", lambda a: a[:5]),
         ("traced", lambda a: a.astype(float)),
+        ("spare", lambda value: -1.0),
         *((key, None) for key in ("origin", "names", "spare", "counters", "source", "forecast")),
     ],
 )
@@ -106,7 +107,8 @@ def test_a_selection_whose_parts_do_not_fit_is_refused(census, tmp_path, part, c
     if change is None:
         del about[part]
     else:
-        arrays[part] = change(arrays[part])
+        parts = about if part in about else arrays
+        parts[part] = change(parts[part])
     write_archive(path, about, arrays)
     with pytest.raises(PlanError, match="not a selection: "):
         Selection.load(path)

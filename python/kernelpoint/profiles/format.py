@@ -183,7 +183,7 @@ FOREIGN = {
     b"==PROF==": "a log of ncu without a table of launches: run ncu with --csv; was any kernel profiled?",
     b"PAR1": "a Parquet file: export the report as SQLite or CSV",
     b"<": "a page of the web, not the file: was a login asked for?",
-    b"PK\x03\x04": "a zip archive: unpack it",
+    b"PK\x03\x04": "a zip archive, as KernelPoint's plans, selections and packs are: if it has a profile, unpack it",
     b"BZh": _PACKED,
     b"\x28\xb5\x2f\xfd": _PACKED,
     b"\x1f\x8b": _PACKED,
@@ -219,10 +219,10 @@ def read_profile(path: str | Path, device: int | None = None, with_ranges: bool 
         beginning = beginning_of(path)
         formats = [*(kind for simulator in simulators() for kind in simulator.profile_formats), *FORMATS.load_all()]
         chosen = max(formats, key=lambda kind: kind.certainty(beginning))
-        if chosen.certainty(beginning) > NOT_THIS:
+        foreign = [what for start, what in FOREIGN.items() if beginning.raw.startswith(start)]
+        if chosen.certainty(beginning) > (WORDS if foreign else NOT_THIS):
             return chosen(with_ranges).read(path, device)
-    for start, what in FOREIGN.items():
-        if beginning.raw.startswith(start):
-            raise ProfileError(f"{path}: {what}")
+    if foreign:
+        raise ProfileError(f"{path}: {foreign[0]}")
     allowed = ", ".join(kind.description for kind in formats)
     raise ProfileError(f"{path}: no known profile (it begins {beginning.first_line[:60]!r}); allowed: {allowed}")

@@ -71,7 +71,7 @@ class Selection(Plan):
         size = len(traced)
         if about["tracer"] not in tracers() or origin["launches"] != [size] or traced.shape != (size,):
             raise ValueError("its launches do not add up")
-        if not math.isfinite(about["spare"]) or traced.dtype != bool:
+        if not 1.0 <= about["spare"] < math.inf or traced.dtype != bool or about["predictions"]:
             raise ValueError("its sample is invalid")
         counters = {name: arrays[f"counter_{i}"] for i, name in enumerate(about["counters"])}
         if any(column.shape != (size,) for column in counters.values()):
