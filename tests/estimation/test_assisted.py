@@ -67,6 +67,18 @@ def sample_of(cells: Cells, n: int, u: np.ndarray, x: np.ndarray, group: np.ndar
     return CellSample(x[i], x[i], group[i], i, *columns, float(x.sum()), count), i
 
 
+def test_a_design_with_other_random_numbers_draws_as_if_it_were_made_with_them():
+    design, y = example()
+    for seed in range(1, 4):
+        u = permanent_random_numbers(seed, 0, design.size)
+        alone = AssistedDesign({"cycles": design.means["cycles"]}, design.groups, u)
+        samples = []
+        for same in (seeded(design, seed), alone):
+            *_, _ = passes(engine := Engine(same, ErrorBudget(0.02)), ("cycles",), y)
+            samples.append(engine.drawn().tolist())
+        assert samples[0] == samples[1]
+
+
 def test_cells_hold_every_unit_once_and_nest():
     design, _ = example()
     cells = Cells(design.means["cycles"], design.groups, 0.05)

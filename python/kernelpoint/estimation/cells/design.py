@@ -123,7 +123,7 @@ class AssistedDesign:
     assume: Assume = "ordinary"
     latency: float = 0.0
     ranges: Mapping[str, tuple[str, NDArray[np.bool_]]] = field(default_factory=dict)
-    _trees: dict[str, list[tuple[Ints, Cells, dict[int, int]]]] = field(default_factory=dict, repr=False, compare=False)
+    _trees: dict[str, list[tuple[Ints, Cells]]] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.predictions:
@@ -265,6 +265,11 @@ class AssistedDesign:
         return self.of_free(np.asarray(self.u, dtype=float))
 
     @cached_property
+    def _drawn(self) -> dict[str, list[dict[int, int]]]:
+        """Drawn units of nodes (Part) of each part, by name of the tree; a copy with another u has its own."""
+        return {}
+
+    @cached_property
     def _places(self) -> dict[str, list[Ints]]:
         """Cached results of `_units_of_parts`, by name of the sizes."""
         return {}
@@ -376,19 +381,23 @@ class AssistedDesign:
                 self._places[key] = self._units_of_parts(size)
             self._trees.clear()
             self._trees[cells_key] = [
-                (of, Cells(x[of], self.free_groups[of], 1.0 if k else alone, k > 0, key, added, group_error), {})
+                (of, Cells(x[of], self.free_groups[of], 1.0 if k else alone, k > 0, key, added, group_error))
                 for k, of in enumerate(self._places[key])
             ]
+        if cells_key not in self._drawn:
+            self._drawn.clear()
+            self._drawn[cells_key] = [{} for _ in self._trees[cells_key]]
+        drawn = self._drawn[cells_key]
         shares = [
             {name: float(size[units].sum()) / max(float(size.sum()), 1e-300) for name, size in sizes.items()}
-            for units, *_ in self._trees[cells_key]
+            for units, _ in self._trees[cells_key]
         ]
         allowed = [
             min(targets[name] / max(share, 1e-300) for name, share in of_part.items()) for of_part in shares
         ]  # of a part, relative to it
         return [
-            Part(units, cells, self._free_u, drawn, self._least(k, cells.N, allowed[k]))
-            for k, (units, cells, drawn) in enumerate(self._trees[cells_key])
+            Part(units, cells, self._free_u, drawn[k], self._least(k, cells.N, allowed[k]))
+            for k, (units, cells) in enumerate(self._trees[cells_key])
         ]
 
     def _alone(self, targets: Mapping[str, float], size: Floats) -> tuple[float | Floats, float]:
