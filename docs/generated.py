@@ -44,13 +44,9 @@ def _section(name: str) -> str:
     made = command(name)
     text = re.sub(r"^    ", "", made.help or "", flags=re.MULTILINE).strip()
     text = re.sub(r"Example: (.*)", r"    \1", text)
-    text = re.sub(
-        r"\x08\n((?:.+\n)+)", lambda found: re.sub("^", "    ", found[1], flags=re.MULTILINE).rstrip(" "), text
-    )
+    text = re.sub(r"\x08\n((?:.+\n)+)", lambda found: re.sub("^", "    ", found[1], flags=re.MULTILINE).rstrip(" "), text)
     rows = [f"| {_name(it)} | {_help(it)} |" for it in made.params if it.name != "help"]
-    return "\n".join(
-        [f"## kernelpoint {name}", "", text, "", "| Argument or option | Meaning |", "|---|---|", *rows, ""]
-    )
+    return "\n".join([f"## kernelpoint {name}", "", text, "", "| Argument or option | Meaning |", "|---|---|", *rows, ""])
 
 
 def _name(parameter: Any) -> str:
@@ -70,9 +66,7 @@ def _help(parameter: Any) -> str:
 def keys_table(everyday: bool) -> str:
     """The table of the keys for every day, or of the others."""
     rows = [
-        f"| `{name}` | {_default(field)} | {field.description} |"
-        for name, field in keys()
-        if (name in EVERYDAY) is everyday
+        f"| `{name}` | {_default(field)} | {field.description} |" for name, field in keys() if (name in EVERYDAY) is everyday
     ]
     head = "Key" if everyday else "Expert key"
     return "\n".join([f"| {head} | Default | Meaning |", "|---|---|---|", *rows]) + "\n"
@@ -177,9 +171,7 @@ def full_runs_table(simulator: str) -> str:
 
 
 def _table(heads: list[str], rows: list[list[str]]) -> str:
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in (heads, *rows)).replace(
-        "\n", f"\n{'|---' * len(heads)}|\n", 1
-    )
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in (heads, *rows)).replace("\n", f"\n{'|---' * len(heads)}|\n", 1)
 
 
 def readme() -> str:

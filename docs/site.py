@@ -43,7 +43,5 @@ def on_page_markdown(markdown, page, config, files):
 def on_post_page(output, page, config):
     """Mend what the theme leaves open to readers by keyboard or voice; options of commands do not break at their hyphens."""
     output = output.replace('<input class="md-option"', '<input tabindex="-1" class="md-option"')
-    output = output.replace('role="dialog">', 'role="dialog" aria-label="Search">').replace(
-        "<table>", '<table tabindex="0">'
-    )
+    output = output.replace('role="dialog">', 'role="dialog" aria-label="Search">').replace("<table>", '<table tabindex="0">')
     return BLOCK.sub(lambda block: OPTION.sub(r'<span class="option">\1</span>', block.group()), output)

@@ -59,8 +59,7 @@ struct Hook {
 
     void begin(kernel_info_t* started) {
         if (started->num_blocks() == 0 || started->threads_per_cta() == 0)
-            stop_run("launch " + std::to_string(position.launch) +
-                     " has a broken trace: its header gives no grid or no block");
+            stop_run("launch " + std::to_string(position.launch) + " has a broken trace: its header gives no grid or no block");
         kernel = started;
         launched = true;
     }

@@ -101,8 +101,7 @@ public:
         for (size_t i = 0; i < routers.size(); ++i) {
             std::vector<unsigned>& next = routers[i]->*reach(NextInputs());
             const unsigned nodes = static_cast<unsigned>(next.size());
-            for (unsigned to = 0; to < nodes; ++to)
-                next[to] = to < m_clusters ? slice(to, nodes, draws) : cluster(draws);
+            for (unsigned to = 0; to < nodes; ++to) next[to] = to < m_clusters ? slice(to, nodes, draws) : cluster(draws);
             routers[i]->*reach(NextInput()) = m_before.earlier_ctas > 0 ? draws.below(nodes) : 0;
         }
     }
@@ -198,8 +197,7 @@ private:
         const size_t schedulers = (core.*reach(Schedulers())).size();
         const size_t last = config->sub_core_model ? static_cast<size_t>(std::max(turn.fetched, 0)) % schedulers : 0;
         const size_t each = config->gpgpu_operand_collector_num_units_gen / schedulers;
-        InsideCore::set_collector_of(core, cycles * config->reg_file_port_throughput,
-                                     static_cast<unsigned>(last * each));
+        InsideCore::set_collector_of(core, cycles * config->reg_file_port_throughput, static_cast<unsigned>(last * each));
     }
 
     void reset(memory_partition_unit& partition) {

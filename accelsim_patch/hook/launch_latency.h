@@ -110,8 +110,7 @@ private:
     }
 
     static bool is_idle(simt_core_cluster& cluster) {
-        return cluster.get_not_completed() == 0 && cluster.get_n_active_sms() == 0 &&
-               (cluster.*reach(Responses())).empty();
+        return cluster.get_not_completed() == 0 && cluster.get_n_active_sms() == 0 && (cluster.*reach(Responses())).empty();
     }
 
     // An SM without a CTA returns at once from its cycle, so its round robins stand still; only the order in which a
@@ -133,10 +132,9 @@ private:
     // True if an L2 slice has no request to answer, sent none to DRAM itself (write-backs), and has free ports.
     static bool is_idle(memory_sub_partition& slice) {
         baseline_cache& cache = *(slice.*reach(L2Cache()));
-        return !slice.busy() && !holds_delayed(slice) && (slice.*reach(IcntToL2()))->empty() &&
-               slice.L2_dram_queue_empty() && (slice.*reach(DramToL2()))->empty() &&
-               (slice.*reach(L2ToIcnt()))->empty() && !cache.access_ready() && (cache.*reach(MissQueue())).empty() &&
-               cache.data_port_free() && cache.fill_port_free();
+        return !slice.busy() && !holds_delayed(slice) && (slice.*reach(IcntToL2()))->empty() && slice.L2_dram_queue_empty() &&
+               (slice.*reach(DramToL2()))->empty() && (slice.*reach(L2ToIcnt()))->empty() && !cache.access_ready() &&
+               (cache.*reach(MissQueue())).empty() && cache.data_port_free() && cache.fill_port_free();
     }
 
     // Advances an L2 slice without requests: it counts the cycles in which its ports could be used.

@@ -171,10 +171,9 @@ private:
         const std::string bytes = text.substr(text.rfind(',') + 1);
         const bool is_number = !bytes.empty() && bytes.find_first_not_of("0123456789\r") == std::string::npos;
         if (is_number && bytes.size() < 12 && strtoull(bytes.c_str(), NULL, 10) >> 32 == 0) return;
-        stop_run(
-            std::string(m_list_path) + ": copy \"" + text.substr(0, 200) +
-            "\": the bytes behind the last comma are a number below 4,294,967,296, since the simulator never ends a "
-            "larger copy; write it as several copies");
+        stop_run(std::string(m_list_path) + ": copy \"" + text.substr(0, 200) +
+                 "\": the bytes behind the last comma are a number below 4,294,967,296, since the simulator never ends a "
+                 "larger copy; write it as several copies");
     }
 
     // Finds the next launch to simulate and puts it into the list; false at the end of the run. A launch whose trace
@@ -229,8 +228,7 @@ private:
         }
         if (m_at.restores()) m_replay.drain();
         const uint64_t cycles = m_sim->gpu_tot_sim_cycle - m_cycles;
-        if (!hook().launched || cycles == 0)
-            fail(m_commands[m_launches[m_at.launch]].command_string + ": was not simulated");
+        if (!hook().launched || cycles == 0) fail(m_commands[m_launches[m_at.launch]].command_string + ": was not simulated");
         const std::vector<Amount> after = m_statistics.read(static_cast<double>(cycles), m_replays);
         std::vector<double> counters;
         for (size_t i = 0; i < after.size(); ++i) {
@@ -304,8 +302,7 @@ private:
             if (!before && (!hook().estimated_rows || !is_known(cost) || cost.cycles == 0)) continue;
             const bool has_counters = before && cost.counter_count == counters.size();
             std::vector<Amount> native = m_before;
-            for (size_t j = 0; j < counters.size(); ++j)
-                native[j].value = has_counters ? counters[j] += cost.counters[j] : NAN;
+            for (size_t j = 0; j < counters.size(); ++j) native[j].value = has_counters ? counters[j] += cost.counters[j] : NAN;
             const Totals so_far = totals;
             add(&totals, cost);
             const std::string name =

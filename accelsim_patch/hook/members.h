@@ -78,8 +78,8 @@ KERNELPOINT_REACH(NextWriteback, ldst_unit, unsigned, m_writeback_arb)
 
 // Sets a collector's state. Private types cannot be named in a tag, only in the instantiation.
 inline void set_collector(opndcoll_rfu_t& collector, unsigned steps, unsigned dispatched);
-template <typename Arbiter, Arbiter arbiter, typename Last, Last last, typename Count, Count count, typename Units,
-          Units units, typename UnitLast, UnitLast unit_last>
+template <typename Arbiter, Arbiter arbiter, typename Last, Last last, typename Count, Count count, typename Units, Units units,
+          typename UnitLast, UnitLast unit_last>
 struct ReachCollector {
     friend void set_collector(opndcoll_rfu_t& collector, unsigned steps, unsigned dispatched) {
         set(collector, steps, dispatched);
@@ -87,16 +87,15 @@ struct ReachCollector {
     // Sets the state that a collector has after this number of steps, if its first unit dispatched last.
     static void set(opndcoll_rfu_t& collector, unsigned steps, unsigned dispatched) {
         (collector.*arbiter).*last = steps % (collector.*arbiter).*count;
-        for (size_t i = 0; i < (collector.*units).size(); ++i)
-            (collector.*units)[i].*unit_last = i == 0 ? dispatched : 0;
+        for (size_t i = 0; i < (collector.*units).size(); ++i) (collector.*units)[i].*unit_last = i == 0 ? dispatched : 0;
     }
 };
-template struct ReachCollector<
-    decltype(&opndcoll_rfu_t::m_arbiter), &opndcoll_rfu_t::m_arbiter, decltype(&opndcoll_rfu_t::arbiter_t::m_last_cu),
-    &opndcoll_rfu_t::arbiter_t::m_last_cu, decltype(&opndcoll_rfu_t::arbiter_t::m_num_collectors),
-    &opndcoll_rfu_t::arbiter_t::m_num_collectors, decltype(&opndcoll_rfu_t::m_dispatch_units),
-    &opndcoll_rfu_t::m_dispatch_units, decltype(&opndcoll_rfu_t::dispatch_unit_t::m_last_cu),
-    &opndcoll_rfu_t::dispatch_unit_t::m_last_cu>;
+template struct ReachCollector<decltype(&opndcoll_rfu_t::m_arbiter), &opndcoll_rfu_t::m_arbiter,
+                               decltype(&opndcoll_rfu_t::arbiter_t::m_last_cu), &opndcoll_rfu_t::arbiter_t::m_last_cu,
+                               decltype(&opndcoll_rfu_t::arbiter_t::m_num_collectors),
+                               &opndcoll_rfu_t::arbiter_t::m_num_collectors, decltype(&opndcoll_rfu_t::m_dispatch_units),
+                               &opndcoll_rfu_t::m_dispatch_units, decltype(&opndcoll_rfu_t::dispatch_unit_t::m_last_cu),
+                               &opndcoll_rfu_t::dispatch_unit_t::m_last_cu>;
 
 // Collector state that all kinds share; version 2.0 keeps a pointer to it. The simple kind takes no turns.
 template <typename Base>
@@ -115,9 +114,7 @@ inline void reset_dram_arbiter(memory_partition_unit& partition, int last_borrow
 template <typename Arbiter, Arbiter arbiter, typename Last, Last last>
 struct ReachDramArbiter {
     friend void reset_dram_arbiter(memory_partition_unit& partition, int borrower) { reset(partition, borrower); }
-    static void reset(memory_partition_unit& partition, int last_borrower) {
-        (partition.*arbiter).*last = last_borrower;
-    }
+    static void reset(memory_partition_unit& partition, int last_borrower) { (partition.*arbiter).*last = last_borrower; }
 };
 template struct ReachDramArbiter<decltype(&memory_partition_unit::m_arbitration_metadata),
                                  &memory_partition_unit::m_arbitration_metadata,
@@ -136,8 +133,8 @@ template struct ReachDelays<memory_sub_partition, decltype(&memory_sub_partition
 
 // Adds idle ticks to the DRAM counters, whose width differs among trees.
 inline void count_idle(dram_t& dram, unsigned long long ticks);
-template <typename Commands, Commands commands, typename Nops, Nops nops, typename Idle, Idle idle,
-          typename PartCommands, PartCommands part_commands, typename PartNops, PartNops part_nops>
+template <typename Commands, Commands commands, typename Nops, Nops nops, typename Idle, Idle idle, typename PartCommands,
+          PartCommands part_commands, typename PartNops, PartNops part_nops>
 struct ReachDramCounters {
     friend void count_idle(dram_t& dram, unsigned long long ticks) { count(dram, ticks); }
     template <typename Ticks>

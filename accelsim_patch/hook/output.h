@@ -84,8 +84,8 @@ private:
 // Prints the block of a launch that this process did not simulate, number `row` of the output. `estimated` is false
 // where a process that this one resumes simulated it, or a worker; of an estimated one no counter is known. The rows
 // add up to the rounded totals. `counters`: running totals, nan where they are not known.
-inline void print_launch(const std::string& name, uint64_t launch, bool estimated, const Totals& before,
-                         const Totals& so_far, const std::vector<Amount>& counters, uint64_t row) {
+inline void print_launch(const std::string& name, uint64_t launch, bool estimated, const Totals& before, const Totals& so_far,
+                         const std::vector<Amount>& counters, uint64_t row) {
     const long long cycles = std::llround(so_far.cycles) - std::llround(before.cycles);
     const long long instructions = std::llround(so_far.instructions) - std::llround(before.instructions);
     printf("kernel_name = %s\n", name.c_str());
@@ -145,8 +145,7 @@ inline std::string why_unknown(const std::vector<kp_estimate>& estimates, const 
 }
 
 // Prints the totals of the simulator's own counters; `nan` and the reason if a total is too uncertain.
-inline void print_counters(const std::vector<Amount>& counters, const std::vector<kp_estimate>& estimates,
-                           bool all_simulated) {
+inline void print_counters(const std::vector<Amount>& counters, const std::vector<kp_estimate>& estimates, bool all_simulated) {
     std::map<std::string, std::string> unknown;  // the reason: the names
     for (size_t i = 0; i < counters.size(); ++i) {
         if (counters[i].native == NULL) continue;
@@ -167,11 +166,10 @@ inline void print_no_totals(uint64_t launches, uint64_t seconds) {
     printf("gpgpu_silicon_slowdown = nanx\n");
     printf("kernelpoint: nan, of a single launch: gpu_ipc gpu_occupancy L2_BW\n");
     printf("kernelpoint: nan, speed of a full run: gpgpu_simulation_rate gpgpu_silicon_slowdown\n");
-    printf(
-        "kernelpoint: a statistic that is not listed here has no total; lines of it above count simulated launches\n");
+    printf("kernelpoint: a statistic that is not listed here has no total; lines of it above count simulated launches\n");
     const unsigned s = static_cast<unsigned>(seconds);
-    printf("gpgpu_simulation_time = %u days, %u hrs, %u min, %u sec (%u sec)\n", s / 86400, s / 3600 % 24, s / 60 % 60,
-           s % 60, s);
+    printf("gpgpu_simulation_time = %u days, %u hrs, %u min, %u sec (%u sec)\n", s / 86400, s / 3600 % 24, s / 60 % 60, s % 60,
+           s);
 }
 
 }  // namespace kernelpoint

@@ -25,8 +25,8 @@
 #include "accelwattch/gpgpu_sim_wrapper.h"
 
 // Entry point of the power model; null if the simulator was built without it.
-__attribute__((weak)) void mcpat_cycle(const gpgpu_sim_config&, const shader_core_config*, gpgpu_sim_wrapper*,
-                                       power_stat_t*, unsigned, unsigned, unsigned, unsigned, unsigned, bool);
+__attribute__((weak)) void mcpat_cycle(const gpgpu_sim_config&, const shader_core_config*, gpgpu_sim_wrapper*, power_stat_t*,
+                                       unsigned, unsigned, unsigned, unsigned, unsigned, bool);
 __attribute__((weak)) void mcpat_reset_perf_count(gpgpu_sim_wrapper*);
 #endif
 #endif
@@ -34,12 +34,11 @@ __attribute__((weak)) void mcpat_reset_perf_count(gpgpu_sim_wrapper*);
 namespace kernelpoint {
 
 // The report's names of the parts' mean powers.
-const char* const kPowerParts[] = {"IBP,",        "ICP,",      "DCP,",     "TCP,",     "CCP,",        "SHRDP,",
-                                   "RFP,",        "INTP,",     "FPUP,",    "DPUP,",    "INT_MUL24P,", "INT_MUL32P,",
-                                   "INT_MULP,",   "INT_DIVP,", "FP_MULP,", "FP_DIVP,", "FP_SQRTP,",   "FP_LGP,",
-                                   "FP_SINP,",    "FP_EXP,",   "DP_MULP,", "DP_DIVP,", "TENSORP,",    "TEXP,",
-                                   "SCHEDP,",     "L2CP,",     "MCP,",     "NOCP,",    "DRAMP,",      "PIPEP,",
-                                   "IDLE_COREP,", "CONSTP",    "STATICP"};
+const char* const kPowerParts[] = {
+    "IBP,",     "ICP,",        "DCP,",        "TCP,",        "CCP,",      "SHRDP,",   "RFP,",     "INTP,",     "FPUP,",
+    "DPUP,",    "INT_MUL24P,", "INT_MUL32P,", "INT_MULP,",   "INT_DIVP,", "FP_MULP,", "FP_DIVP,", "FP_SQRTP,", "FP_LGP,",
+    "FP_SINP,", "FP_EXP,",     "DP_MULP,",    "DP_DIVP,",    "TENSORP,",  "TEXP,",    "SCHEDP,",  "L2CP,",     "MCP,",
+    "NOCP,",    "DRAMP,",      "PIPEP,",      "IDLE_COREP,", "CONSTP",    "STATICP"};
 const size_t kPowerPartCount = sizeof(kPowerParts) / sizeof(kPowerParts[0]);
 
 inline std::string power_label(size_t part) {
@@ -112,8 +111,7 @@ private:
         struct stat file, each;
         if (stat(path, &file) != 0) return -1;
         for (int descriptor = STDERR_FILENO + 1; descriptor < MOST_DESCRIPTORS; ++descriptor)
-            if (fstat(descriptor, &each) == 0 && each.st_ino == file.st_ino && each.st_dev == file.st_dev)
-                return descriptor;
+            if (fstat(descriptor, &each) == 0 && each.st_ino == file.st_ino && each.st_dev == file.st_dev) return descriptor;
         return -1;
     }
     enum { MOST_DESCRIPTORS = 1024 };
@@ -148,8 +146,7 @@ public:
         line(file, "kernelpoint_energy_delay_product", joules * seconds, joules * late + off * (seconds + late));
         const kp_estimate* per_cycle = find_estimate(m_estimates, "energy_per_cycle");
         const double power = is_stated ? energy->estimate / seconds : NAN;
-        const double power_off =
-            per_cycle != NULL ? per_cycle->half_width * m_hertz : off / seconds + power * late / seconds;
+        const double power_off = per_cycle != NULL ? per_cycle->half_width * m_hertz : off / seconds + power * late / seconds;
         line(file, "kernelpoint_average_power", power, power_off);
         if (!native) return;
         fprintf(file, "kernelpoint_energy = %.10g\nkernelpoint_energy_half_width = %.10g\n", joules, off);
@@ -192,11 +189,9 @@ inline void mark_power_report(const char* path, const kp_summary& summary, const
     FILE* report = fopen(path, "w");
     if (report == NULL) return;
     const unsigned long long some = summary.simulated, all = summary.launches;
-    fprintf(report, "kernelpoint: a sample: %llu of %llu launches count; the whole run is estimated at the end\n", some,
-            all);
+    fprintf(report, "kernelpoint: a sample: %llu of %llu launches count; the whole run is estimated at the end\n", some, all);
     fputs(simulated.str().c_str(), report);
-    fprintf(report, "kernelpoint: everything above is of simulated launches: %llu of the %llu of the run count\n", some,
-            all);
+    fprintf(report, "kernelpoint: everything above is of simulated launches: %llu of the %llu of the run count\n", some, all);
     fprintf(report, "kernelpoint: the whole run, estimated; powers are means over its time, in watts\n");
     whole.print(report, true);
     fclose(report);
@@ -232,8 +227,8 @@ inline bool take_power_samples(gpgpu_sim* sim, PowerSums* sums) {
     gpgpu_sim_wrapper& wrapper = *Power::wrapper(sim);
     const avg_max_min_counters<double> power = wrapper.*reach(RunPower());
     const int samples = wrapper.*reach(RunSampleCount());
-    mcpat_cycle(config, sim->getShaderCoreConfig(), &wrapper, Power::statistics(sim), config.*reach(SampleInterval()),
-                0, 0, 0, 0, config.g_dvfs_enabled);
+    mcpat_cycle(config, sim->getShaderCoreConfig(), &wrapper, Power::statistics(sim), config.*reach(SampleInterval()), 0, 0, 0,
+                0, config.g_dvfs_enabled);
     sums->samples = wrapper.*reach(SampleCount());
     sums->watts.assign(1, wrapper.*reach(PowerSum()));
     const std::vector<avg_max_min_counters<double> >& parts = wrapper.*reach(PartSums());

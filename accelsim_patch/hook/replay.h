@@ -44,8 +44,7 @@ public:
         const unsigned time = now(place.sub_partition);
         unsigned read = 0;
         for (unsigned sector = 0; sector < SECTOR_CHUNCK_SIZE; ++sector)
-            if (touch.touched >> sector & 1 && !use(place.sub_partition, block, sector, touch, time))
-                read |= 1u << sector;
+            if (touch.touched >> sector & 1 && !use(place.sub_partition, block, sector, touch, time)) read |= 1u << sector;
         return touch.copied ? 0 : read & ~touch.written;
     }
 
@@ -169,8 +168,7 @@ public:
         m_kept.set(launch, before);
         m_l2.empty();
         m_rows.close();
-        for (uint64_t i = 0; i < before.touch_count; ++i)
-            m_rows.read(before.touches[i].line, m_l2.take(before.touches[i]));
+        for (uint64_t i = 0; i < before.touch_count; ++i) m_rows.read(before.touches[i].line, m_l2.take(before.touches[i]));
     }
 
 private:

@@ -32,9 +32,7 @@ struct Inside : public gpgpu_sim {
     static shader_core_stats* cores(gpgpu_sim* sim) { return sim->*(&Inside::m_shader_stats); }
     static simt_core_cluster* cluster(gpgpu_sim* sim, unsigned i) { return (sim->*(&Inside::m_cluster))[i]; }
     static memory_sub_partition* l2(gpgpu_sim* sim, unsigned i) { return (sim->*(&Inside::m_memory_sub_partition))[i]; }
-    static memory_partition_unit* channel(gpgpu_sim* sim, unsigned i) {
-        return (sim->*(&Inside::m_memory_partition_unit))[i];
-    }
+    static memory_partition_unit* channel(gpgpu_sim* sim, unsigned i) { return (sim->*(&Inside::m_memory_partition_unit))[i]; }
     static float* duty_cycle(gpgpu_sim* sim) { return sim->*(&Inside::average_pipeline_duty_cycle); }
     static unsigned completed_ctas(gpgpu_sim* sim) { return sim->*(&Inside::gpu_completed_cta); }
 };
@@ -88,20 +86,16 @@ private:
     }
 
     static void add_splits(std::vector<Amount>* all, const cache_stats& l1, const cache_stats& l2) {
-        add_split(all, l2, "l2_global_reads", "\tL2_cache_stats_breakdown[GLOBAL_ACC_R][TOTAL_ACCESS]", GLOBAL_ACC_R,
-                  false);
+        add_split(all, l2, "l2_global_reads", "\tL2_cache_stats_breakdown[GLOBAL_ACC_R][TOTAL_ACCESS]", GLOBAL_ACC_R, false);
         add_split(all, l2, "l2_global_read_hits", "\tL2_cache_stats_breakdown[GLOBAL_ACC_R][HIT]", GLOBAL_ACC_R, true);
-        add_split(all, l2, "l2_global_writes", "\tL2_cache_stats_breakdown[GLOBAL_ACC_W][TOTAL_ACCESS]", GLOBAL_ACC_W,
-                  false);
+        add_split(all, l2, "l2_global_writes", "\tL2_cache_stats_breakdown[GLOBAL_ACC_W][TOTAL_ACCESS]", GLOBAL_ACC_W, false);
         add_split(all, l2, "l2_global_write_hits", "\tL2_cache_stats_breakdown[GLOBAL_ACC_W][HIT]", GLOBAL_ACC_W, true);
-        add_split(all, l1, "l1_global_reads", "\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_R][TOTAL_ACCESS]",
-                  GLOBAL_ACC_R, false);
-        add_split(all, l1, "l1_global_read_hits", "\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_R][HIT]", GLOBAL_ACC_R,
-                  true);
-        add_split(all, l1, "l1_global_writes", "\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_W][TOTAL_ACCESS]",
-                  GLOBAL_ACC_W, false);
-        add_split(all, l1, "l1_global_write_hits", "\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_W][HIT]",
-                  GLOBAL_ACC_W, true);
+        add_split(all, l1, "l1_global_reads", "\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_R][TOTAL_ACCESS]", GLOBAL_ACC_R,
+                  false);
+        add_split(all, l1, "l1_global_read_hits", "\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_R][HIT]", GLOBAL_ACC_R, true);
+        add_split(all, l1, "l1_global_writes", "\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_W][TOTAL_ACCESS]", GLOBAL_ACC_W,
+                  false);
+        add_split(all, l1, "l1_global_write_hits", "\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_W][HIT]", GLOBAL_ACC_W, true);
         cache_request_status merged = MSHR_HIT;
         mem_access_type reads = GLOBAL_ACC_R;
         add(all, "l1_global_reads_merged", "\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_R][MSHR_HIT]",
@@ -155,8 +149,7 @@ private:
         const std::vector<double> watts = m_power.read();
         PowerSums rest, idle;
         if (apart && take_power_samples(m_sim, &rest) && take_power_samples(m_sim, &idle)) {
-            const double interval = config.*reach(SampleInterval()),
-                         end = static_cast<double>(m_sim->gpu_tot_sim_cycle);
+            const double interval = config.*reach(SampleInterval()), end = static_cast<double>(m_sim->gpu_tot_sim_cycle);
             const double samples = std::floor(end / interval) - std::floor((end - launch_cycles) / interval);
             const double seconds = interval / config.get_core_freq();
             m_power.add(watts, samples * seconds);

@@ -126,8 +126,7 @@ static void end(const flight* of, const launch* what) {
         check(kp.abort(session, of->process, of->index, "the list says that it is broken"));
         return;
     }
-    for (at = of->interval; at != 0 && kp.progress != NULL && at < what->cycles && action == KP_CONTINUE;
-         at += of->interval) {
+    for (at = of->interval; at != 0 && kp.progress != NULL && at < what->cycles && action == KP_CONTINUE; at += of->interval) {
         progress.cycles = at;
         progress.instructions = what->instructions * at / what->cycles;
         progress.ctas_issued = progress.ctas_completed = at;
@@ -181,8 +180,8 @@ static void print_process(uint32_t number, uint64_t launches) {
     print_estimates(prefix, number);
     for (i = 0; i < launches && kp.cost != NULL; ++i) {
         check(kp.cost(session, number, i, &cost));
-        printf("%slaunch%" PRIu64 "_%s = %.17g\n", prefix, i,
-               (cost.flags & KP_COST_SIMULATED) != 0 ? "simulated" : "estimated", cost.cycles);
+        printf("%slaunch%" PRIu64 "_%s = %.17g\n", prefix, i, (cost.flags & KP_COST_SIMULATED) != 0 ? "simulated" : "estimated",
+               cost.cycles);
     }
 }
 
@@ -200,8 +199,7 @@ int main(int count, char** arguments) {
     simulate(processes, number, most);
     check(kp.finish(session, KP_ALL_PROCESSES, &summary));
     printf("launches = %" PRIu64 "\nsimulated = %" PRIu64 "\npasses = %" PRIu64 "\nbound = %s\ndegraded = %s\n",
-           summary.launches, summary.simulated, summary.passes,
-           (summary.flags & KP_SUMMARY_NO_BOUND) != 0 ? "none" : "stated",
+           summary.launches, summary.simulated, summary.passes, (summary.flags & KP_SUMMARY_NO_BOUND) != 0 ? "none" : "stated",
            (summary.flags & KP_SUMMARY_DEGRADED) != 0 ? "yes" : "no");
     print_estimates("", KP_ALL_PROCESSES);
     while (number-- > 0) print_process(number, processes[number].count);

@@ -66,8 +66,8 @@ void print(kernelpoint::Client& client) {
         std::cout << one.name << " = " << one.estimate << "\n";
         if (std::isfinite(one.half_width)) std::cout << one.name << "_half_width = " << one.half_width << "\n";
     }
-    std::cout << "launches = " << summary.launches << "\nsimulated = " << summary.simulated
-              << "\npasses = " << summary.passes << "\n";
+    std::cout << "launches = " << summary.launches << "\nsimulated = " << summary.simulated << "\npasses = " << summary.passes
+              << "\n";
 }
 
 }  // namespace

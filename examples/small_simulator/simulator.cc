@@ -41,8 +41,7 @@ std::vector<Launch> read_list(const std::string& path) {
     std::vector<Launch> launches;
     for (std::string line; std::getline(file, line);) {
         Launch launch;
-        if (std::sscanf(line.c_str(), "%lu %lu %lu", &launch.ctas, &launch.cycles, &launch.misses) != 3)
-            launch = Launch();
+        if (std::sscanf(line.c_str(), "%lu %lu %lu", &launch.ctas, &launch.cycles, &launch.misses) != 3) launch = Launch();
         launches.push_back(launch);
     }
     return launches;
@@ -81,8 +80,8 @@ void print(kernelpoint::Client& client) {
         std::cout << one.name << " = " << one.estimate << "\n";
         if (std::isfinite(one.half_width)) std::cout << one.name << "_half_width = " << one.half_width << "\n";
     }
-    std::cout << "launches = " << summary.launches << "\nsimulated = " << summary.simulated
-              << "\npasses = " << summary.passes << "\n";
+    std::cout << "launches = " << summary.launches << "\nsimulated = " << summary.simulated << "\npasses = " << summary.passes
+              << "\n";
 }
 
 }  // namespace

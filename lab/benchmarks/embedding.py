@@ -126,16 +126,9 @@ def gcl(one: Program, feature: str, budget: float, seed: int) -> Outcome:
 Run = Callable[[Program, str, float, int], Outcome]  # list, feature, budget, seed
 
 
-def rows_of(
-    title: str, programs: Mapping[str, Program], run: Run, budget: float, seeds: int, shows: str
-) -> Iterator[str]:
+def rows_of(title: str, programs: Mapping[str, Program], run: Run, budget: float, seeds: int, shows: str) -> Iterator[str]:
     """Markdown lines of one table: a row for each feature, a column for each list."""
-    yield (
-        f"\n| {title} | "
-        + " | ".join(programs)
-        + f" | geometric mean (95 %) | {shows} |\n|"
-        + "---|" * (len(programs) + 3)
-    )
+    yield (f"\n| {title} | " + " | ".join(programs) + f" | geometric mean (95 %) | {shows} |\n|" + "---|" * (len(programs) + 3))
     for feature in next(iter(programs.values())).features:
         runs = [[run(one, feature, budget, seed) for seed in range(seeds)] for one in programs.values()]
         draws = np.array([[o.draws for o in of_list] for of_list in runs], float)

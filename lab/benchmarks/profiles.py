@@ -61,9 +61,7 @@ def write_kineto(path: Path, size: int) -> Truth:
     memset."""
     truth = Truth()
     with path.open("w") as file:
-        file.write(
-            '{\n  "schemaVersion": 1,\n  "deviceProperties": [{"id": 0, "name": "synthetic"}],\n  "traceEvents": [\n'
-        )
+        file.write('{\n  "schemaVersion": 1,\n  "deviceProperties": [{"id": 0, "name": "synthetic"}],\n  "traceEvents": [\n')
         for index, name, duration, start in launches(1 << 40):
             ts, end = f"{start // 1000}.{start % 1000:03}", index * 3 + 7
             cpu = {"External id": end, "Record function id": 0, "Ev Idx": index, "Input Dims": [[64, 256, 56, 56], []]}
@@ -86,9 +84,7 @@ def write_kineto(path: Path, size: int) -> Truth:
                     ("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)"),
                     ("gpu_memset", "Memset (Device)"),
                 ):
-                    file.write(
-                        f'  {{"ph": "X", "cat": "{kind}", "name": "{what}", "ts": {ts}, "dur": 1.1, "args": {{}}}},\n'
-                    )
+                    file.write(f'  {{"ph": "X", "cat": "{kind}", "name": "{what}", "ts": {ts}, "dur": 1.1, "args": {{}}}},\n')
                     truth.left_out += 1
             if index % 1000 == 0 and file.tell() >= size:
                 break
@@ -133,15 +129,11 @@ def write_gpu_trace(path: Path, count: int) -> Truth:
         file.write("Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem (MB),Bytes (MB),"
                    "Throughput (MBps),SrcMemKd,DstMemKd,Device,Ctx,Strm,Name\n")  # fmt: skip
         for index, name, duration, start in launches(count):
-            file.write(
-                f'{start},{duration},{index},{1 + index % 999},1,1,128,1,1,32,0.001,0.000,,,,,NVIDIA (0),1,7,"{name}"\n'
-            )
+            file.write(f'{start},{duration},{index},{1 + index % 999},1,1,128,1,1,32,0.001,0.000,,,,,NVIDIA (0),1,7,"{name}"\n')
             truth.launches += 1
             truth.nanoseconds += duration
             if index % 100 == 0:
-                file.write(
-                    f"{start},999,{index},,,,,,,,,,0.262,11000.5,Pageable,Device,NVIDIA (0),1,7,[CUDA memcpy HtoD]\n"
-                )
+                file.write(f"{start},999,{index},,,,,,,,,,0.262,11000.5,Pageable,Device,NVIDIA (0),1,7,[CUDA memcpy HtoD]\n")
                 truth.left_out += 1
     return truth
 

@@ -189,9 +189,7 @@ def main() -> None:
     rows = list(make(*asked.paths))
     print("| Statistic | Full | Sampled | +- | Inside |\n|---|---|---|---|---|")
     for row in rows:
-        numbers = " | ".join(
-            f"{x:,.6g}" if abs(x) < 1e4 else f"{x:,.0f}" for x in (row.full, row.sampled, row.half_width)
-        )
+        numbers = " | ".join(f"{x:,.6g}" if abs(x) < 1e4 else f"{x:,.0f}" for x in (row.full, row.sampled, row.half_width))
         print(f"| `{row.name}` | {numbers} | {row.verdict} |")
     counts = {kind: sum(row.verdict == kind for row in rows) for kind in ("yes", "exact", "NO", "nan", "-")}
     print("\n" + ", ".join(f"{kind}: {count}" for kind, count in counts.items()))

@@ -164,13 +164,9 @@ def main() -> None:
     parser.add_argument("simulator", choices=SIMULATORS)
     parser.add_argument("program", type=Path)
     parser.add_argument("lists", nargs="+", metavar="[NAME=]LIST")
-    parser.add_argument(
-        "--config", type=Path, action="append", required=True, help="files in one folder, which is copied"
-    )
+    parser.add_argument("--config", type=Path, action="append", required=True, help="files in one folder, which is copied")
     parser.add_argument("--latency", type=int, default=0, help="constant cycles of each launch in that configuration")
-    parser.add_argument(
-        "--runs", type=runs_of, nargs="+", metavar="BUDGET:SEEDS", default=[(0.05, 1), (0.01, 10), (0.005, 1)]
-    )
+    parser.add_argument("--runs", type=runs_of, nargs="+", metavar="BUDGET:SEEDS", default=[(0.05, 1), (0.01, 10), (0.005, 1)])
     parser.add_argument("-o", "--output", type=Path, required=True)
     given = parser.parse_args()
     record = json.loads(given.output.read_text()) if given.output.exists() else []

@@ -144,8 +144,7 @@ def scalesim(folder: Path, **abilities: bool) -> Simulator:
     decode = importlib.import_module("decode")
     launches = decode.gemms()
     cycles = {
-        shape: decode.simulate({"name": "gemm", "shape": shape})["cycles"]
-        for shape in {one["shape"] for one in launches}
+        shape: decode.simulate({"name": "gemm", "shape": shape})["cycles"] for shape in {one["shape"] for one in launches}
     }
     return in_python(launches, [cycles[one["shape"]] for one in launches], **abilities)
 

@@ -22,9 +22,7 @@ Random = np.random.Generator
 Change = Callable[[Launches, Random], np.ndarray]  # factors of the values
 
 
-def metadata(
-    signature: np.ndarray, grid: np.ndarray, kernel: np.ndarray, kernels: int, block: np.ndarray | int = 1
-) -> Program:
+def metadata(signature: np.ndarray, grid: np.ndarray, kernel: np.ndarray, kernels: int, block: np.ndarray | int = 1) -> Program:
     """Make a program of which only names and shapes of launches are known.
 
     Args:

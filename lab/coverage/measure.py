@@ -141,9 +141,7 @@ def over_populations(table: Mapping[tuple[object, ...], np.ndarray]) -> None:
         yield from (share(right), f"{np.exp(np.log(speedups).mean()):.1f}x", int((right < 0.95).sum()), rises)
 
     print()
-    print_row(
-        f"{len(names)} populations", "held", "geometric mean of the speedups", "below .95", "more draws than the next"
-    )
+    print_row(f"{len(names)} populations", "held", "geometric mean of the speedups", "below .95", "more draws than the next")
     print("|---" * 5 + "|")
     for budget, tighter in zip(budgets, [*budgets[1:], None], strict=True):
         print_row(budget, *row(budget, tighter))
@@ -267,9 +265,7 @@ def with_list(people: Population, trace_list: str) -> Population:
 def paired(people: Population, eps: float, options: Namespace) -> Rows:
     if people.name in options.lists:
         second = people.predictions["cycles"]
-        numbers = map(
-            partial(compared, with_list(people, options.lists[people.name]), second, eps), range(options.seeds)
-        )
+        numbers = map(partial(compared, with_list(people, options.lists[people.name]), second, eps), range(options.seeds))
         yield (f"{second.sum() / people.y.sum():.4f}",), numbers
 
 
@@ -325,9 +321,7 @@ def main() -> None:
     parser.add_argument("--assume", default="ordinary")
     parser.add_argument("--counter", default="cycles", help="of the budget")
     parser.add_argument("--further", default="", help="further targets: dram_reads=0.05,l2_accesses=0.05")
-    parser.add_argument(
-        "--latency", type=float, default=0.0, help="cycles of each launch that the truth states as known"
-    )
+    parser.add_argument("--latency", type=float, default=0.0, help="cycles of each launch that the truth states as known")
     parser.add_argument("--wrong", action="store_true", help="models made wrong on purpose instead of the model")
     parser.add_argument("--trouble", default="", help=f"names of trouble.py, or one of {', '.join(TROUBLES)}")
     options = parser.parse_args()

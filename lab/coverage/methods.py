@@ -130,9 +130,7 @@ def by_times(people: Population, eps: float, seeds: int, method: str) -> tuple[f
     return float((np.abs(errors) <= eps).mean()), float((1.0 / speeds).mean())
 
 
-def times(
-    budgets: Sequence[float], seeds: int, names: Sequence[str] = PROFILES
-) -> Iterator[tuple[Sequence[object], Numbers]]:
+def times(budgets: Sequence[float], seeds: int, names: Sequence[str] = PROFILES) -> Iterator[tuple[Sequence[object], Numbers]]:
     """Rows of the table `times`, for each noise, method and budget: share of right runs and share simulated, for each
     workload.
     """

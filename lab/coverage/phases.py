@@ -56,13 +56,9 @@ def compare(run: Run, full: Run) -> None:
     for path, part in run.ranges.items():
         stated, truth = part.estimates["cycles"], full.ranges[path].estimates["cycles"].estimate
         off, width = abs(stated.estimate - truth), stated.half_width / stated.estimate
-        found.setdefault(path.count("/") + bool(path), []).append(
-            (off <= stated.half_width + 0.5, off / truth, width, width)
-        )
+        found.setdefault(path.count("/") + bool(path), []).append((off <= stated.half_width + 0.5, off / truth, width, width))
     rows = (((depth, len(numbers)), numbers) for depth, numbers in sorted(found.items()))
-    print_table(
-        ["depth", "ranges"], {"held": share, "largest error": largest, "half-width": percent, "largest": largest}, rows
-    )
+    print_table(["depth", "ranges"], {"held": share, "largest error": largest, "half-width": percent, "largest": largest}, rows)
 
 
 if __name__ == "__main__":

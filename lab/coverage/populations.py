@@ -131,9 +131,7 @@ class Population(Launches):
         wanted = budget.relative_error, budget.confidence, budget.counter
         return _strata(self, *wanted).design(u, seed)
 
-    def run(
-        self, budget: ErrorBudget, seed: int, counters: tuple[str, ...] = ("cycles",), **changed: np.ndarray
-    ) -> Run:
+    def run(self, budget: ErrorBudget, seed: int, counters: tuple[str, ...] = ("cycles",), **changed: np.ndarray) -> Run:
         """A run of the shipped policy; changed: other values of counters."""
         engine, values = Engine(self.design(budget, seed), budget), {**self.values, **changed}
         return Run(engine, last_look(engine, counters, np.stack([values[name] for name in counters], axis=1)), values)
@@ -240,9 +238,7 @@ def with_metadata(name: str, y: np.ndarray, light: Program) -> Population:
     return Population(y, light.names.numbers, light.signature, name, replace(light, measured=True))
 
 
-def with_traces(
-    name: str, y: np.ndarray, known: Program, counters: Mapping[str, np.ndarray] | None = None
-) -> Population:
+def with_traces(name: str, y: np.ndarray, known: Program, counters: Mapping[str, np.ndarray] | None = None) -> Population:
     """A population whose traces are known."""
     return Population(y, known.names.numbers, known.stream_ids, name, known, counters or {})
 

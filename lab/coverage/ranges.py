@@ -77,9 +77,7 @@ def cells(name: str, eps: float, seeds: int) -> list[str]:
     people, ranges = ranged(name)
     truths = Tree(ranges.parents, ranges.of_launch).sums(people.y)[: len(ranges.paths)]
     depths = np.array([path.count("/") + (path != "") for path in ranges.paths])
-    estimates, halves, spent = map(
-        np.array, zip(*(totals(people, ranges, eps, seed) for seed in range(seeds)), strict=True)
-    )
+    estimates, halves, spent = map(np.array, zip(*(totals(people, ranges, eps, seed) for seed in range(seeds)), strict=True))
     right = np.abs(estimates - truths) <= halves + 1e-9 * truths
     held, part, inner = right.mean(axis=0), truths / truths[0], depths > 0
     large = inner & (part > LARGE)

@@ -61,9 +61,7 @@ def spoiled(model: Program, names: np.ndarray, how: str | None) -> Program:
     return replace(model, counters={"cycles": wrong})
 
 
-def run(
-    selection: Selection, path: Path, eps: float, seed: int, cycles: np.ndarray, model: Program | None
-) -> SummaryRecord:
+def run(selection: Selection, path: Path, eps: float, seed: int, cycles: np.ndarray, model: Program | None) -> SummaryRecord:
     """Make a sampled run over the traced launches of a selection, with known cycles; `model`: predictions of all
     launches.
     """
@@ -100,9 +98,7 @@ def one(
     census: Program, cycles: np.ndarray, sizes: np.ndarray, model: Program | None, spare: float, eps: float, seed: int
 ) -> Sequence[float]:
     """Draw a selection, run it, and return its numbers in the order of COLUMNS."""
-    config = parse_config(
-        {"version": 1, "policy": "kernelpoint", "seed": seed, "error_budget.relative_error": eps}, "coverage"
-    )
+    config = parse_config({"version": 1, "policy": "kernelpoint", "seed": seed, "error_budget.relative_error": eps}, "coverage")
     selection, _ = draw(census, config, spare, lambda line: None)
     first, met = selection.traced, []
     with tempfile.TemporaryDirectory() as name:

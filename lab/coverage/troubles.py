@@ -48,9 +48,7 @@ def engine_of(kind: str, group: np.ndarray, x: np.ndarray, seed: int, eps: float
     neighbour = np.concatenate(([0], group[:-1]))
     levels = [group, group * 100 + neighbour]
     return Engine(
-        stratify(levels, budget, spreads=(0.5, 0.05), slow_excess=4.0, allowance=0.5, design_error=0.005).design(
-            u, seed
-        ),
+        stratify(levels, budget, spreads=(0.5, 0.05), slow_excess=4.0, allowance=0.5, design_error=0.005).design(u, seed),
         budget,
     )
 

@@ -101,9 +101,7 @@ def one_run(launches: Replayed, count: int, eps: float, seed: int) -> tuple[floa
     for extension in range(MOST_EXTENSIONS + 1):
         some = np.array(order[:n])
         absolute = np.full(len(some), EXPECTED_CYCLES)
-        compared = Compared(
-            kept[some], replayed[some], chances[some], spread[some], mean, count, absolute, total_variance
-        )
+        compared = Compared(kept[some], replayed[some], chances[some], spread[some], mean, count, absolute, total_variance)
         found = replay_error(compared, CONFIDENCE)
         enough = enough_validations(found, n, eps, CONFIDENCE, min(len(order), MOST_GROWTH * n))
         if extension == MOST_EXTENSIONS or enough == n:

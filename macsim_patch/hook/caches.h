@@ -51,8 +51,7 @@ public:
     uint64_t lines(const std::vector<int>& cores) const {
         const std::vector<cache_c*> all = of(cores);
         uint64_t count = 0;
-        for (size_t i = 0; i < all.size(); ++i)
-            count += uint64_t(all[i]->*reach(SetCount())) * (all[i]->*reach(WayCount()));
+        for (size_t i = 0; i < all.size(); ++i) count += uint64_t(all[i]->*reach(SetCount())) * (all[i]->*reach(WayCount()));
         return count;
     }
 

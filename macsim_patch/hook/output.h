@@ -60,8 +60,7 @@ public:
         const bool is_ratio = (e.flags & KP_ESTIMATE_RATIO) != 0, is_stated = std::isfinite(e.estimate);
         const std::string value = is_ratio ? six_digits(e.estimate) : whole(e.estimate);
         if (with_total && is_stated) add(stat_line(label(e.name), value, value));
-        if (is_stated && std::isfinite(e.half_width) && (with_total || !is_ratio))
-            add(half_width_line(label(e.name), e));
+        if (is_stated && std::isfinite(e.half_width) && (with_total || !is_ratio)) add(half_width_line(label(e.name), e));
         if (!is_ratio && std::isfinite(e.simulated)) amount(std::string(e.name) + "_SIMULATED", e.simulated);
     }
 
@@ -91,8 +90,7 @@ inline void write_totals(macsim_c* base, const kp_summary& summary, const std::v
     totals.amount("degraded", (summary.flags & KP_SUMMARY_DEGRADED) != 0);
     totals.amount("bound_stated", (summary.flags & KP_SUMMARY_NO_BOUND) == 0);
     totals.with_ratio("confidence", 100 * summary.confidence, summary.confidence);
-    if (std::isfinite(summary.cycle_speedup))
-        totals.with_ratio("cycle_speedup", summary.cycle_speedup, summary.cycle_speedup);
+    if (std::isfinite(summary.cycle_speedup)) totals.with_ratio("cycle_speedup", summary.cycle_speedup, summary.cycle_speedup);
     if (summary.saved_seconds > 0) totals.amount("saved_seconds", summary.saved_seconds);
     for (size_t i = 0; i < estimates.size(); ++i) {
         const std::string name = estimates[i].name;
@@ -156,8 +154,7 @@ public:
 private:
     static const kp_estimate* find(const std::vector<kp_estimate>& estimates, const char* name) {
         for (size_t i = 0; i < estimates.size(); ++i)
-            if ((estimates[i].flags & KP_ESTIMATE_RATIO) == 0 && std::string(estimates[i].name) == name)
-                return &estimates[i];
+            if ((estimates[i].flags & KP_ESTIMATE_RATIO) == 0 && std::string(estimates[i].name) == name) return &estimates[i];
         return NULL;
     }
 
@@ -190,8 +187,8 @@ private:
     }
 
     static std::string first_line(const kp_summary& summary, bool of_one) {
-        const std::string sample = std::to_string(summary.simulated) + " of " + std::to_string(summary.launches) +
-                                   " launches were simulated. ";
+        const std::string sample =
+            std::to_string(summary.simulated) + " of " + std::to_string(summary.launches) + " launches were simulated. ";
         const std::string totals = "A name alone is the total of all launches, with its half-width in the next line. ";
         return "# kernelpoint: " + sample + (of_one ? "" : totals) +
                "Names with _SIMULATED count what this process simulated. All totals: kernelpoint.stat.out\n";

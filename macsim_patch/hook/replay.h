@@ -101,8 +101,7 @@ private:
         for (const auto& core : application.m_core_list) cores.push_back(core.first);
         const int most = *m_base->m_knobs->KNOB_MAX_NUM_CORE_PER_APPL;
         std::queue<int> pool = *application.m_core_pool;
-        for (int taken = 0; !pool.empty() && (most == 0 || taken < most); ++taken, pool.pop())
-            cores.push_back(pool.front());
+        for (int taken = 0; !pool.empty() && (most == 0 || taken < most); ++taken, pool.pop()) cores.push_back(pool.front());
         std::sort(cores.begin(), cores.end());
         return cores;
     }
@@ -139,8 +138,7 @@ private:
         if (schedule != NULL) {
             schedule->*reach(SchedulePhase()) =
                 static_cast<int>(schedule_phase(draws)) % int(*m_base->m_knobs->KNOB_GPU_SCHEDULE_RATIO);
-            schedule->*reach(FirstScheduler()) =
-                static_cast<int>(draws.below(*m_base->m_knobs->KNOB_NUM_WARP_SCHEDULER));
+            schedule->*reach(FirstScheduler()) = static_cast<int>(draws.below(*m_base->m_knobs->KNOB_NUM_WARP_SCHEDULER));
         }
     }
 

@@ -59,8 +59,7 @@ inline void require_open_files(macsim_c* base, const std::string& trace) {
     if (limit.rlim_cur < needed || setrlimit(RLIMIT_NOFILE, &limit) != 0)
         stop_run(trace + " cannot be simulated: it keeps " + std::to_string(needed) +
                  " files open, one for each resident warp; the system allows " + std::to_string(limit.rlim_max) +
-                 " (ulimit -Hn), MacSim as it is set up up to " + std::to_string(resident) +
-                 " warps (max_threads_per_core)");
+                 " (ulimit -Hn), MacSim as it is set up up to " + std::to_string(resident) + " warps (max_threads_per_core)");
 }
 
 // Last two parts of a path, "Kernel7/trace.txt" of ".../Kernel7/trace.txt".
@@ -83,8 +82,7 @@ inline void check_setup(macsim_c* base, const process_s& application) {
         stop_run("trace_file_list: got " + std::to_string(applications) +
                  " applications; allowed with kernel_sampling: 1. Applications that run side by side change each "
                  "other's cycles, so a sample of their launches tells no time");
-    if (!application.m_acc)
-        stop_run("kernel_sampling: the list of traces names no GPU application; allowed: nvbit, ptx");
+    if (!application.m_acc) stop_run("kernel_sampling: the list of traces names no GPU application; allowed: nvbit, ptx");
     const std::vector<std::string>& launches = application.m_applications;
     if (launches.empty()) stop_run(application.m_kernel_config_name + ": names no kernel");
     for (size_t i = 0; i < launches.size(); ++i) {
@@ -116,8 +114,8 @@ inline std::string configuration_of(macsim_c* base) {
     std::string kept;
     for (std::string line; std::getline(all, line);) {
         const std::string name = line.substr(0, line.find(' '));
-        if (name == "kernel_sampling" || name == "trace_name_file" || name == "out" || name == "stdout" ||
-            name == "stderr" || name.compare(0, 6, "debug_") == 0)
+        if (name == "kernel_sampling" || name == "trace_name_file" || name == "out" || name == "stdout" || name == "stderr" ||
+            name.compare(0, 6, "debug_") == 0)
             continue;
         kept += with_number(line) + "\n";
     }

@@ -73,8 +73,7 @@ public:
         for (int i = 0; i < int(*m_base->m_knobs->KNOB_NUM_SIM_CORES); ++i) {
             now.instructions += of_core(i, INST_COUNT);
             mispredictions += static_cast<double>(of_core(i, BP_ON_PATH_MISPREDICT));
-            if (is_gpu(m_base->m_core_pointers[i]))
-                now.cycles = std::max<uint64_t>(now.cycles, m_base->m_core_cycle[i]);
+            if (is_gpu(m_base->m_core_pointers[i])) now.cycles = std::max<uint64_t>(now.cycles, m_base->m_core_cycle[i]);
         }
         for (size_t i = 0; i < m_sources.size(); ++i)
             now.counters.push_back(count(m_sources[i].misses) + count(m_sources[i].hits));

@@ -155,8 +155,7 @@ GpuConfig parse_config(const std::string& text, const std::string& where) {
     }
     if (!seen.count("name")) throw ConfigError(where + ": key 'name' is missing; allowed: any text");
     for (const Key& key : keys)
-        if (!seen.count(key.name))
-            throw ConfigError(where + ": key '" + key.name + "' is missing; allowed: " + key.allowed());
+        if (!seen.count(key.name)) throw ConfigError(where + ": key '" + key.name + "' is missing; allowed: " + key.allowed());
     check_cache(where, "l1", config.l1_size, config.l1_ways);
     check_cache(where, "l2", config.l2_size, config.l2_ways);
     return config;

@@ -207,8 +207,8 @@ void Gpu::report_deadlock() const {
         const Dim3& index = cta->decoded.index;
         throw TraceError(trace_path_, 0,
                          "deadlock in CTA " + std::to_string(index.x) + "," + std::to_string(index.y) + "," +
-                             std::to_string(index.z) + ": " + std::to_string(cta->waiting) +
-                             " warps wait at a barrier that " + std::to_string(cta->never_exit) +
+                             std::to_string(index.z) + ": " + std::to_string(cta->waiting) + " warps wait at a barrier that " +
+                             std::to_string(cta->never_exit) +
                              " warps never reach, because their instructions end without EXIT");
     }
     throw TraceError(trace_path_, 0, "deadlock: CTAs are resident, but nothing can happen");

@@ -38,8 +38,7 @@ public:
     // Simulates a launch. It may be interrupted. It throws TraceError for a damaged trace, a CTA that fits on no SM and
     // a deadlock. After either, the caches keep the lines that the launch has loaded. `at_interval` is called every
     // `interval` cycles, unless `interval` is 0.
-    const LaunchResult& run(const std::string& trace_path, Cycles interval = 0,
-                            const std::function<void()>& at_interval = {});
+    const LaunchResult& run(const std::string& trace_path, Cycles interval = 0, const std::function<void()>& at_interval = {});
     // Stops issuing CTAs of the running launch; CTAs on the SMs run to their end.
     void stop_issuing();
     // Result of the launch that has ended.

@@ -90,8 +90,7 @@ public:
     // Prepares for a launch, which takes `shared_memory` bytes on each SM. Model: launches do not overlap, and all
     // queues of ports, banks and channels are empty at its start.
     void start_launch(uint64_t shared_memory) {
-        for (std::vector<Cycles>* free : {&port_free_, &bank_free_, &channel_free_})
-            std::fill(free->begin(), free->end(), 0);
+        for (std::vector<Cycles>* free : {&port_free_, &bank_free_, &channel_free_}) std::fill(free->begin(), free->end(), 0);
         const uint64_t bytes = l1_bytes(shared_memory);
         const bool other_size = bytes / kLineBytes != l1_[0].lines();
         if (!config_.l1_invalidate_at_launch && !other_size) return;

@@ -120,8 +120,7 @@ public:
 private:
     void search(uint64_t line, uint64_t bit) {
         if (lines_.size() > kSlots / 2) return search_all(line, bit);
-        for (; entered_ < lines_.size(); ++entered_)
-            slot_of(lines_[entered_].line) = static_cast<uint8_t>(entered_ + 1);
+        for (; entered_ < lines_.size(); ++entered_) slot_of(lines_[entered_].line) = static_cast<uint8_t>(entered_ + 1);
         uint8_t& slot = slot_of(line);
         if (slot == 0) {
             lines_.push_back({line, bit});
@@ -341,8 +340,7 @@ private:
     void reach(const Instruction& instruction, const uint64_t* addresses, Step& step, DecodedCta& decoded) {
         const Operation& operation = operations_[step.operation];
         const uint32_t count = instruction.address_count;
-        if (operation.action == Action::access_shared ||
-            (operation.space == MemorySpace::generic && is_shared(addresses[0]))) {
+        if (operation.action == Action::access_shared || (operation.space == MemorySpace::generic && is_shared(addresses[0]))) {
             step.reach = Reach::shared_memory;
             step.count = 1;
             decoded.accesses.push_back(bank_access(count_bank_passes(addresses, count, instruction.width)));
@@ -369,8 +367,7 @@ private:
     }
     // Model: the shared window of the generic address space is 16 MiB. All lanes of an access are taken to agree.
     bool is_shared(uint64_t generic_address) const {
-        return shared_base_ != 0 && generic_address >= shared_base_ &&
-               generic_address - shared_base_ < (uint64_t{1} << 24);
+        return shared_base_ != 0 && generic_address >= shared_base_ && generic_address - shared_base_ < (uint64_t{1} << 24);
     }
 
     const GpuConfig& config_;

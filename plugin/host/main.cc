@@ -90,9 +90,8 @@ std::string config_file(const std::string& name) {
 // Parses the command line; throws ConfigError. A configuration without path or suffix (`v100`) is a packaged one.
 Arguments parse_arguments(int argc, char** argv) {
     Arguments arguments;
-    std::map<std::string, std::string*> options{{"-trace", &arguments.trace},
-                                                {"-kernel_sampling", &arguments.kernel_sampling},
-                                                {"-results", &arguments.results}};
+    std::map<std::string, std::string*> options{
+        {"-trace", &arguments.trace}, {"-kernel_sampling", &arguments.kernel_sampling}, {"-results", &arguments.results}};
     for (int i = 1; i < argc; ++i) {
         const std::string option = argv[i];
         if (option == "-h" || option == "-help" || option == "--help") {
@@ -101,8 +100,7 @@ Arguments parse_arguments(int argc, char** argv) {
         }
         const auto found = options.find(option);
         if (found == options.end() && option != "-config") {
-            throw ConfigError("unknown option '" + option +
-                              "'; allowed: -trace, -config, -kernel_sampling, -results, -help");
+            throw ConfigError("unknown option '" + option + "'; allowed: -trace, -config, -kernel_sampling, -results, -help");
         }
         if (i + 1 == argc || *argv[i + 1] == '\0') throw ConfigError(option + " needs a value");
         if (option == "-config") {
@@ -131,8 +129,7 @@ std::string quoted(std::string text) {
 
 // A file, which is emptied, or a FIFO that somebody reads: one that nobody reads would wait for ever.
 std::FILE* open_output(const std::string& path) {
-    const int descriptor =
-        kp_above_streams(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666));
+    const int descriptor = kp_above_streams(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666));
     if (descriptor < 0) return nullptr;
     fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
     return fdopen(descriptor, "w");
@@ -149,8 +146,7 @@ struct Totals {
         std::printf("gpu_tot_sim_cycle = %lld\n", std::llround(cycles));
         std::printf("gpu_tot_sim_insn = %lld\n", std::llround(instructions));
         std::printf("gpu_tot_ipc = %.4f\n", cycles > 0 ? instructions / cycles : 0.0);
-        for (const auto& [name, value] : counters)
-            std::printf("gpu_tot_%s = %lld\n", name.c_str(), std::llround(value));
+        for (const auto& [name, value] : counters) std::printf("gpu_tot_%s = %lld\n", name.c_str(), std::llround(value));
     }
 };
 
@@ -180,11 +176,10 @@ public:
 private:
     // Rows are flushed one by one: what an interrupted run has simulated is in the file.
     void write_row(uint64_t launch_index, const std::string& trace_path, const LaunchResult& result) {
-        std::string row = std::to_string(launch_index) + "," + quoted(trace_path.substr(trace_path.rfind('/') + 1)) +
-                          "," + quoted(result.kernel_name) + "," + std::to_string(result.cycles) + "," +
+        std::string row = std::to_string(launch_index) + "," + quoted(trace_path.substr(trace_path.rfind('/') + 1)) + "," +
+                          quoted(result.kernel_name) + "," + std::to_string(result.cycles) + "," +
                           std::to_string(result.instructions);
-        for (const fast_model::CounterField& field : kCounterFields)
-            row += "," + std::to_string(result.counters.*field.value);
+        for (const fast_model::CounterField& field : kCounterFields) row += "," + std::to_string(result.counters.*field.value);
         row += "\n";
         if (std::fputs(row.c_str(), csv_.get()) < 0 || std::fflush(csv_.get()) != 0) {
             throw ConfigError("-results " + csv_path_ + ": cannot be written: " + std::strerror(errno));
@@ -242,8 +237,7 @@ void print_totals(const kp_summary& summary, const std::vector<kp_estimate>& est
 class Sampling {
 public:
     // Opens the plugin and a session on the launches of `list_path`. Throws PluginError.
-    Sampling(const std::string& sampling_config, const std::string& list_path, uint64_t launches,
-             const GpuConfig& config)
+    Sampling(const std::string& sampling_config, const std::string& list_path, uint64_t launches, const GpuConfig& config)
         : client_(&fail) {
         Host host;
         host.simulator = "kernelpoint-host";
@@ -307,8 +301,7 @@ public:
         std::printf("kernelpoint_skipped = %" PRIu64 "\n", summary.skipped);
         std::printf("kernelpoint_projected = %" PRIu64 "\n", summary.projected);
         std::printf("kernelpoint_passes = %" PRIu64 "\n", summary.passes);
-        if (std::isfinite(summary.cycle_speedup))
-            std::printf("kernelpoint_cycle_speedup = %g\n", summary.cycle_speedup);
+        if (std::isfinite(summary.cycle_speedup)) std::printf("kernelpoint_cycle_speedup = %g\n", summary.cycle_speedup);
         if (summary.saved_seconds > 0) std::printf("kernelpoint_saved_seconds = %.4g\n", summary.saved_seconds);
         std::printf("kernelpoint_bound = %s\n", bound ? "stated" : "none");
         if (bound) std::printf("kernelpoint_confidence = %g\n", summary.confidence);

@@ -187,9 +187,7 @@ class macsim:  # noqa: N801 - a submodule
     @staticmethod
     def digest(trace: str, check: Callable[[], None]) -> macsim.Digest: ...
     @staticmethod
-    def each_warp(
-        trace: str, code_base: int, check: Callable[[], None], take: Callable[[int, bytes], None]
-    ) -> None: ...
+    def each_warp(trace: str, code_base: int, check: Callable[[], None], take: Callable[[int, bytes], None]) -> None: ...
     @staticmethod
     def run_cores(
         paths: Sequence[str],

@@ -38,9 +38,7 @@ _NOT_READABLE = (NotImplementedError, zlib.error, struct.error, zipfile.BadZipFi
 _DAMAGED = (*_IMPOSSIBLE, *_NOT_READABLE)
 
 
-def write_archive(
-    path: str | Path, about: Mapping[str, Any], arrays: Mapping[str, np.ndarray], compress: bool = False
-) -> None:
+def write_archive(path: str | Path, about: Mapping[str, Any], arrays: Mapping[str, np.ndarray], compress: bool = False) -> None:
     """Write an archive in one step: complete or not at all. It is synced to the disk when the function returns.
 
     Args:

@@ -79,6 +79,4 @@ class Finding:
         Raises:
             KeyError, ValueError, TypeError: the record is no finding.
         """
-        return cls(
-            **{**{key: value for key, value in record.items() if key != "outcome"}, "effect": Effect(record["effect"])}
-        )
+        return cls(**{**{key: value for key, value in record.items() if key != "outcome"}, "effect": Effect(record["effect"])})

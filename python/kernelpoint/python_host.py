@@ -59,9 +59,7 @@ class HostedRun:
     def __enter__(self) -> HostedRun:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if error is None:
             self._session.finish()
             self.summary = self._session.summary

@@ -72,6 +72,4 @@ def check_names(names: Sequence[str]) -> None:
     """
     for name in names:
         if not 0 < len(name) <= LONGEST_NAME or not name.isprintable() or not name.strip():
-            raise HostError(
-                f"counter names: got {shown(name)}; allowed: printable text of 1 to {LONGEST_NAME} characters"
-            )
+            raise HostError(f"counter names: got {shown(name)}; allowed: printable text of 1 to {LONGEST_NAME} characters")

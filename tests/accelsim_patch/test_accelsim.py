@@ -83,9 +83,7 @@ def traces(tmp_path_factory):
         "n=2048",
     ]
     for launch in range(1, LAUNCHES + 1):
-        subprocess.run(
-            [*command, "-o", str(folder / str(launch)), "--seed", str(launch)], check=True, capture_output=True
-        )
+        subprocess.run([*command, "-o", str(folder / str(launch)), "--seed", str(launch)], check=True, capture_output=True)
         shutil.copy(folder / str(launch) / "kernel-1.traceg", folder / f"kernel-{launch}.traceg")
     return folder
 
@@ -134,9 +132,7 @@ def test_without_the_option_the_output_is_that_of_the_unpatched_simulator(worklo
 
 
 def test_simulating_everything_prints_what_the_full_run_prints(workload, full, scripted_plugin):
-    code, out, err = run(
-        PROGRAM, workload, "-kernel_sampling", script(workload, "pass 0 1 2 3"), plugin=scripted_plugin
-    )
+    code, out, err = run(PROGRAM, workload, "-kernel_sampling", script(workload, "pass 0 1 2 3"), plugin=scripted_plugin)
     assert code == 0 and err == ""
     native = out.split("kernelpoint: launches that")[0]
     assert "kernelpoint: the launches above" not in native
@@ -149,9 +145,7 @@ def test_every_counter_of_the_totals_is_the_simulators_own_number(workload, scri
     _, out, _ = run(PROGRAM, workload, *options, plugin=scripted_plugin)
     native, _, ours = out.split("kernel_name = kernelpoint_total")
     names = [
-        line.split(" = ")[0]
-        for line in ours.splitlines()
-        if re.match(r"\s*(L1D_|L2_|Total_core|total dram|gpgpu_n)", line)
+        line.split(" = ")[0] for line in ours.splitlines() if re.match(r"\s*(L1D_|L2_|Total_core|total dram|gpgpu_n)", line)
     ]
     assert len(names) == 18
     for name in names:  # the scripted plugin doubles every counter

@@ -301,9 +301,7 @@ def test_overlapping_kernels_are_refused_before_the_first_cycle(simulator, workl
         ("kernel-\u00e4.traceg", "it contains the byte 0xc3"),
     ],
 )
-def test_a_name_that_a_shell_would_run_is_refused_before_the_simulator_sees_it(
-    simulator, workload, tmp_path, name, reason
-):
+def test_a_name_that_a_shell_would_run_is_refused_before_the_simulator_sees_it(simulator, workload, tmp_path, name, reason):
     """The user's own folder may have any name; the text of a list may not."""
     listed = workload.parent.rename(tmp_path / "my traces") / workload.name
     listed.write_text(f"kernel-1.traceg\n{name}\n", newline="")

@@ -66,9 +66,7 @@ def told(folder: Path) -> tuple[dict[int, dict[str, float]], SummaryRecord]:
 
 def labels(folder: Path) -> dict[int, str]:
     """By launch that the last process did not simulate itself: 1 if it is called estimated."""
-    others = (
-        (folder / "out.txt").read_text().split("kernelpoint: launches that")[1].split("kernelpoint: the whole run")[0]
-    )
+    others = (folder / "out.txt").read_text().split("kernelpoint: launches that")[1].split("kernelpoint: the whole run")[0]
     launches = [int(uid) - 1 for uid in values(others, "kernel_launch_uid")[::2]]  # its own, then the number of rows
     return dict(zip(launches, values(others, "kernelpoint_estimated"), strict=True))
 

@@ -64,9 +64,7 @@ def test_an_empty_crossbar_is_not_arbitrated_and_a_full_one_is(simulator: Simula
 
 
 def test_only_the_launches_that_the_plugin_names_are_skipped(simulator: Simulator, timed_list: Path):
-    runs = [
-        simulator.run(timed_list, f"{EVERY}\n{line}", *with_latency(1000)) for line in ("skip_latency 1 3", "say 0")
-    ]
+    runs = [simulator.run(timed_list, f"{EVERY}\n{line}", *with_latency(1000)) for line in ("skip_latency 1 3", "say 0")]
     assert printed(runs[0])[len(GRID) :] != [] and runs[0].calls("complete") == runs[1].calls("complete")
     assert 0 < ticks(runs[1]) - ticks(runs[0]) < ticks(runs[1]) / 2
 

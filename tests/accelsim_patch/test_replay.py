@@ -30,8 +30,7 @@ def replaying(*passes: list[int]) -> str:
     for launch, ctas in GRID.items():
         lines.append(f"ctas {launch} {ctas}")
         lines += [
-            f"leaves {launch} {address} {sectors} {stored} {filled} 0"
-            for address, sectors, stored, filled in touches(launch)
+            f"leaves {launch} {address} {sectors} {stored} {filled} 0" for address, sectors, stored, filled in touches(launch)
         ]
     return "\n".join([*lines, *("pass " + " ".join(map(str, one)) for one in passes)])
 
@@ -49,9 +48,7 @@ def l2_misses(run: Run) -> dict[str, str]:
 
 def test_the_miniature_cycles_depend_on_what_ran_before(simulator: Simulator, timed_list: Path):
     every = results(simulator.run(timed_list, "pass 0 1 2 3 4 5", *TIMED))
-    alone = {
-        str(launch): results(simulator.run(timed_list, f"pass {launch}", *TIMED))[str(launch)] for launch in (3, 5)
-    }
+    alone = {str(launch): results(simulator.run(timed_list, f"pass {launch}", *TIMED))[str(launch)] for launch in (3, 5)}
     assert all(every[launch] != alone[launch] for launch in alone)
 
 
@@ -85,8 +82,7 @@ def test_copies_come_with_the_replay_and_not_a_second_time(simulator: Simulator,
 def test_a_copied_line_is_found_below_4_gib_as_the_simulator_cuts_addresses(simulator: Simulator, timed_list: Path):
     script = "replay\npass 3\nleaves 0 {} 15 0 15 1"
     at, above, elsewhere = (
-        l2_misses(simulator.run(timed_list, script.format(address), *TIMED))["3"]
-        for address in (FIRST, FIRST + (1 << 32), 0)
+        l2_misses(simulator.run(timed_list, script.format(address), *TIMED))["3"] for address in (FIRST, FIRST + (1 << 32), 0)
     )
     assert at == above and int(at) < int(elsewhere)
 
@@ -105,9 +101,7 @@ def test_warps_take_turns_from_those_that_ran_on_their_sm_last(simulator: Simula
 def test_what_has_run_nothing_takes_its_turns_as_at_the_start_of_a_run(simulator: Simulator, timed_list: Path):
     def of(*before: str) -> list[str]:
         # launches 2 and 4 have four CTAs each and find all of their lines in the L2
-        there = [
-            f"leaves 0 {FIRST + kernel * KERNEL + line * LINE} 15 0 15 1" for kernel in (1, 2) for line in range(4)
-        ]
+        there = [f"leaves 0 {FIRST + kernel * KERNEL + line * LINE} 15 0 15 1" for kernel in (1, 2) for line in range(4)]
         cycles = results(simulator.run(timed_list, "\n".join(["replay", *there, *before, "pass 2 4"]), *TIMED))
         return [cycles[launch][cycles[launch].index("cycles") + 1] for launch in ("2", "4")]
 

@@ -22,9 +22,7 @@ def shared_cases():
 def reports(shared_cases, tmp_path_factory):
     """The folder of reports, unpacked once."""
     folder = tmp_path_factory.mktemp("cases")
-    unpacked = subprocess.run(
-        ["tar", "--zstd", "-xf", shared_cases / "give.tar.zst", "-C", folder], capture_output=True
-    )
+    unpacked = subprocess.run(["tar", "--zstd", "-xf", shared_cases / "give.tar.zst", "-C", folder], capture_output=True)
     if unpacked.returncode:
         pytest.skip(f"give.tar.zst cannot be unpacked: {unpacked.stderr.decode()[:200]}")
     return folder / "give"

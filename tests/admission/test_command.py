@@ -13,8 +13,7 @@ UNIFORM = "idx,name,grid,block,dur_us\n" + "".join(f"{i},k{i % 3},4x1x1,64x1x1,{
 KINETO = json.dumps(
     {
         "traceEvents": [
-            {"ph": "X", "cat": "kernel", "name": "k", "ts": 10.5 * i, "dur": 2.5, "args": {"correlation": i}}
-            for i in range(20)
+            {"ph": "X", "cat": "kernel", "name": "k", "ts": 10.5 * i, "dur": 2.5, "args": {"correlation": i}} for i in range(20)
         ]
     }
 )

@@ -22,9 +22,7 @@ GRID = "(2,1,1)"
 
 
 def trace(*warps, ctas=("0,0,0", "1,0,0"), **fields):
-    return small_trace(
-        "".join(cta(*(warps or (WARP, WARP)), index=index) for index in ctas), GRID, block="(64,1,1)", **fields
-    )
+    return small_trace("".join(cta(*(warps or (WARP, WARP)), index=index) for index in ctas), GRID, block="(64,1,1)", **fields)
 
 
 SOUND = trace()
@@ -69,9 +67,7 @@ NVPROF = (
 COLLECTION = (
     "Dispatch_Id,Agent_Id,Queue_Id,Process_Id,Grid_Size,Kernel_Name,Workgroup_Size,LDS_Block_Size,VGPR_Count,Counter_Name,"
     "Counter_Value,Start_Timestamp,End_Timestamp\n"
-    + "".join(
-        f"{i},4,1,9,256,gemm,64,0,8,{c},5.0,{10_000 * i},{10_000 * i + 700}\n" for i in (1, 2) for c in ("A", "B")
-    )
+    + "".join(f"{i},4,1,9,256,gemm,64,0,8,{c},5.0,{10_000 * i},{10_000 * i + 700}\n" for i in (1, 2) for c in ("A", "B"))
 )
 UNIFORM = "idx,name,grid,block,dur_us\n0,gemm,4x1x1,64x1x1,5.5\n{i},norm,4x1x1,64x1x1,6.5\n"
 STATISTICS = "---\ngpu_sim_cycle\\s*=\\s*(.*)\nAPPS,QV100\nbfs/x--_Z1kv--1,600\nbfs/x--_Z1kv--2,700\n"
@@ -97,8 +93,7 @@ def rocprof(*rows):
 def kineto(*events, **changes):
     kernel = {"ph": "X", "cat": "kernel", "name": "gemm"}
     kernels = [
-        kernel | {"ts": 10.5 * i, "dur": 2.5, "args": {"correlation": i, "stream": 7, "grid": [4, 1, 1]}}
-        for i in range(1, 21)
+        kernel | {"ts": 10.5 * i, "dur": 2.5, "args": {"correlation": i, "stream": 7, "grid": [4, 1, 1]}} for i in range(1, 21)
     ]
     for event in kernels[:5]:
         event.update({key: value for key, value in changes.items() if key != "args"})
@@ -251,9 +246,7 @@ FILES = {
         "error code (11)",
     ),
     "limit.txt": (
-        output(1, 2).replace(
-            "kernel_name", "GPGPU-Sim: ** break due to reaching the maximum cycles **\nkernel_name", 1
-        ),
+        output(1, 2).replace("kernel_name", "GPGPU-Sim: ** break due to reaching the maximum cycles **\nkernel_name", 1),
         "limit-reached",
     ),
     "no-duration.json": (kineto(dur=float("nan")), "unknown-durations"),

@@ -98,9 +98,9 @@ def test_a_barrier_that_is_missing_in_one_turn_of_a_loop_is_found(tmp_path):
 def test_traces_without_a_cta_cannot_meet_a_budget(tmp_path):
     empty = small_trace("", GRID)
     findings = found(folder_of(tmp_path, [sound(), *[empty] * 11]))
-    assert findings["unreadable"].outcome is Effect.BUDGET_CANNOT_BE_MET and findings[
-        "unreadable"
-    ].launches == pytest.approx(11 / 12)
+    assert findings["unreadable"].outcome is Effect.BUDGET_CANNOT_BE_MET and findings["unreadable"].launches == pytest.approx(
+        11 / 12
+    )
 
 
 def test_code_that_is_newer_than_the_configuration_is_named(tmp_path):

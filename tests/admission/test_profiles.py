@@ -34,10 +34,7 @@ def test_a_sound_profile_has_no_finding():
 
 def changed(rows, which, **parts):
     names = ("name", "start", "duration", "stream", "call")
-    return [
-        tuple(parts.get(n, v) for n, v in zip(names, row, strict=True)) if which(i) else row
-        for i, row in enumerate(rows)
-    ]
+    return [tuple(parts.get(n, v) for n, v in zip(names, row, strict=True)) if which(i) else row for i, row in enumerate(rows)]
 
 
 DAMAGES = {

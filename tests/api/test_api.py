@@ -81,9 +81,7 @@ def test_charts_of_a_run_are_altairs(runs):
 def test_methods_are_compared_against_a_full_run(runs, traces):
     workload = {"truth": str(runs[0].path), "traces": str(traces)}
     rows = kp.compare(workload, ["random", "sieve"], budgets=[0.05], seeds=2)
-    assert {row.policy for row in rows} == {"random", "sieve"} and all(
-        row.estimate > 0 for row in rows if not row.reason
-    )
+    assert {row.policy for row in rows} == {"random", "sieve"} and all(row.estimate > 0 for row in rows if not row.reason)
     with pytest.raises(ConfigError, match="truth=FILE"):
         kp.compare({"traces": str(traces)}, ["random"])
 

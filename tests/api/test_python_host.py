@@ -138,8 +138,7 @@ def test_without_replay_the_bound_of_a_host_that_executes_leaves_caches_out(tmp_
         for launch in run:
             run.result(launch, cycles=1000 + launch % 5)
     assert (
-        run.summary.bound_scope == "sampling error"
-        and "runs skipped launches functionally" in run.summary.bound_scope_reason
+        run.summary.bound_scope == "sampling error" and "runs skipped launches functionally" in run.summary.bound_scope_reason
     )
 
 

@@ -39,9 +39,7 @@ def test_a_synthesised_workload_is_the_same_in_both_formats(both, tmp_path):
     assert accelsim.labels.shapes.tolist() == macsim.labels.shapes.tolist()
     assert accelsim.count("thread_instructions").tolist() == macsim.count("thread_instructions").tolist()
     assert accelsim.count("bytes").tolist() == macsim.count("bytes").tolist()
-    assert (
-        macsim.count("sectors") != accelsim.count("sectors")
-    ).mean() < 0.1  # a gather's: broadcasts look contiguous there
+    assert (macsim.count("sectors") != accelsim.count("sectors")).mean() < 0.1  # a gather's: broadcasts look contiguous there
     assert macsim.count("sectors").sum() == pytest.approx(accelsim.count("sectors").sum(), rel=1e-3)
 
 
@@ -83,15 +81,11 @@ def test_plan_and_inspect_take_macsim_lists(both, tmp_path):
 
 
 def test_synth_writes_macsim_and_refuses_other_formats(tmp_path):
-    done = run_command(
-        "lab", "synth", "copy", "--set", "n=1024", "--launches", 2, "--format", "macsim", "-o", tmp_path / "out"
-    )
+    done = run_command("lab", "synth", "copy", "--set", "n=1024", "--launches", 2, "--format", "macsim", "-o", tmp_path / "out")
     assert done.returncode == 0 and "2 launches in 1 folders" in done.stdout, done.stderr
     again = run_command("lab", "synth", "copy", "--set", "n=1024", "--format", "macsim", "-o", tmp_path / "out")
     assert again.returncode == 1 and "not empty" in again.stderr
-    forced = run_command(
-        "lab", "synth", "copy", "--set", "n=1024", "--format", "macsim", "--force", "-o", tmp_path / "out"
-    )
+    forced = run_command("lab", "synth", "copy", "--set", "n=1024", "--format", "macsim", "--force", "-o", tmp_path / "out")
     assert forced.returncode == 0 and "1 launches" in forced.stdout, forced.stderr
     assert sorted(path.name for path in tmp_path.glob("*")) == ["out"]
     refused = run_command("lab", "synth", "copy", "--format", "gem5", "-o", tmp_path / "other")

@@ -19,9 +19,7 @@ from kernelpoint.session.orders import Order, Outcome, Planned
 from kernelpoint.session.worker import Hello
 
 RANDOM = "policy: random\nerror_budget: {relative_error: 0.002}"
-FURTHER = (
-    "policy: random\nerror_budget: {relative_error: 0.03}"  # launches are 2 % off: one validation launch is not enough
-)
+FURTHER = "policy: random\nerror_budget: {relative_error: 0.03}"  # launches are 2 % off: one validation launch is not enough
 STARTED = 1  # REPLAYED
 
 

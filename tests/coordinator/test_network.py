@@ -62,9 +62,7 @@ def test_a_dashboard_that_does_not_answer_is_not_said(monkeypatch):
         assert pool.dashboard == "" and said[-1] == "1 worker"
 
 
-def test_jobs_of_a_batch_system_work_over_connections_with_certificates_that_only_this_user_can_read(
-    slurm_here, tmp_path
-):
+def test_jobs_of_a_batch_system_work_over_connections_with_certificates_that_only_this_user_can_read(slurm_here, tmp_path):
     with contextlib.closing(dask_pool.open_pool(1, slurm_here(), 0, print)) as pool:
         (pid, address) = next(pool.map(who_works, [0]))
         assert pool._where.startswith("tls://127.0.0.1:") and address.startswith("tls://127.0.0.1:")

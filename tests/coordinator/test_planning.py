@@ -73,9 +73,7 @@ def test_a_run_has_its_plan_made_by_its_workers(bench, monkeypatch):
     assert done
     monkeypatch.setenv("KERNELPOINT_CACHE", str(bench.folder / "other"))
     alone = bench.alone(yaml)
-    assert (
-        without_checksums(spread)[1:] == without_checksums(alone)[1:]
-    )  # of lines that begin with another cache's path
+    assert without_checksums(spread)[1:] == without_checksums(alone)[1:]  # of lines that begin with another cache's path
 
 
 def without_checksums(journal):

@@ -26,10 +26,7 @@ def printed(*command: str) -> list[str]:
 
 def test_a_file_is_a_population(tmp_path):
     random = generator(0, "a file as a population")
-    rows = [
-        f"{i},k{i % 3},{1 + i % 3},128,32,0,7,{i},{20 * (1 + i % 3) * random.lognormal(0, 0.02):.3f}"
-        for i in range(300)
-    ]
+    rows = [f"{i},k{i % 3},{1 + i % 3},128,32,0,7,{i},{20 * (1 + i % 3) * random.lognormal(0, 0.02):.3f}" for i in range(300)]
     file = tmp_path / "times.csv"
     file.write_text("\n".join(["idx,name,grid,block,regs,smem,stream,ts_us,dur_us", *rows]))
     *_, row = printed("lab/coverage/measure.py", "--populations", str(file), "--seeds", "3", "--budgets", "0.05")
@@ -52,9 +49,7 @@ def test_quarters_of_a_run_are_targets_of_one_sample():
 def test_the_steps_of_a_plan_are_measured(tmp_path):
     path = synthesised(tmp_path, "iterative-solver", 40, rows=1024)
     lines = printed("lab/benchmarks/steps.py", "plan", str(path), "--launches", "80")
-    assert any("launches drawn first" in line for line in lines) and any(
-        line.startswith("plan, read") for line in lines
-    )
+    assert any("launches drawn first" in line for line in lines) and any(line.startswith("plan, read") for line in lines)
 
 
 def test_the_error_of_gcl_is_split_into_clusters_and_first_launches(tmp_path):

@@ -97,9 +97,7 @@ def engine(people: Population, list_path: Path, budget: ErrorBudget, seed: int, 
     return Engine(policy(budget, seed).design(program), budget)
 
 
-@pytest.mark.parametrize(
-    "fast_model, seed, eps", [("off", 0, 0.05), ("off", 1, 0.01), ("auto", 0, 0.05), ("auto", 1, 0.01)]
-)
+@pytest.mark.parametrize("fast_model, seed, eps", [("off", 0, 0.05), ("off", 1, 0.01), ("auto", 0, 0.05), ("auto", 1, 0.01)])
 def test_a_session_and_an_engine_agree_record_for_record(solver, tmp_path, fast_model, seed, eps):
     list_path, people = solver
     passes, summary = in_session(list_path, people, eps, seed, tmp_path, fast_model)

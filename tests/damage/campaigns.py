@@ -117,20 +117,13 @@ def run(campaign: Campaign) -> str:
         report = Path(folder) / "report.xml"
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--hypothesis-show-statistics",
                    f"--junitxml={report}", *shlex.split(campaign.tests)]  # fmt: skip
-        done = subprocess.run(
-            command, cwd=ROOT, env={**os.environ, **variables}, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run(command, cwd=ROOT, env={**os.environ, **variables}, capture_output=True, text=True, check=False)
         if done.returncode not in (0, 1):
-            sys.exit(
-                f"{campaign.command}: pytest ended with {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
-            )
+            sys.exit(f"{campaign.command}: pytest ended with {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
         cases = list(ElementTree.parse(report).iter("testcase"))  # written by pytest a moment ago
     cases = [case for case in cases if case.find("skipped") is None]
     reports = [
-        "".join(part.itertext())
-        for case in cases
-        for part in (case.find("failure"), case.find("error"))
-        if part is not None
+        "".join(part.itertext()) for case in cases for part in (case.find("failure"), case.find("error")) if part is not None
     ]
     defects = dict.fromkeys(("silent", *DEFECTS), 0)
     for text in reports:

@@ -90,9 +90,7 @@ def selection(folder: Path, journal: Path) -> dict[str, object]:
     def step(session: Session, place: int) -> None:
         session.on_complete(0, place, False, int(host.cycles[launches[place]]), 10, ("ctas",), (8.0,))
 
-    yaml = (
-        f"policy: kernelpoint\nselection: {drawn}\nerror_budget.relative_error: 0.05\nresume: auto\njournal: {journal}"
-    )
+    yaml = f"policy: kernelpoint\nselection: {drawn}\nerror_budget.relative_error: 0.05\nresume: auto\njournal: {journal}"
     session = host.open(yaml, launch_counts=[len(launches)], list_paths=[str(listed)])
     return _end(host, session, step)
 

@@ -138,9 +138,7 @@ def plan(stride: int) -> Counter[str]:
     """Each operation that writes a plan over another one fails in turn, or the power does."""
     disk = Disk()
     u = np.linspace(0, 0.9, 40)
-    old, new = (
-        Plan(Program((40,)), Design(np.zeros(40, int), np.array([n]), u), {"traces": "t", "seed": n}) for n in (2, 3)
-    )
+    old, new = (Plan(Program((40,)), Design(np.zeros(40, int), np.array([n]), u), {"traces": "t", "seed": n}) for n in (2, 3))
     path = disk.folder / "run.kpplan"
     outcomes: Counter[str] = Counter()
     for way in (ONCE, SHORT, DEAD):

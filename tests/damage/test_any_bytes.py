@@ -167,13 +167,9 @@ def test_any_values_of_a_journals_record(folder, journal_records, data):
 def test_a_summary_of_a_counter_that_the_run_does_not_have_is_refused_with_its_line(tmp_path, journal_records):
     *before, summary = journal_records
     (path := tmp_path / "run.kpjournal").write_bytes(
-        journal_of(
-            json.dumps(one, separators=(",", ":")).encode() for one in [*before, {**summary, "counter": "flits"}]
-        )
+        journal_of(json.dumps(one, separators=(",", ":")).encode() for one in [*before, {**summary, "counter": "flits"}])
     )
-    with pytest.raises(
-        JournalError, match=rf"run\.kpjournal:{len(journal_records)}: a summary of 'flits'; its counters are"
-    ):
+    with pytest.raises(JournalError, match=rf"run\.kpjournal:{len(journal_records)}: a summary of 'flits'; its counters are"):
         load_run(path)
 
 
@@ -201,9 +197,7 @@ READERS = {
     "configuration": load_config,
     "cluster": lambda path: read_cluster_file(str(path)),
     "sweep": lambda path: sweep_configs(["sim"], [str(path)]),
-    "footprints": lambda path: FootprintsBeside(f"{path.parent}/kernelslist.g", "80,32").get(
-        f"{path.parent}/kernel-1.traceg"
-    ),
+    "footprints": lambda path: FootprintsBeside(f"{path.parent}/kernelslist.g", "80,32").get(f"{path.parent}/kernel-1.traceg"),
 }
 PACKED = {"": bytes, ".gz": gzip.compress, ".xz": lambda content: lzma.compress(content, preset=0)}
 

@@ -67,9 +67,7 @@ class AnyCoordinator(RuleBasedStateMachine):
             self.summary = plain(session.summary)
             return True
         except CoordinatorDies:
-            self.known |= {
-                chain: done for chain, done in simulations._outcomes.items() if all(o.counters for o in done)
-            }
+            self.known |= {chain: done for chain, done in simulations._outcomes.items() if all(o.counters for o in done)}
             return False
         finally:
             session.journal.close()

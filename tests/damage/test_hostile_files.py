@@ -128,9 +128,7 @@ def test_a_plan_of_contents_without_those_of_its_launches_is_refused(tmp_path, m
     about, arrays = parts()
     del arrays[missing]
     write_archive(tmp_path / "odd.kpplan", about, arrays)
-    with pytest.raises(
-        PlanError, match="not a plan: it has contents, or the content of each launch, without the other"
-    ):
+    with pytest.raises(PlanError, match="not a plan: it has contents, or the content of each launch, without the other"):
         Plan.load(tmp_path / "odd.kpplan", Program((5,)))
 
 
@@ -162,9 +160,7 @@ def test_a_plan_of_whatever_content_is_a_plan_or_refused(tmp_path_factory, data)
         if data.draw(st.booleans()):
             about[data.draw(st.sampled_from([*about, "more"]))] = data.draw(JSON)
         else:
-            arrays[data.draw(st.sampled_from([*arrays, "design_chosen", "design_u", "prediction_0"]))] = data.draw(
-                ARRAYS
-            )
+            arrays[data.draw(st.sampled_from([*arrays, "design_chosen", "design_u", "prediction_0"]))] = data.draw(ARRAYS)
     path = tmp_path_factory.getbasetemp() / "any.kpplan"
     with mock.patch("os.fsync"):
         write_archive(path, about, arrays)
@@ -218,11 +214,7 @@ def test_rows_of_other_types_and_things_that_were_not_made_are_not_used(tmp_path
 
 def _loosened(statement):
     """NOT NULL stands in the way of what a file may hold in truth; the schema's text is what the reader compares."""
-    return (
-        ["PRAGMA writable_schema = ON", statement]
-        if "NULL" not in statement
-        else [statement.replace("NULL", "zeroblob(0)")]
-    )
+    return ["PRAGMA writable_schema = ON", statement] if "NULL" not in statement else [statement.replace("NULL", "zeroblob(0)")]
 
 
 def test_a_schema_that_is_no_text_is_damage(tmp_path):

@@ -34,9 +34,7 @@ def test_a_list_may_name_only_what_is_text(here):
     for name in (b"kernel-1.traceg", b"kernel-\xff.traceg"):
         (here / os.fsdecode(name)).write_text("no trace\n")
     (here / "kernelslist.g").write_bytes(b"kernel-1.traceg\nkernel-\xff.traceg\n")
-    with pytest.raises(
-        KernelPointError, match=r"kernel-.*xff\.traceg.* is refused: it contains the byte 0xff"
-    ) as caught:
+    with pytest.raises(KernelPointError, match=r"kernel-.*xff\.traceg.* is refused: it contains the byte 0xff") as caught:
         launch_paths(here / "kernelslist.g")
     str(caught.value).encode()
 
@@ -97,9 +95,7 @@ def test_a_command_needs_nothing_of_its_environment(here, change):
     assert (here / "out" / "selection.kpselect").exists()
 
 
-@pytest.mark.parametrize(
-    "folder", ["x" * 300, "/dev/null/x", "/proc/none", "\udcff"], ids=lambda folder: repr(folder)[:15]
-)
+@pytest.mark.parametrize("folder", ["x" * 300, "/dev/null/x", "/proc/none", "\udcff"], ids=lambda folder: repr(folder)[:15])
 def test_a_plan_is_made_where_the_cache_cannot_lie(traces, tmp_path, monkeypatch, folder):
     monkeypatch.setenv("KERNELPOINT_CACHE", folder)
     monkeypatch.chdir(tmp_path)

@@ -187,9 +187,7 @@ def test_a_set_user_id_program_loads_no_plugin_that_the_environment_names(tmp_pa
     program.chmod(0o4755)
     for folder in tmp_path.parents:
         if not os.access(folder, os.X_OK) or folder.stat().st_mode & 0o001 == 0:
-            folder.chmod(folder.stat().st_mode | 0o011) if folder.owner() == "root" and "pytest" in str(
-                folder
-            ) else None
+            folder.chmod(folder.stat().st_mode | 0o011) if folder.owner() == "root" and "pytest" in str(folder) else None
     said = subprocess.run([program], env=environment, capture_output=True, text=True, check=True).stdout
     if os.statvfs(tmp_path).f_flag & os.ST_NOSUID:
         pytest.skip("this file system knows no set-user-ID")

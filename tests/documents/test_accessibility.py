@@ -50,9 +50,7 @@ def findings(page: Path, dark: bool) -> list[list[str]]:
     copy.write_text(script.join(text.rsplit("</body>", 1)), encoding="utf-8")
     options = ["--headless", "--no-sandbox", "--window-size=1280,1400", "--virtual-time-budget=20000", "--dump-dom"]
     scheme = [f"--blink-settings=preferredColorScheme={0 if dark else 1}"]
-    done = subprocess.run(
-        [str(CHROMIUM), *options, *scheme, copy.as_uri()], capture_output=True, text=True, timeout=120
-    )
+    done = subprocess.run([str(CHROMIUM), *options, *scheme, copy.as_uri()], capture_output=True, text=True, timeout=120)
     copy.unlink()
     (answer,) = re.findall(r'<pre id="axe-findings">(.*?)</pre>', done.stdout, re.DOTALL)
     return json.loads(html.unescape(answer))

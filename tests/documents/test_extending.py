@@ -11,9 +11,7 @@ SECTION = re.compile(r"^## (.*?)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^```(?:python|toml)\n# (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMANDS = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 GROUP = re.compile(r'\[project\.entry-points\."(.*?)"\]\n(.*)')
-SECTIONS = {
-    title: text for title, text in SECTION.findall(PAGE.read_text(encoding="utf-8")) if "pyproject.toml" in text
-}
+SECTIONS = {title: text for title, text in SECTION.findall(PAGE.read_text(encoding="utf-8")) if "pyproject.toml" in text}
 
 
 def install(text: str, folder: Path) -> None:

@@ -15,9 +15,7 @@ from kernelpoint.planning.plan import FORMAT_VERSION as PLAN_VERSION
 
 def test_the_tables_of_runs_in_simulators_are_those_of_their_records():
     assert README.read_text() == readme(), "python docs/generated.py"
-    assert all(page.read_text() == runs_page(simulator) for simulator, page in PAGES.items()), (
-        "python docs/generated.py"
-    )
+    assert all(page.read_text() == runs_page(simulator) for simulator, page in PAGES.items()), "python docs/generated.py"
 
 
 def test_the_front_page_has_the_figures_of_the_readme_s_first_workload():

@@ -43,19 +43,13 @@ def test_every_program_and_test_that_a_document_names_is_there():
 
 def test_every_module_and_name_in_the_table_of_where_to_begin_is_there():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    folders = {
-        folder: what for folder, what in re.findall(r"^\| `(python/kernelpoint/\w+)` \| (.*) \|$", text, re.MULTILINE)
-    }
+    folders = {folder: what for folder, what in re.findall(r"^\| `(python/kernelpoint/\w+)` \| (.*) \|$", text, re.MULTILINE)}
     modules = [(ROOT / folder, name) for folder, what in folders.items() for name in re.findall(r"`(\w+\.py)`", what)]
     assert len(modules) > 8 and not [f"{folder}/{name}" for folder, name in modules if not (folder / name).exists()]
     begin = re.search(r"^\| To change \|.*?^$", text, re.MULTILINE | re.DOTALL)
     named = re.findall(r"`([\w/:.]+)`", begin[0])
-    sources = [
-        p for p in ROOT.rglob("*") if p.suffix in {".py", ".h", ".cc"} and not SKIPPED & set(p.relative_to(ROOT).parts)
-    ]
-    paths = [
-        f"/{path.relative_to(ROOT)}" for path in sources if "tests" not in path.parts or path.name.startswith("test_")
-    ]
+    sources = [p for p in ROOT.rglob("*") if p.suffix in {".py", ".h", ".cc"} and not SKIPPED & set(p.relative_to(ROOT).parts)]
+    paths = [f"/{path.relative_to(ROOT)}" for path in sources if "tests" not in path.parts or path.name.startswith("test_")]
     code = "\n".join(path.read_text(encoding="utf-8") for path in sources if "tests" not in path.parts)
     words, types = set(re.findall(r"\w+", code)), set(re.findall(r"\b(?:class|struct) (\w+)", code))
     files = [name for name in named if name.endswith((".py", ".h")) and "NAME" not in name]
@@ -84,9 +78,7 @@ def test_a_page_is_read_in_five_minutes(page):
 
 
 def test_the_prose_of_the_readme_is_read_in_three_minutes():
-    text = re.sub(
-        r"^```.*?^```$", "", (DOCS.parent / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
-    )
+    text = re.sub(r"^```.*?^```$", "", (DOCS.parent / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     words = [word for line in text.splitlines() if not line.startswith("|") for word in line.split()]
     assert 0 < len(words) <= 3 * WORDS_A_MINUTE
 

@@ -33,10 +33,7 @@ def test_each_release_in_the_changelog_takes_two_kilobytes_at_most():
 def test_the_workflow_calls_targets_that_the_makefile_has():
     jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text())["jobs"]
     called = {
-        found
-        for job in jobs.values()
-        for step in job["steps"]
-        for found in re.findall(r"make (\w+)", step.get("run", ""))
+        found for job in jobs.values() for step in job["steps"] for found in re.findall(r"make (\w+)", step.get("run", ""))
     }
     targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert called == {"test", "wheel", "sbom"} and called <= targets
@@ -53,9 +50,7 @@ def test_versions_with_a_known_weakness_are_found_offline(tmp_path):
     sys.path.append(str(ROOT / "tests" / "setup"))
     import advisories
 
-    (tmp_path / "requirements.txt").write_text(
-        "numpy==2.1.0 \\\n    --hash=sha256:00\nPy_YAML==6.0 ; python_version > '3'\n"
-    )
+    (tmp_path / "requirements.txt").write_text("numpy==2.1.0 \\\n    --hash=sha256:00\nPy_YAML==6.0 ; python_version > '3'\n")
     files = [str(tmp_path / "requirements.txt")]
     assert advisories.main("", files) == advisories.main(str(tmp_path), files) == 2
     affected = [{"package": {"ecosystem": "PyPI", "name": "py.yaml"}, "versions": ["5.9", "6.0"]}]
@@ -110,9 +105,7 @@ def test_the_versions_that_ci_tests_and_all_dependencies_of_the_package_are_pinn
 
 
 def test_the_licence_of_every_package_that_a_run_needs_is_listed():
-    rows = re.findall(
-        r"^\| ([\w.-]+) \| (\S+) \| (.+?) \|", (ROOT / "requirements" / "README.md").read_text(), re.MULTILINE
-    )
+    rows = re.findall(r"^\| ([\w.-]+) \| (\S+) \| (.+?) \|", (ROOT / "requirements" / "README.md").read_text(), re.MULTILINE)
     listed = {spelt(name): version for name, version, licence in rows if licence != "not stated"}
     assert {spelt(name): version for name, version in pinned(ROOT / "requirements" / "run.txt").items()}.items() <= (
         listed.items()

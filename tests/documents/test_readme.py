@@ -64,9 +64,7 @@ def test_the_readme_fits_90_lines():
 def test_the_comparison_prints_the_table_of_the_readme(folder):
     synthesise, compare_methods = (line for line in commands() if re.match("kernelpoint (lab synth|compare)", line))
     run(f"{synthesise}\n{compare_methods}", folder)
-    lines = {
-        line["policy"]: line for line in json.loads((folder / "compare/comparison.json").read_text())["per_workload"]
-    }
+    lines = {line["policy"]: line for line in json.loads((folder / "compare/comparison.json").read_text())["per_workload"]}
     for row in tables(section("README.md"))[0]:
         line = lines[row["Method"].strip("`")]
         right = "-" if line["held"] is None else f"{20 * line['held']:.0f} of 20"
@@ -109,9 +107,7 @@ def test_the_line_of_python_works(traces):
 def test_a_run_plans_from_the_profile_of_a_tool(traces, name):
     """Files by the documented layout of Nsight Systems, Nsight Compute and the PyTorch profiler; the tools need a GPU."""
     shapes = [read_header(path) for path in launch_paths(str(traces / "traces" / "kernelslist.g"))]
-    WRITERS[name](
-        traces / name, [Kernel(it.kernel_name, it.grid, it.block, 2000 + len(it.kernel_name)) for it in shapes]
-    )
+    WRITERS[name](traces / name, [Kernel(it.kernel_name, it.grid, it.block, 2000 + len(it.kernel_name)) for it in shapes])
     key = inside_sentences("profile: FILE").replace("FILE", name)
     (traces / "kernelpoint.yaml").write_text(f"version: 1\npolicy: stem\n{key}\n")
     run(HOST, traces)

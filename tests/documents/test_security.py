@@ -33,11 +33,6 @@ def test_every_module_that_opens_files_has_its_kind_of_file_in_the_table():
     opens = re.compile(r"(?<!def )\b(?:read_regular|open_regular|open_to_append|sqlite3\.connect)\(")
     modules = {path.relative_to(package).as_posix() for path in package.rglob("*.py") if opens.search(path.read_text())}
     assert modules - NOT_FOREIGN == READERS.keys()
-    kinds = [
-        row["File"]
-        for table in tables(section("SECURITY.md", "Files from strangers"))
-        for row in table
-        if "File" in row
-    ]
+    kinds = [row["File"] for table in tables(section("SECURITY.md", "Files from strangers")) for row in table if "File" in row]
     for module, words in READERS.items():
         assert any(words in kind for kind in kinds), f"{module}: {words}"

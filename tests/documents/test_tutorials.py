@@ -69,9 +69,7 @@ def test_the_site_is_built_and_every_link_in_it_leads_somewhere(tmp_path):
     pytest.importorskip("mkdocs")
     pytest.importorskip("mkdocstrings")
     command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(tmp_path / "site")]
-    done = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True
-    )
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     python = (tmp_path / "site" / "python.html").read_text()
     assert all(f'id="kernelpoint.{name}"' in python for name in ("api.Run", "api.Plan.from_traces", "api.simulate"))

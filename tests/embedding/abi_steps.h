@@ -137,8 +137,7 @@ void know(const std::string& argument) {
 
 // The launch of process 1 behind the one before, and its decision.
 void launch(const std::string& argument) {
-    const kp_position position = {sizeof(kp_position), 1, static_cast<uint64_t>(number(argument)) - 1,
-                                  "kernel-1.traceg"};
+    const kp_position position = {sizeof(kp_position), 1, static_cast<uint64_t>(number(argument)) - 1, "kernel-1.traceg"};
     kp_order order = {sizeof(kp_order), 9, 9, 9, 9, 9};
     say_status(core.next(session, &position, &order));
     std::cout << " action=" << order.action << " index=" << int64_t(order.index) << " pass=" << order.pass
@@ -186,14 +185,9 @@ void progress(const std::string& argument) {
 
 void complete(const std::string& argument) {
     const double counters[] = {1.5, 2.0};
-    kp_result result = {sizeof(kp_result),
-                        0,
-                        static_cast<uint64_t>(number(argument)),
-                        KP_RESULT_STOPPED,
-                        host_info.counter_count,
-                        100,
-                        200,
-                        counters};
+    kp_result result = {
+        sizeof(kp_result), 0, static_cast<uint64_t>(number(argument)), KP_RESULT_STOPPED, host_info.counter_count, 100, 200,
+        counters};
     if (argument.find('+') != std::string::npos) ++result.counter_count;
     say_status(core.complete(session, &result));
     std::cout << '\n';
@@ -208,8 +202,8 @@ void cost(const std::string& argument) {
     kp_cost cost = {};
     cost.size = sizeof(cost);
     say_status(core.cost(session, 1, number(argument), &cost));
-    std::cout << ' ' << cost.cycles << ' ' << cost.instructions << " flags=" << cost.flags
-              << " counters=" << cost.counter_count << ' ' << (cost.kernel != nullptr ? cost.kernel : "NULL") << '\n';
+    std::cout << ' ' << cost.cycles << ' ' << cost.instructions << " flags=" << cost.flags << " counters=" << cost.counter_count
+              << ' ' << (cost.kernel != nullptr ? cost.kernel : "NULL") << '\n';
 }
 
 void print_estimates(uint32_t process) {
@@ -262,8 +256,7 @@ void replay(const std::string& argument) {
         std::memcpy(&grid, reinterpret_cast<const char*>(replay.grids) + i * replay.grid_size, sizeof(grid));
         std::cout << " grid " << grid.ctas << '/' << grid.warps << '/' << grid.last_warp;
     }
-    for (uint64_t i = 0; i < replay.byte_count; ++i)
-        std::cout << " byte " << int(static_cast<const uint8_t*>(replay.bytes)[i]);
+    for (uint64_t i = 0; i < replay.byte_count; ++i) std::cout << " byte " << int(static_cast<const uint8_t*>(replay.bytes)[i]);
     std::cout << '\n';
 }
 

@@ -77,8 +77,7 @@ int main(int, char** arguments) {
     working = count;
     for (int i = 0; i < count; ++i)
         threads.emplace_back([&, i] {
-            call(seed + static_cast<uint64_t>(i), calls / static_cast<uint64_t>(count),
-                 sessions[static_cast<size_t>(i)]);
+            call(seed + static_cast<uint64_t>(i), calls / static_cast<uint64_t>(count), sessions[static_cast<size_t>(i)]);
             --working;
         });
     int forks = std::stoi(arguments[5]), children = 0;

@@ -31,9 +31,7 @@ class Run:
 
 
 def clean_environment(**changes: str) -> dict[str, str]:
-    kept = {
-        k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "KERNELPOINT", "VIRTUAL_ENV", "OMP_", "LC_"))
-    }
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "KERNELPOINT", "VIRTUAL_ENV", "OMP_", "LC_"))}
     return kept | {"ASAN_OPTIONS": "detect_leaks=0"} | changes
 
 

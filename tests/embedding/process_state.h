@@ -49,8 +49,7 @@ void check_signals(const std::string&) {
         struct sigaction action = {};
         sigaction(i, nullptr, &action);
         const struct sigaction& before = signals_before[i];
-        if (action.sa_handler != before.sa_handler || action.sa_flags != before.sa_flags)
-            changed += std::to_string(i) + ' ';
+        if (action.sa_handler != before.sa_handler || action.sa_flags != before.sa_flags) changed += std::to_string(i) + ' ';
     }
     say() << (changed.empty() ? "unchanged" : changed) << '\n';
 }

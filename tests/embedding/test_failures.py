@@ -25,9 +25,7 @@ def test_a_refused_opening_is_its_message(host, what, status):
     assert host("open", script=raising("open", what)).one("open") == f"{status} bad key none"
 
 
-@pytest.mark.parametrize(
-    ("what", "status"), [("SessionError('disk full')", EFAILED), ("HostError('disk full')", EINVAL)]
-)
+@pytest.mark.parametrize(("what", "status"), [("SessionError('disk full')", EFAILED), ("HostError('disk full')", EINVAL)])
 @pytest.mark.parametrize("step", ["on_launch", "next", "on_progress", "on_complete", "on_abort", "finish"])
 def test_a_refused_call_is_its_message_and_the_next_one_works(host, what, status, step):
     word = step.removeprefix("on_")
@@ -74,9 +72,7 @@ def test_an_answer_of_another_shape_is_a_defect(host, answer):
 
 
 def test_the_last_error_belongs_to_its_thread(host):
-    run = host(
-        "open", "abort:1", "launch:0", "error", "error_elsewhere", script=raising("on_abort", "HostError('mine')")
-    )
+    run = host("open", "abort:1", "launch:0", "error", "error_elsewhere", script=raising("on_abort", "HostError('mine')"))
     assert run.one("error") == "mine"
     assert run.one("error_elsewhere") == "no call has failed on this thread"
 

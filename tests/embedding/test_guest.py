@@ -66,9 +66,7 @@ int main(int, char**) {
     ("before", "code", "said"),
     [("SIG_DFL", -2, "\nkernelpoint: interrupted; the same command goes on\n"), ("SIG_IGN", 7, "")],
 )
-def test_a_simulator_that_leaves_ctrl_c_to_the_system_says_what_becomes_of_the_run(
-    header_folder, tmp_path, before, code, said
-):
+def test_a_simulator_that_leaves_ctrl_c_to_the_system_says_what_becomes_of_the_run(header_folder, tmp_path, before, code, said):
     command = ["c++", "-std=c++11", "-x", "c++", f"-I{header_folder}", "-", "-o", tmp_path / "host", "-ldl"]
     subprocess.run(command, input=INTERRUPTED % before, text=True, check=True, timeout=60)
     done = subprocess.run([tmp_path / "host"], capture_output=True, text=True, timeout=60, check=False)

@@ -78,9 +78,7 @@ def test_what_is_not_replayed_and_the_known_architectures_arrive(host):
 @pytest.mark.parametrize(("known", "count"), [("none", 1), ("257", 257)])
 def test_a_number_of_architectures_without_them_is_refused(host, known, count):
     run = host(f"know:{known}", "open")
-    assert run.one("open").startswith(
-        f"-1 host.architecture_count is {count}, expected 0 to 256, and architectures not NULL"
-    )
+    assert run.one("open").startswith(f"-1 host.architecture_count is {count}, expected 0 to 256, and architectures not NULL")
 
 
 @pytest.mark.parametrize("names", [[], ["l2_misses"], ["l2_misses", "dram_reads"]], ids=len)
@@ -176,9 +174,7 @@ def test_a_thread_with_too_little_stack_is_refused_and_others_go_on(host):
     run = host("on_stack:256:open", "open", "on_stack:256:launch:0", "on_stack:1024:launch:0", "launch:1")
     small, enough, main = run.of("launch")
     assert small.startswith("-1 the calling thread has 2")
-    assert "KiB of stack left, the plugin needs 512" in small and small.endswith(
-        "action=0 index=-1 pass=0 flags=0 interval=0"
-    )
+    assert "KiB of stack left, the plugin needs 512" in small and small.endswith("action=0 index=-1 pass=0 flags=0 interval=0")
     assert run.of("open")[0].startswith("-1 the calling thread has 2")
     assert [enough, main] == [f"0 action={i} index={i} pass=0 flags=0 interval=100" for i in (0, 1)]
 
@@ -240,9 +236,7 @@ def on_complete(process, index, *rest): print("done", index, file=kept["file"], 
     assert journal.read_text() == "done 1\ndone 2\n"
 
 
-DESCRIBED = (
-    "log(repr({name: getattr(column, 'hex', lambda: column)() for name, column in info['descriptions'].items()}))"
-)
+DESCRIBED = "log(repr({name: getattr(column, 'hex', lambda: column)() for name, column in info['descriptions'].items()}))"
 
 
 def test_descriptions_of_launches_arrive_column_by_column(host):

@@ -27,9 +27,7 @@ def on_abort(*given): raise ValueError("no")
 
 def build(output: Path, folder: str, flags: list[str] | None = None, link: list[str] | None = None) -> None:
     """A folder of the plugin as a library; its sources are joined as setup.py joins them, so what one hides stays hidden."""
-    program(
-        [], [folder], output, [*SANITISED, "-fPIC", "-fvisibility=hidden", *(flags or [])], ["-shared", *(link or [])]
-    )
+    program([], [folder], output, [*SANITISED, "-fPIC", "-fvisibility=hidden", *(flags or [])], ["-shared", *(link or [])])
 
 
 def build_embedding(plugin: Path) -> None:

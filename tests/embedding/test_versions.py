@@ -54,9 +54,7 @@ def test_an_extension_that_is_not_offered_is_an_empty_table(host):
 
 def test_functions_that_an_older_table_lacks_are_null_for_the_host(tmp_path, plugin):
     table = "core table = {32, 3, {&table, &table, &table}}; const core* kp_connect(uint32_t, const char**) { return &table; }"
-    library = old_plugin(
-        tmp_path, f"typedef struct {{ uint32_t size, version; const void* functions[8]; }} core; {table}"
-    )
+    library = old_plugin(tmp_path, f"typedef struct {{ uint32_t size, version; const void* functions[8]; }} core; {table}")
     source, program = tmp_path / "host.c", tmp_path / "host"
     source.write_text(
         '#include "kernelpoint/loader.h"\nint main(int n, char** a) { kp_core kp; char problem[KP_MESSAGE_SIZE];'

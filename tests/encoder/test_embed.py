@@ -40,9 +40,7 @@ def test_streams_are_embedded_once_and_then_come_from_the_cache(traces, cache, m
 
 def by_torch(graphs):
     """Rounded embeddings as the reference computes them."""
-    return np.array(
-        [round_embeddings(one) for one in embed_graphs(load_encoder(read_checkpoint()), graphs)], np.float32
-    )
+    return np.array([round_embeddings(one) for one in embed_graphs(load_encoder(read_checkpoint()), graphs)], np.float32)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])

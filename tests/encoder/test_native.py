@@ -128,9 +128,7 @@ def test_weights_that_do_not_fit_each_other_are_refused_by_name():
     _native.Encoder(whole)
     for name in whole:
         without = {key: value for key, value in whole.items() if key != name}
-        with pytest.raises(
-            ValueError, match="belong to no layer" if name.endswith(".root") and name > "layers.1" else name
-        ):
+        with pytest.raises(ValueError, match="belong to no layer" if name.endswith(".root") and name > "layers.1" else name):
             _native.Encoder(without)
         shape = list(whole[name].shape)
         shape[-1] += 1

@@ -51,9 +51,9 @@ def sample_of(cells: Cells, n: int, u: np.ndarray, x: np.ndarray, group: np.ndar
     pure = [int(group[m[0]]) if len({*group[m]}) == 1 else None for m in members]
     draws = Counter(g for g in pure if g is not None)
     repeated = sum(count > 1 for count in draws.values())
-    unlike = np.array(
-        [(len(m) > 1) / (draws.get(g, 1) * (repeated + 1)) for m, g in zip(members, pure, strict=True)]
-    ) * (not cells.in_order)
+    unlike = np.array([(len(m) > 1) / (draws.get(g, 1) * (repeated + 1)) for m, g in zip(members, pure, strict=True)]) * (
+        not cells.in_order
+    )
     rows = []
     for unit_range in members:
         i = unit_range[np.argmin(u[unit_range])]
@@ -195,11 +195,7 @@ def test_results_of_simulated_units_are_given_without_predicting_all_others(run_
 def test_the_more_is_assumed_to_be_hidden_the_more_is_drawn():
     design, _ = example()
     draws = [
-        sum(
-            Engine(
-                AssistedDesign(design.predictions, design.groups, design.u, assume), ErrorBudget(0.005)
-            ).sampling.cells
-        )
+        sum(Engine(AssistedDesign(design.predictions, design.groups, design.u, assume), ErrorBudget(0.005)).sampling.cells)
         for assume in ("repetitive", "ordinary", "hostile")
     ]
     assert draws[0] <= draws[1] < draws[2]
@@ -270,9 +266,7 @@ def of_passes(x: np.ndarray, y: np.ndarray, group: np.ndarray, eps: float, seeds
     """Share of runs whose interval holds the total, and mean number of draws."""
     held, drawn = [], []
     for seed in range(seeds):
-        engine = Engine(
-            AssistedDesign({"cycles": x}, group, permanent_random_numbers(seed, 0, len(x))), ErrorBudget(eps)
-        )
+        engine = Engine(AssistedDesign({"cycles": x}, group, permanent_random_numbers(seed, 0, len(x))), ErrorBudget(eps))
         *_, look = passes(engine, ("cycles",), y)
         held.append(look.estimates["cycles"].contains(float(y.sum())))
         drawn.append(len(engine.drawn()))

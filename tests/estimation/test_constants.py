@@ -65,9 +65,7 @@ def counted(rare: float) -> Run:
     )
 
 
-def named(
-    eps: float, spread: float, slow: float = 0.0, counters: int = 1, strata: int = 40, expected: float = 0.3
-) -> Run:
+def named(eps: float, spread: float, slow: float = 0.0, counters: int = 1, strata: int = 40, expected: float = 0.3) -> Run:
     """Strata of names; slow: the share of units that take three times as long; expected: CoV inside a stratum."""
     random = generator(2, "named")
     name = np.arange(2 * UNITS) % strata
@@ -96,9 +94,7 @@ def in_two_phases(wrong: float, eps: float) -> Run:
     strata = np.arange(4 * UNITS) % 20
     y = random.lognormal(3.0, 1.0, 20)[strata] * random.lognormal(0.0, 0.1, 4 * UNITS)
     observed = np.zeros(4 * UNITS, dtype=bool)
-    first = StrataSampling(
-        Design(strata, np.full(20, 12), permanent_random_numbers(3, 0, 4 * UNITS)), ErrorBudget(eps), "mean"
-    )
+    first = StrataSampling(Design(strata, np.full(20, 12), permanent_random_numbers(3, 0, 4 * UNITS)), ErrorBudget(eps), "mean")
     observed[first.drawn()] = True
     x = {"cycles": np.where(observed, y * random.lognormal(0.0, wrong, 4 * UNITS), np.nan)}
     phase = TwoPhaseDesign(first, observed, x, strata % 5, random.random(4 * UNITS))

@@ -92,9 +92,7 @@ def test_a_full_sample_gives_the_exact_total(estimator):
 
 @settings(max_examples=40)
 @given(
-    st.lists(
-        st.tuples(st.integers(1, 5), st.just(0.0) | st.floats(1e-6, 9.0), st.floats(0.5, 4.0)), min_size=1, max_size=3
-    ),
+    st.lists(st.tuples(st.integers(1, 5), st.just(0.0) | st.floats(1e-6, 9.0), st.floats(0.5, 4.0)), min_size=1, max_size=3),
     st.floats(0.01, 1.0),
 )
 def test_the_allocation_meets_the_target_at_no_more_than_rounding_above_the_best_sizes(strata, share):

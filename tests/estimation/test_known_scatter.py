@@ -61,9 +61,7 @@ def test_bounds_are_right_where_one_kernel_of_many_scatters_and_few_draws_show_i
         numbers = generator(seed, "one kernel scatters")
         factor = np.where(kernel == 4, 1.0 + 0.07 * numbers.choice((-1.0, 1.0), len(x)), 1.0)
         values = x * factor * (1.0 + 0.001 * numbers.standard_normal(len(x)))
-        engine = Engine(
-            AssistedDesign({"cycles": x}, kernel, permanent_random_numbers(seed, 0, len(x))), ErrorBudget(0.005)
-        )
+        engine = Engine(AssistedDesign({"cycles": x}, kernel, permanent_random_numbers(seed, 0, len(x))), ErrorBudget(0.005))
         simulate(engine, values)
         while not (look := engine.look()).met and engine.grow():
             simulate(engine, values)

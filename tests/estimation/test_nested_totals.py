@@ -74,9 +74,7 @@ def test_a_part_is_held_where_nearly_all_units_are_drawn_and_few_are_unlike_the_
         engine = Engine(Design(np.zeros(48, int), np.array([40]), u), ErrorBudget(0.01))
         engine.record_many(drawn := engine.drawn(), ("cycles",), y[drawn])
         whole, results = engine.look().estimates["cycles"], np.isin(np.arange(48), drawn)
-        found = subtotals(
-            tree, whole, engine.predict(np.arange(48))[:, 0], results, engine.unit_errors("cycles"), False
-        )
+        found = subtotals(tree, whole, engine.predict(np.arange(48))[:, 0], results, engine.unit_errors("cycles"), False)
         covered.append([part.contains(total) for part, total in zip(found[1:], truths, strict=True)])
     assert np.mean(covered, axis=0)[[1, 8]].min() >= 0.93
 

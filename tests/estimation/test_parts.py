@@ -97,8 +97,6 @@ def test_launches_taken_for_certain_do_not_hide_a_tail_that_errs_as_they_do(run_
     group[heavy] = -1
     held = []
     for seed in range(12):
-        engine = Engine(
-            AssistedDesign({"cycles": x}, group, permanent_random_numbers(seed, 0, UNITS)), ErrorBudget(0.02)
-        )
+        engine = Engine(AssistedDesign({"cycles": x}, group, permanent_random_numbers(seed, 0, UNITS)), ErrorBudget(0.02))
         held.append(run_passes(engine, y)[-1].estimates["cycles"].contains(y.sum()))
     assert np.mean(held) > 0.9

@@ -14,9 +14,7 @@ from kernelpoint.estimation.nonsampling.replay_error import EXPECTED_CYCLES, EXP
 def compared(kept, replayed, drawn, chances=None, reading=None, mean=1.0):
     n = len(kept)
     each = np.full(n, 1.0 / drawn) if chances is None else np.asarray(chances)
-    return Compared(
-        np.asarray(kept), np.asarray(replayed), each, np.ones(n) if reading is None else reading, mean, drawn
-    )
+    return Compared(np.asarray(kept), np.asarray(replayed), each, np.ones(n) if reading is None else reading, mean, drawn)
 
 
 def test_error_and_half_width_cover_the_mean_error_as_often_as_they_say():
@@ -75,9 +73,7 @@ def test_counters_that_are_nothing_from_real_state_and_something_from_replayed_s
 
 def two_short_launches(more, fewer, absolute=EXPECTED_CYCLES):
     kept, replayed = np.array([900.0, 900.0]), np.array([900.0 + more, 900.0 - fewer])
-    return replay_error(
-        Compared(kept, replayed, np.array([0.2, 0.05]), np.ones(2), 1.0, 16, absolute * np.ones(2)), 0.95
-    )
+    return replay_error(Compared(kept, replayed, np.array([0.2, 0.05]), np.ones(2), 1.0, 16, absolute * np.ones(2)), 0.95)
 
 
 def test_two_pairs_of_short_launches_cannot_state_an_error_of_per_cents():

@@ -39,9 +39,7 @@ def test_slow_draws_among_long_units_tell_that_all_may_be_slow():
     found = slow_draws([10, 60, 110, 160])
     assert found.times == 0.85, "as before any draw"
     of_long = 0.85 * 4 + 0.15 * 2  # as cycles, the two slow draws among short units are nothing here
-    assert np.allclose(
-        found.mean_square(np.array([1.0, 1000.0])), [4.0 * 4 / 1000.0, 4.0 * of_long / 1000.0], rtol=1e-5
-    )
+    assert np.allclose(found.mean_square(np.array([1.0, 1000.0])), [4.0 * 4 / 1000.0, 4.0 * of_long / 1000.0], rtol=1e-5)
 
 
 def test_slow_draws_among_short_units_only_tell_that_they_add_cycles():
@@ -91,9 +89,7 @@ def test_first_draws_hold_one_slow_unit_of_so_many_with_95_percent():
     several = design.first_sizes[design.first_sizes > 1].sum()
     rate = 0.05 / (4.0 * (1.0 - several / 4000))  # of undrawn units, that breaks the budget
     assert (1.0 - rate) ** several <= 0.05 < (1.0 - rate) ** (several - 30)
-    tight = (
-        stratify([signature], ErrorBudget(0.001), spreads=(0.05,), allowance=0.0, slow_excess=4.0).design(u).first_sizes
-    )
+    tight = stratify([signature], ErrorBudget(0.001), spreads=(0.05,), allowance=0.0, slow_excess=4.0).design(u).first_sizes
     assert unseen_rate(tight, 0.05) == 0.0, "rarer ones are not looked for"
 
 

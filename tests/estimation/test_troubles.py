@@ -75,9 +75,7 @@ def test_a_missing_result_leaves_no_bound_and_spends_nothing(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    "odd", [{"cells": [5, 1, 1], "apart": False}, {"sizes": [0], "kinds": ["first"]}, {}, {"sizes": "x"}]
-)
+@pytest.mark.parametrize("odd", [{"cells": [5, 1, 1], "apart": False}, {"sizes": [0], "kinds": ["first"]}, {}, {"sizes": "x"}])
 def test_the_state_of_another_pass_is_refused(kind, odd):
     engine = engine_of(kind, *values(5, 800, "none")[:2], 5, 0.01)
     with pytest.raises(JournalError, match="of a pass in the journal do not fit"):
@@ -155,9 +153,7 @@ def test_a_looser_budget_draws_no_more_of_launches_that_accel_sim_simulated_in_t
     for eps in (0.1, 0.05, 0.02, 0.01):
         engines = [
             Engine(
-                AssistedDesign(
-                    {"cycles": x + latency}, kernel, permanent_random_numbers(seed, 0, len(rows)), latency=latency
-                ),
+                AssistedDesign({"cycles": x + latency}, kernel, permanent_random_numbers(seed, 0, len(rows)), latency=latency),
                 ErrorBudget(eps),
             )
             for seed in range(8)

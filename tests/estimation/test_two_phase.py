@@ -24,9 +24,7 @@ def truth(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 def phase_of(strata, y, seed: int, drawn: int = 8, wrong: float = 0.02, eps: float = 0.001) -> TwoPhaseDesign:
     """A first sample of `drawn` units in each stratum, predicted up to `wrong`; 20 % too small as a whole."""
-    design = Design(
-        strata, np.full(STRATA, drawn), permanent_random_numbers(seed, 0, UNITS), allowance=0.1, balanced=True
-    )
+    design = Design(strata, np.full(STRATA, drawn), permanent_random_numbers(seed, 0, UNITS), allowance=0.1, balanced=True)
     first = StrataSampling(design, ErrorBudget(eps), "mean")
     observed = np.zeros(UNITS, dtype=bool)
     observed[first.drawn()] = True
@@ -123,9 +121,7 @@ def test_a_first_sample_that_is_short_asks_for_further_units_and_then_meets_the_
         wanted = engine.wanted()
         if not phase.observed[wanted].all():
             more = engine.sampling.with_spare(2.0)
-            assert phase.observed[engine.drawn()].sum() < len(engine.drawn()) and set(wanted) - set(results) <= set(
-                more
-            )
+            assert phase.observed[engine.drawn()].sum() < len(engine.drawn()) and set(wanted) - set(results) <= set(more)
             phase.observed[more] = True
             phase.predictions["cycles"][more] = 0.8 * y[more]
             phase.first.restrict_to(phase.observed)

@@ -171,8 +171,4 @@ def test_the_figure_has_a_line_for_each_method(truth_file, tmp_path):
     pytest.importorskip("vl_convert")
     compare("-w", truth_file, "-p", "random,all", "--seeds", "1", "--figures", tmp_path / "figures")
     text = (tmp_path / "figures" / "comparison.svg").read_text()
-    assert (
-        "random" in text
-        and "all" in text
-        and (tmp_path / "figures" / "comparison.pdf").read_bytes().startswith(b"%PDF")
-    )
+    assert "random" in text and "all" in text and (tmp_path / "figures" / "comparison.pdf").read_bytes().startswith(b"%PDF")

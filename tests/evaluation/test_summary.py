@@ -96,8 +96,6 @@ def test_a_policy_without_a_bound_is_never_the_best_and_says_why_where_it_is_fas
         ({"simulated_total": GOOD.total / 1.06}, "best"),
     ],
 )
-def test_a_policy_that_promises_nothing_breaks_nothing_and_one_that_simulates_everything_is_never_the_best(
-    changes, mark
-):
+def test_a_policy_that_promises_nothing_breaks_nothing_and_one_that_simulates_everything_is_never_the_best(changes, mark):
     (line,) = per_workload([replace(GOOD, **changes)])
     assert mark_of(line, [line]) == mark

@@ -297,8 +297,6 @@ class TestConfigurationFor:
 
     @pytest.mark.parametrize("setting", ["on", "V100", "absent.yaml", "v100 ", "/dev/null", "."])
     def test_a_setting_that_is_none_is_refused_with_key_value_and_what_is_allowed(self, setting):
-        with pytest.raises(
-            ConfigError, match=r"fast_model: got .*; allowed: auto, off, rtx, v100, or a file"
-        ) as refused:
+        with pytest.raises(ConfigError, match=r"fast_model: got .*; allowed: auto, off, rtx, v100, or a file") as refused:
             self.choose(setting, "accelsim", GPGPUSIM, "0")
         assert repr(setting) in str(refused.value)

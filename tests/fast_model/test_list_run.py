@@ -51,17 +51,14 @@ def run(paths, copies, configuration, contents=None, **effort):
     """Launches of one file are of one content, unless `contents` tells equal files."""
     numbers = Texts.of(paths).numbers if contents is None else contents
     distinct = [paths[first] for first in first_of_each(numbers).tolist()]
-    kinds, columns, *rest = _native.fast_model.run(
-        numbers, distinct, copies, configuration, lambda done, share: None, **effort
-    )
+    kinds, columns, *rest = _native.fast_model.run(numbers, distinct, copies, configuration, lambda done, share: None, **effort)
     return {name: values[kinds] for name, values in columns.items()}, *rest
 
 
 def equal_contents(paths):
     """int32 [N]: equal where traces are equal."""
     known = [
-        f"{high} {low}" if path else ""
-        for path, (high, low, _) in zip(paths, read_chunk(paths).contents.tolist(), strict=True)
+        f"{high} {low}" if path else "" for path, (high, low, _) in zip(paths, read_chunk(paths).contents.tolist(), strict=True)
     ]
     return Texts.of(known).numbers
 

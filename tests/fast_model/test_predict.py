@@ -175,9 +175,7 @@ class TestPredictions:
     def test_accelsim_counts_stores_in_l1_and_calls_no_sector_on_its_way_a_hit(self, table):
         predictions = dict(table.predictions)
         told = in_terms_of("accelsim", predictions, "-gpgpu_cache:dl1     S:4:128:64,L:T:m:L:L,A:512:8,16:0,32 # L1")
-        assert np.array_equal(
-            told["l1_accesses"], predictions["l1_accesses"] + predictions["l1_global_writes"], equal_nan=True
-        )
+        assert np.array_equal(told["l1_accesses"], predictions["l1_accesses"] + predictions["l1_global_writes"], equal_nan=True)
         hits = told["l1_global_read_hits"] + told["l1_global_reads_merged"]
         assert np.array_equal(told["l1_global_reads"] - hits, predictions["l1_misses"], equal_nan=True)
         on_fill = in_terms_of("accelsim", predictions, "-gpgpu_cache:dl1  S:1:128:512,L:L:s:N:L,A:256:8")

@@ -42,13 +42,12 @@ public:
     }
     uint64_t number() {
         const uint64_t last = ~uint64_t{0};
-        return of<uint64_t>({0, 1, 2, 5, 1000, 1u << 31, 0xffffffff, uint64_t{1} << 40, uint64_t{1} << 53,
-                             uint64_t{1} << 63, last - 2, last - 1, last});
+        return of<uint64_t>({0, 1, 2, 5, 1000, 1u << 31, 0xffffffff, uint64_t{1} << 40, uint64_t{1} << 53, uint64_t{1} << 63,
+                             last - 2, last - 1, last});
     }
     const char* text() {
         static const std::string length(5000, 'x');
-        return of<const char*>(
-            {"reads", "", nullptr, "cycles", "\xff\xfe", "%s%n", "two\nlines", length.c_str(), "[/x]"});
+        return of<const char*>({"reads", "", nullptr, "cycles", "\xff\xfe", "%s%n", "two\nlines", length.c_str(), "[/x]"});
     }
     double amount() { return of<double>({1, 0, 1000, -1, 1e308, 5e-324, INFINITY, -INFINITY, NAN}); }
 
@@ -131,8 +130,8 @@ public:
         kp_session* opened = nullptr;
         const char* path = choices_.seldom() ? nullptr : config.c_str();
         kp_session** into = choices_.seldom() ? nullptr : &opened;
-        const kp_status status = checked(choices_.below(2) == 0 ? core().open(path, held.get(), into)
-                                                                : open_with_state(path, held.get(), into));
+        const kp_status status =
+            checked(choices_.below(2) == 0 ? core().open(path, held.get(), into) : open_with_state(path, held.get(), into));
         require((status == KP_OK) == (opened != nullptr));
         if (status != KP_OK) return;
         session = opened;
@@ -181,8 +180,7 @@ private:
     void walk() { next(session, 0, last_); }
 
     void next() {
-        next(held_session(), process(),
-             choices_.below(2) == 0 ? any_launch() : choices_.of({KP_END_OF_LIST, KP_BEFORE_FIRST}));
+        next(held_session(), process(), choices_.below(2) == 0 ? any_launch() : choices_.of({KP_END_OF_LIST, KP_BEFORE_FIRST}));
     }
 
     void next(kp_session* asked, uint32_t process, uint64_t after) {
@@ -236,8 +234,7 @@ private:
         asked.touch_size = choices_.seldom() ? static_cast<uint32_t>(choices_.number()) : sizeof(kp_touch);
         asked.grid_size = choices_.seldom() ? 24 : sizeof(kp_grid);
         Held<kp_replay> room(choices_, asked);
-        if (checked(state().before(held_session(), process(), any_launch(), room.get())) != KP_OK || !room.fits())
-            return;
+        if (checked(state().before(held_session(), process(), any_launch(), room.get())) != KP_OK || !room.fits()) return;
         const kp_replay& replay = *room.get();
         uint64_t sum = 0;
         for (uint64_t i = 0; i < replay.touch_count; ++i) {

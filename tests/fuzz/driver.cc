@@ -87,16 +87,14 @@ void mutate(std::string& text, Random& random, const std::vector<std::string>& c
             break;
         case 6: {
             const std::string& other = corpus[random() % corpus.size()];
-            text.replace(at(), random() % 100,
-                         other.substr(other.empty() ? 0 : random() % other.size(), random() % 100));
+            text.replace(at(), random() % 100, other.substr(other.empty() ? 0 : random() % other.size(), random() % 100));
             break;
         }
         case 7: {  // a number of four or eight bytes
             const uint64_t numbers[] = {0, 1, 255, 65536, 0x7fffffff, 0xffffffff, text.size(), ~uint64_t{0}, random()};
             const uint64_t number = numbers[random() % std::size(numbers)];
             const size_t size = random() % 2 == 0 ? 4 : 8, begin = at();
-            for (size_t i = 0; i < size && begin + i < text.size(); ++i)
-                text[begin + i] = static_cast<char>(number >> 8 * i);
+            for (size_t i = 0; i < size && begin + i < text.size(); ++i) text[begin + i] = static_cast<char>(number >> 8 * i);
             break;
         }
         default:
@@ -183,9 +181,7 @@ int main(int count, char** arguments) {
         }
     if (corpus.empty()) corpus.emplace_back("\n");
     const auto begun = std::chrono::steady_clock::now();
-    const auto seconds = [&] {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
-    };
+    const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count(); };
     for (; tried < options.runs && (tried % 64 != 0 || seconds() < options.seconds); ++tried) {
         std::string input = corpus[random() % corpus.size()];
         for (uint64_t left = 1 + random() % 4; left > 0; --left) mutate(input, random, corpus);
@@ -196,6 +192,6 @@ int main(int count, char** arguments) {
         if (!options.folders.empty())
             std::ofstream(options.folders[0] + "/reached-" + std::to_string(tried), std::ios::binary) << input;
     }
-    std::fprintf(stderr, "Done %llu runs in %.1f second(s), %zu edges, %zu inputs\n",
-                 static_cast<unsigned long long>(tried), seconds(), edges, corpus.size());
+    std::fprintf(stderr, "Done %llu runs in %.1f second(s), %zu edges, %zu inputs\n", static_cast<unsigned long long>(tried),
+                 seconds(), edges, corpus.size());
 }

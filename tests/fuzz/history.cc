@@ -15,9 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (size_t i = 0; i < touches.size(); ++i) launches.paths.push_back("content " + std::to_string(i));
     for (std::vector<replay::LineTouch>& of_one : touches)
         for (uint64_t left = choices.below(12); left > 0; --left)
-            of_one.push_back({choices.seldom() ? choices.number() : choices.below(20),
-                              static_cast<uint8_t>(choices.byte() | 1), choices.byte(), choices.byte(),
-                              static_cast<uint16_t>(choices.below(3)), replay::Path::data});
+            of_one.push_back({choices.seldom() ? choices.number() : choices.below(20), static_cast<uint8_t>(choices.byte() | 1),
+                              choices.byte(), choices.byte(), static_cast<uint16_t>(choices.below(3)), replay::Path::data});
     uint64_t commands = 0;
     while (choices.left() && launches.contents.size() < 200) {
         if (choices.byte() > 200)

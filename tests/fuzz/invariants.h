@@ -26,8 +26,7 @@ inline void check_instructions(const kernelpoint::TraceReader& reader, const ker
         const uint32_t most = is_bulk_copy ? kernelpoint::most_transfers : lanes;
         require(i.first_address == addresses && i.address_count <= (i.width == 0 ? 0 : most));
         const bool may_lack_addresses = reader.header().tracer_version == 0;  // MacSim's records of atomics
-        if (!is_bulk_copy && i.width != 0)
-            require(i.address_count == lanes || (may_lack_addresses && i.address_count == 0));
+        if (!is_bulk_copy && i.width != 0) require(i.address_count == lanes || (may_lack_addresses && i.address_count == 0));
         addresses += i.address_count;
     }
     require(instructions == cta.instructions.size() && addresses == cta.addresses.size());

@@ -128,8 +128,7 @@ int __wrap_stat(const char* path, struct stat* status) {
 
 int __wrap_fstat(int descriptor, struct stat* status) {
     const auto found = fuzz::descriptors().find(descriptor);
-    return found == fuzz::descriptors().end() ? __real_fstat(descriptor, status)
-                                              : fuzz::describe(*found->second.bytes, status);
+    return found == fuzz::descriptors().end() ? __real_fstat(descriptor, status) : fuzz::describe(*found->second.bytes, status);
 }
 
 }  // extern "C"

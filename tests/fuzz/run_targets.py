@@ -127,9 +127,7 @@ def main() -> None:
     """Build, run, tell."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--seconds", type=int, default=60, help="for each target")
-    arguments.add_argument(
-        "--coverage", action="store_true", help="tell the lines that the corpus reaches, and run nothing"
-    )
+    arguments.add_argument("--coverage", action="store_true", help="tell the lines that the corpus reaches, and run nothing")
     arguments.add_argument("targets", nargs="*", default=TARGETS, metavar="TARGET", help=", ".join(TARGETS))
     options = arguments.parse_args()
     found = clang()

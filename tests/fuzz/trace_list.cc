@@ -10,8 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     try {
         const kernelpoint::Launches list = kernelpoint::read_trace_list("/memory/kernelslist.g");
         fuzz::require(!list.contents.empty() && list.numbers.size() == list.paths.size());
-        for (const uint32_t content : list.contents)
-            fuzz::require(list.paths.at(content).compare(0, 8, "/memory/") == 0);
+        for (const uint32_t content : list.contents) fuzz::require(list.paths.at(content).compare(0, 8, "/memory/") == 0);
         for (size_t copy = 0; copy < list.copies.size(); ++copy)
             fuzz::require(list.launches_before(copy) <= list.contents.size());
     } catch (const kernelpoint::TraceError& error) {

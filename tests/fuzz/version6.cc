@@ -19,8 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::string lines(reinterpret_cast<const char*>(data), size);
     if (!lines.empty() && lines.back() != '\n') lines += '\n';
     const auto count = std::count(lines.begin(), lines.end(), '\n');
-    fuzz::put_file("/memory/kernel-1.traceg",
-                   header + ("insts = " + std::to_string(count) + "\n") + lines + "\n#END_TB\n");
+    fuzz::put_file("/memory/kernel-1.traceg", header + ("insts = " + std::to_string(count) + "\n") + lines + "\n#END_TB\n");
     fuzz::read_launch("/memory/kernel-1.traceg", "/memory/");
     fuzz::remove_files();
     return 0;

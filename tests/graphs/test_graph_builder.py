@@ -73,9 +73,7 @@ def test_a_small_launch_has_exactly_the_graph_drawn_by_hand(tmp_path):
     kinds = [SCHEMA.node_kinds[kind] for kind in graph.kinds]
     # R4 is read before any write; the load's address meets the pseudo node; R1's new version feeds the addition
     assert kinds == ["variable", "pseudo", "instruction", "variable", "instruction", "variable", "instruction"]
-    edges = {
-        (a, b, SCHEMA.relations[r]) for (a, b), r in zip(graph.edge_index.T.tolist(), graph.edge_type, strict=True)
-    }
+    edges = {(a, b, SCHEMA.relations[r]) for (a, b), r in zip(graph.edge_index.T.tolist(), graph.edge_type, strict=True)}
     assert edges == {
         (0, 1, "left_source"),
         (1, 2, "memory_reference"),
@@ -122,9 +120,7 @@ def test_statistics_of_values_are_those_computed_by_hand(tmp_path):
     assert total["value_max"] == pytest.approx(np.log2(1 + 65536 * 1.5) / 32)
     lanes = np.log2(1 + np.arange(4)) / 32  # of those that execute
     assert input_["value_p75"] == pytest.approx(np.percentile(lanes, 75), rel=1e-5)
-    assert input_["value_skewness"] == pytest.approx(
-        ((lanes - lanes.mean()) ** 3).mean() / lanes.std() ** 3 / 4, rel=1e-4
-    )
+    assert input_["value_skewness"] == pytest.approx(((lanes - lanes.mean()) ** 3).mean() / lanes.std() ** 3 / 4, rel=1e-4)
     assert count["value_mean"] == pytest.approx(-1 / 32) and count["value_skewness"] == 0
 
 

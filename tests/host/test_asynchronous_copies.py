@@ -47,9 +47,7 @@ def footprint(tmp_path, way):
     return sorted(map(tuple, _native.footprint(str(path), UNKNOWN)[0].tolist()))
 
 
-@pytest.mark.parametrize(
-    ("way", "like"), [("UTMALDG", "LDG"), ("UBLKCP", "LDG"), ("LDGSTS", "LDG"), ("UTMASTG", "STG")]
-)
+@pytest.mark.parametrize(("way", "like"), [("UTMALDG", "LDG"), ("UBLKCP", "LDG"), ("LDGSTS", "LDG"), ("UTMASTG", "STG")])
 def test_replay_sees_the_bytes_of_a_copy(tmp_path, way, like):
     assert footprint(tmp_path, way) == footprint(tmp_path, like) != []
 

@@ -100,9 +100,7 @@ def test_time_before_a_cta_starts_is_no_stall(fp):
 def test_cycles_of_one_warp_are_those_that_issue_and_those_that_wait(bench, tmp_path):
     write_list([random_program(Memory(), n, 1, 32, 1) for n in range(12)], tmp_path, 12, {"name": "test", "seed": 0})
     for number in range(1, 13):
-        found = _native.fast_model.alone(
-            str(tmp_path / f"kernel-{number}.traceg"), configuration_of([str(bench.config())])
-        )
+        found = _native.fast_model.alone(str(tmp_path / f"kernel-{number}.traceg"), configuration_of([str(bench.config())]))
         issued = found["warp_instructions"] + sum(found[f"{kind}_stalls"] for kind in KINDS)
         assert 0 <= found["cycles"] - bench.gpu["launch_latency"] - issued <= 1000  # results that nobody waits for
 

@@ -172,9 +172,7 @@ class Session:
     def replay_before(self, process, index):
         self.check("replay")
         touches = [
-            touch
-            for (p, launch), touch in sorted(self.touches, key=lambda row: row[0])
-            if p == process and launch < index
+            touch for (p, launch), touch in sorted(self.touches, key=lambda row: row[0]) if p == process and launch < index
         ]
         grids = [grid for unit, grid in self.grids if unit == (process, index)]
         earlier = [int(ctas[0]) for (p, launch), ctas in self.of["ctas"].items() if p == process and launch < index]
@@ -194,9 +192,7 @@ class Session:
         self.require_in_flight("progress", process, index)
         stop = int(self.of["stop"].get((process, index), [self.stop_any])[0])
         ctas = f"issued {issued} completed {completed} of {total}"
-        self.note(
-            f"progress {process}:{index} cycles {cycles} {ctas} instructions {instructions} -> {int(cycles >= stop)}"
-        )
+        self.note(f"progress {process}:{index} cycles {cycles} {ctas} instructions {instructions} -> {int(cycles >= stop)}")
         return int(cycles >= stop)
 
     def require_in_flight(self, what, process, index):
@@ -211,9 +207,7 @@ class Session:
         self.finished.add(unit)
         self.stopped += stopped
         counters = [word for name, value in zip(names, values, strict=True) for word in (name, amount(value))]
-        self.note(
-            f"complete {process}:{index} flags {int(stopped)} cycles {cycles} instructions {instructions}", *counters
-        )
+        self.note(f"complete {process}:{index} flags {int(stopped)} cycles {cycles} instructions {instructions}", *counters)
         for name, value in zip(names, values, strict=True):
             self.counter_sums[name] += value
         whole = self.of["whole"].get(unit) if stopped else None

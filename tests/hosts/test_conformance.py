@@ -92,9 +92,7 @@ def test_launches_that_are_not_simulated_run_functionally_in_program_order(host,
         (tmp_path / folder).mkdir()
     run = host.run(tmp_path / "some", "pass 1 3 5\nskip 3")
     assert run.code == 0, run.err
-    assert [line.split()[1] for line in run.log if line.startswith(("launch", "execute"))] == [
-        f"0:{i}" for i in range(6)
-    ]
+    assert [line.split()[1] for line in run.log if line.startswith(("launch", "execute"))] == [f"0:{i}" for i in range(6)]
     assert run.units("execute") == ["0:0", "0:2", "0:4"] and run.units("complete") == ["0:1", "0:5"]
     whole = host.run(tmp_path / "all", "pass 0 1 2 3 4 5")
     cycles = {call[0]: call[4] for call in whole.calls("complete")}

@@ -33,9 +33,7 @@ def test_random_sampling_states_a_bound_that_holds_the_full_run(bench):
     assert done.returncode == 0, done.stderr
     summary = bench.report().content()
     assert summary["met"] and summary["skipped"] > 0
-    assert (
-        abs(summary["estimate"] - full) <= summary["half_width"] + 0.01 * full
-    )  # the margin: skipping warms caches otherwise
+    assert abs(summary["estimate"] - full) <= summary["half_width"] + 0.01 * full  # the margin: skipping warms caches otherwise
 
 
 def test_the_output_carries_the_estimate_and_what_it_rests_on(bench):
@@ -61,9 +59,7 @@ def test_what_no_simulated_launch_has_met_is_no_plain_zero(bench):
     lines = dict(re.findall(r"^(kernelpoint_\w+) = (\S+)", sampled, re.MULTILINE))
     unknown = set(re.search(r"^kernelpoint: half-width above .*:(.*)$", sampled, re.MULTILINE)[1].split())
     assert unknown and not unknown & {name.removeprefix("gpu_tot_") for name in totals(sampled)}
-    assert not unknown & {
-        name.removeprefix("kernelpoint_") for name, value in lines.items() if float_or_none(value) == 0
-    }
+    assert not unknown & {name.removeprefix("kernelpoint_") for name, value in lines.items() if float_or_none(value) == 0}
 
 
 def float_or_none(text):
@@ -153,9 +149,7 @@ def test_runs_killed_at_random_moments_resume_to_the_same_summary(bench):
     bench.journal.unlink()
     moments, kills = random.Random(11), 0
     for _ in range(4):
-        process = subprocess.Popen(
-            bench.command(yaml), cwd=bench.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        process = subprocess.Popen(bench.command(yaml), cwd=bench.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         wait_for_results(bench, moments.randrange(1, 12), process)
         if process.poll() is None:
             process.send_signal(signal.SIGKILL)
@@ -164,9 +158,7 @@ def test_runs_killed_at_random_moments_resume_to_the_same_summary(bench):
     assert bench.run(yaml).returncode == 0
     again = bench.report()
     assert kills > 0 and {unit: result.counters for unit, result in again.results.items()} == expected
-    assert plain(again.summary) == plain(whole.summary), (
-        "each launch begins in a replayed state, whatever ran before it"
-    )
+    assert plain(again.summary) == plain(whole.summary), "each launch begins in a replayed state, whatever ran before it"
 
 
 def wait_for_results(bench, more, process):
@@ -182,9 +174,7 @@ def count_results(bench):
 
 def test_ctrl_c_leaves_a_journal_from_which_the_run_goes_on(bench):
     yaml = "policy: all"
-    process = subprocess.Popen(
-        bench.command(yaml), cwd=bench.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    process = subprocess.Popen(bench.command(yaml), cwd=bench.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_for_results(bench, 5, process)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=60) in (0, 130)

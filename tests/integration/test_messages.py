@@ -18,9 +18,7 @@ def refused(tmp_path, monkeypatch):
 
 
 def test_a_list_whose_traces_cannot_be_read_has_no_clusters(refused, tmp_path):
-    (tmp_path / "kernel-1.traceg").write_text(
-        "-kernel name = a\n-grid dim = (1,1,1)\n-block dim = (64,1,1)\n#BEGIN_TB\n"
-    )
+    (tmp_path / "kernel-1.traceg").write_text("-kernel name = a\n-grid dim = (1,1,1)\n-block dim = (64,1,1)\n#BEGIN_TB\n")
     (tmp_path / "kernelslist.g").write_text("kernel-1.traceg\n")
     assert "none of the 1 launches can be read" in refused("plan", "--clusters", "kernelslist.g")
 

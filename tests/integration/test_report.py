@@ -99,9 +99,7 @@ def test_every_launch_is_exported_and_the_cycles_add_up_to_the_estimate(bench):
     rows = list(csv.DictReader(table.open()))
     assert [int(row["launch"]) for row in rows] == list(range(run.launches[0]))
     assert sum(float(row["cycles"]) for row in rows) == pytest.approx(run.summary.estimate, rel=1e-9)
-    assert sum(row["how"] == "simulated" for row in rows) == run.summary.simulated and all(
-        row["kernel"] for row in rows
-    )
+    assert sum(row["how"] == "simulated" for row in rows) == run.summary.simulated and all(row["kernel"] for row in rows)
     shown = import_trace(trace.read_text())
     assert sorted(b for slices in shown.rows.values() for b, _ in slices)[0] == 0
     assert sum(map(len, shown.rows.values())) == len(rows)

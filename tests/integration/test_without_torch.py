@@ -18,9 +18,7 @@ def without(tmp_path, monkeypatch):
         folder = tmp_path / "blocked"
         folder.mkdir()
         for name in names:
-            (folder / f"{name}.py").write_text(
-                f"raise ModuleNotFoundError(\"No module named '{name}'\", name='{name}')"
-            )
+            (folder / f"{name}.py").write_text(f"raise ModuleNotFoundError(\"No module named '{name}'\", name='{name}')")
         path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
         monkeypatch.setenv("PYTHONPATH", path)
 

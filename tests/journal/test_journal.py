@@ -35,9 +35,7 @@ from kernelpoint.journal.reader import parse
 from kernelpoint.journal.text import text_of
 from kernelpoint.session import boundary
 
-RUN = RunRecord(
-    kernelpoint="0.2.0", config={"policy": "random"}, bound="none", estimate="mean", launches=[9], hashes={}
-)
+RUN = RunRecord(kernelpoint="0.2.0", config={"policy": "random"}, bound="none", estimate="mean", launches=[9], hashes={})
 DECIDED = DecisionRecord(0, 3, 0, "simulate", 1, u=0.25, threshold=0.5, stream="ab", prediction=7.0, x=1.5)
 RESULT = ResultRecord(0, 3, 0, {"cycles": 5.0})
 WHOLE = [RUN, PassRecord(0, 4, {"sizes": [4]}), DECIDED, RESULT, DegradedRecord("α\n")]
@@ -224,9 +222,7 @@ def test_a_journal_of_format_version_1_may_be_set_aside(path):
 
 
 @pytest.mark.parametrize("resume", [True, False])
-@pytest.mark.parametrize(
-    "content", [b"remember the milk", b"remember\nthe milk\n", b"\0" * 40, b"{}\n", b'{"type":"pass"}\n']
-)
+@pytest.mark.parametrize("content", [b"remember the milk", b"remember\nthe milk\n", b"\0" * 40, b"{}\n", b'{"type":"pass"}\n'])
 def test_a_file_that_is_no_journal_is_never_written_to(tmp_path, content, resume):
     notes = tmp_path / "notes.txt"
     notes.write_bytes(content)
@@ -382,9 +378,7 @@ def test_a_journal_that_is_removed_while_the_run_goes_on_is_told_at_the_next_loo
         path.write_text("another file")
     journal.write(ResumeRecord(1))
     look = LookRecord(pass_index=0, met=False, estimates={}, ratios={})
-    with pytest.raises(
-        JournalError, match=r"was removed or replaced while the run went on; it is kept as .*run\.kpjournal\.1"
-    ):
+    with pytest.raises(JournalError, match=r"was removed or replaced while the run went on; it is kept as .*run\.kpjournal\.1"):
         journal.write(look)
     kept = path.with_name("run.kpjournal.1")
     assert kept.read_bytes().startswith(content) and read_records(kept) == [*WHOLE, ResumeRecord(1), look]

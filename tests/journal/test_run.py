@@ -68,9 +68,7 @@ def test_reading_a_run_does_not_import_pandas(tmp_path):
     import subprocess
 
     path = write(tmp_path / "run.kpjournal", *RECORDS)
-    code = (
-        f"import sys; from kernelpoint.journal import load_run; load_run({str(path)!r}); print('pandas' in sys.modules)"
-    )
+    code = f"import sys; from kernelpoint.journal import load_run; load_run({str(path)!r}); print('pandas' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"
 
 

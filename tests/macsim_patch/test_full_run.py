@@ -74,9 +74,7 @@ def test_workers_simulate_such_a_list_from_replayed_state_with_a_bound(opened, t
     assert set(summary.replay_errors) >= {"cycles", "instructions"}, "pairs measure every counter"
 
 
-def test_launches_are_validated_after_the_first_pass_and_a_run_killed_anywhere_ends_with_the_same_summary(
-    opened, tmp_path
-):
+def test_launches_are_validated_after_the_first_pass_and_a_run_killed_anywhere_ends_with_the_same_summary(opened, tmp_path):
     whole, journal = summary_of(opened(pool=OneWorker()), tmp_path), tmp_path / "run.kpjournal"
     types = [record.type for record in load_run(journal).records]
     assert types.index("result") < types.index("further_validations") < types.index("validation") < types.index("look")

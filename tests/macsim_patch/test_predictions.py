@@ -96,9 +96,7 @@ def test_the_model_of_the_cores_has_the_caches_of_the_configuration(launches_in,
         return counters["cycles"][1], counters["l1_lookup_misses"][1]
 
     (cycles, misses), (small, all_miss), (far, also) = second(2, 100), second(1, 100), second(1, 150)
-    assert (misses, all_miss, also) == (0, 6, 6), (
-        "seven records are simulated, the first of the line that was used last"
-    )
+    assert (misses, all_miss, also) == (0, 6, 6), "seven records are simulated, the first of the line that was used last"
     assert cycles < small < far
 
 
@@ -113,9 +111,7 @@ def test_the_course_that_replay_takes_and_the_parts_of_the_total_fit_the_spreads
     gpu = configuration_for("auto", "macsim", KNOBS, "", paths, lambda line: None)
     table, _ = _native.macsim.run_cores(paths, gpu, 1 << 20, lambda done, total: None)
     mean, spread, of_total, replayed = table.T[[0, 7, 8, 9]]
-    assert (abs(replayed - mean) <= spread * (REPLICATIONS - 1) / REPLICATIONS**0.5 + 1e-9).all() and (
-        replayed != mean
-    ).any()
+    assert (abs(replayed - mean) <= spread * (REPLICATIONS - 1) / REPLICATIONS**0.5 + 1e-9).all() and (replayed != mean).any()
     assert spread.max() > 0.0 and 0.0 < np.sqrt((of_total**2).sum()) <= spread.sum() * (1 + 1e-9)
     assert np.ptp(of_total[spread > 0.0] / spread[spread > 0.0]) < 1e-9
 

@@ -95,9 +95,7 @@ def test_a_trace_has_a_plain_relative_name_of_its_own(forged, tmp_path, name):
     assert not any(word in refusal(forged(change), tmp_path / "sample") for word in ("Errno", "surrogate"))
 
 
-@pytest.mark.parametrize(
-    "name", ["", "../kernelslist.g", "/etc/passwd", "part/kernelslist.g", "a;b.g", "kernelpoint.yaml"]
-)
+@pytest.mark.parametrize("name", ["", "../kernelslist.g", "/etc/passwd", "part/kernelslist.g", "a;b.g", "kernelpoint.yaml"])
 def test_a_list_has_a_plain_name(forged, tmp_path, name):
     refusal(forged(lambda about: {**about, "list": name}), tmp_path / "sample")
 
@@ -139,9 +137,7 @@ def test_a_footprint_is_of_a_trace_that_the_pack_does_not_have_whole(forged, tmp
     assert "a footprint of" in refusal(forged(change), tmp_path / "sample")
 
 
-@pytest.mark.parametrize(
-    "damage", [b"", b"kernelpoint footprints 1\n[[", b"kernelpoint footprints 1\n[[1,2,3]]\n", None]
-)
+@pytest.mark.parametrize("damage", [b"", b"kernelpoint footprints 1\n[[", b"kernelpoint footprints 1\n[[1,2,3]]\n", None])
 def test_damaged_footprints_beside_a_list_are_refused_in_one_line(packed, tmp_path, damage):
     listed = unpack(packed[1], tmp_path / "sample")
     place = tmp_path / "sample" / "footprints.kpfootprints"
@@ -151,11 +147,7 @@ def test_damaged_footprints_beside_a_list_are_refused_in_one_line(packed, tmp_pa
 
 
 def settings_of(folder):
-    return {
-        key: value
-        for key, value in yaml.safe_load((folder / "kernelpoint.yaml").read_text()).items()
-        if key != "version"
-    }
+    return {key: value for key, value in yaml.safe_load((folder / "kernelpoint.yaml").read_text()).items() if key != "version"}
 
 
 @pytest.mark.parametrize("name", ["kernelpoint.yaml", "sample.kpplan", "kernelslist.g"])
@@ -208,15 +200,11 @@ def test_members_that_the_description_does_not_tell_of_are_refused(forged, tmp_p
         lambda members: {**members, TRACES + "more.traceg": b""},
         lambda members: {name: data for name, data in members.items() if name != PLAN},
     ):
-        assert "is only in one of the archive and its description" in refusal(
-            forged(members=change), tmp_path / "sample"
-        )
+        assert "is only in one of the archive and its description" in refusal(forged(members=change), tmp_path / "sample")
 
 
 def test_a_pack_of_another_version_is_refused(forged, tmp_path):
-    assert "pack format 9; this version reads 2" in refusal(
-        forged(lambda about: {**about, "version": 9}), tmp_path / "s"
-    )
+    assert "pack format 9; this version reads 2" in refusal(forged(lambda about: {**about, "version": 9}), tmp_path / "s")
 
 
 # ---- sizes --------------------------------------------------------------------------------------------------------------
@@ -310,9 +298,7 @@ def test_a_pack_is_read_as_a_stream(forged, tmp_path):
         "unpack(Path(sys.argv[1]), Path(sys.argv[2]))\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, pack, tmp_path / "sample"], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code, pack, tmp_path / "sample"], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 100_000, "KB beyond what the imports take"
 
 
@@ -333,9 +319,7 @@ def test_a_list_of_millions_of_launches_is_refused_unless_it_is_asked_for(forged
 @pytest.mark.parametrize("value", ["[]", '{"a": 0}', "0", '"x"'])
 def test_a_small_pack_has_no_large_description(forged, tmp_path, value):
     """Lists of lists take 35 bytes of memory for each of the text, which the pack holds a thousand times smaller."""
-    pack = forged(
-        lambda about: {**about, "config": {**about["config"], "policy": yaml.safe_load(f"[{value}]") * (1 << 20)}}
-    )
+    pack = forged(lambda about: {**about, "config": {**about["config"], "policy": yaml.safe_load(f"[{value}]") * (1 << 20)}})
     assert "its member 'about.json' has" in refusal(pack, tmp_path / "sample")
 
 

@@ -153,9 +153,7 @@ def test_renamed_locals_and_members_are_followed(checkout):
 
 def test_a_copy_of_a_source_that_the_build_does_not_name_stays_as_it_is(checkout):
     sources = sorted(path.name for path in driver(checkout).parent.glob("*.cc"))
-    rewrite(
-        checkout / "gpu-simulator" / "Makefile", lambda text: text.replace("-o $@ *.cc", f"-o $@ {' '.join(sources)}")
-    )
+    rewrite(checkout / "gpu-simulator" / "Makefile", lambda text: text.replace("-o $@ *.cc", f"-o $@ {' '.join(sources)}"))
     copy = driver(checkout).with_name("main_before_my_change.cc")
     shutil.copy(driver(checkout), copy)
     tree_of(checkout).apply()

@@ -30,9 +30,7 @@ def traces(tmp_path_factory):
 def expected(config, population):
     settings = parse_config({"version": 1, **config})
     policy = load_policy(settings.policy)
-    return forecasts(
-        settings, policy, population, Stored(population, design_of(policy(settings), population), origin={})
-    )
+    return forecasts(settings, policy, population, Stored(population, design_of(policy(settings), population), origin={}))
 
 
 def times(cycles, config=None):
@@ -65,9 +63,7 @@ def test_a_plan_says_what_it_assumes_of_launches_that_nobody_sees(traces):
     assert f"takes {times[0.01]:.2g} times its expected cycles breaks it unseen" in said
 
 
-@pytest.mark.parametrize(
-    ("workload", "sizes"), [("iterative-solver", {"rows": [1024, 2048]}), ("transformer-decode", {})]
-)
+@pytest.mark.parametrize(("workload", "sizes"), [("iterative-solver", {"rows": [1024, 2048]}), ("transformer-decode", {})])
 def test_a_run_with_one_more_counter_takes_what_the_plan_said_within_a_factor_of_two(workload, sizes, tmp_path):
     traces, of_looser = synthesised(tmp_path, workload, 2 * LAUNCHES, **sizes), {}
     for error in (0.05, 0.01):
@@ -97,9 +93,7 @@ def test_a_plan_names_the_targets_of_which_it_has_no_forecast(traces, tmp_path, 
 
 def test_each_further_target_has_a_forecast_and_so_have_all_together(traces, tmp_path):
     config = tmp_path / "kp.yaml"
-    config.write_text(
-        "version: 1\npolicy: kernelpoint\nerror_budget: {cycles: 1 %, dram_reads: 5 %, l1_miss_rate: 2 %}\n"
-    )
+    config.write_text("version: 1\npolicy: kernelpoint\nerror_budget: {cycles: 1 %, dram_reads: 5 %, l1_miss_rate: 2 %}\n")
     plan_list(traces, tmp_path / "run.kpplan", config=config, gpu=["v100"])
     made = Stored.load(tmp_path / "run.kpplan", Program((LAUNCHES,))).forecast
     launches = {one.further: one.launches for one in made if one.relative_error == 0.01}
@@ -178,9 +172,7 @@ def test_a_plan_says_beforehand_where_a_full_run_is_as_cheap():
     one = Forecast(0.01, 100, 4.0, 2.0, "instructions", 100, 4.0, 2.0, full_minutes=8.0, simulator="MacSim")
     assert "a full run" not in "\n".join(sentences([one], 1000, planning_seconds=60.0))
     said = sentences([one], 1000, planning_seconds=400.0)
-    assert said[-1] == (
-        "a full run is as cheap as a sampled one at 1 %: it takes about 8 min, and this plan took 6.7 min"
-    )
+    assert said[-1] == ("a full run is as cheap as a sampled one at 1 %: it takes about 8 min, and this plan took 6.7 min")
     assert "times in MacSim" in said[0]
     unknown = replace(one, minutes=float("nan"), full_minutes=float("nan"))
     assert "a full run" not in "\n".join(sentences([unknown], 1000, planning_seconds=400.0))

@@ -135,17 +135,13 @@ def test_a_policy_that_plans_from_times_takes_those_of_the_fast_model(tmp_path, 
     assert summary["simulated"] + summary["skipped"] == LAUNCHES and not summary["degraded"]
 
 
-def test_predictions_of_the_fast_model_come_before_a_profile_and_the_run_says_so(
-    tmp_path, monkeypatch, traces, profile
-):
+def test_predictions_of_the_fast_model_come_before_a_profile_and_the_run_says_so(tmp_path, monkeypatch, traces, profile):
     log = []
     session = open_session(tmp_path, traces, "kernelpoint", f"profile: {profile}\n", log)
     assert isinstance(session.setup.plan.design, AssistedDesign)
     assert sum("is not used, because the fast model predicts" in line for line in log) == 1
     session.journal.close()
     log.clear()
-    without = open_session(
-        tmp_path, traces, "kernelpoint", f"profile: {profile}\nfast_model: off\nresume: never\n", log
-    )
+    without = open_session(tmp_path, traces, "kernelpoint", f"profile: {profile}\nfast_model: off\nresume: never\n", log)
     assert without.setup.plan.design.known["cycles"].is_observed
     assert not any("is not used" in line for line in log)

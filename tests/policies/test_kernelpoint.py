@@ -35,9 +35,7 @@ def test_context_tells_equal_launches_between_other_neighbours_apart():
     launches=st.lists(st.tuples(st.integers(-1, 3), st.integers(0, 2)), min_size=1, max_size=30),
     first_of_second=st.integers(0, 30),
 )
-def test_launches_are_told_apart_by_the_nearest_neighbours_whose_kernels_have_several_signatures(
-    launches, first_of_second
-):
+def test_launches_are_told_apart_by_the_nearest_neighbours_whose_kernels_have_several_signatures(launches, first_of_second):
     kernel, signature = np.array(launches).T
     signature = 10 * kernel + signature  # of one kernel each
     start = min(first_of_second, len(kernel))

@@ -28,9 +28,7 @@ def test_the_cut_of_two_means_is_the_best_of_all_ways_to_split_in_two(values):
     def within(mask):
         return sum(((part - part.mean()) ** 2).sum() for part in (x[mask], x[~mask]) if len(part))
 
-    best = min(
-        within(np.array(mask)) for mask in itertools.product([True, False], repeat=len(x)) if len(set(mask)) == 2
-    )
+    best = min(within(np.array(mask)) for mask in itertools.product([True, False], repeat=len(x)) if len(set(mask)) == 2)
     assert within(np.arange(len(x)) < cut) <= best * (1 + 1e-6) + 1e-9 * (x**2).sum()
 
 

@@ -117,6 +117,4 @@ def test_a_profile_without_times_adds_nothing():
 
 def test_a_negative_time_is_refused():
     with pytest.raises(PolicyError, match=r"elsewhere\.kpjournal: a launch takes -1"):
-        KernelPoint(parse_config(CONFIG)).design(
-            population(known=replace(profile(truth()), duration=np.full(LAUNCHES, -1.0)))
-        )
+        KernelPoint(parse_config(CONFIG)).design(population(known=replace(profile(truth()), duration=np.full(LAUNCHES, -1.0))))

@@ -43,9 +43,7 @@ def test_mangled_and_demangled_names_of_all_tools_agree():
 
 
 def test_template_arguments_tell_kernels_apart():
-    assert full_key("void f<4>(int)") != full_key("void f<8>(int)") and base_key("void f<4>(int)") == base_key(
-        "void f<8>(int)"
-    )
+    assert full_key("void f<4>(int)") != full_key("void f<8>(int)") and base_key("void f<4>(int)") == base_key("void f<8>(int)")
 
 
 @pytest.mark.parametrize("name", ["gemm_128x64", "_Znonsense", "", "operator()(int)", "a::b"])

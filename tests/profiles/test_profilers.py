@@ -44,9 +44,7 @@ def events(count=3):
                  "grid": [4, 1, 1 + i % 2], "block": [128, 1, 1], "est. achieved occupancy %": 0}  # fmt: skip
         made.append({"ph": "X", "cat": "kernel", "name": f"k{i % 2}<int>(int*)", "pid": 0, "tid": 7,
                      "ts": 1683564901553999 + 10 * i, "dur": 1.5 + i, "args": about})  # fmt: skip
-    made.append(
-        {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD", "pid": 0, "tid": 7, "ts": 1, "dur": 1, "args": {}}
-    )
+    made.append({"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD", "pid": 0, "tid": 7, "ts": 1, "dur": 1, "args": {}})
     made.append({"ph": "s", "id": 1, "cat": "ac2g", "name": "ac2g", "pid": 0, "tid": 7, "ts": 1})
     return made
 
@@ -267,9 +265,7 @@ def accel_sim(launches, more=""):
             f"launching kernel name: {name} uid: {uid} cuda_stream_id: 0\n"
         )
         if cycles is not None:
-            text += (
-                f"kernel_name = {name} \nkernel_launch_uid = {uid} \nkernel_stream_id = 0\ngpu_sim_cycle = {cycles}\n"
-            )
+            text += f"kernel_name = {name} \nkernel_launch_uid = {uid} \nkernel_stream_id = 0\ngpu_sim_cycle = {cycles}\n"
             text += f"gpu_sim_insn = {instructions}\ngpu_ipc =  1.5\ngpu_tot_sim_cycle = 1\n{more}"
     return text
 
@@ -302,9 +298,7 @@ def macsim(starts, end, kernels=None, lcm=2, gpu=2):
         place = f"/w/Kernel{i}/trace.txt current_index:{i} ({kernels or len(starts)})"
         text += f"src/process_manager.cc:426: (I=13  C={start}):  setup_process:0 {place}\n"
     if end is not None:
-        text += (
-            f"src/retire.cc:563: (I=13  C={end}):  ----- application 0 terminated (/w/Kernel2/trace.txt,0) at {end}\n"
-        )
+        text += f"src/retire.cc:563: (I=13  C={end}):  ----- application 0 terminated (/w/Kernel2/trace.txt,0) at {end}\n"
     return text
 
 

@@ -140,8 +140,6 @@ def test_kernels_of_a_run_have_totals_with_half_widths_that_add_up(journal):
     assert len(kernels) > 1 and sum(kernel.launches for kernel in kernels) == sum(run.launches)
     for counter in ("cycles", "l2_misses"):
         assert sum(k.estimates[counter].estimate for k in kernels) == pytest.approx(whole[counter].estimate)
-    assert all(
-        0.0 < k.estimates["cycles"].half_width < whole["cycles"].estimate for k in kernels if k.simulated < k.launches
-    )
+    assert all(0.0 < k.estimates["cycles"].half_width < whole["cycles"].estimate for k in kernels if k.simulated < k.launches)
     assert {k.estimates["instructions"].half_width for k in kernels} == {0.0}  # the traces determine them
     assert "ipc" not in kernels[0].estimates and "ctas" not in kernels[0].estimates

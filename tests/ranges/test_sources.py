@@ -148,9 +148,7 @@ def test_a_kernel_whose_call_is_not_in_the_export_lies_in_no_range(tmp_path):
 
 def test_an_export_without_nvtx_is_refused(tmp_path):
     write_nsys_sqlite(tmp_path / "times.sqlite", KERNELS)
-    with pytest.raises(
-        ProfileError, match="no table CUPTI_ACTIVITY_KIND_RUNTIME; was the run traced with --trace=cuda,nvtx"
-    ):
+    with pytest.raises(ProfileError, match="no table CUPTI_ACTIVITY_KIND_RUNTIME; was the run traced with --trace=cuda,nvtx"):
         of_file(tmp_path / "times.sqlite")
 
 

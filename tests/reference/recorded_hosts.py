@@ -109,9 +109,7 @@ def without_traces(folder: Path) -> Iterator[tuple[str, list[Any]]]:
             yield from whole_and_resumed(f"{name}, seed {seed}", host, (0.4, 0.9))
 
 
-def whole_and_resumed(
-    name: str, host: Callable[[], Host], shares: tuple[float, ...]
-) -> Iterator[tuple[str, list[Any]]]:
+def whole_and_resumed(name: str, host: Callable[[], Host], shares: tuple[float, ...]) -> Iterator[tuple[str, list[Any]]]:
     first = host()
     yield name, first.run()
     data = first.journal.read_bytes()

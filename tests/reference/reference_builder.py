@@ -107,9 +107,7 @@ class _Warp:
         self.versions: dict[int, int] = {}
         self.repeats: dict[int, int] = {}
         self.previous: int | None = None
-        self.seen: dict[
-            int, tuple[tuple[int, ...], int, bool]
-        ] = {}  # variable -> values, mask, whether a reader listed them
+        self.seen: dict[int, tuple[tuple[int, ...], int, bool]] = {}  # variable -> values, mask, whether a reader listed them
         self.floating: set[int] = set()
         for step, listed in zip(steps, [*values, *[None] * (len(steps) - len(values))], strict=False):
             self.add(step, step.pc / largest_pc if largest_pc else 0.0, listed)

@@ -11,8 +11,6 @@ import compiled
 SANITISERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 
-def program(
-    main: Path, folders: Iterable[str], output: Path, beside: Iterable[Path] = (), link: Iterable[str] = ()
-) -> Path:
+def program(main: Path, folders: Iterable[str], output: Path, beside: Iterable[Path] = (), link: Iterable[str] = ()) -> Path:
     """`main` and the sources `beside` it, linked with all below folders of plugin/; skips where that cannot be done."""
     return compiled.program([main, *beside], folders, output, [*SANITISERS, "-g1", "-O0"], list(link))

@@ -164,9 +164,7 @@ def small_trace(body: str, grid: str = "(1,1,1)", block: str = "", version: int 
         name="_Z3addPf", id=1, grid=(1, 1, 1), block=(64, 1, 1), shared=0, registers=16, stream=0, version=version,
         lineinfo="",
     )  # fmt: skip
-    text = text.replace("grid dim = (1,1,1)", f"grid dim = {grid}").replace(
-        "block dim = (64,1,1)", f"block dim = {block}"
-    )
+    text = text.replace("grid dim = (1,1,1)", f"grid dim = {grid}").replace("block dim = (64,1,1)", f"block dim = {block}")
     for key, value in fields.items():
         old = next(line for line in text.split("\n") if line.startswith(f"-{key} ="))
         text = text.replace(old, f"-{key} = {value}")

@@ -50,8 +50,7 @@ public:
     Launches read_list(Lines& lines) const override {
         const std::string folder = folder_of(lines.path());
         Launches list;
-        for (lines.consume_text(); lines.peek() != nullptr; lines.consume_text())
-            add(list, folder + std::string(lines.text()));
+        for (lines.consume_text(); lines.peek() != nullptr; lines.consume_text()) add(list, folder + std::string(lines.text()));
         return list;
     }
 

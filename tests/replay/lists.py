@@ -39,15 +39,11 @@ class Lists:
     def write(self, commands: list[int | tuple[int, int]]) -> str:
         """A list of trace numbers and of copies (offset, bytes)."""
         path = self.folder / "kernelslist.g"
-        lines = [
-            f"MemcpyHtoD,0x{BASE + c[0]:x},{c[1]}" if isinstance(c, tuple) else f"kernel-{c}.traceg" for c in commands
-        ]
+        lines = [f"MemcpyHtoD,0x{BASE + c[0]:x},{c[1]}" if isinstance(c, tuple) else f"kernel-{c}.traceg" for c in commands]
         path.write_text("\n".join(lines) + "\n")
         return str(path)
 
-    def replay(
-        self, path: str, lines: int = EVERYTHING, memory: int = 1 << 20, cache=None, contents=None, **state
-    ) -> Replay:
+    def replay(self, path: str, lines: int = EVERYTHING, memory: int = 1 << 20, cache=None, contents=None, **state) -> Replay:
         cache = cache or tempfile.mkdtemp(dir=self.folder)
         self.said: list[str] = []
         launches = replace(read_trace_list(path), content=contents)

@@ -185,9 +185,7 @@ def test_ctas_of_all_earlier_launches_are_counted_from_their_headers(lists):
 def test_grids_reach_back_to_where_each_sm_was_given_a_cta(lists):
     short, long = [access("LDG.E", 0)], [access("LDG.E", 0)] * 2
     for number, ctas in enumerate([[cta(short, short)] * 3, [cta(short, long, short)], [cta(long, short)]]):
-        lists.trace(
-            number, small_trace("".join(ctas), grid=f"({len(ctas)},1,1)", block=f"({(64, 96, 64)[number]},1,1)")
-        )
+        lists.trace(number, small_trace("".join(ctas), grid=f"({len(ctas)},1,1)", block=f"({(64, 96, 64)[number]},1,1)"))
     lists.trace(3, "-kernel name = broken\n")
     replay = lists.replay(lists.write([0, 1, 2, 3, 2]), counts_ctas=True, residency=(2, 1, 0, 0, 0))
     grids = [replay.before(launch).grids.tolist() for launch in range(5)]

@@ -176,9 +176,7 @@ def test_a_long_run_is_drawn_in_bins():
 def test_a_browser_draws_every_chart_and_a_reader_chooses_filters_sorts_and_zooms(read):
     assert 'data-charts="4"' in read
     assert len(re.findall(r'<svg[^>]*class="marks"', read)) == 4, re.findall(r"<svg[^>]*>", read)
-    assert read.count('class="chosen"') == 1 and int(left(read, "faint")) >= 10, (
-        "a click on a row chooses in all charts"
-    )
+    assert read.count('class="chosen"') == 1 and int(left(read, "faint")) >= 10, "a click on a row chooses in all charts"
     assert len(re.findall(r"<tr data-key[^>]*>", read)) == 20 and left(read, "filtered") == "1"
     assert left(read, "first").startswith("kernel_10&lt;float"), "a click on a heading sorts the table"
     assert left(read, "zoomed") == "true", "the wheel zooms the timeline"

@@ -30,9 +30,7 @@ def test_the_table_has_a_row_for_each_large_kernel_and_one_for_the_others():
 def test_names_print_as_they_are_in_latex():
     result = a_result()
     kernel = replace(result.kernels[0], name="gemm_f16 50% $x$ \\input{/x}")
-    (row,) = [
-        it for it in kernels_table(replace(result, kernels=[kernel])).latex().splitlines() if it.startswith("gemm")
-    ]
+    (row,) = [it for it in kernels_table(replace(result, kernels=[kernel])).latex().splitlines() if it.startswith("gemm")]
     assert row.startswith(r"gemm\_f16 50\% \$x\$ \textbackslash{}input\{/x\} & ") and HOSTILE not in row
 
 
@@ -47,9 +45,7 @@ def test_the_sentence_states_what_the_run_states_and_the_bibtex_what_the_citatio
         f"{s.simulated} of 200 kernel launches" in sentence
         and f"{s.estimate:,.0f} cycles ± {100 * s.relative_half_width:.2f} % at 95 %" in sentence
     )
-    names = [
-        path.name for path in write_paper(a_result(run), tmp_path / "paper") if path.suffix not in (".pdf", ".svg")
-    ]
+    names = [path.name for path in write_paper(a_result(run), tmp_path / "paper") if path.suffix not in (".pdf", ".svg")]
     assert names == ["kernels.tex", "sentence.txt", "kernelpoint.bib"]
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert f"year = {{{{{citation['date-released'].year}}}}}" in BIBTEX

@@ -17,9 +17,7 @@ def unfinished(tmp_path):
     journal = JournalWriter(tmp_path / "run.kpjournal", resume=False)
     budget = {"counter": "cycles", "relative_error": 0.01}
     config = {"policy": "kernelpoint", "seed": 0, "error_budget": budget}
-    journal.write(
-        RunRecord(kernelpoint="0", config=config, bound="sequential", estimate="mean", launches=[9], hashes={})
-    )
+    journal.write(RunRecord(kernelpoint="0", config=config, bound="sequential", estimate="mean", launches=[9], hashes={}))
     for number, half_width in enumerate((500.0, 100.0)):
         journal.write(PassRecord(number, 1, {}))
         estimate = Estimate("", 1e4, half_width, half_width / 1e4, 50.0, 9.0, 0.95, 5e3)

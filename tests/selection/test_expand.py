@@ -77,9 +77,7 @@ def sqlite_profile(path, rows, with_nodes=True, process=lambda i: 1):
         " gridZ, blockX, blockY, blockZ, streamId, deviceId)"
     )
     names = sorted(GRID)
-    connection.executemany(
-        "INSERT INTO StringIds VALUES (?, ?)", [(i, f"_Z{len(n)}{n}Pf") for i, n in enumerate(names)]
-    )
+    connection.executemany("INSERT INTO StringIds VALUES (?, ?)", [(i, f"_Z{len(n)}{n}Pf") for i, n in enumerate(names)])
     made = [
         (1000 * (i + 1), 1000 * (i + 1) + 700, process(i), call, node if with_nodes and node else None, names.index(name),
          GRID[name], 1, 1, 64, 1, 1, 7, 0)
@@ -97,9 +95,7 @@ def kineto_profile(path, rows, with_nodes=True):
     for i, (name, call, node) in enumerate(rows):
         about = {"correlation": call, "device": 0, "stream": 7, "grid": [GRID[name], 1, 1], "block": [64, 1, 1]}
         about |= {"graph node id": node} if with_nodes else {}
-        events.append(
-            {"ph": "X", "cat": "kernel", "name": f"{name}(float*)", "ts": 10.0 * (i + 1), "dur": 7.5, "args": about}
-        )
+        events.append({"ph": "X", "cat": "kernel", "name": f"{name}(float*)", "ts": 10.0 * (i + 1), "dur": 7.5, "args": about})
     path.write_text(json.dumps({"traceEvents": events}))
     return path
 
@@ -174,9 +170,7 @@ def test_launches_that_were_not_traced_refuse_unless_they_are_accepted(decode, t
     assert len(launch_paths(tmp_path / "program")) == 84
 
 
-def test_a_profile_of_two_processes_is_expanded_for_the_one_that_is_named_or_for_both_if_they_are_alike(
-    decode, tmp_path
-):
+def test_a_profile_of_two_processes_is_expanded_for_the_one_that_is_named_or_for_both_if_they_are_alike(decode, tmp_path):
     rows = program(2)
     both = [(name, call, node) for name, call, node in rows for _ in (0, 1)]
     profile = sqlite_profile(tmp_path / "ranks.sqlite", both, process=lambda i: (1 + i % 2) << 24)
@@ -206,12 +200,8 @@ def test_a_selection_of_a_program_with_graphs_traces_nodes_and_estimates_all_lau
     monkeypatch.chdir(tmp_path)
     rows = [f"kernel-{n}-ctx_0x1.trace.xz, _Z{len(name)}{name}Pf, {GRID[name]}, 1, 1, {GRID[name]}, 64, 1, 1, 64, 0,0"
             for n, name in enumerate(["load"] * EAGER + NODES, 1)]  # fmt: skip
-    head = (
-        "kernel id, kernel mangled name, grid_dimX, grid_dimY, grid_dimZ, #blocks, block_dimX, block_dimY, block_dimZ, "
-    )
-    (tmp_path / "stats_ctx_0x1").write_text(
-        head + "#threads, total_insts, total_reported_insts\n" + "\n".join(rows) + "\n"
-    )
+    head = "kernel id, kernel mangled name, grid_dimX, grid_dimY, grid_dimZ, #blocks, block_dimX, block_dimY, block_dimZ, "
+    (tmp_path / "stats_ctx_0x1").write_text(head + "#threads, total_insts, total_reported_insts\n" + "\n".join(rows) + "\n")
     sqlite_profile(tmp_path / "p.sqlite", program())
     words = ["stats_ctx_0x1", "--profile", "p.sqlite", "-o", "drawn", "--relative-error", "0.05"]
     command("select")(args=words, standalone_mode=False)

@@ -127,6 +127,4 @@ def test_the_log_says_what_the_model_and_replay_lack(drawn, capfd, tmp_path, pro
     setup = prepare(config, HostInfo("any", list_paths=(str(drawn[1]),), launch_counts=(0,)), lines.append)
     assert setup.plan is not None and setup.plan.first_phase is not None
     count = int(np.count_nonzero(setup.plan.first_phase.observed))
-    assert any(
-        f"{count:,} of 400 launches are traced: replay and the fast model see only these" in line for line in lines
-    )
+    assert any(f"{count:,} of 400 launches are traced: replay and the fast model see only these" in line for line in lines)

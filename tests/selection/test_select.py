@@ -48,11 +48,7 @@ def test_select_writes_what_the_tracer_takes(census, tmp_path):
     selection = Selection.load(tmp_path / "drawn" / "selection.kpselect")
     numbers = numbers_of((tmp_path / "drawn" / "kernel_range-1.txt").read_text())
     assert numbers == selection.numbers.tolist() and 0 < len(numbers) < 200
-    assert (
-        f"400 launches; {len(numbers)} to trace" in said
-        and "disk: about" in said
-        and "simulation: at most about" in said
-    )
+    assert f"400 launches; {len(numbers)} to trace" in said and "disk: about" in said and "simulation: at most about" in said
 
 
 def test_equal_seeds_draw_equal_launches_and_spare_only_adds(census, tmp_path):
@@ -69,8 +65,7 @@ def test_contexts_are_selected_apart(census, tmp_path):
     other.write_text("".join(census.read_text().splitlines(keepends=True)[:41]))
     output_of("select", census, other, "-o", tmp_path / "drawn")
     sizes = [
-        Selection.load(tmp_path / "drawn" / name / "selection.kpselect").program.size
-        for name in (census.name, other.name)
+        Selection.load(tmp_path / "drawn" / name / "selection.kpselect").program.size for name in (census.name, other.name)
     ]
     assert sizes == [400, 40]
 
@@ -146,9 +141,7 @@ def test_the_script_runs_the_tracer_and_joins_its_traces(census, tmp_path, monke
     command.chmod(0o755)
     environment = {**os.environ, "PATH": f"{bin_folder}:{os.environ['PATH']}", "TRACER": "/x/tracer.so", "POST": "true"}
     environment["PYTHONPATH"] = os.pathsep.join(sys.path)
-    done = subprocess.run(
-        ["sh", folder / "trace.sh", sys.executable, program], env=environment, capture_output=True, text=True
-    )
+    done = subprocess.run(["sh", folder / "trace.sh", sys.executable, program], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     selection = Selection.load(folder / "selection.kpselect")
     listed = read_trace_list(folder / "traces")

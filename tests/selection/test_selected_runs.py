@@ -20,9 +20,7 @@ def select(census, tmp_path):
     """A selection of the census: its folder."""
 
     def make(eps=0.05, spare=2.0, seed=0):
-        config = parse_config(
-            {"version": 1, "policy": "kernelpoint", "seed": seed, "error_budget": {"relative_error": eps}}
-        )
+        config = parse_config({"version": 1, "policy": "kernelpoint", "seed": seed, "error_budget": {"relative_error": eps}})
         selection, _ = draw(read_census(census, None, QUIET), config, spare, QUIET)
         write_output(tmp_path / "drawn", selection)
         return tmp_path / "drawn", selection

@@ -30,14 +30,10 @@ def simulate(traces, journal, policy, relative_error=0.05, counter="cycles", **k
 @pytest.mark.parametrize(
     ("policy", "relative_error", "counter"), [("kernelpoint", 0.01, "cycles"), ("random", 0.05, "l2_misses")]
 )
-def test_a_run_with_another_budget_simulates_only_what_it_lacks(
-    traces, loose, tmp_path, policy, relative_error, counter
-):
+def test_a_run_with_another_budget_simulates_only_what_it_lacks(traces, loose, tmp_path, policy, relative_error, counter):
     before = loose[policy]
     alone = simulate(traces, tmp_path / "alone.kpjournal", policy, relative_error, counter)
-    helped = simulate(
-        traces, tmp_path / "helped.kpjournal", policy, relative_error, counter, results_from=str(before.path)
-    )
+    helped = simulate(traces, tmp_path / "helped.kpjournal", policy, relative_error, counter, results_from=str(before.path))
     known = before.results.keys() & alone.results.keys()
     assert known and helped.ended().copied == len(known)
     assert helped.ended().simulated == alone.ended().simulated - len(known)

@@ -32,18 +32,14 @@ class StoppableHost(SimulatedHost):
             if step <= LATENCY:
                 continue
             issued = self.issued(step)
-            told = session.on_progress(
-                0, index, int(step * cost), 100 * (issued - 5), issued, issued - SLOTS, self.ctas
-            )
+            told = session.on_progress(0, index, int(step * cost), 100 * (issued - 5), issued, issued - SLOTS, self.ctas)
             if told and issued < self.ctas:
                 return self.end(session, index, True, int((step + CTA_CYCLES) * cost), 100 * issued, issued)
         return self.end(session, index, False, int(last * cost), 100 * self.ctas, self.ctas)
 
     def end(self, session, index, stopped, cycles, instructions, misses):
         self.simulated.append(index)
-        session.on_complete(
-            0, index, stopped, cycles, instructions, ("l2_accesses", "l2_misses"), (2.0 * misses, misses)
-        )
+        session.on_complete(0, index, stopped, cycles, instructions, ("l2_accesses", "l2_misses"), (2.0 * misses, misses))
 
     def truth(self):
         last = LATENCY + (self.ctas - SLOTS) * CTA_CYCLES // SLOTS + CTA_CYCLES

@@ -56,9 +56,7 @@ def test_a_journal_with_a_step_that_the_run_does_not_take_is_refused_with_its_li
     place = next(i for i, line in enumerate(lines) if b'"type":"look"' in line)
     further = b'{"type":"further_validations","pass_index":0,"validations":2}'  # of a simulator that cannot replay
     (host.folder / "run.kpjournal").write_bytes(journal_of([*lines[:place], further, *lines[place:]]))
-    with pytest.raises(
-        JournalError, match=rf"run\.kpjournal:{place + 1}: a record 'further_validations' where none can be"
-    ):
+    with pytest.raises(JournalError, match=rf"run\.kpjournal:{place + 1}: a record 'further_validations' where none can be"):
         host.open(TIGHT)
 
 
@@ -70,9 +68,7 @@ def test_a_resumed_run_goes_on_with_the_samples_of_its_journal_not_with_new_ones
     last = max(i for i, line in enumerate(lines) if b'"type":"pass"' in line)
     journal.write_bytes(journal_of(lines[: last + 1]))
     host.simulated = []
-    host.run(
-        host.open(TIGHT.replace("0.001", "0.5"))
-    )  # the first look meets this budget, the journal's passes come first
+    host.run(host.open(TIGHT.replace("0.001", "0.5")))  # the first look meets this budget, the journal's passes come first
     assert len(wanted) > 1 and len(host.simulated) == wanted[-1]
 
 
@@ -109,9 +105,7 @@ def test_a_tighter_budget_takes_the_old_results_over(host):
         ("", {"config_hash": "other"}, "hashes.simulator_config: the journal has 'gpu', this run 'other'"),
     ],
 )
-def test_resume_is_refused_by_key_when_anything_else_differs_and_what_follows_from_it_is_not_told(
-    host, change, info, told
-):
+def test_resume_is_refused_by_key_when_anything_else_differs_and_what_follows_from_it_is_not_told(host, change, info, told):
     host.run(host.open(TIGHT))
     before = (host.folder / "run.kpjournal").read_bytes()
     with pytest.raises(JournalError) as refused:

@@ -72,8 +72,7 @@ def test_the_share_of_launches_that_may_have_what_no_simulated_one_has_is_stated
     assert summary["counters"]["spills"]["half_width"] is None
     assert 1.0 - 0.05 ** (1.0 / len(host.simulated)) <= share <= 3.5 / len(host.simulated)
     assert any(
-        f"no simulated launch has any spills; at 95 % confidence, at most {100 * share:.2g} %" in line
-        for line in host.log
+        f"no simulated launch has any spills; at 95 % confidence, at most {100 * share:.2g} %" in line for line in host.log
     )
     flags = {row[0]: row[1] for row in session.finish().estimates}
     assert (flags["spills"], flags["cycles"] & UNMET) == (UNMET * (share <= LARGEST_UNMET), 0)

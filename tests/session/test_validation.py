@@ -212,15 +212,9 @@ def test_validations_that_disagree_are_followed_by_further_ones_before_the_look(
     found = UnevenHost(host, bias=0.03)
     summary = found.run(found.open("policy: random\nerror_budget: {relative_error: 0.05}"))
     run = load_run(host.folder / "run.kpjournal")
-    types = [
-        record.type for record in run.records if record.type in ("validation", "further_validations", "pass", "look")
-    ]
+    types = [record.type for record in run.records if record.type in ("validation", "further_validations", "pass", "look")]
     first, look = types.index("further_validations"), types.index("look")
-    assert (
-        types[:first].count("validation") == 2
-        and types[first:look].count("validation") >= 2
-        and "pass" in types[:first]
-    )
+    assert types[:first].count("validation") == 2 and types[first:look].count("validation") >= 2 and "pass" in types[:first]
     made = [record.validations for record in run.of(FurtherValidationsRecord)]
     assert made == sorted(set(made)) and made[-1] <= 12
     assert summary["bound_scope"] == "total error" and abs(summary["replay_errors"]["cycles"]["estimate"]) < 0.05

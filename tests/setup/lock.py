@@ -44,9 +44,7 @@ def write_cpu_build(torch: str, wheels: list[str]) -> None:
     known = re.findall(r"sha256:(\w+)", (FOLDER / "torch-cpu.txt").read_text()) if not wheels else []
     hashes = sorted({*known, *(hashlib.sha256(Path(wheel).read_bytes()).hexdigest() for wheel in wheels)})
     name = torch.split()[0]
-    write(
-        "torch-cpu", {"torch": " \\\n    ".join([f"{name}+cpu", *(f"--hash=sha256:{each}" for each in hashes)]) + "\n"}
-    )
+    write("torch-cpu", {"torch": " \\\n    ".join([f"{name}+cpu", *(f"--hash=sha256:{each}" for each in hashes)]) + "\n"})
 
 
 def main(wheels: list[str]) -> None:

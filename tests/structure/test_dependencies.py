@@ -85,9 +85,7 @@ def lies_below(path: Path, module: str) -> bool:
 
 
 def test_a_file_imports_only_from_the_layers_below_it():
-    wrong = [
-        f"{place(path)}: {name}" for path in FILES for name in imported_modules(path) if not lies_below(path, name)
-    ]
+    wrong = [f"{place(path)}: {name}" for path in FILES for name in imported_modules(path) if not lies_below(path, name)]
     assert wrong == []
 
 

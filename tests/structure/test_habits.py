@@ -79,9 +79,7 @@ def test_every_function_that_a_package_offers_has_an_example():
         root = PACKAGE if path.is_relative_to(PACKAGE) else LAB
         package = importlib.import_module(".".join(path.parent.relative_to(root.parent).parts))
         found = [getattr(package, name) for name in getattr(package, "__all__", offered(path))]
-        missing += [
-            f"{package.__name__}: {f.__name__}" for f in found if inspect.isfunction(f) and ">>>" not in f.__doc__
-        ]
+        missing += [f"{package.__name__}: {f.__name__}" for f in found if inspect.isfunction(f) and ">>>" not in f.__doc__]
     assert missing == []
     assert {"Run", "load_run"} <= set(offered(PACKAGE / "journal" / "__init__.py"))
 
@@ -96,9 +94,7 @@ def is_for_the_user(node):
 
 
 def test_user_errors_are_raised_as_such():
-    checked = [
-        path for path in PYTHON if path.name != "conformance.py"
-    ]  # a suite that says what it finds by assertions
+    checked = [path for path in PYTHON if path.name != "conformance.py"]  # a suite that says what it finds by assertions
     nodes = ((path, node) for path in checked for node in ast.walk(tree(path)))
     assert [place(path, node.lineno) for path, node in nodes if is_for_the_user(node)] == []
 
@@ -153,9 +149,7 @@ def test_openings_are_found():
 def test_pages_name_only_python_files_that_exist():
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md"), *PACKAGE.rglob("*.md")]
     paths = [
-        f"/{path.relative_to(ROOT)}"
-        for top in ("lab", "plugin", "python", "tests")
-        for path in (ROOT / top).rglob("*.py")
+        f"/{path.relative_to(ROOT)}" for top in ("lab", "plugin", "python", "tests") for path in (ROOT / top).rglob("*.py")
     ]
     gone = [
         f"{page.relative_to(ROOT)}: {named}"

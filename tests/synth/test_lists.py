@@ -179,9 +179,7 @@ def test_the_command_writes_lists_and_refuses(tmp_path: Path) -> None:
     assert packed.returncode == 0 and (tmp_path / "packed" / "kernelslist.g").read_text() == "kernel-1.tracez\n"
     assert read_header(tmp_path / "packed" / "kernel-1.tracez").tracer_version == 6
     listing = run_command("lab", "synth", "--list")
-    assert all(
-        name in listing.stdout for name in ("transformer-decode", "histogram", "heads 4 / 8 / 32", "rows of each mesh")
-    )
+    assert all(name in listing.stdout for name in ("transformer-decode", "histogram", "heads 4 / 8 / 32", "rows of each mesh"))
 
 
 SMALLEST: dict[str, dict[str, list[int]]] = {

@@ -91,8 +91,7 @@ def test_a_counter_in_proportion_has_the_measured_error_of_replay():
     counters, predictions = {"icache_misses": 3.0 + RARE}, {"fetch_misses": 1.0 + 0.0 * RARE}
     error = Estimate.of(0.04, 0.03)
     plain, wider = (
-        estimates_of(counters, predictions, replay=replay)[0]["icache_misses"]
-        for replay in ({}, {"icache_misses": error})
+        estimates_of(counters, predictions, replay=replay)[0]["icache_misses"] for replay in ({}, {"icache_misses": error})
     )
     assert wider.estimate == plain.estimate
     expected = 0.04 + math.hypot(plain.relative_half_width, 0.03)

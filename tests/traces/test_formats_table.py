@@ -35,9 +35,7 @@ FEATURES = {
     "one value": ((6,), "0000 ffffffff 1 R1 MOV 1 R2 0 0 Val 1 0x5 1 0x7"),
     "32 values": ((6,), "0000 ffffffff 1 R1 MOV 0 0 0 Val 32" + " 0x5" * 32),
 }
-CASES = [
-    (name, version, form) for name, (versions, _) in FEATURES.items() for version, form in CELLS if version in versions
-]
+CASES = [(name, version, form) for name, (versions, _) in FEATURES.items() for version, form in CELLS if version in versions]
 
 
 def line_of(name: str, version: int) -> str:

@@ -15,9 +15,7 @@ from kernelpoint.traces import launch_paths
 
 IN_OPEN, IN_NONBLOCK, IN_ISDIR = 0x20, 0o4000, 0x40000000
 COPIES = 6  # of each trace
-READ = (
-    "import sys; from kernelpoint.traces import launch_paths, scan_launches; scan_launches(launch_paths(sys.argv[1]))"
-)
+READ = "import sys; from kernelpoint.traces import launch_paths, scan_launches; scan_launches(launch_paths(sys.argv[1]))"
 PLAN = "import sys, kernelpoint as kp; kp.Plan.from_traces(sys.argv[1])"
 RUN = (
     "import sys, kernelpoint as kp\n"
@@ -32,9 +30,7 @@ def openings(folder, code, *words, **environment):
     if descriptor < 0 or libc.inotify_add_watch(descriptor, os.fsencode(folder), IN_OPEN) < 0:
         pytest.skip("this system has no inotify")
     try:
-        done = subprocess.run(
-            [sys.executable, "-c", code, *map(str, words)], env={**os.environ, **environment}, timeout=300
-        )
+        done = subprocess.run([sys.executable, "-c", code, *map(str, words)], env={**os.environ, **environment}, timeout=300)
         assert done.returncode == 0
         counts: Counter[str] = Counter()
         while True:

@@ -133,9 +133,7 @@ def test_a_header_that_cannot_be_is_refused_with_its_line(tmp_path, name):
     assert expected in message
 
 
-@pytest.mark.parametrize(
-    "key", ["kernel name", "kernel id", "grid dim", "block dim", "shmem", "nregs", "binary version"]
-)
+@pytest.mark.parametrize("key", ["kernel name", "kernel id", "grid dim", "block dim", "shmem", "nregs", "binary version"])
 def test_a_header_without_a_needed_field_is_refused_by_name(tmp_path, key):
     text = "\n".join(line for line in GOOD.split("\n") if not line.startswith(f"-{key}"))
     assert f"'-{key}" in refusal(tmp_path, text)
@@ -169,9 +167,7 @@ def test_a_body_that_does_not_add_up_is_refused(tmp_path, name):
 
 
 def test_a_launch_that_lacks_one_of_its_ctas_is_refused(tmp_path):
-    assert "expected 2 CTAs as the grid says (the file has 1)" in refusal(
-        tmp_path, small_trace(cta([EXIT]), grid="(2,1,1)")
-    )
+    assert "expected 2 CTAs as the grid says (the file has 1)" in refusal(tmp_path, small_trace(cta([EXIT]), grid="(2,1,1)"))
 
 
 def test_an_instruction_of_another_warp_is_refused_in_old_versions(tmp_path):

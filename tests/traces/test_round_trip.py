@@ -75,10 +75,7 @@ def test_a_pc_far_out_is_read(tmp_path):
 
 def test_a_zstd_frame_with_a_long_window_is_read(tmp_path):
     zstandard = pytest.importorskip("zstandard", reason="zstandard is needed to write the trace")
-    body = [
-        f"0000 ffffffff 1 R1 LDG.E.SYS 1 R2 4 0 {' '.join(f'0x{i:x}{lane:02x}' for lane in range(32))}"
-        for i in range(9)
-    ]
+    body = [f"0000 ffffffff 1 R1 LDG.E.SYS 1 R2 4 0 {' '.join(f'0x{i:x}{lane:02x}' for lane in range(32))}" for i in range(9)]
     text = small_trace(cta(body))
     compressor = zstandard.ZstdCompressor(
         compression_params=zstandard.ZstdCompressionParameters(window_log=28, enable_ldm=True)

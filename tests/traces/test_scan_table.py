@@ -103,9 +103,7 @@ def test_the_result_does_not_depend_on_the_number_of_threads(paths, tmp_path):
 
 def test_a_launch_that_occurs_twice_is_read_once(paths, cache):
     told = []
-    table = scan_launches(
-        [paths[1], paths[0], paths[1]], cache, progress=lambda done, total: told.append((done, total))
-    )
+    table = scan_launches([paths[1], paths[0], paths[1]], cache, progress=lambda done, total: told.append((done, total)))
     assert told[-1] == (2, 2)
     assert table.stream_ids.tolist() == [0, 1, 0]
 
@@ -185,8 +183,7 @@ def test_several_processes_share_one_cache(tmp_path):
     )
     orders = [folders, folders[::-1], folders[2:] + folders[:2]]
     processes = [
-        subprocess.Popen([sys.executable, "-c", code, tmp_path / "shared", *order], stderr=subprocess.PIPE)
-        for order in orders
+        subprocess.Popen([sys.executable, "-c", code, tmp_path / "shared", *order], stderr=subprocess.PIPE) for order in orders
     ]
     assert [process.communicate(timeout=120)[1].strip() for process in processes] == [b"", b"", b""]
     with sqlite3.connect(tmp_path / "shared" / "artefacts.sqlite") as file:

@@ -45,11 +45,7 @@ def test_work_is_what_counting_by_hand_gives(tmp_path, text):
     assert (work.ctas, work.warps) == (len(ctas), sum(len(cta.warps) for cta in ctas))
     window = range(0x7FA646000000, 0x7FA646000000 + (16 << 20))
     accesses = [i for i in instructions if i.addresses]
-    shared = [
-        i
-        for i in accesses
-        if space(i.opcode) == "shared" or (space(i.opcode) == "generic" and i.addresses[0] in window)
-    ]
+    shared = [i for i in accesses if space(i.opcode) == "shared" or (space(i.opcode) == "generic" and i.addresses[0] in window)]
     in_global = [i for i in accesses if i not in shared and space(i.opcode) != "constant"]
     assert work.shared_accesses == len(shared)
     assert work.global_accesses == len(in_global)
@@ -76,9 +72,7 @@ MOVED = {
     "other buffers": lambda text: text.replace("0x7f00000", "0x6a00000"),
     "buffers moved against each other": lambda text: text.replace("0x7f0000002000", "0x7f00aaaa2000"),
     "another name, id and CUDA stream": lambda text: (
-        text.replace("_Z3addPf", "other")
-        .replace("kernel id = 1", "kernel id = 9")
-        .replace("stream id = 0", "stream id = 3")
+        text.replace("_Z3addPf", "other").replace("kernel id = 1", "kernel id = 9").replace("stream id = 0", "stream id = 3")
     ),
     "another notation of the same addresses": lambda text: text.replace(
         "2 0x7f0000002000 640 -320", "0 0x7f0000002000 0x7f0000002280 0x7f0000002140"
@@ -177,9 +171,7 @@ def test_unknown_opcodes_are_counted_by_name_and_not_refused(tmp_path):
 def test_store_data_of_a_fork_is_left_out_and_counted(tmp_path):
     store = "0000 3 0 STG.E.64.SYS 2 R2 R4 8 1 0x7f0000001000 8 0"
     data = "STORE_DATA F64 1 REG0:T0:1.5 T1:-2.5e-07  "
-    plain, fork = (
-        small_trace(cta([line, "0010 ffffffff 0 EXIT 0 0 0"]), version=5) for line in (store, f"{store} {data}")
-    )
+    plain, fork = (small_trace(cta([line, "0010 ffffffff 0 EXIT 0 0 0"]), version=5) for line in (store, f"{store} {data}"))
     scans = [scan_trace(write(tmp_path, text)) for text in (plain, fork)]
     assert [scan.store_data_left_out for scan in scans] == [0, 1]
     assert scans[0].stream == scans[1].stream and fields_of(scans[0].work) == fields_of(scans[1].work)

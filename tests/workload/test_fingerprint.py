@@ -83,9 +83,7 @@ def test_an_accelsim_launch_that_changed_differs(tmp_path, change):
 
 def test_order_repetition_and_processes_count(tmp_path):
     a, b, c = macsim_list(tmp_path / "a")
-    assert (
-        len({of([a, b, c]), of([a, c, b]), of([a, b, c, c]), of([a, b]), fingerprint([1, 2], [a, b, c]).launches}) == 5
-    )
+    assert len({of([a, b, c]), of([a, c, b]), of([a, b, c, c]), of([a, b]), fingerprint([1, 2], [a, b, c]).launches}) == 5
 
 
 def test_a_launch_that_was_traced_again_gets_a_new_plan(tmp_path):

@@ -65,9 +65,7 @@ def main() -> None:
     if sys.argv[1] == "full":
         print("full run:", sum(simulate(launch)["cycles"] for launch in launches))
         return
-    with kp.host(
-        sys.argv[1], launches, simulator="SCALE-Sim v3", gpu="32 x 32", stateless=True, deterministic=True
-    ) as run:
+    with kp.host(sys.argv[1], launches, simulator="SCALE-Sim v3", gpu="32 x 32", stateless=True, deterministic=True) as run:
         for launch in run:
             run.result(launch, **simulate(launches[launch]))
     print(f"{run.summary.simulated} of {len(launches)} GEMMs simulated")

@@ -113,9 +113,7 @@ def _show(console: Console) -> None:
     console.print()
     for family in FAMILIES.values():
         console.print(f"{family.name} (kernel family): {family.what}")
-        sizes = [
-            f"{name} {' / '.join(map(str, values))}" for name, values in family.parameters.items() if name != "width"
-        ]
+        sizes = [f"{name} {' / '.join(map(str, values))}" for name, values in family.parameters.items() if name != "width"]
         if "width" in family.parameters:
             sizes.append(f"width {', '.join(map(str, family.widths))} bytes")
         console.print(f"  {'; '.join(sizes)}")

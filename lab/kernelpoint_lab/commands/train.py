@@ -43,9 +43,7 @@ def train(
     train_encoder([str(path) for path in traces], output, config, [str(path) for path in exclude or ()], resume)
 
 
-def train_encoder(
-    lists: list[str], output: Path, config: TrainingConfig, excluded: list[str], resume: bool = False
-) -> None:
+def train_encoder(lists: list[str], output: Path, config: TrainingConfig, excluded: list[str], resume: bool = False) -> None:
     """Train on all lists, without the sequences and kernels of the excluded lists; write the encoder and its log.
 
     Raises:
@@ -94,7 +92,5 @@ def _run(trainer: Trainer, output: Path, resume: bool, console: Console) -> list
 def _card(data: TrainingData, records: list[EpochRecord], lists: list[str], excluded: list[str]) -> dict[str, object]:
     """Names of the folders of the lists that the encoder was trained on, which are no judges of it."""
     names = {"lists": lists, "excluded": excluded}
-    folders = {
-        key: [(one if one.is_dir() else one.parent).name for one in map(Path, value)] for key, value in names.items()
-    }
+    folders = {key: [(one if one.is_dir() else one.parent).name for one in map(Path, value)] for key, value in names.items()}
     return {"kernelpoint": __version__, **folders, "data": data.counts(), "result": asdict(records[-1])}

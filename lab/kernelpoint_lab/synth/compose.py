@@ -32,9 +32,7 @@ class Request:
     description: dict[str, object]
 
 
-def compose(
-    name: str, scale: str = "small", seed: int = 0, launches: int | None = None, sizes: Given | None = None
-) -> Request:
+def compose(name: str, scale: str = "small", seed: int = 0, launches: int | None = None, sizes: Given | None = None) -> Request:
     """Check a user's request for a workload or a kernel family, and make its sequence of launches.
 
     Raises:
@@ -48,9 +46,7 @@ def compose(
     sizes = dict(sizes or {})
     if name not in FAMILIES and name not in WORKLOADS:
         names = [*WORKLOADS, *FAMILIES]
-        raise ConfigError(
-            f"no family or workload is called '{name}'{did_you_mean(name, names)}; allowed: {', '.join(names)}"
-        )
+        raise ConfigError(f"no family or workload is called '{name}'{did_you_mean(name, names)}; allowed: {', '.join(names)}")
     if scale not in SCALES:
         raise ConfigError(f"--scale is '{scale}'; allowed: {', '.join(SCALES)}")
     _within("--seed", seed, 0, 2**64 - 1)

@@ -43,9 +43,7 @@ class Size:
         option = f"--set {name}={','.join(map(str, numbers))}"
         fewest, most = self.count
         if not fewest <= len(numbers) <= most:
-            raise ConfigError(
-                f"{option}: {len(numbers)} numbers given; allowed: {fewest} to {most}, separated by commas"
-            )
+            raise ConfigError(f"{option}: {len(numbers)} numbers given; allowed: {fewest} to {most}, separated by commas")
         for number in numbers:
             if self.among and number not in self.among:
                 raise ConfigError(f"{option}: allowed: {', '.join(map(str, self.among))}")
@@ -117,7 +115,5 @@ def parse_sizes(options: Sequence[str]) -> dict[str, Numbers]:
         except ValueError:
             sign = ""
         if not sign:
-            raise ConfigError(
-                f"--set: got {option!r}; allowed: NAME=NUMBER or NAME=NUMBER,NUMBER, as in --set rows=256"
-            )
+            raise ConfigError(f"--set: got {option!r}; allowed: NAME=NUMBER or NAME=NUMBER,NUMBER, as in --set rows=256")
     return found

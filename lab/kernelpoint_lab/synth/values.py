@@ -81,9 +81,7 @@ class ValuedWarps(Warps):
         mixed ^= mixed >> np.uint64(32)
         return ((mixed * _MIX >> np.uint64(40)).astype(np.float32) * np.float32(2**-23) - 1).view(np.uint32)
 
-    def _result(
-        self, opcode: str, destination: str | None, sources: Sequence[str], read: list[np.ndarray]
-    ) -> np.ndarray:
+    def _result(self, opcode: str, destination: str | None, sources: Sequence[str], read: list[np.ndarray]) -> np.ndarray:
         base, *modifiers = opcode.split(".")
         if base == "S2R":
             return np.broadcast_to(self.cta if (destination or "").startswith("cta") else self.thread, (self.count, 32))

@@ -58,9 +58,7 @@ class TracezWriter:
     def __enter__(self) -> TracezWriter:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
         if kind is None:
             self._finish()
         self._file.close()

@@ -177,8 +177,7 @@ class TraceEncoder(nn.Module):
             nn.init.normal_(table.weight, std=TOKEN_SPREAD)
         nn.init.zeros_(self.modifiers.weight[0])
         self.layers = nn.ModuleList(
-            TargetRGCNConv(a, b, num_relations=len(SCHEMA.relations), num_bases=num_bases)
-            for a, b in pairwise(LAYER_WIDTHS)
+            TargetRGCNConv(a, b, num_relations=len(SCHEMA.relations), num_bases=num_bases) for a, b in pairwise(LAYER_WIDTHS)
         )
         self.norms = nn.ModuleList(nn.LayerNorm(width) for width in LAYER_WIDTHS[1:])
 

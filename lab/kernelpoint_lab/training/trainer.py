@@ -239,9 +239,7 @@ class Trainer:
         self.encoder = TraceEncoder(config.num_bases, config.dropout).to(config.device)
         self.head = ProjectionHead(config.dropout).to(config.device)
         self.parameters = dict(torch.nn.ModuleList([self.encoder, self.head]).named_parameters())
-        self.optimiser = torch.optim.AdamW(
-            self.parameters.values(), lr=config.learning_rate, weight_decay=config.weight_decay
-        )
+        self.optimiser = torch.optim.AdamW(self.parameters.values(), lr=config.learning_rate, weight_decay=config.weight_decay)
         self.batches = max(1, len(graphs) // config.batch_size)
 
     def _seed(self, purpose: str, *indices: int) -> None:

@@ -66,8 +66,7 @@ void Options::require_known(const std::string& where) const {
     for (auto entry = values_.begin(); entry != values_.end() && found.size() < 60; ++entry)
         found += (found.empty() ? "" : ", ") + entry->first.substr(0, 40);
     for (auto key = asked_.begin(); key != asked_.end() && allowed.size() < 100; ++key) allowed += *key + ", ";
-    throw ConfigError(where + ": no option of it describes a simulated GPU (it has " +
-                      (found.empty() ? "none" : found) +
+    throw ConfigError(where + ": no option of it describes a simulated GPU (it has " + (found.empty() ? "none" : found) +
                       "); allowed: a simulator's configuration, with options such as " + allowed + "...");
 }
 
@@ -145,8 +144,7 @@ std::vector<std::string> notes(const Derived& derived) {
     std::vector<std::string> notes;
     if (!derived.not_modelled.empty())
         notes.push_back("the fast model does not model these options: " + listed(derived.not_modelled));
-    if (!derived.not_known.empty())
-        notes.push_back("the fast model does not know these options: " + listed(derived.not_known));
+    if (!derived.not_known.empty()) notes.push_back("the fast model does not know these options: " + listed(derived.not_known));
     return notes;
 }
 

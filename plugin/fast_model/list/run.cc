@@ -74,9 +74,7 @@ public:
     Outcomes(size_t sources, uint64_t memory_bytes) : most_bytes_(memory_bytes), of_source_(sources) {}
 
     // The outcome of a source that was used last; null where none is known.
-    Shared last(uint32_t source) const {
-        return of_source_[source].empty() ? nullptr : of_source_[source].front()->outcome;
-    }
+    Shared last(uint32_t source) const { return of_source_[source].empty() ? nullptr : of_source_[source].front()->outcome; }
 
     // The outcome of a source that fits the state of a cache; null where none is known.
     Shared find(uint32_t source, const Cache& state) {

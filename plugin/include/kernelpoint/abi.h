@@ -128,10 +128,10 @@ enum {
 
 typedef struct kp_order {
     uint32_t size;
-    uint32_t action; /* KP_SIMULATE, KP_SKIP or KP_EXECUTE; after an error KP_SIMULATE: an error never skips */
-    uint64_t index;  /* 0-based position in program order; at most `after` where a further pass has begun */
-    uint32_t pass;   /* 0-based pass over the list */
-    uint32_t flags;  /* KP_ORDER_* */
+    uint32_t action;            /* KP_SIMULATE, KP_SKIP or KP_EXECUTE; after an error KP_SIMULATE: an error never skips */
+    uint64_t index;             /* 0-based position in program order; at most `after` where a further pass has begun */
+    uint32_t pass;              /* 0-based pass over the list */
+    uint32_t flags;             /* KP_ORDER_* */
     uint32_t progress_interval; /* cycles between calls of kp_core.progress; 0: none wanted */
 } kp_order;
 
@@ -179,8 +179,7 @@ typedef struct kp_summary {
     uint64_t launches; /* simulated + skipped; these three of the run or of one process, all else of the run */
     uint64_t simulated;
     uint64_t skipped;
-    uint64_t
-        projected; /* of the simulated launches, those that were stopped before their end and projected to their end */
+    uint64_t projected; /* of the simulated launches, those that were stopped before their end and projected to their end */
     uint64_t passes;
     double confidence;    /* of every half-width */
     double cycle_speedup; /* estimated over simulated cycles, validation included; NaN where not known */

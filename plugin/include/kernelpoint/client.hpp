@@ -46,8 +46,7 @@ inline void end_interrupted(int signal_number) {
 // handler, is left as it is.
 inline void announce_interrupt() {
     struct sigaction action;
-    if (sigaction(SIGINT, NULL, &action) != 0 || (action.sa_flags & SA_SIGINFO) != 0 || action.sa_handler != SIG_DFL)
-        return;
+    if (sigaction(SIGINT, NULL, &action) != 0 || (action.sa_flags & SA_SIGINFO) != 0 || action.sa_handler != SIG_DFL) return;
     memset(&action, 0, sizeof(action));
     action.sa_handler = &end_interrupted;
     action.sa_flags = SA_RESETHAND | SA_NODEFER;
@@ -119,8 +118,7 @@ inline const kp_estimate* find_estimate(const std::vector<kp_estimate>& estimate
 // Hash for Host::config_hash: FNV-1a of the options that identify the simulated GPU, 16 hexadecimal digits.
 inline std::string hash_of(const std::string& options) {
     uint64_t hash = 14695981039346656037ull;
-    for (size_t i = 0; i < options.size(); ++i)
-        hash = (hash ^ static_cast<unsigned char>(options[i])) * 1099511628211ull;
+    for (size_t i = 0; i < options.size(); ++i) hash = (hash ^ static_cast<unsigned char>(options[i])) * 1099511628211ull;
     char digits[17];
     snprintf(digits, sizeof(digits), "%016llx", static_cast<unsigned long long>(hash));
     return digits;
@@ -149,9 +147,7 @@ struct Host {
 
 // Position of a host in the launch list of one process.
 struct Position {
-    explicit Position(uint32_t its_process = 0) : process(its_process), launch(KP_BEFORE_FIRST) {
-        order = sized<kp_order>();
-    }
+    explicit Position(uint32_t its_process = 0) : process(its_process), launch(KP_BEFORE_FIRST) { order = sized<kp_order>(); }
 
     bool restores() const { return (order.flags & KP_ORDER_RESTORE) != 0; }
     bool is_counted() const { return (order.flags & KP_ORDER_UNCOUNTED) == 0; }
@@ -298,8 +294,7 @@ private:
     void check_launch(uint32_t process, uint64_t launch) {
         const uint64_t count = m_launches[process];
         if (count != 0 && launch >= count)
-            m_fail("the plugin asks for launch " + std::to_string(launch) + "; allowed: 0 to " +
-                   std::to_string(count - 1));
+            m_fail("the plugin asks for launch " + std::to_string(launch) + "; allowed: 0 to " + std::to_string(count - 1));
     }
 
     void check(kp_status status) {

@@ -13,10 +13,9 @@ namespace kernelpoint {
 // a text of more than 16,000 bytes the middle is left out.
 inline std::string printable(const std::string& whole) {
     const size_t most = 16000, half = most / 2;
-    const std::string text = whole.size() <= most
-                                 ? whole
-                                 : whole.substr(0, half) + " ... (" + std::to_string(whole.size() - 2 * half) +
-                                       " bytes left out) ... " + whole.substr(whole.size() - half);
+    const std::string text = whole.size() <= most ? whole
+                                                  : whole.substr(0, half) + " ... (" + std::to_string(whole.size() - 2 * half) +
+                                                        " bytes left out) ... " + whole.substr(whole.size() - half);
     std::string shown;
     shown.reserve(text.size());
     for (size_t i = 0; i < text.size(); ++i) {

@@ -40,8 +40,7 @@ public:
     }
 
     static handle cast(const std::string& text, return_value_policy, handle) {
-        if (PyObject* made = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), nullptr))
-            return made;
+        if (PyObject* made = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), nullptr)) return made;
         PyErr_Clear();
         const object lenient = reinterpret_steal<object>(
             PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));

@@ -88,8 +88,8 @@ py::object cores_of(const Derived& derived) {
     return py::make_tuple(
         py::make_tuple(held.sms, held.ctas_per_sm, held.warps_per_sm, held.registers_per_sm, held.shared_memory_per_sm),
         py::make_tuple(predictor.history_bits, predictor.counter_bits),
-        py::make_tuple(caches.l1_sets, caches.l1_ways, caches.l1_latency, caches.last_level_sets,
-                       caches.last_level_ways, caches.last_level_latency));
+        py::make_tuple(caches.l1_sets, caches.l1_ways, caches.l1_latency, caches.last_level_sets, caches.last_level_ways,
+                       caches.last_level_latency));
 }
 
 py::dict alone(const std::string& path, const Derived& configuration) {
@@ -98,8 +98,7 @@ py::dict alone(const std::string& path, const Derived& configuration) {
     py::dict found;
     found["cycles"] = result.cycles;
     found["instructions"] = result.instructions;
-    for (const fast_model::CounterField& field : fast_model::kCounterFields)
-        found[field.name] = result.counters.*field.value;
+    for (const fast_model::CounterField& field : fast_model::kCounterFields) found[field.name] = result.counters.*field.value;
     for (const fast_model::StallField& field : fast_model::kStallFields)
         found[field.name] = result.waited[static_cast<size_t>(field.wait)];
     return found;
@@ -128,8 +127,7 @@ py::tuple simulate(fast_model::Walk& walk, uint64_t launch, const std::optional<
     };
     const LaunchResult result = without_gil([&] { return walk.simulate(launch, interval, ask); });
     std::vector<uint64_t> counters;
-    for (const fast_model::CounterField& field : fast_model::kCounterFields)
-        counters.push_back(result.counters.*field.value);
+    for (const fast_model::CounterField& field : fast_model::kCounterFields) counters.push_back(result.counters.*field.value);
     return py::make_tuple(result.cycles, result.instructions, py::tuple(py::cast(counters)), result.stopped);
 }
 
@@ -140,24 +138,21 @@ py::tuple counter_names() {
 }
 
 void add_functions(py::module_& part) {
-    part.def(
-        "run", &run, py::arg("contents"), py::arg("paths"), py::arg("copies"), py::arg("configuration"),
-        py::arg("progress"), py::arg("memory_bytes") = fast_model::Effort{}.memory_bytes, py::arg("bytes") = py::none(),
-        py::arg("streams") = py::none(),
-        "Simulate launches in order: (int32 [launches], counter -> float64 [rows], [(launch index, reason of a "
-        "failure), ...], how many launches had to be simulated); the first says which row each launch has, the last "
-        "row is nan where any launch has no result. `contents`: of each launch, -1 "
-        "where it was not traced; `paths`: a trace of each content. `progress` is called with the launches that are "
-        "done and a share of the work, about ten times a second; what it raises ends the run. The result does not "
-        "depend on `memory_bytes` for outcomes that may come again, nor on `bytes` of the text of each content. "
-        "`streams`: of each content; launches of one stream whose numbers have settled are not all simulated.");
-    part.def(
-        "alone", &alone, py::arg("path"), py::arg("configuration"),
-        "Simulate one launch with empty caches: its cycles, instructions, counters, and *_stalls, the cycles of warp "
-        "schedulers in which what issues next waited for memory, for another result, at a barrier, for its unit.");
+    part.def("run", &run, py::arg("contents"), py::arg("paths"), py::arg("copies"), py::arg("configuration"),
+             py::arg("progress"), py::arg("memory_bytes") = fast_model::Effort{}.memory_bytes, py::arg("bytes") = py::none(),
+             py::arg("streams") = py::none(),
+             "Simulate launches in order: (int32 [launches], counter -> float64 [rows], [(launch index, reason of a "
+             "failure), ...], how many launches had to be simulated); the first says which row each launch has, the last "
+             "row is nan where any launch has no result. `contents`: of each launch, -1 "
+             "where it was not traced; `paths`: a trace of each content. `progress` is called with the launches that are "
+             "done and a share of the work, about ten times a second; what it raises ends the run. The result does not "
+             "depend on `memory_bytes` for outcomes that may come again, nor on `bytes` of the text of each content. "
+             "`streams`: of each content; launches of one stream whose numbers have settled are not all simulated.");
+    part.def("alone", &alone, py::arg("path"), py::arg("configuration"),
+             "Simulate one launch with empty caches: its cycles, instructions, counters, and *_stalls, the cycles of warp "
+             "schedulers in which what issues next waited for memory, for another result, at a barrier, for its unit.");
     part.attr("COUNTERS") = counter_names();
-    py::class_<fast_model::Walk>(part, "Walk",
-                                 "Launches of a list on one simulated GPU, in whatever order they are asked for.")
+    py::class_<fast_model::Walk>(part, "Walk", "Launches of a list on one simulated GPU, in whatever order they are asked for.")
         .def(py::init([](const std::string& list, const Derived& configuration) {
                  return std::make_unique<fast_model::Walk>(configuration.config, read_trace_list(list));
              }),
@@ -187,9 +182,8 @@ void register_fast_model(py::module_& module) {
         .def_readonly("simulator", &Derived::simulator)
         .def_property_readonly("cores", &cores_of)
         .def_property_readonly("notes", &fast_model::notes);
-    part.def(
-        "derive", &derive, py::arg("texts"), py::arg("base"),
-        "A Configuration from [(where, text), ...] of one simulator; what they leave open is as in the file `base`.");
+    part.def("derive", &derive, py::arg("texts"), py::arg("base"),
+             "A Configuration from [(where, text), ...] of one simulator; what they leave open is as in the file `base`.");
     add_functions(part);
 }
 

@@ -26,8 +26,7 @@ py::array_t<T> view(std::vector<T>&& values, std::vector<py::ssize_t> shape) {
 
 py::dict build(const std::string& path, uint64_t max_nodes) {
     graph::TraceGraph built = without_gil([&] { return graph::build_graph(path, max_nodes); });
-    const auto nodes = static_cast<py::ssize_t>(built.node_count()),
-               edges = static_cast<py::ssize_t>(built.edge_count());
+    const auto nodes = static_cast<py::ssize_t>(built.node_count()), edges = static_cast<py::ssize_t>(built.edge_count());
     const auto warps = static_cast<py::ssize_t>(built.warp_weights.size());
     py::dict result;
     result["kinds"] = view(std::move(built.kinds), {nodes});
@@ -96,9 +95,8 @@ std::vector<T> elements_of(const char* name, const Array<T>& array, const std::v
 }
 
 py::array_t<double> embed(const encoder::Encoder& encoder, const Array<uint8_t>& kinds, const Array<int32_t>& tokens,
-                          const Array<float>& features, const Array<int64_t>& edge_index,
-                          const Array<int64_t>& edge_type, const Array<int64_t>& warp_starts,
-                          const Array<int64_t>& warp_weights) {
+                          const Array<float>& features, const Array<int64_t>& edge_index, const Array<int64_t>& edge_type,
+                          const Array<int64_t>& warp_starts, const Array<int64_t>& warp_weights) {
     const py::ssize_t nodes = tokens.size() / 2, edges = edge_type.size(), warps = warp_weights.size();
     graph::TraceGraph graph;
     graph.kinds = elements_of("kinds", kinds, {nodes});
@@ -127,9 +125,8 @@ void register_graph(py::module_& module) {
     module.def("classify_opcode", &classify, py::arg("text"));
     py::class_<encoder::Encoder>(module, "Encoder")
         .def(py::init(&make_encoder), py::arg("tensors"))
-        .def("embed", &embed, py::arg("kinds"), py::arg("tokens"), py::arg("features").noconvert(),
-             py::arg("edge_index"), py::arg("edge_type").noconvert(), py::arg("warp_starts").noconvert(),
-             py::arg("warp_weights"))
+        .def("embed", &embed, py::arg("kinds"), py::arg("tokens"), py::arg("features").noconvert(), py::arg("edge_index"),
+             py::arg("edge_type").noconvert(), py::arg("warp_starts").noconvert(), py::arg("warp_weights"))
         .def("embed_trace", &embed_trace, py::arg("path"), py::arg("max_nodes"));
 }
 

@@ -129,10 +129,9 @@ void register_replay(py::module_& module) {
                  return std::make_unique<Replay>(launches_of(contents, paths, copies), state, memory,
                                                  store_of(load, save, refuse));
              }),
-             py::arg("contents"), py::arg("paths"), py::arg("copies"), py::kw_only(), py::arg("lines"),
-             py::arg("residency"), py::arg("with_copies"), py::arg("counts_ctas"), py::arg("first_reads"),
-             py::arg("by_sm"), py::arg("predictor"), py::arg("caches"), py::arg("trained"), py::arg("memory"),
-             py::arg("load"), py::arg("save"), py::arg("refuse"))
+             py::arg("contents"), py::arg("paths"), py::arg("copies"), py::kw_only(), py::arg("lines"), py::arg("residency"),
+             py::arg("with_copies"), py::arg("counts_ctas"), py::arg("first_reads"), py::arg("by_sm"), py::arg("predictor"),
+             py::arg("caches"), py::arg("trained"), py::arg("memory"), py::arg("load"), py::arg("save"), py::arg("refuse"))
         .def_property_readonly("memory", &Replay::memory)
         .def("before", replay_before, py::arg("launch"), py::call_guard<PythonSignals>())
         .def("lines_left", lines_left, py::arg("launch"), py::arg("most"), py::call_guard<PythonSignals>());

@@ -74,8 +74,8 @@ private:
 
 void bind_ctas(py::module_& module) {
     PYBIND11_NUMPY_DTYPE(Warp, id, first_instruction, instruction_count);
-    PYBIND11_NUMPY_DTYPE(Instruction, pc, active_mask, opcode, width, destination_count, source_count, destinations,
-                         sources, first_address, address_count);
+    PYBIND11_NUMPY_DTYPE(Instruction, pc, active_mask, opcode, width, destination_count, source_count, destinations, sources,
+                         first_address, address_count);
     PYBIND11_NUMPY_DTYPE(BulkCopy, instruction, barrier, bytes, bytes_outside, multicast);
     PYBIND11_NUMPY_DTYPE(OperandValues, instruction, first, per_lane);
     py::class_<CtaIterator>(module, "CtaIterator")
@@ -84,8 +84,7 @@ void bind_ctas(py::module_& module) {
         .def_property_readonly("header", &CtaIterator::header)
         .def_property_readonly("opcodes", &CtaIterator::opcodes);  // as text; grows while CTAs are read
     module.def(
-        "read_ctas",
-        [](const std::string& path, bool keep_values) { return std::make_unique<CtaIterator>(path, keep_values); },
+        "read_ctas", [](const std::string& path, bool keep_values) { return std::make_unique<CtaIterator>(path, keep_values); },
         py::arg("path"), py::arg("keep_values") = false);
 }
 
@@ -97,8 +96,7 @@ void bind_formats(py::module_& module) {
     });
     module.def("trace_format", [](const std::string& path) { return format_of_launch(path).name(); }, py::arg("path"));
     module.def(
-        "launch_name", [](const std::string& path) { return format_of_launch(path).launch_name(path); },
-        py::arg("path"));
+        "launch_name", [](const std::string& path) { return format_of_launch(path).launch_name(path); }, py::arg("path"));
     module.def(
         "is_list_name",
         [](const std::string& path) {
@@ -164,8 +162,7 @@ void bind_scan(py::module_& module) {
 // Content and result of each trace. Contents: uint64 [n, 3], hash in two parts and bytes of text; all ones as bytes
 // where a trace has none. Results: a Scan; the reason why the trace was refused as text; None where the content was
 // met. `progress(done)` is called on this thread; an exception of it stops the scan, as Ctrl-C does.
-py::tuple scan_many(const std::vector<std::string>& paths, unsigned threads, MetContents& met,
-                    const py::object& progress) {
+py::tuple scan_many(const std::vector<std::string>& paths, unsigned threads, MetContents& met, const py::object& progress) {
     if (threads < 1) throw py::value_error("threads must be at least 1, got 0");
     const auto report = [&](uint64_t done) { tell(progress, done); };
     std::vector<ScanResult> results = without_gil([&] { return scan_traces(paths, threads, met, report); });
@@ -234,8 +231,7 @@ py::array_t<int64_t> stat_many(const std::vector<std::string>& paths) {
 
 }  // namespace
 
-Launches launches_of(const Numbers<int32_t>& contents, std::vector<std::string> paths,
-                     const Numbers<uint64_t>& copies) {
+Launches launches_of(const Numbers<int32_t>& contents, std::vector<std::string> paths, const Numbers<uint64_t>& copies) {
     if (contents.ndim() != 1 || copies.ndim() != 2 || copies.shape(1) != 3)
         throw py::value_error("expected a content of each launch, and a row of three numbers of each copy");
     Launches launches;
@@ -266,8 +262,7 @@ void register_traces(py::module_& module) {
     module.def(
         "scan", [](const std::string& path) { return scan_trace(path); }, py::arg("path"),
         py::call_guard<py::gil_scoped_release, PythonSignals>());
-    module.def("scan_many", &scan_many, py::arg("paths"), py::arg("threads"), py::arg("met"),
-               py::arg("progress") = py::none());
+    module.def("scan_many", &scan_many, py::arg("paths"), py::arg("threads"), py::arg("met"), py::arg("progress") = py::none());
     module.attr("CONTENT_VERSION") = content_version;
     module.def("stat_many", &stat_many, py::arg("paths"));
 }

@@ -228,8 +228,7 @@ void normalise(double* row, const std::vector<double>& weight, const std::vector
 std::vector<double> shares(const TraceGraph& graph, const Classes& classes) {
     std::vector<double> result(classes.count());
     double total = 0;
-    for (uint64_t warp = 0; warp < graph.warp_weights.size(); warp++)
-        total += static_cast<double>(graph.warp_weights[warp]);
+    for (uint64_t warp = 0; warp < graph.warp_weights.size(); warp++) total += static_cast<double>(graph.warp_weights[warp]);
     for (uint64_t warp = 0; warp < graph.warp_weights.size(); warp++) {
         const int64_t first = graph.warp_starts[warp], end = graph.warp_starts[warp + 1];
         const double share = static_cast<double>(graph.warp_weights[warp]) / static_cast<double>(end - first) / total;
@@ -253,10 +252,8 @@ public:
             }
         } while (tensors.count("layers." + std::to_string(layers_.size()) + ".root"));
         if (tensors.size() > 2 + 6 * layers_.size())
-            throw std::invalid_argument("tensors: some belong to no layer; there are " +
-                                        std::to_string(layers_.size()));
-        if (input_width() <= tokens_.shape[1])
-            throw std::invalid_argument("tensor layers.0.root has no row for features");
+            throw std::invalid_argument("tensors: some belong to no layer; there are " + std::to_string(layers_.size()));
+        if (input_width() <= tokens_.shape[1]) throw std::invalid_argument("tensor layers.0.root has no row for features");
     }
 
     std::vector<double> embed(const TraceGraph& graph) const {
@@ -336,8 +333,7 @@ private:
         if (graph.node_count() == 0 || graph.node_count() > UINT32_MAX) refuse("it has no node, or 2^32 or more");
         if (kFeatures != input_width() - tokens_.shape[1]) refuse("its features are not those of the encoder");
         for (uint64_t node = 0; node < graph.node_count(); node++)
-            if (outside(graph.tokens[2 * node], tokens_.shape[0]) ||
-                outside(graph.tokens[2 * node + 1], modifiers_.shape[0]))
+            if (outside(graph.tokens[2 * node], tokens_.shape[0]) || outside(graph.tokens[2 * node + 1], modifiers_.shape[0]))
                 refuse("a token is in no row of the encoder's tables");
         for (uint64_t edge = 0; edge < graph.edge_count(); edge++)
             if (outside(graph.edges[edge], graph.node_count()) ||
@@ -366,8 +362,8 @@ private:
     }
 
     // Normalised outputs of `count` classes from `first` on.
-    Rows forward(const Layer& layer, const Rows& hidden, const Classes& before, const Classes& after,
-                 const Incoming& incoming, uint64_t first, uint64_t count) const {
+    Rows forward(const Layer& layer, const Rows& hidden, const Classes& before, const Classes& after, const Incoming& incoming,
+                 uint64_t first, uint64_t count) const {
         Rows result(count, layer.root.columns()), means(count, layer.root.rows());
         std::vector<const double*> from(count);
         std::vector<double*> to(count);

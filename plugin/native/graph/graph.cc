@@ -172,8 +172,7 @@ AccessPattern access_pattern(const uint64_t* addresses, uint32_t count, uint32_t
     result.sectors = static_cast<uint16_t>(std::min<uint32_t>(count_sectors(addresses, count, width), UINT16_MAX));
     const int64_t stride = count > 1 ? static_cast<int64_t>(addresses[1] - addresses[0]) : 0;
     result.regular = true;
-    for (uint32_t i = 2; i < count; i++)
-        result.regular &= static_cast<int64_t>(addresses[i] - addresses[i - 1]) == stride;
+    for (uint32_t i = 2; i < count; i++) result.regular &= static_cast<int64_t>(addresses[i] - addresses[i - 1]) == stride;
     result.stride = result.regular ? stride : 0;
     return result;
 }
@@ -208,8 +207,7 @@ uint64_t signature(const std::vector<Step>& steps) {
         for (int i = 0; i < instruction.destination_count; i++) hash = mix(hash ^ instruction.destinations[i]);
         for (int i = 0; i < instruction.source_count; i++) hash = mix(hash ^ instruction.sources[i]);
         if (instruction.width > 0) {
-            hash = mix(hash ^
-                       (uint64_t{access.sectors} << 32 | uint64_t{instruction.address_count} << 1 | access.regular));
+            hash = mix(hash ^ (uint64_t{access.sectors} << 32 | uint64_t{instruction.address_count} << 1 | access.regular));
             hash = mix(hash ^ static_cast<uint64_t>(access.stride));
             hash = mix(hash ^ (static_cast<uint64_t>(access.step) << 1 | access.repeated));
         }
@@ -367,8 +365,7 @@ void write_position(float* row, double position) {
     }
 }
 
-void write_instruction(float* row, const Instruction& instruction, const Opcode& opcode, double position,
-                       uint32_t earlier) {
+void write_instruction(float* row, const Instruction& instruction, const Opcode& opcode, double position, uint32_t earlier) {
     write_position(row, position);
     row[kActiveLanes] = static_cast<float>(__builtin_popcount(instruction.active_mask)) / 32;
     row[kLogRepeat] = log2p1(earlier) / 16;
@@ -480,8 +477,8 @@ private:
         const Opcode& opcode = chosen_.opcodes[instruction.opcode];
         const auto note = [&](int64_t variable, int operand, bool is_read) {
             if (entry != nullptr && variable >= 0)
-                note_values(variable, operand_values(values, *entry, operand, instruction.active_mask),
-                            is_floating(opcode), is_read);
+                note_values(variable, operand_values(values, *entry, operand, instruction.active_mask), is_floating(opcode),
+                            is_read);
         };
         int64_t reads[6];
         for (int i = 0; i < instruction.source_count; i++)
@@ -495,11 +492,9 @@ private:
         if (previous_ >= 0) add_edge(previous_, node, kControlFlow);
         previous_ = node;
         for (int i = 0; i < instruction.source_count; i++)
-            if (reads[i] >= 0)
-                add_edge(reads[i], i == 0 && pseudo >= 0 ? pseudo : node, i == 0 ? kLeftSource : kRightSource);
+            if (reads[i] >= 0) add_edge(reads[i], i == 0 && pseudo >= 0 ? pseudo : node, i == 0 ? kLeftSource : kRightSource);
         if (pseudo >= 0) add_edge(pseudo, node, kMemoryReference);
-        for (int i = 0; i < instruction.destination_count; i++)
-            note(add_write(node, instruction.destinations[i]), i, false);
+        for (int i = 0; i < instruction.destination_count; i++) note(add_write(node, instruction.destinations[i]), i, false);
     }
 
     int64_t add_write(int64_t instruction, Register reg) {

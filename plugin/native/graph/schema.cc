@@ -33,8 +33,7 @@ std::vector<std::string> instruction_columns() {
                                       "pc_cos_4",  "pc_sin_8",     "pc_cos_8",          "active_lanes", "log_repeat",
                                       "log_width", "source_count", "destination_count", "is_load",      "is_store",
                                       "is_atomic", "is_branch",    "is_barrier",        "is_exit"};
-    for (int unit = 0; unit < static_cast<int>(Unit::other); ++unit)
-        names.push_back(std::string("unit_") + unit_names[unit]);
+    for (int unit = 0; unit < static_cast<int>(Unit::other); ++unit) names.push_back(std::string("unit_") + unit_names[unit]);
     return names;
 }
 
@@ -146,32 +145,32 @@ constexpr struct {
 const std::vector<std::string_view>& opcode_vocabulary() {
     static const std::vector<std::string_view> opcodes = {
         // floating point
-        "FADD", "FADD32I", "FCHK", "FFMA", "FFMA32I", "FMNMX", "FMUL", "FMUL32I", "FSEL", "FSET", "FSETP", "FSWZADD",
-        "MUFU", "HADD2", "HADD2_32", "HFMA2", "HFMA2_32", "HMMA", "HMNMX2", "HMUL2", "HMUL2_32", "HSET2", "HSETP2",
-        "DADD", "DFMA", "DMMA", "DMUL", "DSETP", "FRND", "BMMA", "IMMA", "HGMMA", "IGMMA", "BGMMA", "QGMMA",
+        "FADD", "FADD32I", "FCHK", "FFMA", "FFMA32I", "FMNMX", "FMUL", "FMUL32I", "FSEL", "FSET", "FSETP", "FSWZADD", "MUFU",
+        "HADD2", "HADD2_32", "HFMA2", "HFMA2_32", "HMMA", "HMNMX2", "HMUL2", "HMUL2_32", "HSET2", "HSETP2", "DADD", "DFMA",
+        "DMMA", "DMUL", "DSETP", "FRND", "BMMA", "IMMA", "HGMMA", "IGMMA", "BGMMA", "QGMMA",
         // integer
-        "BMSK", "BREV", "FLO", "IABS", "IADD", "IADD3", "IADD32I", "IDP", "IDP4A", "IMAD", "IMNMX", "IMUL", "IMUL32I",
-        "ISCADD", "ISCADD32I", "ISETP", "LEA", "LOP", "LOP3", "LOP32I", "POPC", "SHF", "SHL", "SHR", "VABSDIFF",
-        "VABSDIFF4", "VIADD", "VIADDMNMX", "VIMNMX", "VIMNMX3", "VHMNMX",
+        "BMSK", "BREV", "FLO", "IABS", "IADD", "IADD3", "IADD32I", "IDP", "IDP4A", "IMAD", "IMNMX", "IMUL", "IMUL32I", "ISCADD",
+        "ISCADD32I", "ISETP", "LEA", "LOP", "LOP3", "LOP32I", "POPC", "SHF", "SHL", "SHR", "VABSDIFF", "VABSDIFF4", "VIADD",
+        "VIADDMNMX", "VIMNMX", "VIMNMX3", "VHMNMX",
         // conversion
         "F2F", "F2I", "I2F", "I2I", "I2IP", "I2FP", "F2IP", "F2FP",
         // movement and predicates
-        "MOV", "MOV32I", "MOVM", "PRMT", "SEL", "SGXT", "SHFL", "PLOP3", "PSETP", "P2R", "R2P", "R2UR", "CS2R", "S2R",
-        "S2UR", "B2R", "R2B", "VOTE", "VOTEU", "MATCH", "ELECT", "REDUX", "CSMTEST", "LEPC", "NOP", "PMTRIG",
+        "MOV", "MOV32I", "MOVM", "PRMT", "SEL", "SGXT", "SHFL", "PLOP3", "PSETP", "P2R", "R2P", "R2UR", "CS2R", "S2R", "S2UR",
+        "B2R", "R2B", "VOTE", "VOTEU", "MATCH", "ELECT", "REDUX", "CSMTEST", "LEPC", "NOP", "PMTRIG",
         // uniform path
-        "UBMSK", "UBREV", "UCLEA", "UF2FP", "UFLO", "UIADD3", "UIMAD", "UISETP", "ULDC", "ULEA", "ULOP", "ULOP3",
-        "ULOP32I", "UMOV", "UP2UR", "UPLOP3", "UPOPC", "UPRMT", "UPSETP", "UR2UP", "USEL", "USGXT", "USHF", "USHL",
-        "USHR", "UCGABAR_ARV", "UCGABAR_WAIT", "UVIADD", "UTMALDG", "UTMASTG", "UTMAREDG", "UTMACCTL", "UTMACMDFLUSH",
-        "UTMAPF", "UBLKCP", "UBLKRED", "UBLKPF",
+        "UBMSK", "UBREV", "UCLEA", "UF2FP", "UFLO", "UIADD3", "UIMAD", "UISETP", "ULDC", "ULEA", "ULOP", "ULOP3", "ULOP32I",
+        "UMOV", "UP2UR", "UPLOP3", "UPOPC", "UPRMT", "UPSETP", "UR2UP", "USEL", "USGXT", "USHF", "USHL", "USHR", "UCGABAR_ARV",
+        "UCGABAR_WAIT", "UVIADD", "UTMALDG", "UTMASTG", "UTMAREDG", "UTMACCTL", "UTMACMDFLUSH", "UTMAPF", "UBLKCP", "UBLKRED",
+        "UBLKPF",
         // memory
-        "LD", "LDC", "LDG", "LDGDEPBAR", "LDGMC", "LDGSTS", "LDL", "LDS", "LDSM", "STSM", "ST", "STG", "STL", "STS",
-        "STAS", "MATCH_ANY", "QSPC", "ATOM", "ATOMS", "ATOMG", "RED", "REDAS", "REDG", "CCTL", "CCTLL", "CCTLT",
-        "ERRBAR", "MEMBAR", "FENCE", "SYNCS", "WARPGROUP", "WARPGROUPSET", "TEX", "TLD", "TLD4", "TMML", "TXD", "TXQ",
-        "SULD", "SUST", "SUATOM", "SURED", "AL2P", "ALD", "AST", "IPA", "ISBERD", "OUT", "PIXLD",
+        "LD", "LDC", "LDG", "LDGDEPBAR", "LDGMC", "LDGSTS", "LDL", "LDS", "LDSM", "STSM", "ST", "STG", "STL", "STS", "STAS",
+        "MATCH_ANY", "QSPC", "ATOM", "ATOMS", "ATOMG", "RED", "REDAS", "REDG", "CCTL", "CCTLL", "CCTLT", "ERRBAR", "MEMBAR",
+        "FENCE", "SYNCS", "WARPGROUP", "WARPGROUPSET", "TEX", "TLD", "TLD4", "TMML", "TXD", "TXQ", "SULD", "SUST", "SUATOM",
+        "SURED", "AL2P", "ALD", "AST", "IPA", "ISBERD", "OUT", "PIXLD",
         // control
-        "BAR", "BMOV", "BPT", "BRA", "BREAK", "BRX", "BRXU", "BSSY", "BSYNC", "CALL", "DEPBAR", "EXIT", "GETLMEMBASE",
-        "JMP", "JMX", "JMXU", "KILL", "NANOSLEEP", "NANOTRAP", "RET", "RPCMOV", "RTT", "SETCTAID", "SETLMEMBASE",
-        "WARPSYNC", "YIELD", "ACQBULK", "CGAERRBAR", "ENDCOLLECTIVE", "PREEXIT", "UCPRMT", "USETMAXREG"};
+        "BAR", "BMOV", "BPT", "BRA", "BREAK", "BRX", "BRXU", "BSSY", "BSYNC", "CALL", "DEPBAR", "EXIT", "GETLMEMBASE", "JMP",
+        "JMX", "JMXU", "KILL", "NANOSLEEP", "NANOTRAP", "RET", "RPCMOV", "RTT", "SETCTAID", "SETLMEMBASE", "WARPSYNC", "YIELD",
+        "ACQBULK", "CGAERRBAR", "ENDCOLLECTIVE", "PREEXIT", "UCPRMT", "USETMAXREG"};
     return opcodes;
 }
 

@@ -20,8 +20,8 @@ enum NodeKind : uint8_t { kInstruction, kVariable, kPseudo, kNodeKindCount };
 
 // Kinds of edges. An edge goes from source to target, and from a lower to a higher node number.
 enum Relation : uint8_t {
-    kControlFlow,  // instruction -> the next instruction of the warp
-    kLeftSource,  // variable -> its reader (pseudo node of a memory instruction), first listed source: an address there
+    kControlFlow,      // instruction -> the next instruction of the warp
+    kLeftSource,       // variable -> its reader (pseudo node of a memory instruction), first listed source: an address there
     kRightSource,      // variable -> its reader, any further source
     kDestination,      // instruction -> the variable version it writes
     kMemoryReference,  // pseudo -> the instruction it is part of

@@ -86,8 +86,7 @@ private:
     }
 
     bool is_shared(uint64_t address) const {
-        return header_.shared_base != 0 && address >= header_.shared_base &&
-               address - header_.shared_base < kSharedWindow;
+        return header_.shared_base != 0 && address >= header_.shared_base && address - header_.shared_base < kSharedWindow;
     }
 
     void touch(uint64_t address, uint64_t width, Access access, uint64_t step) {
@@ -260,8 +259,7 @@ const SmStateProvider& sm_state_provider(const std::string& trace_path) {
 }
 
 Footprint read_footprint(const std::string& trace_path, const Residency& residency, bool by_sm) {
-    return by_sm ? sm_state_provider(trace_path).footprint(trace_path, residency)
-                 : read_footprint(trace_path, residency);
+    return by_sm ? sm_state_provider(trace_path).footprint(trace_path, residency) : read_footprint(trace_path, residency);
 }
 
 }  // namespace kernelpoint::replay

@@ -28,9 +28,7 @@ struct LineTouch {
     uint16_t sm = 0;      // that touched it; 0 where SMs are not told apart
     Path path = Path::data;
 
-    bool is_same_place(const LineTouch& other) const {
-        return line == other.line && sm == other.sm && path == other.path;
-    }
+    bool is_same_place(const LineTouch& other) const { return line == other.line && sm == other.sm && path == other.path; }
     bool operator==(const LineTouch& other) const {
         return is_same_place(other) && touched == other.touched && written == other.written && filled == other.filled;
     }

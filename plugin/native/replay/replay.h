@@ -44,8 +44,7 @@ public:
             return present_.touches;
         }
         std::string packed;
-        if (unreadable_[trace] ||
-            (!(store_.load(path, packed) && unpack(packed, present_)) && !read(trace, path, packed)))
+        if (unreadable_[trace] || (!(store_.load(path, packed) && unpack(packed, present_)) && !read(trace, path, packed)))
             present_ = {};
         else
             keep(trace, std::move(packed));

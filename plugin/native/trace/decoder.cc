@@ -94,10 +94,8 @@ public:
         if (status != Zlib::ok && status != Zlib::buffer_error && !member_complete_)
             throw std::runtime_error(
                 "the gzip stream is damaged (" +
-                (stream_.message != nullptr ? std::string(stream_.message) : "zlib error " + std::to_string(status)) +
-                ")");
-        if (last && !member_complete_ && used == 0 && written == 0)
-            throw std::runtime_error("the gzip stream is truncated");
+                (stream_.message != nullptr ? std::string(stream_.message) : "zlib error " + std::to_string(status)) + ")");
+        if (last && !member_complete_ && used == 0 && written == 0) throw std::runtime_error("the gzip stream is truncated");
         return written;
     }
 

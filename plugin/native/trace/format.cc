@@ -89,8 +89,8 @@ std::set<std::string> folders_with_lists(const std::string& folder, const Folder
     throw TraceError(folder, 0,
                      "expected " + known + " in this folder, found " + std::to_string(count) +
                          (count == 1 ? " folder" : " folders") + " with traces in it (" + below +
-                         "). Each process, such as an MPI rank, is a program of its own: `kernelpoint plan " + folder +
-                         "/" + *names.begin() + "`");
+                         "). Each process, such as an MPI rank, is a program of its own: `kernelpoint plan " + folder + "/" +
+                         *names.begin() + "`");
 }
 
 Launches read_folder(const std::string& path) {

@@ -14,9 +14,7 @@ struct Interrupted {};
 // reading by throwing.
 class Interruption {
 public:
-    explicit Interruption(std::function<void()> check) : check_(std::move(check)), outer_(innermost) {
-        innermost = this;
-    }
+    explicit Interruption(std::function<void()> check) : check_(std::move(check)), outer_(innermost) { innermost = this; }
     ~Interruption() { innermost = outer_; }
     Interruption(const Interruption&) = delete;
     Interruption& operator=(const Interruption&) = delete;

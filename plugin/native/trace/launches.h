@@ -31,9 +31,7 @@ struct Launches {
         numbers.push_back(number);
         return static_cast<uint32_t>(paths.size() - 1);
     }
-    void add_copy(uint64_t address, uint64_t bytes) {
-        copies.push_back({contents.size() + copies.size(), address, bytes});
-    }
+    void add_copy(uint64_t address, uint64_t bytes) { copies.push_back({contents.size() + copies.size(), address, bytes}); }
     // Number of launches before each copy.
     uint64_t launches_before(size_t copy) const { return copies[copy].command - copy; }
 

@@ -25,8 +25,7 @@ public:
     // Loads a library. Throws std::runtime_error with the package's name if it is missing.
     Library(const char* name, const char* package) : library_(dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
         if (library_ == nullptr)
-            throw std::runtime_error(std::string("needs ") + name + ", which is not installed; install the package " +
-                                     package);
+            throw std::runtime_error(std::string("needs ") + name + ", which is not installed; install the package " + package);
     }
     // Throws std::runtime_error where the library has no such function.
     Symbol operator[](const char* name) const {

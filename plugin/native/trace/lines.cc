@@ -28,10 +28,7 @@ constexpr size_t packed_size = 128 << 10;
 
 void require_regular(const std::string& path, mode_t mode) {
     if (S_ISREG(mode)) return;
-    const char* kind = S_ISDIR(mode)    ? "a folder"
-                       : S_ISFIFO(mode) ? "a FIFO"
-                       : S_ISSOCK(mode) ? "a socket"
-                                        : "a device";
+    const char* kind = S_ISDIR(mode) ? "a folder" : S_ISFIFO(mode) ? "a FIFO" : S_ISSOCK(mode) ? "a socket" : "a device";
     throw TraceError(path, 0, std::string("expected a file, found ") + kind);
 }
 
@@ -39,7 +36,7 @@ void require_regular(const std::string& path, mode_t mode) {
 
 RegularFile::RegularFile(const std::string& path) : path_(path) {
     struct stat status{};
-    if (stat(path.c_str(), &status) == 0) require_regular(path, status.st_mode);  // before: opening a device may act
+    if (stat(path.c_str(), &status) == 0) require_regular(path, status.st_mode);            // before: opening a device may act
     descriptor_ = kp_above_streams(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // which does not wait
     if (descriptor_ < 0) fail(path, "cannot be opened: ", errno);
     if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
@@ -118,8 +115,8 @@ size_t Input::read_decoded(char* to, size_t size) {
             packed_end_ = read_file(packed_.get(), packed_size);
         }
         size_t used = 0;
-        const size_t got = decoder_->decode(packed_.get() + packed_begin_, packed_end_ - packed_begin_, used,
-                                            to + total, size - total, file_ended_);
+        const size_t got = decoder_->decode(packed_.get() + packed_begin_, packed_end_ - packed_begin_, used, to + total,
+                                            size - total, file_ended_);
         packed_begin_ += used;
         total += got;
         if (got == 0 && used == 0 && file_ended_) break;
@@ -150,9 +147,7 @@ bool Input::next_block(const char*& begin, const char*& end, uint64_t line) {
         size_t got = 0;
         try {
             char* to = buffer_.get() + filled_;
-            got = source_ != nullptr ? source_->read(to, wanted)
-                  : decoder_         ? read_decoded(to, wanted)
-                                     : read_file(to, wanted);
+            got = source_ != nullptr ? source_->read(to, wanted) : decoder_ ? read_decoded(to, wanted) : read_file(to, wanted);
         } catch (const TraceError&) {
             throw;
         } catch (const std::runtime_error& error) {

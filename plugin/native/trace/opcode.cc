@@ -17,9 +17,8 @@ struct Group {
 
 constexpr auto I = Unit::integer, S = Unit::single_precision, D = Unit::double_precision, F = Unit::special_function,
                T = Unit::tensor, V = Unit::move, C = Unit::control, B = Unit::barrier, M = Unit::memory;
-constexpr auto no = MemorySpace::none, global = MemorySpace::global, local = MemorySpace::local,
-               shared = MemorySpace::shared, constant = MemorySpace::constant, generic = MemorySpace::generic,
-               texture = MemorySpace::texture;
+constexpr auto no = MemorySpace::none, global = MemorySpace::global, local = MemorySpace::local, shared = MemorySpace::shared,
+               constant = MemorySpace::constant, generic = MemorySpace::generic, texture = MemorySpace::texture;
 
 // SASS opcodes of Volta, Turing, Ampere, Ada, Hopper and Blackwell, from NVIDIA's instruction set tables (CUDA Binary
 // Utilities). Model: half precision goes with single precision; uniform datapath instructions go with

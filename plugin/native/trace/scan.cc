@@ -32,8 +32,7 @@ StreamHash hash_text(const std::string& text) {
     StreamHasher hasher;
     for (size_t i = 0; i < text.size(); i += 8) {
         uint64_t word = 0;
-        for (size_t j = i; j < std::min(i + 8, text.size()); ++j)
-            word = word << 8 | static_cast<unsigned char>(text[j]);
+        for (size_t j = i; j < std::min(i + 8, text.size()); ++j) word = word << 8 | static_cast<unsigned char>(text[j]);
         hasher.add(word, text.size());
     }
     return hasher.finish();
@@ -56,8 +55,7 @@ public:
         check_index(cta.index);
         ++work.ctas;
         work.warps += cta.warps.size();
-        defects.missing_warps +=
-            header_.warps_per_cta() - std::min<uint64_t>(header_.warps_per_cta(), cta.warps.size());
+        defects.missing_warps += header_.warps_per_cta() - std::min<uint64_t>(header_.warps_per_cta(), cta.warps.size());
         bool has_barriers = false;
         work.instructions += cta.instructions.size();
         for (const Warp& warp : cta.warps) {
@@ -70,13 +68,11 @@ public:
             const Instruction* first = cta.instructions.data() + warp.first_instruction;
             for (const Instruction* i = first; i != first + warp.instruction_count; ++i) {
                 OpcodeFacts& facts = facts_[i->opcode];
-                const uint64_t operands =
-                    uint64_t{i->width} << 16 | uint64_t{i->destination_count} << 8 | i->source_count;
+                const uint64_t operands = uint64_t{i->width} << 16 | uint64_t{i->destination_count} << 8 | i->source_count;
                 const uint64_t registers =
                     pair(pair16(i->destinations[0], i->destinations[1]), pair16(i->sources[0], i->sources[1]));
                 hasher_.add(pair(i->pc, i->active_mask), facts.hash ^ operands);
-                hasher_.add(registers,
-                            pair(pair16(i->sources[2], i->sources[3]), pair16(i->sources[4], i->sources[5])));
+                hasher_.add(registers, pair(pair16(i->sources[2], i->sources[3]), pair16(i->sources[4], i->sources[5])));
                 work.thread_instructions += static_cast<uint64_t>(__builtin_popcount(i->active_mask));
                 ++work.by_unit[facts.unit];
                 ++facts.count;
@@ -105,8 +101,7 @@ private:
     void learn(const std::vector<Opcode>& opcodes) {
         while (facts_.size() < opcodes.size()) {
             const Opcode& opcode = opcodes[facts_.size()];
-            facts_.push_back({hash_text(opcode.text).low, static_cast<size_t>(opcode.unit), opcode.space,
-                              opcode.is_bulk_copy,
+            facts_.push_back({hash_text(opcode.text).low, static_cast<size_t>(opcode.unit), opcode.space, opcode.is_bulk_copy,
                               opcode.base == "BAR" && opcode.text.find(".ARV") == std::string::npos, opcode.is_exit,
                               opcode.unit == Unit::control, 0});
         }
@@ -200,8 +195,7 @@ private:
         return distance;
     }
     bool is_shared(MemorySpace space, uint64_t address) const {
-        return space == MemorySpace::shared ||
-               (space == MemorySpace::generic && address - header_.shared_base < window_size);
+        return space == MemorySpace::shared || (space == MemorySpace::generic && address - header_.shared_base < window_size);
     }
 
     struct OpcodeFacts {

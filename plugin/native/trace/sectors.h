@@ -11,8 +11,7 @@ namespace kernelpoint {
 constexpr unsigned sector_bits = 5;  // 32 bytes
 
 // Counts the different sectors, with room for `count` sectors at `firsts` and `ends`.
-inline uint32_t count_sectors(const uint64_t* addresses, size_t count, uint32_t width, uint64_t* firsts,
-                              uint64_t* ends) {
+inline uint32_t count_sectors(const uint64_t* addresses, size_t count, uint32_t width, uint64_t* firsts, uint64_t* ends) {
     bool ascending = true;
     for (size_t i = 0; i < count; ++i) {
         firsts[i] = addresses[i] >> sector_bits;

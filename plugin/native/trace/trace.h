@@ -77,7 +77,7 @@ struct OperandValues {
 struct Warp {
     uint32_t id = 0;                                        // within its CTA
     uint32_t first_instruction = 0, instruction_count = 0;  // range in Cta::instructions
-    uint32_t unread = 0;  // the last ones, which the simulator of these traces leaves out
+    uint32_t unread = 0;                                    // the last ones, which the simulator of these traces leaves out
 };
 
 // Place of a CTA in its thread block cluster (tracer version 6, compute capability 9.0 on); otherwise zeros.

@@ -238,8 +238,8 @@ template <typename... Arguments>
 pybind11::object invoke(kp_session* session, const char* method, const Arguments&... arguments) {
     const auto name = pybind11::reinterpret_steal<pybind11::object>(PyUnicode_InternFromString(method));
     PyObject* vector[] = {session->object.ptr(), arguments.ptr()...};
-    PyObject* result = PyObject_VectorcallMethod(name.ptr(), vector,
-                                                 (1 + sizeof...(arguments)) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+    PyObject* result =
+        PyObject_VectorcallMethod(name.ptr(), vector, (1 + sizeof...(arguments)) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
     if (result == nullptr) throw pybind11::error_already_set();
     return pybind11::reinterpret_steal<pybind11::object>(result);
 }

@@ -28,8 +28,8 @@ std::array<long long, count> integers(const char* method, const pybind11::object
     }
     if (fits) return values;
     PyErr_Clear();
-    throw Failure(KP_EFAILED, std::string("session.") + method + " returned " + utf8(pybind11::repr(returned)) +
-                                  ", expected " + std::to_string(count) + " integers");
+    throw Failure(KP_EFAILED, std::string("session.") + method + " returned " + utf8(pybind11::repr(returned)) + ", expected " +
+                                  std::to_string(count) + " integers");
 }
 
 py::object known_text(const char* bytes) {
@@ -46,8 +46,7 @@ py::list counter_names(const kp_host& host) {
 kp_description description(const kp_host& host, uint64_t index) {
     const uint32_t size = host.descriptions->size;
     kp_description copy{};
-    std::memcpy(&copy, reinterpret_cast<const char*>(host.descriptions) + index * size,
-                std::min<size_t>(size, sizeof(copy)));
+    std::memcpy(&copy, reinterpret_cast<const char*>(host.descriptions) + index * size, std::min<size_t>(size, sizeof(copy)));
     return copy;
 }
 
@@ -147,8 +146,7 @@ void add_estimates(kp_session& session, const py::iterable& rows, uint32_t flags
 
 // A process without a statement of its own has that of the run.
 void add_process(kp_session& session, const py::handle& row) {
-    const auto [process, launches, simulated, estimates] =
-        row.cast<std::tuple<size_t, uint64_t, uint64_t, py::iterable>>();
+    const auto [process, launches, simulated, estimates] = row.cast<std::tuple<size_t, uint64_t, uint64_t, py::iterable>>();
     if (process + 1 != session.finished.size())
         throw Failure(KP_EFAILED, "session.finish().processes: entry " + std::to_string(session.finished.size() - 1) +
                                       " is of process " + std::to_string(process));
@@ -165,8 +163,8 @@ const kp_session::Finished& results_of(const kp_session* session, uint32_t proce
     if (session->finished.empty()) throw Failure(KP_EINVAL, "results were asked for before the run was finished");
     const uint64_t place = process == KP_ALL_PROCESSES ? 0 : uint64_t{process} + 1;
     if (place < session->finished.size()) return session->finished[place];
-    throw Failure(KP_EINVAL, "process: got " + std::to_string(process) + "; there are " +
-                                 std::to_string(session->finished.size() - 1));
+    throw Failure(KP_EINVAL,
+                  "process: got " + std::to_string(process) + "; there are " + std::to_string(session->finished.size() - 1));
 }
 
 // Stores the results of a finished session in C++, so that they can be read without Python. They come from the summary
@@ -316,9 +314,9 @@ kp_status next(kp_session* session, const kp_position* position, kp_order* order
 
 kp_status progress(kp_session* session, const kp_progress* at, uint32_t* action) {
     return call(session, [&] {
-        const py::object returned = invoke(session, "on_progress", number(at->process), number(at->index),
-                                           number(at->cycles), number(at->instructions), number(at->ctas_issued),
-                                           number(at->ctas_completed), number(at->ctas_total));
+        const py::object returned =
+            invoke(session, "on_progress", number(at->process), number(at->index), number(at->cycles), number(at->instructions),
+                   number(at->ctas_issued), number(at->ctas_completed), number(at->ctas_total));
         *action = returned.cast<uint32_t>();
     });
 }
@@ -333,8 +331,8 @@ kp_status complete(kp_session* session, const kp_result* result) {
         py::tuple values(count);
         for (size_t i = 0; i < count; ++i) values[i] = py::float_(result->counters[i]);
         invoke(session, "on_complete", number(result->process), number(result->index),
-               py::bool_((result->flags & KP_RESULT_STOPPED) != 0), number(result->cycles),
-               number(result->instructions), session->counter_names, values);
+               py::bool_((result->flags & KP_RESULT_STOPPED) != 0), number(result->cycles), number(result->instructions),
+               session->counter_names, values);
     });
 }
 

@@ -35,8 +35,8 @@ std::string innermost_lines(const py::error_already_set& error) {
     std::string lines;
     py::object frames = py::module_::import("traceback").attr("extract_tb")(error.trace(), -kInnermostLines);
     for (py::handle frame : frames)
-        lines += (lines.empty() ? " (" : ", ") + utf8(frame.attr("filename")) + ":" +
-                 utf8(py::str(frame.attr("lineno"))) + " in " + utf8(frame.attr("name"));
+        lines += (lines.empty() ? " (" : ", ") + utf8(frame.attr("filename")) + ":" + utf8(py::str(frame.attr("lineno"))) +
+                 " in " + utf8(frame.attr("name"));
     return lines.empty() ? "" : lines + ")";
 }
 
@@ -74,8 +74,7 @@ bool was_interrupted() {
 }
 
 std::string utf8(py::handle text) {
-    py::object bytes =
-        py::reinterpret_steal<py::object>(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace"));
+    py::object bytes = py::reinterpret_steal<py::object>(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace"));
     if (!bytes) throw py::error_already_set();
     return std::string(PyBytes_AS_STRING(bytes.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(bytes.ptr())));
 }
@@ -158,9 +157,8 @@ void import_package() {
     const std::string found = utf8(package.attr("__file__"));
     const py::object samefile = py::module_::import("os.path").attr("samefile");
     if (samefile(found, parent + "/kernelpoint/__init__.py").cast<bool>()) return;
-    throw Failure(KP_EVERSION, "the plugin belongs to " + parent +
-                                   "/kernelpoint, but this Python has already imported " + found +
-                                   ": use the plugin that `kernelpoint doctor --plugin` names in that Python");
+    throw Failure(KP_EVERSION, "the plugin belongs to " + parent + "/kernelpoint, but this Python has already imported " +
+                                   found + ": use the plugin that `kernelpoint doctor --plugin` names in that Python");
 }
 
 void import_boundary(bool own_interpreter) {

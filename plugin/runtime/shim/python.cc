@@ -122,15 +122,14 @@ std::string find_python(const std::string& library) {
     const char* named = secure_getenv("KERNELPOINT_PYTHON");  // nothing, in a process that runs as another user
     if (named != nullptr && *named != '\0') {
         if (is_executable(named)) return named;
-        throw Refused(
-            "KERNELPOINT_PYTHON is " + std::string(named) +
-            ": no executable file; it has to be the Python of the environment that kernelpoint is installed in");
+        throw Refused("KERNELPOINT_PYTHON is " + std::string(named) +
+                      ": no executable file; it has to be the Python of the environment that kernelpoint is installed in");
     }
     const std::string of_install = python_of_install(library);
     if (!of_install.empty() && is_executable(of_install)) return of_install;
     if (is_executable(KP_BUILD_PYTHON)) return KP_BUILD_PYTHON;
-    throw Refused("no Python found for the plugin: " + (of_install.empty() ? "" : of_install + " and ") +
-                  KP_BUILD_PYTHON + " do not exist; name the environment's in KERNELPOINT_PYTHON");
+    throw Refused("no Python found for the plugin: " + (of_install.empty() ? "" : of_install + " and ") + KP_BUILD_PYTHON +
+                  " do not exist; name the environment's in KERNELPOINT_PYTHON");
 }
 
 // Chooses it: KERNELPOINT_PYTHON, which then has to work; <prefix>/bin/pythonX.Y where the package lies in
@@ -142,15 +141,13 @@ Python choose_python(const std::string& library) {
     python.executable = find_python(library);
     std::istringstream answer(first_output({python.executable, "-I", "-S", "-c", kAsk}));
     if (!std::getline(answer, python.version))
-        throw Refused(
-            python.executable +
-            " does not run as Python: it has to be the Python of the environment that kernelpoint is installed "
-            "in (KERNELPOINT_PYTHON)");
+        throw Refused(python.executable +
+                      " does not run as Python: it has to be the Python of the environment that kernelpoint is installed "
+                      "in (KERNELPOINT_PYTHON)");
     std::string flagged;
     std::getline(answer, flagged);
     if (flagged != KP_LDVERSION)
-        throw Refused(python.executable + " is Python " + python.version + ", but the plugin is for Python " +
-                      KP_LDVERSION +
+        throw Refused(python.executable + " is Python " + python.version + ", but the plugin is for Python " + KP_LDVERSION +
                       ": reinstall kernelpoint with that Python, or name the right one in KERNELPOINT_PYTHON");
     for (std::string folder; std::getline(answer, folder);) python.folders.push_back(folder);
     return python;
@@ -186,8 +183,7 @@ Python open_libpython(const std::string& library) {
         opened = dlopen((python.folders[i] + "/" KP_LIBPYTHON).c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (opened == nullptr) opened = dlopen(KP_LIBPYTHON, RTLD_NOW | RTLD_GLOBAL);
     if (opened == nullptr)
-        throw Refused("the plugin cannot start " + python.executable + ": its shared library is not there (" +
-                      dlerror() + ")");
+        throw Refused("the plugin cannot start " + python.executable + ": its shared library is not there (" + dlerror() + ")");
     return python;
 }
 
@@ -205,9 +201,8 @@ kp_status open_embedding() {
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) return refuse("the plugin cannot start Python: " + std::string(dlerror()));
     auto start = reinterpret_cast<kp_embedding_start_fn>(dlsym(library, KP_EMBEDDING_START));
-    g_embedding = start == nullptr
-                      ? nullptr
-                      : start(KP_EMBEDDING_VERSION, &set_error, python.executable.c_str(), python.version.c_str());
+    g_embedding =
+        start == nullptr ? nullptr : start(KP_EMBEDDING_VERSION, &set_error, python.executable.c_str(), python.version.c_str());
     return g_embedding != nullptr ? KP_OK : refuse(path + " belongs to another version of KernelPoint: reinstall it");
 }
 
@@ -219,8 +214,7 @@ kp_status load_embedding() {
     static std::atomic<int> inside{0};
     static std::mutex mutex;
     if (process != getpid() && inside > 0)
-        return fail(KP_EINVAL,
-                    "this process was forked while a call of the plugin was inside: only its parent can go on");
+        return fail(KP_EINVAL, "this process was forked while a call of the plugin was inside: only its parent can go on");
     process = getpid();
     ++inside;
     kp_status status = KP_OK;

@@ -83,16 +83,15 @@ kp_status check_counter_names(const kp_host& host) {
     if (host.counter_count > 0 && host.counter_names == nullptr)
         return fail(KP_EINVAL, "host.counter_names is NULL, counter_count is " + std::to_string(host.counter_count));
     for (uint32_t i = 0; i < host.counter_count; ++i)
-        if (host.counter_names[i] == nullptr)
-            return fail(KP_EINVAL, "host.counter_names[" + std::to_string(i) + "] is NULL");
+        if (host.counter_names[i] == nullptr) return fail(KP_EINVAL, "host.counter_names[" + std::to_string(i) + "] is NULL");
     return KP_OK;
 }
 
 // Refuses a count above `most`, and one of elements that are not there.
 kp_status check_array(const std::string& name, uint64_t count, uint64_t most, const char* array, const void* given) {
     if (count <= most && (count == 0 || given != nullptr)) return KP_OK;
-    return fail(KP_EINVAL, name + " is " + std::to_string(count) + ", expected 0 to " + std::to_string(most) +
-                               ", and " + array + " not NULL");
+    return fail(KP_EINVAL, name + " is " + std::to_string(count) + ", expected 0 to " + std::to_string(most) + ", and " +
+                               array + " not NULL");
 }
 
 // All of these far above what any host has: extents and features of one launch, architectures.
@@ -110,23 +109,19 @@ kp_status check_description(const kp_description* given, uint64_t index, const k
             check_array(where + ".feature_count", one.feature_count, kMostFeatures, "features", one.features))
         return status;
     if (one.feature_count != copy_in(&first).feature_count)
-        return fail(KP_EINVAL, where + ".feature_count is " + std::to_string(one.feature_count) +
-                                   ", the first one's is " + std::to_string(copy_in(&first).feature_count) +
-                                   ": every launch has the same features");
+        return fail(KP_EINVAL, where + ".feature_count is " + std::to_string(one.feature_count) + ", the first one's is " +
+                                   std::to_string(copy_in(&first).feature_count) + ": every launch has the same features");
     return KP_OK;
 }
 
 kp_status check_descriptions(const kp_host& host) {
     if (host.descriptions == nullptr) return KP_OK;
     uint64_t launches = 0;
-    for (uint32_t i = 0; host.launch_counts != nullptr && i < host.process_count; ++i)
-        launches += host.launch_counts[i];
-    if (launches == 0)
-        return fail(KP_EINVAL, "host.descriptions is not NULL, but host.launch_counts names no launches");
+    for (uint32_t i = 0; host.launch_counts != nullptr && i < host.process_count; ++i) launches += host.launch_counts[i];
+    if (launches == 0) return fail(KP_EINVAL, "host.descriptions is not NULL, but host.launch_counts names no launches");
     if (const kp_status status = check_size("host.descriptions[0]", host.descriptions)) return status;
     for (uint64_t i = 0; i < launches; ++i)
-        if (const kp_status status = check_description(element(host.descriptions, i), i, *host.descriptions))
-            return status;
+        if (const kp_status status = check_description(element(host.descriptions, i), i, *host.descriptions)) return status;
     return KP_OK;
 }
 
@@ -232,8 +227,7 @@ kp_status progress(kp_session* session, const kp_progress* progress, uint32_t* a
 }
 
 kp_status cost(kp_session* session, uint32_t process, uint64_t index, kp_cost* cost) {
-    return fill("cost", session, cost,
-                [&](kp_cost* full) { return loaded_embedding()->cost(session, process, index, full); });
+    return fill("cost", session, cost, [&](kp_cost* full) { return loaded_embedding()->cost(session, process, index, full); });
 }
 
 kp_status unpack(const char* pack, const char** list) {

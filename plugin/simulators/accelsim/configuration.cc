@@ -57,8 +57,7 @@ void set_sm(Options& options, GpuConfig& config) {
     config.shared_allocation_unit = 1;
     config.launch_latency = whole(options.number("-gpgpu_kernel_launch_latency", 0), 0, 1000000);
     config.cta_dispatch_interval = 0;  // every SM takes one a cycle, whatever the others do
-    config.shared_latency =
-        whole(options.number("-gpgpu_smem_latency", config.shared_latency) + kLoadPipeline, 1, kMost);
+    config.shared_latency = whole(options.number("-gpgpu_smem_latency", config.shared_latency) + kLoadPipeline, 1, kMost);
 }
 
 // "S:sets:line:ways,..." of a cache. False where there is none.
@@ -74,8 +73,7 @@ bool read_cache(Options& options, const std::string& key, double& sets, double& 
 
 void set_l1(Options& options, GpuConfig& config) {
     double sets = 0, line = 0, ways = 0;
-    if (read_cache(options, "-gpgpu_cache:dl1", sets, line, ways))
-        set_cache(config.l1_size, config.l1_ways, sets, ways, line);
+    if (read_cache(options, "-gpgpu_cache:dl1", sets, line, ways)) set_cache(config.l1_size, config.l1_ways, sets, ways, line);
     if (options.number("-gpgpu_gmem_skip_L1D", 0) != 0) config.l1_size = kLineBytes * (config.l1_ways = 1);
     config.l1_latency = whole(options.number("-gpgpu_l1_latency", config.l1_latency) + kLoadPipeline, 1, kMost);
     config.l1_invalidate_at_launch = options.number("-gpgpu_flush_l1_cache", 0) != 0;
@@ -100,9 +98,8 @@ void set_memory(Options& options, GpuConfig& config) {
     if (read_cache(options, "-gpgpu_cache:dl2", sets, line, ways))
         set_cache(config.l2_size, config.l2_ways, sets * banks, ways, line);
     config.l2_interval = whole(core / l2, 1, 1000);
-    config.l2_latency =
-        whole(options.number("-gpgpu_l2_rop_latency", config.l2_latency) * core / l2 + kCrossing * core / interconnect,
-              0, kMost);
+    config.l2_latency = whole(
+        options.number("-gpgpu_l2_rop_latency", config.l2_latency) * core / l2 + kCrossing * core / interconnect, 0, kMost);
     config.dram_channels = whole(channels, 1, 1024);
     double row = 0;  // from the command to the data: activate, then read
     if (auto timing = options.text("-gpgpu_dram_timing_opt")) {
@@ -139,21 +136,21 @@ constexpr struct {
 bool is_known(const std::string& key) {
     static const std::vector<std::string> beginnings = {
         // no effect on cycles
-        "-trace", "-kernel_sampling", "-kernelpoint_", "-config", "-visualizer_", "-power_", "-accelwattch_",
-        "-hw_perf_", "-dvfs_", "-aggregate_power", "-steady_", "-gpuwattch", "-enable_ptx", "-ptx_", "-gpgpu_ptx_",
-        "-save_embedded_ptx", "-gpgpu_experimental_lib", "-gpgpu_memlatency_stat", "-gpgpu_runtime_stat",
-        "-gpgpu_stack_", "-gpgpu_heap_", "-gpgpu_runtime_", "-gpgpu_compute_capability", "-gpgpu_occupancy_sm_number",
-        "-gpgpu_max_", "-gpgpu_cflog", "-gpgpu_deadlock", "-gpgpu_clock_gated", "-gpgpu_stats", "-gpgpu_cdp_enabled",
-        "-cdp_latency", "-gpgpu_registers_per_block", "-gpgpu_shmem_per_block", "-liveness", "-checkpoint", "-resume",
-        "-inter_config_file", "-keep", "-gpgpu_option", "-gpgpu_simt_core_sim_order", "-gpgpu_local_mem_map",
-        "-n_regfile", "-gpgpu_dirty", "-gpgpu_verify",
+        "-trace", "-kernel_sampling", "-kernelpoint_", "-config", "-visualizer_", "-power_", "-accelwattch_", "-hw_perf_",
+        "-dvfs_", "-aggregate_power", "-steady_", "-gpuwattch", "-enable_ptx", "-ptx_", "-gpgpu_ptx_", "-save_embedded_ptx",
+        "-gpgpu_experimental_lib", "-gpgpu_memlatency_stat", "-gpgpu_runtime_stat", "-gpgpu_stack_", "-gpgpu_heap_",
+        "-gpgpu_runtime_", "-gpgpu_compute_capability", "-gpgpu_occupancy_sm_number", "-gpgpu_max_", "-gpgpu_cflog",
+        "-gpgpu_deadlock", "-gpgpu_clock_gated", "-gpgpu_stats", "-gpgpu_cdp_enabled", "-cdp_latency",
+        "-gpgpu_registers_per_block", "-gpgpu_shmem_per_block", "-liveness", "-checkpoint", "-resume", "-inter_config_file",
+        "-keep", "-gpgpu_option", "-gpgpu_simt_core_sim_order", "-gpgpu_local_mem_map", "-n_regfile", "-gpgpu_dirty",
+        "-gpgpu_verify",
         // finer than the model
         "-gpgpu_operand_collector_", "-gpgpu_enable_specialized_operand", "-gpgpu_num_", "-gpgpu_reg_",
-        "-gpgpu_pipeline_widths", "-gpgpu_tensor_core_avail", "-gpgpu_simd_model", "-gpgpu_sub_core_model",
-        "-gpgpu_dual_issue", "-gpgpu_scheduler", "-gpgpu_warp", "-gpgpu_inst_fetch", "-gpgpu_cache:il1",
-        "-gpgpu_cache:dl1Pref", "-gpgpu_cache:dl2_texture", "-gpgpu_tex_cache", "-gpgpu_const_cache", "-gpgpu_l1_",
-        "-gpgpu_shmem_", "-gpgpu_mem_", "-gpgpu_coalesce", "-gpgpu_memory_partition", "-gpgpu_dram_", "-gpgpu_frfcfs",
-        "-gpgpu_n_cluster_ejection", "-gpgpu_n_ldst", "-gpgpu_n_mem_per_ctrlr", "-dram_", "-icnt_", "-network_mode"};
+        "-gpgpu_pipeline_widths", "-gpgpu_tensor_core_avail", "-gpgpu_simd_model", "-gpgpu_sub_core_model", "-gpgpu_dual_issue",
+        "-gpgpu_scheduler", "-gpgpu_warp", "-gpgpu_inst_fetch", "-gpgpu_cache:il1", "-gpgpu_cache:dl1Pref",
+        "-gpgpu_cache:dl2_texture", "-gpgpu_tex_cache", "-gpgpu_const_cache", "-gpgpu_l1_", "-gpgpu_shmem_", "-gpgpu_mem_",
+        "-gpgpu_coalesce", "-gpgpu_memory_partition", "-gpgpu_dram_", "-gpgpu_frfcfs", "-gpgpu_n_cluster_ejection",
+        "-gpgpu_n_ldst", "-gpgpu_n_mem_per_ctrlr", "-dram_", "-icnt_", "-network_mode"};
     return begins_with_any(key, beginnings);
 }
 

@@ -63,9 +63,7 @@ void set_memory(Options& options, GpuConfig& config) {
 
 replay::SmInfo cores_of(Options& options) {
     replay::SmInfo cores;
-    const auto most = [&](const char* key, double otherwise) {
-        return whole(options.number(key, otherwise), 1, kMost);
-    };
+    const auto most = [&](const char* key, double otherwise) { return whole(options.number(key, otherwise), 1, kMost); };
     cores.residency.sms = whole(options.number("num_sim_small_cores", options.number("num_sim_cores", 1)), 1, 1024);
     cores.residency.ctas_per_sm = most("max_block_per_core", 4);
     cores.residency.warps_per_sm = most("max_threads_per_core", 3);

@@ -40,11 +40,7 @@ def admit(
     refusing = (Effect.REFUSES, Effect.BUDGET_CANNOT_BE_MET)
     refused = [finding for finding in findings if finding.outcome in refusing and finding.kind not in accepted]
     if refused:
-        error = (
-            BudgetError
-            if all(finding.outcome is Effect.BUDGET_CANNOT_BE_MET for finding in refused)
-            else AdmissionError
-        )
+        error = BudgetError if all(finding.outcome is Effect.BUDGET_CANNOT_BE_MET for finding in refused) else AdmissionError
         kinds = " ".join(f"--accept {finding.kind}" for finding in refused)
         keys = ", ".join(finding.kind for finding in refused)
         lines = "\n".join(finding.sentence() for finding in refused)
@@ -77,9 +73,7 @@ def check_kinds(kinds: Iterable[str], allowed: Collection[str], option: str) -> 
     """
     for kind in kinds:
         if kind not in allowed:
-            raise ConfigError(
-                f"{option}: got {kind!r}{did_you_mean(kind, allowed)}; allowed: {', '.join(sorted(allowed))}"
-            )
+            raise ConfigError(f"{option}: got {kind!r}{did_you_mean(kind, allowed)}; allowed: {', '.join(sorted(allowed))}")
 
 
 MATCHED_SHARE = 0.5  # of the launches (of the rows where there are fewer) that have to match

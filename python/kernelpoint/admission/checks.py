@@ -118,9 +118,7 @@ def _among(profile: Program, mask: np.ndarray, what: str) -> Case | None:
     total = float(np.abs(time).sum())
     share = float(np.abs(time[mask]).sum()) / total if total > 0 else None
     place = f"launch {row}, {profile.names[row][:60] or 'without a name'}"
-    return Case(
-        f"{of_all(mask.sum(), profile.size)} launches {what}", float(mask.mean()), share, f"{profile.source}: {place}"
-    )
+    return Case(f"{of_all(mask.sum(), profile.size)} launches {what}", float(mask.mean()), share, f"{profile.source}: {place}")
 
 
 def _times(profile: Program) -> np.ndarray:
@@ -178,9 +176,7 @@ for _kind, _what, _remedy in (
     check(Program, _kind, REFUSES, _remedy)(partial(_remark, _kind, _what))
 
 
-@check(
-    Program, "missing-results", REFUSES, "the file was cut or filtered, so launches are missing: give the whole output"
-)
+@check(Program, "missing-results", REFUSES, "the file was cut or filtered, so launches are missing: give the whole output")
 def missing_results(profile: Program) -> Case | None:
     """Find an output in which numbers of launches are missing."""
     remark = profile.remarks.get("missing-results")
@@ -220,9 +216,7 @@ def impossible_durations(profile: Program) -> Case | None:
     return _among(profile, mask, f"take less than {SHORTEST:g} ns, or more than a clock counts")
 
 
-@check(
-    Program, "whole-microseconds", NAMED, "shorter launches count 0 ns: a profiler with a finer clock tells them apart"
-)
+@check(Program, "whole-microseconds", NAMED, "shorter launches count 0 ns: a profiler with a finer clock tells them apart")
 def whole_microseconds(profile: Program) -> Case | None:
     """Find profiles with times in whole microseconds: the shortest launches have time 0."""
     if not _rounds_to_zero(profile):
@@ -255,9 +249,7 @@ def overlapping_durations(profile: Program) -> Case | None:
     """Find launches that end after the next launch on their stream starts. Nodes of CUDA graphs are left out, because they run
     side by side.
     """
-    alone = np.flatnonzero(
-        np.isfinite(profile.duration) & (profile.stream >= 0) & (profile.start > 0) & ~in_graphs(profile)
-    )
+    alone = np.flatnonzero(np.isfinite(profile.duration) & (profile.stream >= 0) & (profile.start > 0) & ~in_graphs(profile))
     process = profile.process
     order = alone[np.lexsort((profile.start[alone], profile.stream[alone], process[alone]))]
     here, after = order[:-1], order[1:]
@@ -321,13 +313,9 @@ def processes(profile: Program) -> Case | None:
 def communication(profile: Program) -> Case | None:
     """Find kernels of communication libraries such as NCCL, whose times depend on other GPUs."""
     libraries = profile.communication
-    families = ", ".join(
-        sorted(name for name, count in zip(libraries.distinct, libraries.counts, strict=True) if count)
-    )
+    families = ", ".join(sorted(name for name, count in zip(libraries.distinct, libraries.counts, strict=True) if count))
     case = _among(profile, libraries.numbers >= 0, f"are kernels of communication ({families})")
-    return case and Case(
-        f"{case.what}, {100 * (case.time or 0.0):.3g} % of the time", case.launches, case.time, case.place
-    )
+    return case and Case(f"{case.what}, {100 * (case.time or 0.0):.3g} % of the time", case.launches, case.time, case.place)
 
 
 @check(
@@ -395,9 +383,7 @@ def not_traced(matching: Matching) -> Case | None:
     if not matching.replays or not len(matching.extra):
         return None
     size = matching.matched + len(matching.extra)
-    return Case(
-        f"{of_all(len(matching.extra), size)} launches of the program are not in the list", len(matching.extra) / size
-    )
+    return Case(f"{of_all(len(matching.extra), size)} launches of the program are not in the list", len(matching.extra) / size)
 
 
 # ---- trace lists --------------------------------------------------------------------------------------------------------
@@ -573,9 +559,7 @@ def communication_in_list(listed: ListFiles) -> Case | None:
     return of_traces(listed, listed.program.communication.numbers >= 0, "are kernels of communication")
 
 
-@check(
-    ListFiles, "not-in-list", NAMED, "the list is a part of the program if these belong to it: totals are of the list"
-)
+@check(ListFiles, "not-in-list", NAMED, "the list is a part of the program if these belong to it: totals are of the list")
 def not_in_list(listed: ListFiles) -> Case | None:
     """Find trace files beside a list, of the same CUDA context, that the list does not name."""
     context = next(iter(listed.contexts), "")
@@ -584,9 +568,7 @@ def not_in_list(listed: ListFiles) -> Case | None:
     return Case(what, count / (count + listed.size), None, listed.beside[context][0]) if count else None
 
 
-@check(
-    ListFiles, "unordered", NAMED, "a program runs in the order of the tracer's numbers: was the list sorted by name?"
-)
+@check(ListFiles, "unordered", NAMED, "a program runs in the order of the tracer's numbers: was the list sorted by name?")
 def unordered(listed: ListFiles) -> Case | None:
     """Find a list that names each trace once, but not in the order of the tracer's numbers."""
     numbers = np.array([number for number, _ in listed.named if number >= 0])

@@ -85,9 +85,7 @@ class ListFiles:
         if self.program.contents is None:
             return {}
         versions, counts = np.unique(self.program.read.architectures[self.program.content], return_counts=True)
-        return {
-            version: count for version, count in zip(versions.tolist(), counts.tolist(), strict=True) if version > 0
-        }
+        return {version: count for version, count in zip(versions.tolist(), counts.tolist(), strict=True) if version > 0}
 
     @cached_property
     def beside(self) -> dict[str, list[str]]:

@@ -12,9 +12,7 @@ from kernelpoint.errors import TraceError
 from kernelpoint.program import Program
 from kernelpoint.traces import read_header, scan_trace
 
-LOOKED_AT = (
-    2000  # Model: headers read of a longer list, evenly spread; a program's code is of one architecture, or of few
-)
+LOOKED_AT = 2000  # Model: headers read of a longer list, evenly spread; a program's code is of one architecture, or of few
 
 
 def check_architectures(simulator: str, architectures: Collection[int], program: Program) -> None:

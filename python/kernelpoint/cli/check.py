@@ -29,16 +29,12 @@ def check(
     ],
     gpu: Annotated[
         list[str] | None,
-        typer.Option(
-            help="The simulated GPU, as `kernelpoint plan` takes it: code that it does not run is then named."
-        ),
+        typer.Option(help="The simulated GPU, as `kernelpoint plan` takes it: code that it does not run is then named."),
     ] = None,
     accept: Annotated[
         list[str] | None, typer.Option(help="A kind of finding that does not refuse the input; once for each.")
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON array with an object for each input.")
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON array with an object for each input.")] = False,
 ) -> None:
     """Say what is wrong with traces, profiles or outputs, which known defect of a tool it looks like, and what to do.
 
@@ -69,9 +65,7 @@ def _checked(path: Path, architecture: int, accept: list[str]) -> tuple[dict[str
     except KernelPointError as error:
         return {"input": str(path), "kind": "unreadable", "error": str(error), "findings": []}, REFUSED
     code = REFUSED if withdrawing(findings, accept) else NAMED if findings else 0
-    records = [
-        {**finding.record(), "accepted": finding.kind in accept, "sentence": finding.sentence()} for finding in findings
-    ]
+    records = [{**finding.record(), "accepted": finding.kind in accept, "sentence": finding.sentence()} for finding in findings]
     return {"input": str(path), "kind": kind, "launches": launches, "findings": records}, code
 
 

@@ -90,9 +90,7 @@ def compare(
         try:
             output.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise ConfigError(
-                f"-o: got {str(output)!r}; allowed: a folder that can be made ({error.strerror})"
-            ) from None
+            raise ConfigError(f"-o: got {str(output)!r}; allowed: a folder that can be made ({error.strerror})") from None
     workloads: list[Workload] = []
     for text in workload:
         loaded = load_workload(parse_request(text), communication, console.print)

@@ -74,9 +74,7 @@ def demo(
     write_page(html_page(result_of(sampled.run, full.run)), page)
     console.print(f"Pictures: {page}", soft_wrap=True)
     console.print(NEXT, soft_wrap=True, highlight=False)
-    console.print(
-        "The embedded host is not validated against hardware: its cycles show the method, not a GPU.", style="dim"
-    )
+    console.print("The embedded host is not validated against hardware: its cycles show the method, not a GPU.", style="dim")
 
 
 def _traces(output: Path, launches: int, console: Console) -> Path:
@@ -133,9 +131,7 @@ def _simulate(console: Console, output: Path, traces: Path, gpu: str, policy: st
 def _table(full: Timed, sampled: Timed, plan_seconds: float) -> Table:
     f, s = full.run.ended(), sampled.run.ended()
     if s.estimate is None or f.estimate is None or s.cycle_speedup is None:
-        raise JournalError(
-            f"{sampled.run.path}: one of the two runs states no estimate; see its log beside the journal"
-        )
+        raise JournalError(f"{sampled.run.path}: one of the two runs states no estimate; see its log beside the journal")
     truth = FullRun.beside(sampled.run, full.run)
     name = "bound on sampling error only" if s.bound_scope == SAMPLING_ERROR else "stated bound"
     bound = "none" if s.relative_half_width is None else f"± {percent(s.relative_half_width)} at {share(s.confidence)}"

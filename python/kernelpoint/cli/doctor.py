@@ -47,9 +47,7 @@ def doctor(
     ] = False,
     schema: Annotated[
         bool,
-        typer.Option(
-            "--schema", help="Write the JSON schema of kernelpoint.yaml, for editors, and print only its path."
-        ),
+        typer.Option("--schema", help="Write the JSON schema of kernelpoint.yaml, for editors, and print only its path."),
     ] = False,
 ) -> None:
     """Check that simulators can load KernelPoint here, and print versions and paths.

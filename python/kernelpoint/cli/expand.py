@@ -21,9 +21,7 @@ from kernelpoint.workload import labelled
 
 
 def expand(
-    traces: Annotated[
-        Path, typer.Argument(help="The list in which each node of a graph was traced once, or its folder.")
-    ],
+    traces: Annotated[Path, typer.Argument(help="The list in which each node of a graph was traced once, or its folder.")],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="A list beside the other (NAME.g), or a folder, which gets links.")
     ],
@@ -86,9 +84,7 @@ def _expand_selection(traces: Path, selection: Selection, output: Path) -> None:
     place = np.minimum(np.searchsorted(listed[order], numbers), len(listed) - 1)
     rows = np.where(listed[order][place] == numbers, order[place], -1)
     path = write_repeated(traces, rows[rows >= 0], output)
-    Console(soft_wrap=True, highlight=False).print(
-        f"{path}: {int((rows >= 0).sum()):,} launches of {len(listed):,} traces"
-    )
+    Console(soft_wrap=True, highlight=False).print(f"{path}: {int((rows >= 0).sum()):,} launches of {len(listed):,} traces")
 
 
 def _of_one_process(profile: Program, process: int | None, alike: bool, console: Console) -> Program:

@@ -27,9 +27,7 @@ def init(
     """
     steps = {**{each.name: each.next_steps for each in simulators()}, "host": HOST}
     if simulator not in steps:
-        raise ConfigError(
-            f"--simulator: got {simulator!r}{did_you_mean(simulator, steps)}; allowed: {', '.join(steps)}"
-        )
+        raise ConfigError(f"--simulator: got {simulator!r}{did_you_mean(simulator, steps)}; allowed: {', '.join(steps)}")
     try:
         with output.open("x", encoding="utf-8") as file:
             file.write(commented_yaml(expert))

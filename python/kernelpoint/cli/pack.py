@@ -17,9 +17,7 @@ from kernelpoint.progress import telling
 
 
 def pack(
-    source: Annotated[
-        Path, typer.Argument(help="The journal of a finished run, whose traces are on this machine; or a pack.")
-    ],
+    source: Annotated[Path, typer.Argument(help="The journal of a finished run, whose traces are on this machine; or a pack.")],
     output: Annotated[
         Path | None,
         typer.Option(
@@ -30,9 +28,7 @@ def pack(
     ] = None,
     most: Annotated[
         float | None,
-        typer.Option(
-            min=0, help="GiB that a pack may unpack to; by default 1, or 200 times its own size.", show_default=False
-        ),
+        typer.Option(min=0, help="GiB that a pack may unpack to; by default 1, or 200 times its own size.", show_default=False),
     ] = None,
 ) -> None:
     """Write the traces and state that the sample of a run needs into one file, for another machine; or unpack such a file.

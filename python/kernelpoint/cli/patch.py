@@ -20,9 +20,7 @@ def patch(
     check: Annotated[
         bool, typer.Option("--check", help="Change nothing; exit code 0: patched, 1: can be patched, 2: cannot.")
     ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Change nothing; show the lines that would be added.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing; show the lines that would be added.")] = False,
     revert: Annotated[bool, typer.Option("--revert", help="Take the patch out, to the byte.")] = False,
     launcher: Annotated[
         bool,

@@ -34,9 +34,7 @@ def made_plan(
     """Make the plan of a list, on workers if they were requested."""
     say = Console(stderr=True).print
     with _pool(workers, cluster, say) as pool:
-        return Plan.from_config(
-            traces, settings, gpu, say, option, pool, Console(soft_wrap=True, highlight=False).print
-        )
+        return Plan.from_config(traces, settings, gpu, say, option, pool, Console(soft_wrap=True, highlight=False).print)
 
 
 @contextlib.contextmanager

@@ -18,9 +18,7 @@ def report(
     run: Annotated[
         Path | None, typer.Argument(help="The journal of the run; without it, the one .kpjournal of this folder.")
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the page here, not beside the journal.")
-    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the page here, not beside the journal.")] = None,
     full_run: Annotated[
         Path | None, typer.Option(help="Journal of a full run of the same list, which gives the error.")
     ] = None,
@@ -148,7 +146,5 @@ def _only_journal() -> Path:
     journals = sorted(Path().glob("*.kpjournal"))
     if len(journals) != 1:
         have = ", ".join(map(str, journals[:5])) or "none"
-        raise ConfigError(
-            f"RUN: expected one journal (.kpjournal) in this folder, found {have}; name the one to report"
-        )
+        raise ConfigError(f"RUN: expected one journal (.kpjournal) in this folder, found {have}; name the one to report")
     return journals[0]

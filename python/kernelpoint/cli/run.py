@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 
 def run(
-    command: Annotated[
-        list[str], typer.Argument(help="The simulator's command, after --.", metavar="-- SIMULATOR OPTIONS...")
-    ],
+    command: Annotated[list[str], typer.Argument(help="The simulator's command, after --.", metavar="-- SIMULATOR OPTIONS...")],
     config: Annotated[
         Path | None,
         typer.Option("--config", "-c", help="The configuration, if the simulator's command names none."),
@@ -31,9 +29,7 @@ def run(
     ] = None,
     cluster: Annotated[
         str | None,
-        typer.Option(
-            help="A file in dask-jobqueue's configuration (Slurm, PBS, ...), or the address of a Dask scheduler."
-        ),
+        typer.Option(help="A file in dask-jobqueue's configuration (Slurm, PBS, ...), or the address of a Dask scheduler."),
     ] = None,
     sweep: Annotated[
         list[str] | None,
@@ -42,9 +38,7 @@ def run(
             "or a YAML file with a list of values for each option."
         ),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Of a sweep: write the table as a page here.")
-    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Of a sweep: write the table as a page here.")] = None,
 ) -> None:
     """Simulate one run with many simulators at once: on this machine, on a batch system, on a Dask cluster.
 

@@ -110,9 +110,7 @@ def status_of(run: Run, locked: bool | None, now: float) -> Status:
     if running:
         state = "running" if locked else "running elsewhere, or stopped in the last two minutes"
     pass_text, seconds = _pass(run, now)
-    return Status(
-        state, pass_text, len(run.results), launches, _estimate(counter, stated), seconds if running else None
-    )
+    return Status(state, pass_text, len(run.results), launches, _estimate(counter, stated), seconds if running else None)
 
 
 def is_locked(path: Path) -> bool | None:

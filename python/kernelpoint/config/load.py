@@ -53,9 +53,7 @@ class _OnceLoader(yaml.SafeLoader):
             if not isinstance(key, yaml.ScalarNode):
                 continue
             if key.value in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key.value!r} stands here twice", key.start_mark
-                )
+                raise yaml.constructor.ConstructorError(None, None, f"the key {key.value!r} stands here twice", key.start_mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep)
 
@@ -142,9 +140,7 @@ def parse_config(content: Any, source: str = "configuration") -> Config:
     kernelpoint.errors.ConfigError: configuration: seed: got -1; input should be greater than or equal to 0
     """
     if not isinstance(content, dict):
-        raise ConfigError(
-            f"{source}: expected keys and values, got {'nothing' if content is None else type(content).__name__}"
-        )
+        raise ConfigError(f"{source}: expected keys and values, got {'nothing' if content is None else type(content).__name__}")
     try:
         return Config.model_validate(_nested(content, source))
     except ValidationError as error:

@@ -62,9 +62,7 @@ def _choice(value: Any) -> Any:
     if isinstance(value, str):
         return {"name": value}
     if not isinstance(value, dict | PolicyChoice):
-        raise PydanticCustomError(
-            "policy", "input should be a policy's name, or a mapping of `name` and its parameters"
-        )
+        raise PydanticCustomError("policy", "input should be a policy's name, or a mapping of `name` and its parameters")
     return value
 
 
@@ -118,9 +116,7 @@ class ErrorBudgetConfig(Section):
         RelativeError,
         Field(description="half-width as a share of the estimate at which the run may end: 0.01, or `1 %`"),
     ] = 0.01
-    confidence: Annotated[float, Field(ge=0.5, lt=1, description="share of runs whose interval contains the total")] = (
-        0.95
-    )
+    confidence: Annotated[float, Field(ge=0.5, lt=1, description="share of runs whose interval contains the total")] = 0.95
     counter: Annotated[
         Text,
         Field(
@@ -195,9 +191,7 @@ class EncoderConfig(Section):
     EncoderConfig(checkpoint='builtin')
     """
 
-    checkpoint: Annotated[Text, Field(description="the shipped encoder, or a file made by `kernelpoint lab train`")] = (
-        "builtin"
-    )
+    checkpoint: Annotated[Text, Field(description="the shipped encoder, or a file made by `kernelpoint lab train`")] = "builtin"
 
 
 class ReplayConfig(Section):
@@ -328,9 +322,7 @@ class Config(Section):
         Literal["simulate", "abort"],
         Field(description="after a failed decision, `simulate` the launch or `abort` the run"),
     ] = "simulate"
-    journal: Annotated[Text, Field(description="the run's record, in the simulator's working directory")] = (
-        "run.kpjournal"
-    )
+    journal: Annotated[Text, Field(description="the run's record, in the simulator's working directory")] = "run.kpjournal"
     resume: Annotated[
         Literal["auto", "never"], Field(description="`never` sets an existing journal aside and starts a new run")
     ] = "auto"
@@ -363,9 +355,7 @@ class Config(Section):
             without["accept"] = True
         budget = self.error_budget
         without["error_budget"] = {name for name in ("further", "ranges") if not getattr(budget, name)}
-        without["replay"] = {
-            key for key, usual in (("state", "real"), ("total", "run")) if getattr(self.replay, key) == usual
-        }
+        without["replay"] = {key for key, usual in (("state", "real"), ("total", "run")) if getattr(self.replay, key) == usual}
         return self.model_dump(exclude=without)
 
 

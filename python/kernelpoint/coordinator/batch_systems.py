@@ -62,9 +62,7 @@ def batch_cluster(path: str, workers: int, say: Log) -> Any:
         raise ConfigError(f"--cluster {path}: {error}") from None
     if not failures:
         return cluster
-    message = (
-        f"{len(failures)} of {len(cluster.worker_spec)} jobs cannot be submitted; the first: {_words(failures[0])}"
-    )
+    message = f"{len(failures)} of {len(cluster.worker_spec)} jobs cannot be submitted; the first: {_words(failures[0])}"
     if len(failures) < len(cluster.worker_spec):
         say(message)
         return cluster

@@ -225,9 +225,7 @@ def check(config: Config, hello: Hello) -> None:
     """
     host = HostInfo.from_mapping(hello.host)
     if hello.kernelpoint != __version__:
-        raise ConfigError(
-            f"the simulator loads KernelPoint {hello.kernelpoint}, this is {__version__}; allowed: the same"
-        )
+        raise ConfigError(f"the simulator loads KernelPoint {hello.kernelpoint}, this is {__version__}; allowed: the same")
     if config.policy.name == "all":
         raise ConfigError(
             "policy: got 'all'; a full run keeps the simulator's state from launch to launch, so it is one process: start the "
@@ -236,9 +234,7 @@ def check(config: Config, hello: Hello) -> None:
     if config.clusters == "online" or None in host.list_paths:
         raise ConfigError("`kernelpoint run` needs the launches beforehand: `clusters: auto`, and a trace list on disk")
     if host.process_count > 1 or host.concurrent:
-        raise ConfigError(
-            "this simulator runs launches side by side; allowed: one application, one launch after another"
-        )
+        raise ConfigError("this simulator runs launches side by side; allowed: one application, one launch after another")
     if host.executes:
         raise ConfigError(
             f"{host.simulator} runs every launch that is not simulated functionally, so its launches stay in one process; "

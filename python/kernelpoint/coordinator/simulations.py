@@ -153,9 +153,7 @@ class Simulations:
         self.starts += report.starts
         self.start_seconds += report.start_seconds
         if report.refusal is not None:
-            raise SessionError(
-                f"{report.node}: {report.refusal}; put that right and start the same command again to go on"
-            )
+            raise SessionError(f"{report.node}: {report.refusal}; put that right and start the same command again to go on")
         if chain not in self._costs:  # the other worker was first
             return
         if report.ended is not None:

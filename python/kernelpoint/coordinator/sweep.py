@@ -120,9 +120,7 @@ def _grid(command: Sequence[str], path: Path) -> list[SweepConfig]:
     configs = []
     for values in itertools.product(*content.values()):
         chosen = dict(zip(map(str, content), map(str, values), strict=True))
-        options = [
-            part for key, value in chosen.items() for part in ([f"{key}={value}"] if key[:2] == "--" else [key, value])
-        ]
+        options = [part for key, value in chosen.items() for part in ([f"{key}={value}"] if key[:2] == "--" else [key, value])]
         name = "-".join(f"{key.lstrip('-')}-{value}" for key, value in chosen.items()).replace("/", "_")
         configs.append(SweepConfig(name, (*command, *options)))
     return configs

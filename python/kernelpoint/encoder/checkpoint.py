@@ -105,9 +105,7 @@ def read_checkpoint(name: str | PathLike[str] = BUILTIN) -> Checkpoint:
     except (SafetensorError, OSError) as error:
         raise PlanError(f"{path}: not a safetensors checkpoint ({str(error)[:200]})") from None
     schema = metadata.get("graph_schema")
-    _check(
-        path, "graph schema", schema and _schema_name(metadata.get("graph_schema_version", "1"), schema), _own_schema()
-    )
+    _check(path, "graph schema", schema and _schema_name(metadata.get("graph_schema_version", "1"), schema), _own_schema())
     _check(path, "encoder version", metadata.get("encoder_version"), str(ENCODER_VERSION))
     _check(path, "checksum", metadata.get("checksum"), checksum(data))
     try:
@@ -139,9 +137,7 @@ def read_sealed(path: str | PathLike[str]) -> bytes:
         raise PlanError(f"{path}: not a safetensors checkpoint ({error.strerror})") from None
     match = _SEAL.search(_header(data))
     if match is not None and match[1].decode() != checksum(data):
-        raise PlanError(
-            f"{path}: its checksum is wrong: it was damaged or changed after it was written; take another copy"
-        )
+        raise PlanError(f"{path}: its checksum is wrong: it was damaged or changed after it was written; take another copy")
     return data
 
 
@@ -181,9 +177,7 @@ def read_tensors(checkpoint: Checkpoint) -> dict[str, np.ndarray]:
     for name in sorted(tensors.keys() | needed.keys()):
         shape = tensors[name].shape if name in tensors else None
         if shape != needed.get(name):
-            raise PlanError(
-                f"{checkpoint.path}: tensor {shown(name)} has shape {shape}, the encoder has {needed.get(name)}"
-            )
+            raise PlanError(f"{checkpoint.path}: tensor {shown(name)} has shape {shape}, the encoder has {needed.get(name)}")
     return tensors
 
 

@@ -185,18 +185,14 @@ def embed_piece(task: Task, paths: Sequence[str]) -> np.ndarray:
         TraceError: a trace changed since it was scanned.
     """
     encoder = _encoder_of_worker(task.checkpoint, task.digest)
-    return np.array(
-        [round_embeddings(embeddings) for embeddings in encoder.embed_traces(paths, task.max_nodes)], np.float32
-    )
+    return np.array([round_embeddings(embeddings) for embeddings in encoder.embed_traces(paths, task.max_nodes)], np.float32)
 
 
 @lru_cache(maxsize=4)
 def _encoder_of_worker(checkpoint: str, digest: str) -> NativeEncoder:
     current = read_checkpoint(checkpoint)
     if current.digest != digest:
-        raise PlanError(
-            f"{current.path}: on {socket.gethostname()} it is {current.digest}, where the plan is made {digest}"
-        )
+        raise PlanError(f"{current.path}: on {socket.gethostname()} it is {current.digest}, where the plan is made {digest}")
     return NativeEncoder(current, 1)
 
 
@@ -252,9 +248,7 @@ def _embed(
     cached = cache.get(EMBEDDING, keys, _decoded)
     missing = [row for row, embedding in enumerate(cached) if embedding is None]
     unkept: dict[str, bytes] = {}
-    for done, embedding in enumerate(
-        make([contents.traces[first[row]] for row in missing]) if missing else (), start=1
-    ):
+    for done, embedding in enumerate(make([contents.traces[first[row]] for row in missing]) if missing else (), start=1):
         row = missing[done - 1]
         cached[row], unkept[keys[row]] = embedding, embedding.astype("<f2").tobytes()
         progress(done, len(missing))

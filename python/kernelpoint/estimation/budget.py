@@ -53,9 +53,7 @@ class ErrorBudget:
         for name, value in shares.items():
             check(f"error_budget.{name}", value, float)
             if not 0.0 < value < 1.0:
-                raise ConfigError(
-                    f"error_budget.{name}: {shown(value)} is not allowed; give a number above 0 and below 1"
-                )
+                raise ConfigError(f"error_budget.{name}: {shown(value)} is not allowed; give a number above 0 and below 1")
         if self.counter in self.further:
             raise ConfigError(f"error_budget.{self.counter}: this target is given twice; give it once")
         if not isinstance(self.bound, str) or self.bound not in get_args(Bound):

@@ -229,17 +229,13 @@ class Engine:
         sampled = self.sampling.look(missing, for_sampling)
         if self.sampling.ranges.of:
             sampled = replace(sampled, ranges=self.sampling.range_estimates(sampled))
-        with_left_out = with_nonresponse(
-            sampled, self.nonresponse(), self.budget.counter, self.ratios, self.sampling.ranges
-        )
+        with_left_out = with_nonresponse(sampled, self.nonresponse(), self.budget.counter, self.ratios, self.sampling.ranges)
         before = sampled.by_name
         nonresponse = {name: one.half_width - before[name].half_width for name, one in with_left_out.by_name.items()}
         whole = self._systematic.widened(
             with_left_out.changed(
                 lambda name, one: (
-                    one
-                    if name in self.budget.targets
-                    else one.no_narrower_than(for_sampling.allowed(name), nonresponse[name])
+                    one if name in self.budget.targets else one.no_narrower_than(for_sampling.allowed(name), nonresponse[name])
                 )
             )
         )

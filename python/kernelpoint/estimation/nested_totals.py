@@ -270,8 +270,7 @@ def subtotals(
     for part, one in (of_samples or {}).items():  # its own relative half-width: what its target is about
         half[part] *= abs(totals[part] / one.estimate) if one.estimate else 1.0
     error, computed = (
-        amount / whole.half_width if whole.half_width else 0.0
-        for amount in (whole.std_error, whole.computed_half_width)
+        amount / whole.half_width if whole.half_width else 0.0 for amount in (whole.std_error, whole.computed_half_width)
     )
     return [
         replace(

@@ -52,9 +52,7 @@ class Sampling(ABC):
 
     u: Floats
 
-    def __init__(
-        self, units: int, budget: ErrorBudget, ratios: Ratios | None = None, ranges: RangeTargets = NO_RANGES
-    ) -> None:
+    def __init__(self, units: int, budget: ErrorBudget, ratios: Ratios | None = None, ranges: RangeTargets = NO_RANGES) -> None:
         self.budget, self.ratios, self.ranges = budget, dict(ratios or {}), ranges
         self.results = Results(units)
         self.looks = 0

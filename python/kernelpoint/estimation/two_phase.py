@@ -230,9 +230,7 @@ class TwoPhaseSampling(CellSampling):
         lacking = np.flatnonzero(np.isnan(values).any(axis=1))
         donor = self._donor[units[lacking]]
         has_result = self.results.rows[donor] >= 0
-        values[lacking[has_result]] = self.results.of(donor[has_result])[
-            :, [self.counters.index(name) for name in counters]
-        ]
+        values[lacking[has_result]] = self.results.of(donor[has_result])[:, [self.counters.index(name) for name in counters]]
         return values
 
     def _assumptions(self) -> list[str]:
@@ -288,9 +286,7 @@ class TwoPhaseSampling(CellSampling):
             return False
         while not self._parts.whole and bool((self.results.rows[self.drawn()] >= 0).all()):
             n = next_number(self._parts.rest.n)
-            self._parts.set(
-                self._parts.counts if n >= self._parts.rest.count else self._parts.cells(n, max(self.cells))
-            )
+            self._parts.set(self._parts.counts if n >= self._parts.rest.count else self._parts.cells(n, max(self.cells)))
         return True
 
     def _anew(self, units: Ints) -> CellSampling:

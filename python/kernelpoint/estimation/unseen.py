@@ -103,11 +103,7 @@ class Draws:
         if np.count_nonzero(self.values) < constants.MIN_COUNTS:
             return math.inf
         errors = np.abs(self.errors[self.values != 0.0])
-        return (
-            unseen_share(self.units[nothing] / hidden, alpha)
-            * hidden
-            * float(errors.max() if by_largest else errors.mean())
-        )
+        return unseen_share(self.units[nothing] / hidden, alpha) * hidden * float(errors.max() if by_largest else errors.mean())
 
 
 @dataclass(frozen=True)

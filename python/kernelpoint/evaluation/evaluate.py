@@ -119,9 +119,7 @@ class Inputs:
         predictions, traces = self.workload.program.predictions, len(self.workload.program.traces) > 0
         with_model = replace(self._made, predictions=predictions)
         needs = policy.inputs(Available(profile, traces, why_unassisted(config, with_model) is None))
-        made = (
-            self._complete(needs, config) if traces else self._made
-        )  # without, such a policy says itself what it lacks
+        made = self._complete(needs, config) if traces else self._made  # without, such a policy says itself what it lacks
         program = Program(made.counts, traces=made.traces)
         program = program if profile is None else program.with_times_of(profile)
         if needs & {Need.TRACES, Need.EMBEDDINGS} and made.contents is not None:

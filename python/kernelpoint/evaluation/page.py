@@ -202,8 +202,7 @@ LEGEND = (
 MARKS = (
     "best: the largest cycle speedup above 1.0x at its budget among policies whose greatest error is within the budget and "
     "whose bound, promised or measured, held in every run",
-    "faster, no bound: faster than the best, with errors within the budget, but without a bound: only the full run "
-    "shows it",
+    "faster, no bound: faster than the best, with errors within the budget, but without a bound: only the full run shows it",
     "broken: the stated bound, promised or measured, failed in more than one run of twenty",
 )
 HELD = 0.95  # share of runs in which a stated bound has to hold

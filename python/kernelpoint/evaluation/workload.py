@@ -24,9 +24,7 @@ from kernelpoint.workload.host_info import HostInfo
 
 ITSELF = 0.5  # share of launches: between two simulated GPUs hardly any launch has equal cycles
 UNKNOWN_HOST = HostInfo("the truth")
-MODEL_IS_TRUTH = (
-    "so rows that plan from it say nothing about real runs; give fast_model= another GPU, such as rtx, or off"
-)
+MODEL_IS_TRUTH = "so rows that plan from it say nothing about real runs; give fast_model= another GPU, such as rtx, or off"
 
 
 @dataclass(frozen=True)
@@ -67,9 +65,7 @@ class Workload:
     def key(self) -> str:
         """Hash of everything in the workload that results depend on."""
         digest = hashlib.blake2b(self.results.tobytes(), digest_size=12)
-        digest.update(
-            f"{self.program.hash()}{self.from_truth}{self.informed}{self.counter}{self.latency}{self.host}".encode()
-        )
+        digest.update(f"{self.program.hash()}{self.from_truth}{self.informed}{self.counter}{self.latency}{self.host}".encode())
         digest.update(self.program.fingerprint.launches.encode())
         predictions = self.program.predictions
         for name in sorted(predictions or ()):

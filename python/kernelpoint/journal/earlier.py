@@ -174,9 +174,7 @@ def read_earlier(path: str, now: RunRecord, counters: tuple[str, ...] | None) ->
         raise ConfigError(f"results_from: {path} has results of other simulations:\n{differences}")
     if counters is not None and run.counters and tuple(run.counters) != counters:
         lacking = sorted(set(counters) ^ set(run.counters))
-        raise ConfigError(
-            f"results_from: {path} has other counters than this simulator reports: {', '.join(lacking)[:200]}"
-        )
+        raise ConfigError(f"results_from: {path} has other counters than this simulator reports: {', '.join(lacking)[:200]}")
     chains: dict[int, dict[int, Counters]] = {}
     for record in run.of(ValidationRecord):
         chains.setdefault(record.validation, {})[record.launch] = record.counters

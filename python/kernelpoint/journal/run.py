@@ -235,9 +235,7 @@ class Run:
         with needs_extra("to_frame"):
             import pandas as pd
         rows: list[dict[str, Any]] = [
-            {"process": process, "launch": launch}
-            for process, count in enumerate(self.launches)
-            for launch in range(count)
+            {"process": process, "launch": launch} for process, count in enumerate(self.launches) for launch in range(count)
         ]
         for decision in self.of(DecisionRecord):
             rows[self.unit(decision)] |= {name: getattr(decision, name) for name in OF_DECISION}

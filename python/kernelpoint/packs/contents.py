@@ -99,9 +99,7 @@ def read_about(text: bytes) -> About:
     except ValidationError as error:
         detail = error.errors(include_url=False)[0]
         place = ".".join(map(str, detail["loc"]))[:80]
-        raise ValueError(
-            f"its description, {place or ABOUT}: got {shown(detail['input'])}; {detail['msg'].lower()}"
-        ) from None
+        raise ValueError(f"its description, {place or ABOUT}: got {shown(detail['input'])}; {detail['msg'].lower()}") from None
     _check_names(about)
     check_config(about.config)
     return about
@@ -131,17 +129,13 @@ def _check_names(about: About) -> None:
             raise ValueError(problem)
         path = PurePosixPath(name)
         if path.is_absolute() or str(path) != name or name == ".":
-            raise ValueError(
-                f"the name {shown(name)} is refused: it lies outside its folder, or is not in its shortest form"
-            )
+            raise ValueError(f"the name {shown(name)} is refused: it lies outside its folder, or is not in its shortest form")
         if (other := places.get(name.casefold())) is not None:
             raise ValueError(f"the name {shown(name)} is refused: it stands for the same file as {other}")
         places[name.casefold()] = shown(name)
         folders |= {str(parent).casefold(): shown(name) for parent in path.parents if str(parent) != "."}
     if both := sorted(places.keys() & folders.keys()):
-        raise ValueError(
-            f"the name {shown(both[0])} is refused: it stands for a file and for the folder of {folders[both[0]]}"
-        )
+        raise ValueError(f"the name {shown(both[0])} is refused: it stands for a file and for the folder of {folders[both[0]]}")
     wanting = {file.name for file in about.files if not file.whole}
     for row in about.footprints:
         if row.trace not in wanting:
@@ -161,9 +155,7 @@ def check_config(config: dict[str, Any]) -> Config:
     """
     for key, value in config.items():
         if key not in _KEYS and key not in _NAMES:
-            raise ValueError(
-                f"its configuration has the key {shown(key)}; a pack may have {', '.join((*_KEYS, *_NAMES))}"
-            )
+            raise ValueError(f"its configuration has the key {shown(key)}; a pack may have {', '.join((*_KEYS, *_NAMES))}")
         if key in _NAMES and value not in _NAMES[key]:
             raise ValueError(f"its configuration has {key}: {shown(value)}; a pack may have {', '.join(_NAMES[key])}")
     try:

@@ -64,9 +64,7 @@ def write_pack(run: Run, path: Path) -> Packed:
     run.ended()
     list_path = _list_of(run)
     paths = launch_paths(str(list_path))
-    units = {run.unit(record) for record in run.of(ResultRecord)} | {
-        record.launch for record in run.of(ValidationRecord)
-    }
+    units = {run.unit(record) for record in run.of(ResultRecord)} | {record.launch for record in run.of(ValidationRecord)}
     whole = {paths[unit] for unit in units}
     files = {name: _file(name, list_path.parent, name in whole) for name in paths.distinct}
     footprints = list(kept_footprints([path for path, file in files.items() if not file.whole]))
@@ -86,9 +84,7 @@ def write_pack(run: Run, path: Path) -> Packed:
     return Packed(len(paths), len(units), len(files), len(whole), len(footprints), size)
 
 
-def _description(
-    run: Run, list_path: Path, files: dict[str, TraceFile], footprints: list[tuple[str, str, bytes]]
-) -> bytes:
+def _description(run: Run, list_path: Path, files: dict[str, TraceFile], footprints: list[tuple[str, str, bytes]]) -> bytes:
     about = About(
         version=FORMAT_VERSION,
         kernelpoint=__version__,
@@ -114,9 +110,7 @@ def _list_of(run: Run) -> Path:
     """The trace list of a run that can be packed."""
     lists = [name for name in run.header.host.lists if name]
     if len(lists) != 1 or Path(lists[0]).suffix != ".g":
-        raise ConfigError(
-            f"{run.path}: got the lists {shown(lists)}; a pack is of one application with a kernelslist.g"
-        )
+        raise ConfigError(f"{run.path}: got the lists {shown(lists)}; a pack is of one application with a kernelslist.g")
     for what, name in (("list", lists[0]), ("plan", run.frozen.plan)):
         if name is None:
             raise ConfigError(f"{run.path}: no plan of it was kept; run again, or name one with `plan:`")

@@ -123,9 +123,7 @@ def about_pack(path: Path) -> About:
 
 
 @contextmanager
-def _opened(
-    path: Path, most_bytes: int | None, is_read: bool = False
-) -> Iterator[tuple[zipfile.ZipFile, About, bytes]]:
+def _opened(path: Path, most_bytes: int | None, is_read: bool = False) -> Iterator[tuple[zipfile.ZipFile, About, bytes]]:
     """Open a pack and check its checksum, members and sizes; returns archive, description and checksum."""
     try:
         with open_regular(path) as file:
@@ -151,9 +149,7 @@ def _opened(
                     )
                 listed = members[LIST].file_size
                 if most_bytes is None and not is_read and listed > FREE_LIST:
-                    raise ValueError(
-                        f"its list has {listed:,} bytes; allowed are {FREE_LIST:,}. If you trust it, give --most"
-                    )
+                    raise ValueError(f"its list has {listed:,} bytes; allowed are {FREE_LIST:,}. If you trust it, give --most")
                 yield archive, about, seal
     except PlanError:
         raise
@@ -177,9 +173,7 @@ def _members(archive: zipfile.ZipFile, file: BinaryIO, size: int) -> dict[str, z
         if not 0 <= entry.header_offset <= size:
             raise ValueError(f"its member {name!r} begins outside the pack")
         if (dictionary := _dictionary(file, entry)) > MOST_DICTIONARY:
-            raise ValueError(
-                f"its member {name!r} needs a dictionary of {dictionary:,} bytes; allowed are {MOST_DICTIONARY:,}"
-            )
+            raise ValueError(f"its member {name!r} needs a dictionary of {dictionary:,} bytes; allowed are {MOST_DICTIONARY:,}")
         members[entry.filename] = entry
     return members
 
@@ -240,8 +234,7 @@ def _is_made(folder: Path, archive: zipfile.ZipFile, about: About, seal: bytes) 
     except OSError:
         return False
     return is_same and all(
-        _checksum(folder / name) == archive.getinfo(member).CRC
-        for name, member in ((about.list_name, LIST), (PLAN, PLAN))
+        _checksum(folder / name) == archive.getinfo(member).CRC for name, member in ((about.list_name, LIST), (PLAN, PLAN))
     )
 
 

@@ -27,9 +27,7 @@ Spec = dict[str, Any]  # of a chart, in Vega-Lite
 MOST_BYTES = 1 << 26
 _BUNDLER = "vl-convert-python"
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
-WITHOUT_CHARTS = (
-    "No charts: they need the package vl-convert-python; pip install '.[report]', then write the page again."
-)
+WITHOUT_CHARTS = "No charts: they need the package vl-convert-python; pip install '.[report]', then write the page again."
 
 
 @dataclass(frozen=True)
@@ -161,9 +159,7 @@ def _template() -> Template:
     from markupsafe import Markup
 
     loader = PackageLoader("kernelpoint.pages", "assets")
-    environment = Environment(
-        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
-    )
+    environment = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
     environment.globals["wbr"], environment.globals["below"] = Markup("_<wbr>"), Markup("<br>± ")
     return environment.get_template("page.html")
 

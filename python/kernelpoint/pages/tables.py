@@ -113,9 +113,7 @@ class Table:
 
     def texts(self, row: Row) -> list[str]:
         """Texts of the cells of a row."""
-        return [
-            "" if value == "" else column.show(value) for column, value in zip(self.columns, row.cells, strict=True)
-        ]
+        return ["" if value == "" else column.show(value) for column, value in zip(self.columns, row.cells, strict=True)]
 
     def html(self) -> str:
         """Render the table as HTML."""
@@ -147,9 +145,7 @@ class Table:
         for place in places:
             heading = self.columns[place].name
             word = max(map(len, heading.split()), default=0)  # headings break between words only
-            made.add_column(
-                heading, justify="right" if place else "left", overflow="fold", no_wrap=not place, min_width=word
-            )
+            made.add_column(heading, justify="right" if place else "left", overflow="fold", no_wrap=not place, min_width=word)
         for depth, row in self.flat():
             first, *rest = (self.texts(row)[place] for place in places)
             made.add_row("  " * depth + first, *rest, style="dim" if row.weak else None)

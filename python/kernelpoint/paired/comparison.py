@@ -341,9 +341,7 @@ def sample_of(run: Run, units: np.ndarray) -> tuple[Sample, np.ndarray]:
         raise JournalError(f"{run.path}: launch unit {min(missing)} has a result and no decision to simulate it")
     of_unit = np.array([stratum[unit] for unit in units.tolist()], dtype=np.int64)
     by_chance = of_unit >= 0
-    sample = Sample(
-        of_unit[by_chance], np.array(strata.units, np.int64), np.array(strata.clusters or [0] * count, np.int64)
-    )
+    sample = Sample(of_unit[by_chance], np.array(strata.units, np.int64), np.array(strata.clusters or [0] * count, np.int64))
     if strata.covariate is not None:
         covariates = np.array([x[unit] for unit in units[by_chance].tolist()])
         sample = replace(sample, x=covariates, X=np.array(strata.covariate, dtype=float))
@@ -375,9 +373,7 @@ def check_comparable(run: Run) -> None:
             f"{run.path}: {summary.projected} launches were stopped before their end; a comparison needs whole launches"
         )
     if summary.bound == "none" or summary.estimate is None:
-        raise JournalError(
-            f"{run.path}: the run (policy {run.policy}) states no bound; a comparison needs two runs that do"
-        )
+        raise JournalError(f"{run.path}: the run (policy {run.policy}) states no bound; a comparison needs two runs that do")
     if gave_up := next((record.reason for record in run.of(DegradedRecord) if record.everything), None):
         raise JournalError(f"{run.path}: the run gave up its strata and simulated everything ({gave_up})")
     if lacking := [name for name in run.counters if name not in summary.counters]:

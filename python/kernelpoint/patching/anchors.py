@@ -82,9 +82,7 @@ def locate(sources: Sources, insertion: Insertion) -> Place:
 
 def after_includes(sources: Sources, file: str) -> int:
     """Line after the last top-level ``#include`` of a file; 0 if there is none."""
-    ends = [
-        child.range().start.line + 1 for child in sources.roots[file].children() if child.kind() == "preproc_include"
-    ]
+    ends = [child.range().start.line + 1 for child in sources.roots[file].children() if child.kind() == "preproc_include"]
     return max(ends, default=0)
 
 

@@ -96,9 +96,7 @@ class OwnFiles:
         names = {*content.decode("latin-1").split("\n"), listing} - {""} if content is not None else set()
         for name in names:
             if Path(name).is_absolute() or ".." in Path(name).parts or "\0" in name:
-                raise PatchError(
-                    f"{listing}: {name[:60]!r} is outside the checkout; delete that file, then patch again"
-                )
+                raise PatchError(f"{listing}: {name[:60]!r} is outside the checkout; delete that file, then patch again")
         return names
 
     def remove(self) -> list[str]:

@@ -142,9 +142,7 @@ class Plan:
         program = self.program
         if program.to_trace and name in ("ctas", "warps"):
             ctas, threads = program.grid.prod(axis=1), program.block.prod(axis=1)
-            return (
-                (ctas if name == "ctas" else ctas * -(-threads // 32)).astype(float) if (ctas * threads).all() else None
-            )
+            return (ctas if name == "ctas" else ctas * -(-threads // 32)).astype(float) if (ctas * threads).all() else None
         if program.contents is None or not bool((np.asarray(self.design.labels) >= 0).any()):
             return None
         counts = np.where(program.contents.stream_ids < 0, np.nan, program.contents.count(name).astype(float))
@@ -313,9 +311,7 @@ def _check_predictions(predictions: list[dict[str, Any]], kinds: object, units: 
             raise ValueError(f"the kinds of units are {shown(kinds)}; expected {units} whole numbers")
         count = len(next((prediction["values"] for prediction in predictions), ()))
         if units and not 0 <= kinds.min() <= kinds.max() < count:
-            raise ValueError(
-                f"its kinds of units are numbered from {kinds.min()} to {kinds.max()}; allowed: 0 to {count - 1}"
-            )
+            raise ValueError(f"its kinds of units are numbered from {kinds.min()} to {kinds.max()}; allowed: 0 to {count - 1}")
     for name, values in (part for prediction in predictions for part in prediction.items() if part[0] != "is_observed"):
         if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or values.shape != (count,):
             raise ValueError(f"a prediction's {name} is {shown(values)}; expected {count} numbers")

@@ -95,9 +95,7 @@ def targets_by_path(counter: str, ranges: Mapping[str, Estimate]) -> dict[str, E
     >>> targets_by_path("cycles", {"cycles of decode/0": Estimate.of(4.0)})["decode/0"].estimate
     4.0
     """
-    return {
-        path: estimate for name, estimate in ranges.items() for of, _, path in [name.partition(" of ")] if of == counter
-    }
+    return {path: estimate for name, estimate in ranges.items() for of, _, path in [name.partition(" of ")] if of == counter}
 
 
 def check_range_targets(config: Config, policy: type[Policy], ranges: Ranges | None) -> None:
@@ -113,9 +111,7 @@ def check_range_targets(config: Config, policy: type[Policy], ranges: Ranges | N
             raise ConfigError(f"{where}, but the run has no ranges; name them with `ranges:`")
         if not matching(pattern, ranges.paths):
             near = did_you_mean(pattern, ranges.paths)
-            raise ConfigError(
-                f"{where}, which `ranges: {config.ranges}` has not{near}; `decode/*` are all ranges in decode"
-            )
+            raise ConfigError(f"{where}, which `ranges: {config.ranges}` has not{near}; `decode/*` are all ranges in decode")
         if config.selection is not None or policy.bound_for(config) == "none":
             raise ConfigError(f"{where}; allowed without a selection, and with a policy that states a bound")
         if ratios := sorted(errors.keys() & RATIOS.keys()):

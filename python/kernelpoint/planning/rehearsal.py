@@ -77,9 +77,7 @@ def forecasts(config: Config, policy: type[Policy], program: Program, plan: Plan
         return []
     planned = _PlannedRun(config, policy, program, plan, *work_and_counters)
     try:
-        of_budgets = [
-            planned.at(error) for error in sorted({*BUDGETS, config.error_budget.relative_error}, reverse=True)
-        ]
+        of_budgets = [planned.at(error) for error in sorted({*BUDGETS, config.error_budget.relative_error}, reverse=True)]
     except PolicyError:
         return []
     of_budgets = [
@@ -159,13 +157,9 @@ class _PlannedRun:
         """The forecast that two rehearsals with a design and a budget give; further: targets of the budget, as text."""
         config, work, size, relative_error = self.config, self.work, self.program.size, budget.relative_error
         is_alone = not others and design is self.plan.design
-        results = (
-            self._of_cycles if is_alone else made_up({"cycles": work, **(others or {})}, design.labels, config.seed)
-        )
+        results = self._of_cycles if is_alone else made_up({"cycles": work, **(others or {})}, design.labels, config.seed)
         drawn = rehearse(design, budget, self.policy.estimate_for(config), results, ranges)
-        count = first_number(
-            config.replay, self.plan.design, {"cycles": relative_error}, config.error_budget.confidence
-        )
+        count = first_number(config.replay, self.plan.design, {"cycles": relative_error}, config.error_budget.confidence)
         validations = LAUNCHES_OF_VALIDATION * count if size >= shortest_list(config.replay) else 0
         costs = [float(work[units].sum() + validations * work[units].mean()) for units in drawn]
         times = [self._minutes(units) * (1.0 + validations / len(units)) for units in drawn]

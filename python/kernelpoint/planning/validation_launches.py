@@ -30,9 +30,7 @@ MOST_COST = 0.4
 Floats = NDArray[np.float64]
 
 
-def first_number(
-    config: ReplayConfig, design: Design | AssistedDesign, targets: Mapping[str, float], confidence: float
-) -> int:
+def first_number(config: ReplayConfig, design: Design | AssistedDesign, targets: Mapping[str, float], confidence: float) -> int:
     """Number of validation launches at the beginning of a run: as configured, or the fewest that the error budget allows.
 
     Args:

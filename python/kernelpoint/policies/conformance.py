@@ -288,9 +288,7 @@ def a_stated_bound_holds(name: str) -> None:
             *_, look = passes(engine, ("cycles",), y)
             right += look.estimates["cycles"].contains(float(y.sum()))
         sys.stdout.write(f"{name}: the bound holds in {right} of {RUNS} runs on {what}\n")
-        assert right >= LEAST_RIGHT, (
-            f"the bound holds in {right} of {RUNS} runs on {what}; expected {LEAST_RIGHT} at least"
-        )
+        assert right >= LEAST_RIGHT, f"the bound holds in {right} of {RUNS} runs on {what}; expected {LEAST_RIGHT} at least"
 
 
 CHECKS: tuple[Callable[[str], None], ...] = (

@@ -40,9 +40,7 @@ def _checked_design(policy: Policy, program: Program) -> Design | AssistedDesign
     if not isinstance(design, Design | AssistedDesign):
         raise PolicyError(f"policy {name}: `design` gave {shown(design)}; expected a kernelpoint.estimation.Design")
     if len(design.labels) != program.size:
-        raise PolicyError(
-            f"policy {name}: `design` gave strata of {len(design.labels)} launches; there are {program.size}"
-        )
+        raise PolicyError(f"policy {name}: `design` gave strata of {len(design.labels)} launches; there are {program.size}")
     if isinstance(design, Design) and not policy.assumes_tail:
         return replace(design, slow_excess=max(design.slow_excess, SLOW_EXCESS))
     return design
@@ -51,12 +49,8 @@ def _checked_design(policy: Policy, program: Program) -> Design | AssistedDesign
 def combined(parts: Sequence[Design], program: Program) -> Design:
     """Join the designs of several processes: strata and clusters are renumbered."""
     first_stratum = np.cumsum([0] + [len(part.first_sizes) for part in parts])
-    strata = [
-        np.where(part.strata < 0, -1, part.strata + base) for part, base in zip(parts, first_stratum, strict=False)
-    ]
-    clusters = [
-        np.arange(len(part.first_sizes)) if part.clusters is None else np.asarray(part.clusters) for part in parts
-    ]
+    strata = [np.where(part.strata < 0, -1, part.strata + base) for part, base in zip(parts, first_stratum, strict=False)]
+    clusters = [np.arange(len(part.first_sizes)) if part.clusters is None else np.asarray(part.clusters) for part in parts]
     first_cluster = np.cumsum([0] + [int(c.max(initial=-1)) + 1 for c in clusters])
     return Design(
         strata=np.concatenate(strata).astype(np.int32),

@@ -47,17 +47,11 @@ class Matching:
         lines = [f"{self.matched:,} of {len(self.rows):,} launches are in the profile, matched by {self.how}"]
         if len(self.rows) > self.matched:
             first = int(np.flatnonzero(self.rows < 0)[0])
-            lines.append(
-                f"{len(self.rows) - self.matched:,} launches are not in the profile, the first is launch {first}"
-            )
+            lines.append(f"{len(self.rows) - self.matched:,} launches are not in the profile, the first is launch {first}")
         if len(self.extra):
-            lines.append(
-                f"{len(self.extra):,} rows of the profile belong to no launch, the first is row {self.extra[0]}"
-            )
+            lines.append(f"{len(self.extra):,} rows of the profile belong to no launch, the first is row {self.extra[0]}")
         if self.by_base:
-            lines.append(
-                f"{self.by_base:,} launches were matched by function name, grid and block without template arguments"
-            )
+            lines.append(f"{self.by_base:,} launches were matched by function name, grid and block without template arguments")
         return lines
 
 

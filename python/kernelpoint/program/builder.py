@@ -147,8 +147,7 @@ class ProgramBuilder:
             start=table[rows, _START],
             duration=np.array(self._duration)[rows],
             counters={
-                name: np.array([*column, *[math.nan] * (size - len(column))])[rows]
-                for name, column in self._counters.items()
+                name: np.array([*column, *[math.nan] * (size - len(column))])[rows] for name, column in self._counters.items()
             },
             traces=_texts(self._traces, rows),
             ranges=_texts(self.ranges, rows),
@@ -171,9 +170,7 @@ class ProgramBuilder:
                 f"{self.source}: launches of GPUs {', '.join(map(str, there))}; a profile is of one: name it (device)"
             )
         if device is not None and device not in there:
-            raise ProfileError(
-                f"{self.source}: no launch of GPU {device}; there are launches of {', '.join(map(str, there))}"
-            )
+            raise ProfileError(f"{self.source}: no launch of GPU {device}; there are launches of {', '.join(map(str, there))}")
         return np.flatnonzero(devices == (there[0] if device is None else device))
 
 

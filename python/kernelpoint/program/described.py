@@ -34,13 +34,9 @@ def descriptions(launches: Sequence[Mapping[str, Any]]) -> Program:
     """
     for launch, description in enumerate(launches):
         if unknown := sorted(set(description) - set(FIELDS)):
-            raise HostError(
-                f"description of launch {launch}: got {shown(unknown[0])}; allowed: {', '.join(sorted(FIELDS))}"
-            )
+            raise HostError(f"description of launch {launch}: got {shown(unknown[0])}; allowed: {', '.join(sorted(FIELDS))}")
     try:
-        features = np.array(
-            [[float(x) for x in description.get("features", ())] for description in launches], dtype=np.float64
-        )
+        features = np.array([[float(x) for x in description.get("features", ())] for description in launches], dtype=np.float64)
         return _program(
             [str(description.get("name", "")) for description in launches],
             [tuple(int(extent) for extent in description.get("shape", ())) for description in launches],

@@ -33,9 +33,7 @@ def kept(program: Program, columns: Sequence[str]) -> tuple[dict[str, Any], dict
     return {"names": list(labels.names.distinct)}, arrays
 
 
-def with_kept(
-    program: Program, columns: Sequence[str], about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
-) -> Program:
+def with_kept(program: Program, columns: Sequence[str], about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Program:
     """Program with what `kept` made of another program of the same launches.
 
     Raises:

@@ -424,9 +424,7 @@ class Program:
         process = self.process[np.maximum(rows, 0)] if len(self.counts) > 1 else rows[:0]
         is_ordered = len(process) > 0 and not (np.diff(process) < 0).any()
         counts = np.bincount(process, minlength=len(self.counts)).tolist() if is_ordered else [len(rows)]
-        columns: dict[str, Any] = {
-            name: _picked(getattr(self, name), rows, unknown) for name, (unknown, _) in _FILLED.items()
-        }
+        columns: dict[str, Any] = {name: _picked(getattr(self, name), rows, unknown) for name, (unknown, _) in _FILLED.items()}
         for name in _OPTIONAL:
             column = getattr(self, name)
             columns[name] = None if column is None else _picked(column, rows, UNKNOWN)
@@ -486,9 +484,7 @@ class Program:
             ProfileError: the process has no launches; the message names the processes that have.
         """
         if number not in self.processes:
-            raise ProfileError(
-                f"{self.source}: no launch of process {number}; allowed: {', '.join(map(str, self.processes))}"
-            )
+            raise ProfileError(f"{self.source}: no launch of process {number}; allowed: {', '.join(map(str, self.processes))}")
         rows = np.flatnonzero(self.process == self.processes.index(number))
         return replace(self.take(rows), counts=(len(rows),), processes=(number,))
 

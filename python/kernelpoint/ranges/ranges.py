@@ -80,9 +80,7 @@ def matching(pattern: str, paths: Sequence[str]) -> list[str]:
     """
     parts = pattern.strip(SEPARATOR).split(SEPARATOR)
     split = ((path, path.split(SEPARATOR)) for path in paths if path)
-    return [
-        path for path, path_parts in split if len(path_parts) == len(parts) and all(map(fnmatchcase, path_parts, parts))
-    ]
+    return [path for path, path_parts in split if len(path_parts) == len(parts) and all(map(fnmatchcase, path_parts, parts))]
 
 
 def _number(path: str, numbers: dict[str, int], parents: list[int], source: str) -> int:

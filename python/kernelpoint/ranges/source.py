@@ -91,9 +91,7 @@ def _of_file(file: Path, launches: Program, log: Log) -> list[str]:
         rows = admitted_rows(profiled, launches, kinds(), lambda line: log(f"kernelpoint: ranges: {line}"))
         return list(profiled.take(rows).ranges) or [""] * launches.size
     if profiled.size != launches.size:
-        raise ProfileError(
-            f"{file}: {profiled.size:,} launches; the run has {launches.size:,}, and nothing to match them by"
-        )
+        raise ProfileError(f"{file}: {profiled.size:,} launches; the run has {launches.size:,}, and nothing to match them by")
     return list(profiled.ranges)
 
 

@@ -171,9 +171,7 @@ def passes_chart(
         {"type": "point", "color": BLUE, "filled": True, "size": 70},
     )
     layers = [
-        chart_of(
-            [{"low": last - wide, "high": last + wide, "band": name}], band, {**interval, "tooltip": tooltip("band")}
-        ),
+        chart_of([{"low": last - wide, "high": last + wide, "band": name}], band, {**interval, "tooltip": tooltip("band")}),
         chart_of(rows, {"type": "rule", "color": BLUE, "strokeWidth": 2}, {**of_pass, **interval}),
         chart_of(rows, dot, {**of_pass, "y": channel("estimate", scale=scale)}),
     ]

@@ -30,9 +30,7 @@ CAPTION = (
 COUNTERS = (
     Column("counter", str, of="counter"),
     Column("A", of="first"),
-    Column(
-        "B - A", of=lambda row: row.difference.estimate if abs(row.difference.estimate) > NOTHING * row.first else 0.0
-    ),
+    Column("B - A", of=lambda row: row.difference.estimate if abs(row.difference.estimate) > NOTHING * row.first else 0.0),
     Column("half-width", of="difference.half_width"),
     Column("B / A", ratio, of="ratio.estimate"),
     Column("half-width", ratio, of="ratio.half_width"),

@@ -114,10 +114,7 @@ def kernel_table(result: Result) -> Table | None:
         Column("simulated", of="simulated"),
         Column("cycles", amount, of=_cycles),
         Column("mean", amount, of=lambda part: _cycles(part) / Estimate.exact(float(max(part.launches, 1)))),
-        *(
-            Column(RATES.get(name, name.replace("_", " ")), rate if name in SHARES else amount, _rate(name))
-            for name in rates
-        ),
+        *(Column(RATES.get(name, name.replace("_", " ")), rate if name in SHARES else amount, _rate(name)) for name in rates),
         Column("CoV", percent, of=_of_kernel("cov")),
         Column("share of variance", percent, of=_of_kernel("variance")),
         Column("error", error, of=_of_kernel("error")),
@@ -153,9 +150,7 @@ def largest_kernels(result: Result, rows: int) -> list[Kernel]:
     largest, rest = result.kernels[:rows], result.kernels[rows:]
     if not rest:
         return largest
-    launches, simulated, share = (
-        sum(getattr(kernel, name) for kernel in rest) for name in ("launches", "simulated", "share")
-    )
+    launches, simulated, share = (sum(getattr(kernel, name) for kernel in rest) for name in ("launches", "simulated", "share"))
     cycles = Estimate.of(sum(kernel.cycles.estimate for kernel in rest))
     return [*largest, Kernel(f"{OTHERS} ({len(rest)})", launches, simulated, {"cycles": cycles}, share)]
 

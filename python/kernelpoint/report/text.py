@@ -75,9 +75,7 @@ def costs(run: Run) -> list[str]:
     if s.cycle_speedup:
         lines.append(f"cycle speedup {factor(s.cycle_speedup)}")
     if s.one_per_stream_speedup:
-        lines.append(
-            f"one launch per instruction sequence would be {factor(s.one_per_stream_speedup)}, without a bound"
-        )
+        lines.append(f"one launch per instruction sequence would be {factor(s.one_per_stream_speedup)}, without a bound")
     return lines
 
 

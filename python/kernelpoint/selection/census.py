@@ -42,9 +42,7 @@ def with_profile(program: Program, profile: Program, log: Log, accepted: Collect
         repeated = repetition(profile, program)
         admit(repeated.findings(profile.source), accepted, log, "")
         rows = np.flatnonzero(repeated.traced >= 0)
-        log(
-            f"{len(rows):,} launches of the program, in {repeated.replays:,} replays of graphs; {program.size:,} to trace"
-        )
+        log(f"{len(rows):,} launches of the program, in {repeated.replays:,} replays of graphs; {program.size:,} to trace")
         program = program.take(repeated.traced[rows])
     else:
         rows = admitted_rows(profile, program, accepted, log)
@@ -125,9 +123,7 @@ class Repetition:
 
     def findings(self, place: str) -> list[Finding]:
         """Findings of the input checks: launches of the profile or of the list without a counterpart."""
-        remedy = (
-            "profile and traces are of different runs, or one of them is of a part: record both with the same input"
-        )
+        remedy = "profile and traces are of different runs, or one of them is of a part: record both with the same input"
         size, lacking = len(self.traced), int((self.traced < 0).sum())
         findings = []
         if lacking:
@@ -163,9 +159,7 @@ def repetition(profile: Program, launches: Program) -> Repetition:
     replayed = in_graphs(profile)
     profile_kinds, theirs = kinds_of(profile, launches)
     node_of, first_of = _nodes(profile, replayed, profile_kinds)
-    once = np.sort(
-        np.concatenate([np.flatnonzero(~replayed), first_of])
-    )  # each launch that a tracer saw, by its first run
+    once = np.sort(np.concatenate([np.flatnonzero(~replayed), first_of]))  # each launch that a tracer saw, by its first run
     matches = _matched(profile, launches, once, replayed, profile_kinds, theirs)
     traced = np.full(profile.size, -1, dtype=np.int64)
     traced[once] = matches
@@ -232,9 +226,7 @@ def _matched(
     matches = np.full(len(once), -1, dtype=np.int64)
     free = np.ones(launches.size, dtype=bool)
     calls = _calls(profile)[once]
-    graphs = [
-        part for part in np.split(np.arange(len(once)), np.flatnonzero(np.diff(calls)) + 1) if replayed[once[part[0]]]
-    ]
+    graphs = [part for part in np.split(np.arange(len(once)), np.flatnonzero(np.diff(calls)) + 1) if replayed[once[part[0]]]]
     for part in sorted(graphs, key=lambda part_of_graph: (-len(part_of_graph), int(part_of_graph[0]))):
         place = _run_of(profile_kinds[once[part]], theirs, free)
         if place is not None:

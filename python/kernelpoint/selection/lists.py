@@ -81,9 +81,7 @@ def join_lists(folders: Sequence[Path], output: Path) -> int:
     """
     lists, (tracer, *_) = zip(*map(_list_of, folders), strict=True)
     if len({path.name for path in lists}) > 1:
-        raise ConfigError(
-            f"{lists[0].name} and {lists[-1].name} are lists of two simulators; join lists of one simulator"
-        )
+        raise ConfigError(f"{lists[0].name} and {lists[-1].name} are lists of two simulators; join lists of one simulator")
     read = [read_trace_list(path) for path in lists]
     copies = [_copies(each.copies[0]) for each in read]
     for path, list_copies in zip(lists, copies, strict=True):
@@ -104,9 +102,7 @@ def join_lists(folders: Sequence[Path], output: Path) -> int:
         entries = _linked([trace for trace, _ in ordered], tracer, lists[0].parent, output)
         _write(output / lists[0].name, _lines(tracer.list_head, entries, [count for _, count in ordered], copies[0]))
     except OSError as error:
-        raise ConfigError(
-            f"--output: cannot write {error.filename or output}: {error.strerror}; give a new folder"
-        ) from None
+        raise ConfigError(f"--output: cannot write {error.filename or output}: {error.strerror}; give a new folder") from None
     return len(ordered)
 
 

@@ -124,8 +124,7 @@ def tracing_costs(census: Program, drawn: np.ndarray, traced: np.ndarray) -> lis
     costs = simulator(DEFAULT).costs
     assert costs is not None, "those of the default simulator are known"
     first, some, whole = (
-        duration(costs.seconds(len(part), float(of_threads[part].sum()), part is every))
-        for part in (drawn, chosen, every)
+        duration(costs.seconds(len(part), float(of_threads[part].sum()), part is every)) for part in (drawn, chosen, every)
     )
     lines = [
         f"{census.size:,} launches; {len(chosen):,} to trace ({percent(len(chosen) / census.size)}); the first pass simulates "

@@ -39,16 +39,12 @@ def selected(config: Config, policy: type[Policy], host: HostInfo, log: Log) -> 
     assert config.selection is not None
     for key in ("plan", "profile"):
         if (value := getattr(config, key)) is not None:
-            raise ConfigError(
-                f"{key}: got {value!r}; a selection contains its design, so name none beside `selection:`"
-            )
+            raise ConfigError(f"{key}: got {value!r}; a selection contains its design, so name none beside `selection:`")
     if config.clusters == "online":
         raise ConfigError("clusters: got 'online'; a selection contains its strata; allowed: auto")
     path = host.list_paths[0]
     if host.process_count > 1 or path is None:
-        problem = (
-            f"this one runs {host.process_count} applications" if host.process_count > 1 else "this one names none"
-        )
+        problem = f"this one runs {host.process_count} applications" if host.process_count > 1 else "this one names none"
         raise ConfigError(
             f"selection: {config.selection} needs a simulator of one application that names its trace list; {problem}"
         )

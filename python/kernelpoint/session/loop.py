@@ -218,9 +218,7 @@ class Loop:
         """Continue after the end of the journal. A launch that ended the previous process, and whose trace is
         unreadable, is left out.
         """
-        self._recorder.progress.say(
-            f"resumed from {self._recorder.path}: {record.results:,} launches have their results"
-        )
+        self._recorder.progress.say(f"resumed from {self._recorder.path}: {record.results:,} launches have their results")
         self._recorder.deferred = record  # a run that was complete leaves its journal as it is
         in_flight = set(self.orders.in_flight)
         self.orders.forget_in_flight()
@@ -228,13 +226,9 @@ class Loop:
             return
         ended = sorted(in_flight & self.plan.broken.keys())
         if ended and self._leave_out(ended):
-            self._recorder.degrade(
-                f"{self._places(ended)} left out: the simulator ended in it, and its trace cannot be read"
-            )
+            self._recorder.degrade(f"{self._places(ended)} left out: the simulator ended in it, and its trace cannot be read")
         if (failed := self.sample.failed_for_good()) and self._leave_out(failed):
-            self._recorder.degrade(
-                f"{self._places(failed)} left out: the simulator ended in it, or in two that are alike"
-            )
+            self._recorder.degrade(f"{self._places(failed)} left out: the simulator ended in it, or in two that are alike")
         if self.sample.open_count:
             self._say_pass_begins()
 
@@ -279,9 +273,7 @@ class Loop:
     def _validate(self, validation: Validation) -> Steps:
         """Simulate validation launches, to estimate the error of replay."""
         further = "further " if validation.made else ""
-        self._recorder.progress.say(
-            f"{validation.remaining:,} {further}launches for validation, to measure the replay error"
-        )
+        self._recorder.progress.say(f"{validation.remaining:,} {further}launches for validation, to measure the replay error")
         yield from self._outcomes(validation)
 
     def _say_pass_begins(self) -> None:
@@ -298,9 +290,7 @@ class Loop:
     def _simulate_everything(self, error: Exception) -> bool:
         """No estimate could be made: simulate every launch that is left. False where launches have no trace."""
         if not self.plan.program.size > self.sample.results:
-            raise SessionError(
-                f"the total of the simulated launches could not be computed: {describe(error)}"
-            ) from error
+            raise SessionError(f"the total of the simulated launches could not be computed: {describe(error)}") from error
         what = f"no estimate could be made at the end of pass {self.sample.pass_index}: {describe(error)}"
         if self.plan.program.listed is not None:
             self._recorder.degrade(f"{what}; launches that were not traced cannot be simulated")

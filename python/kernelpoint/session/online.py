@@ -68,9 +68,7 @@ class OnlinePass(Orders):
             raise HostError(f"process: got {process}; allowed: 0 to {len(self._counts) - 1}")
         count, reach = self._counts[process], self._reach[process]
         if index < 0 or (count and index >= count):
-            raise HostError(
-                f"launch index of process {process}: got {index}; the list has {count or 'at least 0'} launches"
-            )
+            raise HostError(f"launch index of process {process}: got {index}; the list has {count or 'at least 0'} launches")
         if index >= reach + FARTHEST:
             raise HostError(
                 f"launch index of process {process}: got {index:,}; launch indices count launches in program order, and "

@@ -278,11 +278,7 @@ class Orders:
     def record(self, launch: Launch, outcome: Outcome) -> OutcomeRecord:
         """Journal record of the result, or the failure, of a launch in flight."""
         self._require_in_flight(launch)
-        return (
-            self.result(launch, outcome)
-            if outcome.counters
-            else AbortRecord(*launch.place, self.pass_index, outcome.reason)
-        )
+        return self.result(launch, outcome) if outcome.counters else AbortRecord(*launch.place, self.pass_index, outcome.reason)
 
     def result(self, launch: Launch, outcome: Outcome) -> OutcomeRecord:
         """Journal record of a result. Raises HostError for counters that are not allowed."""

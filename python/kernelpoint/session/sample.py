@@ -32,9 +32,7 @@ from kernelpoint.session.orders import (
 from kernelpoint.session.setup import Setup
 
 MAX_ATTEMPTS = 2  # a launch is tried in two passes before the run leaves it out
-ALIKE_FATAL = (
-    2  # after so many launches of one kernel and shape that ended the simulator, the run leaves all of them out
-)
+ALIKE_FATAL = 2  # after so many launches of one kernel and shape that ended the simulator, the run leaves all of them out
 
 
 class Sample(Orders):
@@ -236,9 +234,7 @@ class Sample(Orders):
         """Add a result to the sample, or count a failed attempt."""
         self._require_in_flight(launch)
         if isinstance(record, ValidationRecord):
-            raise HostError(
-                f"a result of launch {launch.index} in validation {record.validation} among those of the sample"
-            )
+            raise HostError(f"a result of launch {launch.index} in validation {record.validation} among those of the sample")
         self.close(unit := launch.unit)
         if self.projections.interval:
             self.projections.forget(unit)
@@ -249,9 +245,7 @@ class Sample(Orders):
             if why.startswith(ENDED_SIMULATOR):
                 self.fatal.add(unit)
                 self.attempts[unit] = MAX_ATTEMPTS
-            return (
-                "" if was_stated else f"launch {launch.index} of process {launch.process} could not be simulated: {why}"
-            )
+            return "" if was_stated else f"launch {launch.index} of process {launch.process} could not be simulated: {why}"
         self.engine.record(unit, tuple(record.counters), tuple(record.counters.values()))
         self._counters = self._counters or self.engine.counters
         self.has_result[unit] = True

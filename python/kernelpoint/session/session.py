@@ -174,9 +174,7 @@ class Session(Calls):
         try:
             return int(orders.stops(launch, point))
         except (ArithmeticError, LookupError, ValueError) as error:  # the failure rule: leave nothing out by mistake
-            self.recorder.degrade(
-                f"launch {launch.index} of process {process} is simulated to its end: {describe(error)}"
-            )
+            self.recorder.degrade(f"launch {launch.index} of process {process} is simulated to its end: {describe(error)}")
             return 0
 
     def on_outcome(self, process: int, index: int, outcome: Outcome) -> None:
@@ -199,9 +197,7 @@ class Session(Calls):
             self.summary = summary = self._statement.summary
             records: list[Record] = [*self._statement.ranges, summary]
             is_stated = list(map(text_of, self._stated)) == list(map(text_of, records))
-            if (
-                not is_stated or self.recorder.deferred is None
-            ):  # else nothing was added to the journal that was resumed
+            if not is_stated or self.recorder.deferred is None:  # else nothing was added to the journal that was resumed
                 for record in (*self._statement.launches(), *records):
                     self.recorder.write(record)
             self._measure_saved_time(summary)

@@ -143,15 +143,11 @@ def _earlier(setup: Setup, path: str, log: Log) -> EarlierResults:
             "beforehand, each of which begins with replayed state"
         )
     earlier = read_earlier(path, setup.record(), setup.host.counters)
-    log(
-        f"{len(earlier.of_launch):,} launches have results in {path}; those that this run draws are not simulated again"
-    )
+    log(f"{len(earlier.of_launch):,} launches have results in {path}; those that this run draws are not simulated again")
     return earlier
 
 
-def _plan(
-    config: Config, policy: type[Policy], host: HostInfo, log: Log, begun_with: str | None, pool: Pool | None
-) -> Plan:
+def _plan(config: Config, policy: type[Policy], host: HostInfo, log: Log, begun_with: str | None, pool: Pool | None) -> Plan:
     if config.selection is not None:
         return selected(config, policy, host, log)
     program, full = program_for(config, host, log, pool), None
@@ -165,9 +161,7 @@ def _needs_census(config: Config, policy: type[Policy], host: HostInfo) -> bool:
     if config.clusters == "online" and not policy.online:
         raise ConfigError(f"clusters: got 'online'; policy {config.policy} plans beforehand, allowed: auto")
     if config.clusters == "online" and (named := [k for k in ("plan", "profile") if getattr(config, k) is not None]):
-        raise ConfigError(
-            f"{named[0]}: got {getattr(config, named[0])!r}; with `clusters: online` nothing is known beforehand"
-        )
+        raise ConfigError(f"{named[0]}: got {getattr(config, named[0])!r}; with `clusters: online` nothing is known beforehand")
     is_told = config.plan is not None or config.profile is not None or host.descriptions is not None
     is_told = is_told or (host.has_no_traces and all(host.launch_counts))
     unknown = not is_told and all(path is None for path in host.list_paths)

@@ -59,9 +59,7 @@ class Statement:
         summary: simulated and skipped launches add up to the list; ranges: those that the configuration names.
     """
 
-    def __init__(
-        self, setup: Setup, sample: Sample, checked: ReplayCheck, degraded: Sequence[str], is_done: bool
-    ) -> None:
+    def __init__(self, setup: Setup, sample: Sample, checked: ReplayCheck, degraded: Sequence[str], is_done: bool) -> None:
         self._setup, self._sample, self._plan = setup, sample, sample.plan
         self._values: dict[str, np.ndarray] = {}
         self._look = self._last_look() if is_done and sample.is_complete else None
@@ -79,9 +77,7 @@ class Statement:
             if values is not None:
                 exact[name] = float(values.sum())
         latency = setup.host.launch_latency * len(sample.has_result)
-        return stated(
-            sample.look, Basis(sample.engine, self._plan, sample.has_result, exact, setup.budget.targets, latency)
-        )
+        return stated(sample.look, Basis(sample.engine, self._plan, sample.has_result, exact, setup.budget.targets, latency))
 
     def _stated(self, estimates: Mapping[Name, Estimate]) -> dict[Name, Estimate]:
         return as_stated(estimates, bool(self._setup.withdrawing))
@@ -178,9 +174,7 @@ class Statement:
                 for unit in sample.restarts
             ]
         cycles, simulated_cycles = counters.get("cycles", Estimate()), None
-        if (
-            cycles.simulated > 0.0
-        ):  # those of results and validation launches, less what projections and copies left out
+        if cycles.simulated > 0.0:  # those of results and validation launches, less what projections and copies left out
             left_out = sample.projections.saved_cycles + sample.copied_cycles
             simulated_cycles = cycles.simulated + checked.cycles - left_out
         scope = self._bound_scope(checked, main.is_bounded, launches - sample.results)
@@ -412,9 +406,7 @@ class Summary:
             saved_seconds=math.nan if saved_seconds is None else saved_seconds,
             estimates=_rows(record.counters, bounded, {**sampled, **unmet}),
             ratios=_rows(record.ratios, bounded, sampled),
-            processes=[
-                (p.number, p.launches, p.simulated, _rows(p.estimates, bounded, sampled)) for p in record.processes
-            ],
+            processes=[(p.number, p.launches, p.simulated, _rows(p.estimates, bounded, sampled)) for p in record.processes],
         )
 
 

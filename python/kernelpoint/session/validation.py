@@ -149,9 +149,7 @@ class Validation(Orders):
         self._failed: set[int] = set()
         self._copied: set[int] = set()  # positions of results of an earlier run
         self._results: dict[int, dict[str, float]] = {}  # by position in the steps
-        self._checked: tuple[tuple[Engine, int, int, int], ReplayCheck] | None = (
-            None  # the last outcome, and what it is of
-        )
+        self._checked: tuple[tuple[Engine, int, int, int], ReplayCheck] | None = None  # the last outcome, and what it is of
         self._awaits_results = has_trajectories(setup)  # of the first pass, which decide what is validated
         if self._awaits_results:
             self._order_first(0)
@@ -221,9 +219,7 @@ class Validation(Orders):
             if tuple(self.chains[step.chain].launches) in self._setup.earlier.of_chain:
                 continue
             if step.chain not in self._failed and (step.state == REPLAYED or step.chain in chains):
-                chains.setdefault(step.chain, []).append(
-                    Order(0, step.launch, step.state)
-                )  # else its chain has begun already
+                chains.setdefault(step.chain, []).append(Order(0, step.launch, step.state))  # else its chain has begun already
         ordered = {order for chain in chains.values() for order in chain}
         costs = [self._plan.expected_costs(np.array([order.launch for order in chain])) for chain in chains.values()]
         mine = [Planned(tuple(chain), float(cost.sum())) for chain, cost in zip(chains.values(), costs, strict=True)]
@@ -327,9 +323,7 @@ class Validation(Orders):
         predictions, model = self._plan.design.computed, simulator_of(self._plan.program.traces).cores
         assert model is not None, "a model of the cores made these predictions"
         budget, of_mean = self._setup.budget, self._setup.config.replay.total == "mean"
-        scatter = trajectory_error(
-            predictions["cycles"], predictions[OF_TOTAL], model.replications, budget.confidence, of_mean
-        )
+        scatter = trajectory_error(predictions["cycles"], predictions[OF_TOTAL], model.replications, budget.confidence, of_mean)
         of_pairs = check.errors["cycles"]
         cycles = Estimate.of(
             abs(of_pairs.estimate) + abs(state.estimate),

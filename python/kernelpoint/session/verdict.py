@@ -14,9 +14,7 @@ MODEL_ERROR = "the simulator's own distance from hardware (model error)"
 NOT_COVERED = ("launches may begin colder or warmer than in a full run", MODEL_ERROR)
 
 # Assumption of a run whose bound is on the mean of all equally likely full runs (`replay.total: mean`).
-OF_MEAN = (
-    "the mean of the model's replications is that of all equally likely full runs; a single one differs from it by more"
-)
+OF_MEAN = "the mean of the model's replications is that of all equally likely full runs; a single one differs from it by more"
 
 
 def verdict(summary: SummaryRecord) -> str:
@@ -37,9 +35,7 @@ def _stated(summary: SummaryRecord) -> str:
         return f"every launch was simulated; the run was resumed {times}, which may move the total"
     if scope == EXACT:
         every = "every launch was simulated" if not summary.skipped else "one launch of each content was simulated"
-        return (
-            f"{every}; accepted: {', '.join(finding.kind for finding in accepted)}" if accepted else f"exact: {every}"
-        )
+        return f"{every}; accepted: {', '.join(finding.kind for finding in accepted)}" if accepted else f"exact: {every}"
     if width is None or scope == NOTHING:
         return "no bound stated" + (f" ({summary.bound_scope_reason})" if summary.bound_scope_reason else "")
     interval = f"+- {width_text(width, summary.relative_error)} % at {100 * summary.confidence:g} %"

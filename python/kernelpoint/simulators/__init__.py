@@ -168,9 +168,7 @@ def simulators() -> tuple[Simulator, ...]:
     >>> {"accelsim", "macsim"} <= {one.name for one in simulators()}
     True
     """
-    return tuple(
-        importlib.import_module(f"{__name__}.{package.name}").SIMULATOR for package in pkgutil.iter_modules(__path__)
-    )
+    return tuple(importlib.import_module(f"{__name__}.{package.name}").SIMULATOR for package in pkgutil.iter_modules(__path__))
 
 
 @cache

@@ -105,9 +105,7 @@ def with_identities(look: Look, engine: Engine, fixed: Collection[str]) -> Look:
         balance.derive(identity)
     pairs = [pair for pair in AT_MOST if set(pair) <= set(finite)]
     balance.project(holding, [{part: 1.0, whole: -1.0} for part, whole in pairs])
-    estimates = {
-        name: e if name in stays or name not in finite else _moved(e, balance) for name, e in look.estimates.items()
-    }
+    estimates = {name: e if name in stays or name not in finite else _moved(e, balance) for name, e in look.estimates.items()}
     ratios = {name: ratio if name in fixed else _ratio(name, ratio, estimates) for name, ratio in look.ratios.items()}
     return replace(look, estimates=estimates, ratios=ratios)
 
@@ -134,9 +132,7 @@ def _holds(identity: Terms, engine: Engine) -> bool:
 def _moved(e: Estimate, balance: Balance) -> Estimate:
     value = balance.values[e.counter]
     half = math.nan if math.isnan(e.half_width) else balance.half_widths[e.counter]
-    computed = (
-        min(e.computed_half_width + abs(value - e.estimate), half) if math.isfinite(e.computed_half_width) else half
-    )
+    computed = min(e.computed_half_width + abs(value - e.estimate), half) if math.isfinite(e.computed_half_width) else half
     return e.moved(value, half, computed_half_width=computed)
 
 

@@ -16,12 +16,7 @@ from kernelpoint.simulators import simulators
 
 # The tables of all simulators. EVENTS: counter -> predicted counter that it is in proportion to, kernel by kernel. REPLAY:
 # relative standard deviations of totals for what replay does not restore; inf: no bound is stated.
-EVENTS = {
-    counter: event
-    for simulator in simulators()
-    for event, named in simulator.in_proportion.items()
-    for counter in named
-}
+EVENTS = {counter: event for simulator in simulators() for event, named in simulator.in_proportion.items() for counter in named}
 REPLAY = {name: error for simulator in simulators() for name, error in simulator.not_restored.items()}
 # Model: the same of totals of counters that are predicted themselves. In one simulator the model counts 1,261 of 1,262 launches
 # right in the L1, and 1,220 in the L2; the others are not like any that was drawn.

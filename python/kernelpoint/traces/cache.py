@@ -43,9 +43,7 @@ _BEFORE_5000 = frozenset(
 _FORMER = (frozenset(("artefacts",)), _BEFORE_5000)
 _FILES = ("", "-journal", "-wal", "-shm")  # of a SQLite file; the last two where an older KernelPoint wrote it
 _HEADER = 100  # bytes of a SQLite file, with its user version at byte 60 and its application id at byte 68
-_SUPER = bytes.fromhex(
-    "d9d505f920a163d7"
-)  # ends a journal that names a super-journal, which SQLite removes after a rollback
+_SUPER = bytes.fromhex("d9d505f920a163d7")  # ends a journal that names a super-journal, which SQLite removes after a rollback
 _STEPS = 100_000  # of SQLite's machine between two counts
 _FEWEST_STEPS = 20_000_000
 _STEPS_PER_BYTE = 4  # a row takes some 20 bytes, and to read it some 20 steps
@@ -279,9 +277,7 @@ def _names(path: Path) -> frozenset[object]:
     place = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
     with contextlib.closing(sqlite3.connect(place, uri=True, factory=_Connection)) as connection:
         try:
-            return frozenset(
-                name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-            )
+            return frozenset(name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'"))
         except _DAMAGED:
             return frozenset()
 
@@ -328,9 +324,7 @@ def _prepare(connection: _Connection) -> _Connection:
 
 
 def _tables(connection: sqlite3.Connection) -> list[Any]:
-    return connection.execute(
-        "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"
-    ).fetchall()
+    return connection.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name").fetchall()
 
 
 @cache

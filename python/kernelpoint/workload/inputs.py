@@ -465,9 +465,7 @@ def program_of(host: HostInfo, seed: int) -> Program:
 
             read.append(read_trace_list(path))
             if count and count != read[-1].size:
-                raise HostError(
-                    f"process {process}: the host counts {count} launches, its list {path} has {read[-1].size}"
-                )
+                raise HostError(f"process {process}: the host counts {count} launches, its list {path} has {read[-1].size}")
             count = read[-1].size
         elif count <= 0:
             raise ConfigError(

@@ -23,9 +23,7 @@ def generate(checkout: Path) -> None:
     ]
     all_of_them = " ".join(f"container->all.push_back(KNOB_{name});" for name, *_ in knobs)
     body = "\n".join([*lines, f"void register_all(KnobsContainer* container) {{ {all_of_them} }}"])
-    (checkout / "src/all_knobs.h").write_text(
-        f'#pragma once\n#include "knob.h"\nclass all_knobs_c {{\npublic:\n{body}\n}};\n'
-    )
+    (checkout / "src/all_knobs.h").write_text(f'#pragma once\n#include "knob.h"\nclass all_knobs_c {{\npublic:\n{body}\n}};\n')
     stats = [
         (path.name.split(".")[0], *entry)
         for path in sorted((checkout / "def").glob("*.stat.def"))

@@ -86,9 +86,7 @@ def draw_program(number: int) -> Program:
     return Program(tuple(segments), chains, int(random.choice(FOOTPRINTS)))
 
 
-def _step(
-    random: np.random.Generator, kinds: tuple[str, ...], mix: np.ndarray, patterns: np.ndarray, chains: int
-) -> Step:
+def _step(random: np.random.Generator, kinds: tuple[str, ...], mix: np.ndarray, patterns: np.ndarray, chains: int) -> Step:
     kind, chain = str(random.choice(kinds, p=mix)), int(random.integers(chains))
     if kind in OPCODES:
         return Step(kind, str(random.choice(OPCODES[kind])), chain)
@@ -120,9 +118,7 @@ def random_program(memory: Memory, number: int, ctas: int, block: int, trips: in
                 w.op("BAR.SYNC")
         w.store("STG.E.SYS", "at", "v0", data.at(index % data.count))
 
-    return make_launch(
-        "program", f"random_program_{number}", run, (ctas,), (block,), [data], shared=SHARED_BYTES, trips=trips
-    )
+    return make_launch("program", f"random_program_{number}", run, (ctas,), (block,), [data], shared=SHARED_BYTES, trips=trips)
 
 
 def _execute(w: Warps, step: Step, program: Program, data: Tensor, index: np.ndarray, count: int) -> None:

@@ -235,9 +235,7 @@ def bfs(graph: Rows, level: Frontier, depth: Tensor, queues: tuple[Tensor, Tenso
     )  # fmt: skip
 
 
-def _visit(
-    w: Warps, graph: Rows, level: Frontier, depth: Tensor, queue: tuple[Tensor, Tensor], edge: np.ndarray
-) -> None:
+def _visit(w: Warps, graph: Rows, level: Frontier, depth: Tensor, queue: tuple[Tensor, Tensor], edge: np.ndarray) -> None:
     fetch(w, "neighbour", "e", "edge", graph.columns_at, edge)
     address(w, "d", "neighbour")
     at = depth.at(graph.columns[edge])

@@ -75,8 +75,7 @@ def sequence(shape: Shape, seed: int) -> Iterator[Launch | HostCopy]:
     memory = Memory()
     rng = generator(seed, "synth", 6)
     snapshots = [
-        Snapshot(generator(seed, "synth", 7, number), vertices, shape, memory)
-        for number, vertices in enumerate(shape.vertices)
+        Snapshot(generator(seed, "synth", 7, number), vertices, shape, memory) for number, vertices in enumerate(shape.vertices)
     ]
     while True:
         for snapshot in snapshots:

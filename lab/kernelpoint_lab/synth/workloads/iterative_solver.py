@@ -26,9 +26,7 @@ CASES = 3  # right-hand sides per mesh
 class Shape:
     """Sizes of the meshes that a solve runs on."""
 
-    rows: tuple[int, ...] = several(
-        Size("rows of each mesh, from coarse to fine", 64, 1 << 22, count=(1, 8), rising=True)
-    )
+    rows: tuple[int, ...] = several(Size("rows of each mesh, from coarse to fine", 64, 1 << 22, count=(1, 8), rising=True))
     degree: int = one(Size("mean entries of a row", 2, 64))
 
 

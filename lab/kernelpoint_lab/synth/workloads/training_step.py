@@ -30,9 +30,7 @@ class Shape:
     layers: int = one(Size("layers of the model", 1, 256))
     hidden: int = one(Size("elements of a token's state", 16, 16384, multiple=16))
     vocabulary: int = one(Size("tokens of the vocabulary", 16, 1 << 20, multiple=16))
-    tokens: tuple[int, ...] = several(
-        Size("tokens of a batch, from short to long", 16, 1 << 16, 16, (1, 8), rising=True)
-    )
+    tokens: tuple[int, ...] = several(Size("tokens of a batch, from short to long", 16, 1 << 16, 16, (1, 8), rising=True))
 
 
 SHAPES = {
@@ -75,9 +73,7 @@ class Model:
         self.loss, self.norm = memory.tensor(most), memory.tensor(1)
         self.tokens = cache(self._tokens)
         self.forward, self.backward = cache(self._forward), cache(self._backward)
-        self.optimise = [
-            launch for weights in (*self.up, *self.down, self.head) for launch in (weights.norm, *weights.update)
-        ]
+        self.optimise = [launch for weights in (*self.up, *self.down, self.head) for launch in (weights.norm, *weights.update)]
 
     def _tokens(self, batch: int) -> np.ndarray:
         """Tokens by position; Zipf: few tokens make up most of a text."""

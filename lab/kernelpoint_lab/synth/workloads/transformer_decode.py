@@ -29,9 +29,7 @@ class Shape:
     heads: int = one(Size(f"attention heads, of {HEAD} elements each", 1, 256))
     vocabulary: int = one(Size("tokens of the vocabulary", 32, 1 << 20, multiple=8))
     prompts: tuple[int, int] = several(Size("shortest and longest prompt", 1, 1 << 16, count=(2, 2), rising=True))
-    generated: tuple[int, int] = several(
-        Size("fewest and most generated tokens", 1, 1 << 16, count=(2, 2), rising=True)
-    )
+    generated: tuple[int, int] = several(Size("fewest and most generated tokens", 1, 1 << 16, count=(2, 2), rising=True))
 
     @property
     def hidden(self) -> int:

@@ -188,9 +188,8 @@ Launches list_traces(const std::string& folder, const FolderEntries& entries) {
     Launches list;
     for (size_t i = 0; i < files.size(); ++i) {
         if (i > 0 && files[i].stem == files[i - 1].stem)
-            throw TraceError(
-                folder, 0,
-                "expected one file for each launch, found both " + files[i - 1].name + " and " + files[i].name);
+            throw TraceError(folder, 0,
+                             "expected one file for each launch, found both " + files[i - 1].name + " and " + files[i].name);
         list.contents.push_back(list.add_path(folder + "/" + files[i].name, static_cast<int64_t>(files[i].number)));
     }
     return list;

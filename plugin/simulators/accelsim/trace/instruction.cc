@@ -51,15 +51,15 @@ void read_dimensions(Lines& lines, const Field& field, Dim3& dimensions, const D
         if (c == '(' || c == ',' || c == ')') c = ' ';
     spaced += '\n';
     const char* p = spaced.c_str();
-    well_formed = well_formed && parse_decimal(p, dimensions.x) && parse_decimal(p, dimensions.y) &&
-                  parse_decimal(p, dimensions.z);
+    well_formed =
+        well_formed && parse_decimal(p, dimensions.x) && parse_decimal(p, dimensions.y) && parse_decimal(p, dimensions.z);
     skip_blanks(p);
     const bool fits = dimensions.x >= 1 && dimensions.y >= 1 && dimensions.z >= 1 && dimensions.x <= limit.x &&
                       dimensions.y <= limit.y && dimensions.z <= limit.z && dimensions.count() <= count_limit;
     if (!well_formed || *p != '\n' || !fits)
         lines.fail_expected("'-" + std::string(field.key) + " = (x,y,z)' with each at least 1 and at most (" +
-                            std::to_string(limit.x) + "," + std::to_string(limit.y) + "," + std::to_string(limit.z) +
-                            ")" + (count_limit == 1024 ? ", 1024 threads in all" : ""));
+                            std::to_string(limit.x) + "," + std::to_string(limit.y) + "," + std::to_string(limit.z) + ")" +
+                            (count_limit == 1024 ? ", 1024 threads in all" : ""));
 }
 
 // True if a text is UTF-8 without control characters.
@@ -69,10 +69,7 @@ bool is_printable(std::string_view text) {
         const unsigned first = byte(i);
         if (first < ' ' || first == 0x7f) return false;
         if (first < 0x80) continue;
-        const size_t more = first >= 0xc2 && first < 0xe0   ? 1
-                            : first >= 0xe0 && first < 0xf0 ? 2
-                            : first < 0xf5                  ? 3
-                                                            : 0;
+        const size_t more = first >= 0xc2 && first < 0xe0 ? 1 : first >= 0xe0 && first < 0xf0 ? 2 : first < 0xf5 ? 3 : 0;
         const bool is_control = first == 0xc2 && byte(i + 1) < 0xa0;
         const bool is_long = (first == 0xe0 && byte(i + 1) < 0xa0) || (first == 0xf0 && byte(i + 1) < 0x90);
         const bool is_none = (first == 0xed && byte(i + 1) > 0x9f) || (first == 0xf4 && byte(i + 1) > 0x8f);
@@ -86,8 +83,7 @@ bool is_printable(std::string_view text) {
 
 // UTF-8 without control characters; anything else is damage and could not be shown.
 void read_text(Lines& lines, const Field& field, std::string& text) {
-    if (!is_printable(field.value))
-        lines.fail_expected("'-" + std::string(field.key) + " = ' and printable text in UTF-8");
+    if (!is_printable(field.value)) lines.fail_expected("'-" + std::string(field.key) + " = ' and printable text in UTF-8");
     text = field.value;
 }
 
@@ -123,8 +119,7 @@ unsigned read_field(Lines& lines, const Field& field, TraceHeader& header) {
     const std::string_view key = field.key;
     if (key == "kernel name") return read_text(lines, field, launch.kernel_name), name;
     if (key == "kernel id") return read_number(lines, field, launch.kernel_id), id;
-    if (key == "grid dim")
-        return read_dimensions(lines, field, launch.grid, {0x7fffffff, 65535, 65535}, UINT64_MAX), grid;
+    if (key == "grid dim") return read_dimensions(lines, field, launch.grid, {0x7fffffff, 65535, 65535}, UINT64_MAX), grid;
     if (key == "block dim") return read_dimensions(lines, field, launch.block, {1024, 1024, 64}, 1024), block;
     if (key == "shmem") return read_number(lines, field, launch.shared_memory), shmem;
     if (key == "nregs") return read_number(lines, field, launch.registers), nregs;
@@ -302,8 +297,7 @@ void parse_bulk_copy(Lines& lines, const char*& p, Cta& cta) {
     uint8_t is_multicast;
     if (!parse_address(p, barrier) || barrier > UINT32_MAX)
         lines.fail_expected("a bulk copy's mbarrier address, hexadecimal in 32 bits, after the memory width");
-    if (!parse_decimal(p, is_multicast) || is_multicast > 1)
-        lines.fail_expected("a bulk copy's multicast flag, 0 or 1");
+    if (!parse_decimal(p, is_multicast) || is_multicast > 1) lines.fail_expected("a bulk copy's multicast flag, 0 or 1");
     if (is_multicast != 0 && (!parse_address(p, multicast) || multicast > UINT16_MAX))
         lines.fail_expected("a hexadecimal mask of 16 CTAs after the multicast flag");
     if (!parse_decimal(p, copy.bytes) || !parse_decimal(p, copy.bytes_outside))
@@ -375,11 +369,10 @@ void InstructionParser::parse_prefix(const char*& p, const Warp& warp, const Cta
     if (with_cta_) {
         Dim3 index;
         uint32_t id;
-        if (!parse_decimal(p, index.x) || !parse_decimal(p, index.y) || !parse_decimal(p, index.z) ||
-            !parse_decimal(p, id) || index.x != cta.index.x || index.y != cta.index.y || index.z != cta.index.z ||
-            id != warp.id)
-            lines_.fail_expected("an instruction that starts with its CTA and warp, " + std::to_string(cta.index.x) +
-                                 " " + std::to_string(cta.index.y) + " " + std::to_string(cta.index.z) + " " +
+        if (!parse_decimal(p, index.x) || !parse_decimal(p, index.y) || !parse_decimal(p, index.z) || !parse_decimal(p, id) ||
+            index.x != cta.index.x || index.y != cta.index.y || index.z != cta.index.z || id != warp.id)
+            lines_.fail_expected("an instruction that starts with its CTA and warp, " + std::to_string(cta.index.x) + " " +
+                                 std::to_string(cta.index.y) + " " + std::to_string(cta.index.z) + " " +
                                  std::to_string(warp.id) + " (tracer versions below 3)");
     }
     uint32_t line_number;
@@ -418,14 +411,13 @@ void InstructionParser::remember(const char* begin, const char* end, const Instr
     known.instruction = instruction;
 }
 
-void InstructionParser::parse_registers(const char*& p, Register* registers, uint8_t& count, unsigned limit,
-                                        const char* kind) {
+void InstructionParser::parse_registers(const char*& p, Register* registers, uint8_t& count, unsigned limit, const char* kind) {
     if (!parse_decimal(p, count) || count > limit)
         lines_.fail_expected("a number of " + std::string(kind) + " registers, at most " + std::to_string(limit));
     for (unsigned i = 0; i < count; ++i)
         if (!parse_register(p, registers[i]))
-            lines_.fail_expected(std::string(kind) + " register " + std::to_string(i + 1) + " of " +
-                                 std::to_string(count) + ", R0 to R255");
+            lines_.fail_expected(std::string(kind) + " register " + std::to_string(i + 1) + " of " + std::to_string(count) +
+                                 ", R0 to R255");
 }
 
 uint32_t InstructionParser::intern_opcode(std::string_view text) {
@@ -465,13 +457,10 @@ void InstructionParser::parse_end(const char*& p, const Instruction& instruction
 void InstructionParser::parse_values(const char*& p, const Instruction& instruction, Cta& cta) {
     const unsigned operands = instruction.destination_count + instruction.source_count;
     const size_t first = cta.values.size();
-    if (first > most_addresses - 8 * 32)
-        lines_.fail("this CTA holds more operand values than can be counted in 32 bits");
+    if (first > most_addresses - 8 * 32) lines_.fail("this CTA holds more operand values than can be counted in 32 bits");
     OperandValues entry{static_cast<uint32_t>(cta.instructions.size() - 1), static_cast<uint32_t>(first), 0};
     for (unsigned operand = 0; operand < operands; ++operand) {
-        const auto which = [&] {
-            return " of operand " + std::to_string(operand + 1) + " of " + std::to_string(operands);
-        };
+        const auto which = [&] { return " of operand " + std::to_string(operand + 1) + " of " + std::to_string(operands); };
         unsigned count;
         if (!parse_decimal(p, count) || (count != 1 && count != 32))
             lines_.fail_expected("the number of values" + which() + ", 1 or 32");

@@ -132,8 +132,7 @@ private:
         warp.id = static_cast<uint32_t>(read_count("warp =", header().warps_per_cta() - 1, "a warp of the CTA"));
         const uint32_t bit = uint32_t{1} << warp.id;
         if ((warps_seen & bit) != 0)
-            throw TraceError(lines.path(), lines.number(),
-                             "warp " + std::to_string(warp.id) + " occurs twice in this CTA");
+            throw TraceError(lines.path(), lines.number(), "warp " + std::to_string(warp.id) + " occurs twice in this CTA");
         warps_seen |= bit;
         const uint64_t count = read_count("insts =", most_instructions, "a number of instructions");
         if (cta.instructions.size() + count > most_instructions)
@@ -143,8 +142,8 @@ private:
         for (uint64_t i = 0; i < count; ++i) {
             const char* p = lines.peek();
             if (p == nullptr || *p == '\n' || *p == 'w' || *p == '#')
-                lines.fail_expected("instruction " + std::to_string(i + 1) + " of " + std::to_string(count) +
-                                    " of warp " + std::to_string(warp.id));
+                lines.fail_expected("instruction " + std::to_string(i + 1) + " of " + std::to_string(count) + " of warp " +
+                                    std::to_string(warp.id));
             parser.parse(p, warp, cta);
         }
         cta.warps.push_back(warp);

@@ -60,8 +60,7 @@ public:
     TracezFile& operator=(const TracezFile&) = delete;
 
     void read(uint64_t offset, void* to, size_t size) const {
-        if (file_.read_at(offset, to, size) < size)
-            fail("expected more bytes: the file has become shorter while it was read");
+        if (file_.read_at(offset, to, size) < size) fail("expected more bytes: the file has become shorter while it was read");
     }
     [[noreturn]] void fail(const std::string& what_is_wrong) const { throw TraceError(path, 0, what_is_wrong); }
 
@@ -81,8 +80,7 @@ private:
         text.resize(end);
         unsigned char numbers[8];
         const uint64_t behind = end + 1 + sizeof numbers;
-        if (size < behind + 12)
-            fail("expected a dictionary's size and an index behind the header, found the end of the file");
+        if (size < behind + 12) fail("expected a dictionary's size and an index behind the header, found the end of the file");
         read(end + 1, numbers, sizeof numbers);
         const uint64_t dictionary_size =
             u32_at(numbers);  // the second number, of a usual sub-chunk's instructions, says nothing
@@ -91,11 +89,11 @@ private:
         index_end = size - 8;
         data_begin = behind + dictionary_size;
         if (dictionary_size > largest_dictionary || data_begin > index_end - 4)
-            fail("expected a dictionary that fits the file (at most 16 MiB), found one of " +
-                 std::to_string(dictionary_size) + " bytes");
+            fail("expected a dictionary that fits the file (at most 16 MiB), found one of " + std::to_string(dictionary_size) +
+                 " bytes");
         if (index_begin < data_begin || index_begin > index_end - 4)
-            fail("expected the last 8 bytes to be the offset of an index between " + std::to_string(data_begin) +
-                 " and " + std::to_string(index_end - 4) + ", found " + std::to_string(index_begin));
+            fail("expected the last 8 bytes to be the offset of an index between " + std::to_string(data_begin) + " and " +
+                 std::to_string(index_end - 4) + ", found " + std::to_string(index_begin));
         HeaderText source(text);
         Lines lines(path, source);
         header = read_header_lines(lines);
@@ -144,8 +142,7 @@ public:
             fail("expected an index within the grid");
         const uint32_t warps = read_u32();
         if (warps > launch.warps_per_cta())
-            fail("expected at most " + std::to_string(launch.warps_per_cta()) + " warps, found " +
-                 std::to_string(warps));
+            fail("expected at most " + std::to_string(launch.warps_per_cta()) + " warps, found " + std::to_string(warps));
         cta.warps.resize(warps);
         for (; warp_ < warps; ++warp_) read_warp(cta.warps[warp_]);
         ++next_;
@@ -154,8 +151,7 @@ public:
 
 private:
     [[noreturn]] void fail(const std::string& what_is_wrong) const {
-        file_.fail("the index, CTA " + std::to_string(next_) + ", warp " + std::to_string(warp_) + ": " +
-                   what_is_wrong);
+        file_.fail("the index, CTA " + std::to_string(next_) + ", warp " + std::to_string(warp_) + ": " + what_is_wrong);
     }
 
     uint32_t read_u32() {
@@ -261,8 +257,7 @@ public:
         const uint64_t size = u32_at(reinterpret_cast<const unsigned char*>(view(offset, size_of_number)));
         file_at_ = offset + size_of_number;
         if (size > file_.index_begin - file_at_)
-            file_.fail("expected a sub-chunk that ends before the index, found one of " + std::to_string(size) +
-                       " bytes");
+            file_.fail("expected a sub-chunk that ends before the index, found one of " + std::to_string(size) + " bytes");
         file_end_ = file_at_ + size;
         packed_begin_ = 0;
         packed_end_ = static_cast<size_t>(std::min<uint64_t>(size, longest_view));
@@ -326,11 +321,7 @@ private:
 class TracezReader : public TraceReader {
 public:
     TracezReader(const std::string& path, bool keep_values)
-        : file_(path),
-          index_(file_),
-          frames_(file_),
-          lines_(path, frames_),
-          parser_(lines_, file_.header, keep_values) {}
+        : file_(path), index_(file_), frames_(file_), lines_(path, frames_), parser_(lines_, file_.header, keep_values) {}
 
     const LaunchHeader& header() const override { return file_.header.launch; }
     const std::vector<Opcode>& opcodes() const override { return parser_.opcodes(); }
@@ -380,9 +371,9 @@ private:
         uint32_t head[2];
         std::memcpy(head, frames_.view(from.offset, sizeof head), sizeof head);
         if (head[0] != from.instructions || head[1] != from.sub_chunks.size())
-            file_.fail("expected its data to begin with its " + std::to_string(from.instructions) +
-                       " instructions and " + std::to_string(from.sub_chunks.size()) + " sub-chunks, found " +
-                       std::to_string(head[0]) + " and " + std::to_string(head[1]));
+            file_.fail("expected its data to begin with its " + std::to_string(from.instructions) + " instructions and " +
+                       std::to_string(from.sub_chunks.size()) + " sub-chunks, found " + std::to_string(head[0]) + " and " +
+                       std::to_string(head[1]));
         uint64_t offset = from.offset + sizeof head;
         for (const uint32_t count : from.sub_chunks) {
             offset = frames_.open(offset, count);

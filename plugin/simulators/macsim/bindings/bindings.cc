@@ -52,8 +52,8 @@ void add_conversion(py::module_& part) {
     part.attr("CODE_SIZE") = code_size;
 }
 
-py::tuple run_cores(const std::vector<std::string>& paths, const fast_model::Derived& configuration,
-                    uint64_t memory_bytes, const py::function& progress) {
+py::tuple run_cores(const std::vector<std::string>& paths, const fast_model::Derived& configuration, uint64_t memory_bytes,
+                    const py::function& progress) {
     if (!configuration.cores) throw py::value_error("these cores have no model of their own");
     replay::macsim::Predictions found;
     {
@@ -64,8 +64,7 @@ py::tuple run_cores(const std::vector<std::string>& paths, const fast_model::Der
             if (launch % 64 == 0) tell(progress, launch, all);
         });
     }
-    py::array_t<double> table(
-        {static_cast<py::ssize_t>(found.launches.size()), py::ssize_t{replay::macsim::kPredicted}});
+    py::array_t<double> table({static_cast<py::ssize_t>(found.launches.size()), py::ssize_t{replay::macsim::kPredicted}});
     double* out = table.mutable_data();
     for (const replay::macsim::Prediction& one : found.launches)
         for (const double value : one) *out++ = one[replay::macsim::kCycles] == 0 ? NAN : value;
@@ -75,8 +74,7 @@ py::tuple run_cores(const std::vector<std::string>& paths, const fast_model::Der
 void add_cores(py::module_& part) {
     part.attr("REPLICATIONS") = replay::macsim::kReplications;
     part.attr("CORE_MODEL_VERSION") = replay::macsim::kCoreModelVersion;
-    part.def("run_cores", &run_cores, py::arg("paths"), py::arg("configuration"), py::arg("memory_bytes"),
-             py::arg("progress"),
+    part.def("run_cores", &run_cores, py::arg("paths"), py::arg("configuration"), py::arg("memory_bytes"), py::arg("progress"),
              "(table, states). float64 [launches, 11], a row as replay::macsim::Prediction; nan where there is no "
              "trace that can be read. Bytes: the states that launches begin with in the trajectory that replay takes, "
              "as `Replay` takes them. `progress` is called with the launches that are done, and with how many they "

@@ -117,8 +117,8 @@ private:
                 facts.exact = false;
             }
             const std::string_view known = opcode_name(record.opcode);
-            const bool is_load = known == "LD" || known == "LDC" || known == "LDG" || known == "LDL" ||
-                                 known == "LDS" || known == "LDSM";
+            const bool is_load =
+                known == "LD" || known == "LDC" || known == "LDG" || known == "LDL" || known == "LDS" || known == "LDSM";
             const bool is_store = known == "ST" || known == "STG" || known == "STL" || known == "STS";
             facts.is_access = is_load || is_store;
             record.is_fp = is_floating_point(record.opcode);
@@ -175,9 +175,9 @@ void check_header(const std::string& trace, const LaunchHeader& header) {
 void check_code(const std::string& trace, const Cta& cta) {
     for (const Instruction& instruction : cta.instructions)
         if (instruction.pc >= code_size)
-            throw TraceError(trace, 0,
-                             "expected a kernel of at most 16 MiB of code, found an instruction at PC " +
-                                 std::to_string(instruction.pc));
+            throw TraceError(
+                trace, 0,
+                "expected a kernel of at most 16 MiB of code, found an instruction at PC " + std::to_string(instruction.pc));
 }
 
 void read_warps(TraceReader& reader, const std::string& trace, Recorder& recorder, const TakeWarp& take) {
@@ -237,8 +237,7 @@ private:
 // The tracer asks the GPU it runs on; MacSim reads the number and does not use it.
 uint64_t ctas_per_core(const LaunchHeader& header) {
     constexpr replay::Residency volta{1, 32, 64, 65536, 98304};
-    return volta.ctas_of_sm(header.warps_per_cta(), header.warps_per_cta() * 32 * header.registers,
-                            header.shared_memory);
+    return volta.ctas_of_sm(header.warps_per_cta(), header.warps_per_cta() * 32 * header.registers, header.shared_memory);
 }
 
 }  // namespace

@@ -34,8 +34,7 @@ struct CoreTiming {
 struct MemoryTiming {
     static constexpr uint64_t kNetwork = 100, kDram = 120;
     explicit MemoryTiming(const CacheInfo& caches)
-        : load{caches.l1_latency + 10, caches.last_level_latency + kNetwork,
-               caches.last_level_latency + kNetwork + kDram},
+        : load{caches.l1_latency + 10, caches.last_level_latency + kNetwork, caches.last_level_latency + kNetwork + kDram},
           store{caches.l1_latency, load[1] + 1, load[2] + 1},
           fetch_miss{caches.last_level_latency, caches.last_level_latency + kDram} {}
 
@@ -467,8 +466,8 @@ struct Room {
 // one before it ends: cores whose turn is over then begin a cycle later.
 class Cores {
 public:
-    Cores(const LaunchCode& code, uint64_t at_once, const CacheInfo& caches, std::vector<SmState>& sms,
-          LineSet& last_level, const Clock& clock)
+    Cores(const LaunchCode& code, uint64_t at_once, const CacheInfo& caches, std::vector<SmState>& sms, LineSet& last_level,
+          const Clock& clock)
         : at_once_(at_once), clock_(clock), last_level_{MemoryTiming(caches), last_level} {
         for (SmState& sm : sms) cores_.emplace_back(code, sm, last_level_);
         for (uint32_t i = 0; i < cores_.size(); ++i) {

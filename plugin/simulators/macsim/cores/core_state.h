@@ -35,8 +35,7 @@ struct Gshare {
 // Tags of a set-associative cache with least recently used replacement.
 class LineSet {
 public:
-    LineSet(uint32_t sets, uint32_t ways)
-        : sets_(sets), ways_(ways), tags_(std::size_t{sets} * ways), used_(tags_.size()) {}
+    LineSet(uint32_t sets, uint32_t ways) : sets_(sets), ways_(ways), tags_(std::size_t{sets} * ways), used_(tags_.size()) {}
 
     // Uses a line: true if it was there. Afterwards it is there, as the last used.
     bool use(uint64_t line) {

@@ -38,8 +38,7 @@ double sum_of(const std::vector<double>& values) {
 }
 
 // The variance of the totals is shared out in proportion to the launches' own sums of squares.
-void spread(const std::vector<double>& squares, const std::vector<double>& totals,
-            std::vector<Prediction>& predictions) {
+void spread(const std::vector<double>& squares, const std::vector<double>& totals, std::vector<Prediction>& predictions) {
     const double mean = sum_of(totals) / static_cast<double>(totals.size());
     double of_totals = 0;
     for (const double total : totals) of_totals += (total - mean) * (total - mean);

@@ -143,8 +143,7 @@ public:
     void set_fetches(std::vector<Touch>& touches) const override {
         touches.erase(std::remove_if(touches.begin(), touches.end(),
                                      [this](const Touch& touch) {
-                                         return touch.path == Path::fetch &&
-                                                !states_->holds_code(touch.line * kLineBytes);
+                                         return touch.path == Path::fetch && !states_->holds_code(touch.line * kLineBytes);
                                      }),
                       touches.end());
         for (Touch& touch : touches)
@@ -153,8 +152,7 @@ public:
             for (const uint64_t line : states_->sms()[sm].instructions.lines()) {
                 const uint64_t address = line * kFetchBytes;
                 const auto sector = static_cast<uint8_t>(1u << address % kLineBytes / kSectorBytes);
-                touches.push_back(
-                    {{address / kLineBytes, sector, 0, sector, static_cast<uint16_t>(sm), Path::fetch}, false});
+                touches.push_back({{address / kLineBytes, sector, 0, sector, static_cast<uint16_t>(sm), Path::fetch}, false});
             }
     }
 

@@ -68,9 +68,7 @@ public:
     const char* name() const override { return "macsim"; }
     const char* folder_content() const override { return "a kernel_config.txt"; }
 
-    Match match_launch(const std::string& path) const override {
-        return is_launch(path) ? Match::certain : Match::none;
-    }
+    Match match_launch(const std::string& path) const override { return is_launch(path) ? Match::certain : Match::none; }
     std::unique_ptr<TraceReader> open(const std::string& path, bool, std::shared_ptr<RegularFile>) const override {
         return open_launch(path);
     }

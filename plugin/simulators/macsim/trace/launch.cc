@@ -32,8 +32,7 @@ void read_shape(Lines& lines, LaunchHeader& header) {
                              &n[0], &n[1], &n[2], &n[3], &n[4], &n[5], &n[6], &n[7], &n[8], &n[9], &end);
     constexpr unsigned long long most[10] = {INT32_MAX, UINT16_MAX, UINT16_MAX, 1024,      1024,
                                              1024,      UINT32_MAX, UINT16_MAX, INT32_MAX, INT32_MAX};
-    const bool is_launch = found == 10 && std::equal(n, n + 10, most, std::less_equal<>()) &&
-                           std::count(n, n + 6, 0) == 0 &&
+    const bool is_launch = found == 10 && std::equal(n, n + 10, most, std::less_equal<>()) && std::count(n, n + 6, 0) == 0 &&
                            !isdigit(static_cast<unsigned char>(line[static_cast<size_t>(end)]));
     header.grid = {static_cast<uint32_t>(n[0]), static_cast<uint32_t>(n[1]), static_cast<uint32_t>(n[2])};
     header.block = {static_cast<uint32_t>(n[3]), static_cast<uint32_t>(n[4]), static_cast<uint32_t>(n[5])};
@@ -135,19 +134,17 @@ std::vector<WarpEntry> read_warps(const std::string& path) {
                          "expected 1 to " + std::to_string(most_warps) + " warps, found " + std::to_string(count));
     std::vector<WarpEntry> warps;
     while (warps.size() < count) {
-        read_numbers(lines, pair,
-                     "warp " + std::to_string(warps.size() + 1) + " of " + std::to_string(count) + ", '<id> 0'");
+        read_numbers(lines, pair, "warp " + std::to_string(warps.size() + 1) + " of " + std::to_string(count) + ", '<id> 0'");
         if (pair[0] / warps_per_cta_id >= most_ctas || pair[0] % warps_per_cta_id >= 32)
-            throw TraceError(path, lines.number(),
-                             "expected a warp's id (CTA * 65536 + warp, below 32768 CTAs of 32 warps), found " +
-                                 std::to_string(pair[0]));
+            throw TraceError(
+                path, lines.number(),
+                "expected a warp's id (CTA * 65536 + warp, below 32768 CTAs of 32 warps), found " + std::to_string(pair[0]));
         warps.push_back({static_cast<uint32_t>(pair[0]), 0});
     }
     skip_end(lines);
     std::sort(warps.begin(), warps.end(), [](const WarpEntry& a, const WarpEntry& b) { return a.id < b.id; });
     for (size_t i = 1; i < warps.size(); ++i)
-        if (warps[i].id == warps[i - 1].id)
-            throw TraceError(path, 0, "warp " + std::to_string(warps[i].id) + " occurs twice");
+        if (warps[i].id == warps[i - 1].id) throw TraceError(path, 0, "warp " + std::to_string(warps[i].id) + " occurs twice");
     return warps;
 }
 
@@ -205,10 +202,9 @@ LaunchFiles read_launch(const std::string& path) {
     for (const WarpEntry& warp : files.warps)
         if (warp.id / warps_per_cta_id >= header.grid.count() || warp.id % warps_per_cta_id >= header.warps_per_cta())
             throw TraceError(path, 0,
-                             "warp " + std::to_string(warp.id) +
-                                 " lies outside the launch that kernel_names.txt names, " +
-                                 std::to_string(header.grid.count()) + " CTAs of " +
-                                 std::to_string(header.warps_per_cta()) + " warps");
+                             "warp " + std::to_string(warp.id) + " lies outside the launch that kernel_names.txt names, " +
+                                 std::to_string(header.grid.count()) + " CTAs of " + std::to_string(header.warps_per_cta()) +
+                                 " warps");
     return files;
 }
 

@@ -51,16 +51,14 @@ public:
             // Model: as with Accel-Sim traces, a launch has exactly the CTAs of its grid.
             if (ctas_ != grid.count())
                 throw TraceError(files_.folder + "/trace.txt", 0,
-                                 "expected warps of " + std::to_string(grid.count()) +
-                                     " CTAs as the grid says, found " + std::to_string(ctas_));
-            if (instructions_ == 0)
-                throw TraceError(files_.folder + "/trace.txt", 0, "expected at least one instruction");
+                                 "expected warps of " + std::to_string(grid.count()) + " CTAs as the grid says, found " +
+                                     std::to_string(ctas_));
+            if (instructions_ == 0) throw TraceError(files_.folder + "/trace.txt", 0, "expected at least one instruction");
             return false;
         }
         const uint32_t number = files_.warps[next_warp_].id / warps_per_cta_id;
         cta.index = {number % grid.x, number / grid.x % grid.y, number / grid.x / grid.y};
-        for (; next_warp_ < files_.warps.size() && files_.warps[next_warp_].id / warps_per_cta_id == number;
-             ++next_warp_)
+        for (; next_warp_ < files_.warps.size() && files_.warps[next_warp_].id / warps_per_cta_id == number; ++next_warp_)
             read_warp(files_.warps[next_warp_], cta);
         ++ctas_;
         instructions_ += cta.instructions.size();
@@ -72,8 +70,7 @@ private:
         RecordFile file(path_of(files_.warps.front()));
         Record record;
         char name[40] = "kernel";
-        if (file.next(record))
-            snprintf(name, sizeof name, "kernel_at_0x%llx", static_cast<unsigned long long>(record.pc));
+        if (file.next(record)) snprintf(name, sizeof name, "kernel_at_0x%llx", static_cast<unsigned long long>(record.pc));
         files_.header.kernel_name = name;
     }
 
@@ -122,8 +119,7 @@ private:
         instruction.opcode = facts.index - 1;
         instruction.first_address = static_cast<uint32_t>(cta.addresses.size());
         const int sources = record.source_count == no_registers ? 0 : std::min<int>(record.source_count, 4);
-        const int destinations =
-            record.destination_count == no_registers ? 0 : std::min<int>(record.destination_count, 2);
+        const int destinations = record.destination_count == no_registers ? 0 : std::min<int>(record.destination_count, 2);
         for (int i = 0; i < sources; ++i) instruction.sources[instruction.source_count++] = record.sources[i] & 0xff;
         for (int i = 0; i < destinations; ++i)
             instruction.destinations[instruction.destination_count++] = record.destinations[i] & 0xff;
@@ -181,9 +177,7 @@ private:
         return facts;
     }
 
-    std::string path_of(const WarpEntry& entry) const {
-        return files_.folder + "/trace_" + std::to_string(entry.id) + ".raw";
-    }
+    std::string path_of(const WarpEntry& entry) const { return files_.folder + "/trace_" + std::to_string(entry.id) + ".raw"; }
 
     LaunchFiles files_;
     size_t next_warp_ = 0;

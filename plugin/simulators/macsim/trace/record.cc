@@ -18,41 +18,32 @@ constexpr size_t record_block = 1024 * sizeof(Record);
 
 // By number: Turing's instruction set, then (from 163) what newer tracers add for Hopper.
 constexpr std::string_view names[newest_opcode_count] = {
-    "FADD",          "FADD32I",     "FCHK",         "FFMA32I",   "FFMA",         "FMNMX",
-    "FMUL",          "FMUL32I",     "FSEL",         "FSET",      "FSETP",        "FSWZADD",
-    "MUFU",          "HADD2",       "HADD2_32I",    "HFMA2",     "HFMA2_32I",    "HMMA",
-    "HMUL2",         "HMUL2_32I",   "HSET2",        "HSETP2",    "DADD",         "DFMA",
-    "DMUL",          "DSETP",       "BMMA",         "BMSK",      "BREV",         "FLO",
-    "IABS",          "IADD",        "IADD3",        "IADD32I",   "IDP",          "IDP4A",
-    "IMAD",          "IMMA",        "IMNMX",        "IMUL",      "IMUL32I",      "ISCADD",
-    "ISCADD32I",     "ISETP",       "LEA",          "LOP",       "LOP3",         "LOP32I",
-    "POPC",          "SHF",         "SHL",          "SHR",       "VABSDIFF",     "VABSDIFF4",
-    "F2F",           "F2I",         "I2F",          "I2I",       "I2IP",         "FRND",
-    "MOV",           "MOV32I",      "MOVM",         "PRMT",      "SEL",          "SGXT",
-    "SHFL",          "PLOP3",       "PSETP",        "P2R",       "R2P",          "LD",
-    "LDC",           "LDG",         "LDL",          "LDS",       "LDSM",         "ST",
-    "STG",           "STL",         "STS",          "MATCH",     "QSPC",         "ATOM",
-    "ATOMS",         "ATOMG",       "RED",          "CCTL",      "CCTLL",        "ERRBAR",
-    "MEMBAR",        "CCTLT",       "R2UR",         "S2UR",      "UBMSK",        "UBREV",
-    "UCLEA",         "UFLO",        "UIADD3",       "UIADD3_64", "UIMAD",        "UISETP",
-    "ULDC",          "ULEA",        "ULOP",         "ULOP3",     "ULOP32I",      "UMOV",
-    "UP2UR",         "UPLOP3",      "UPOPC",        "UPRMT",     "UPSETP",       "UR2UP",
-    "USEL",          "USGXT",       "USHF",         "USHL",      "USHR",         "VOTEU",
-    "TEX",           "TLD",         "TLD4",         "TMML",      "TXD",          "TXQ",
-    "SUATOM",        "SULD",        "SURED",        "SUST",      "BMOV",         "BPT",
-    "BRA",           "BREAK",       "BRX",          "BRXU",      "BSSY",         "BSYNC",
-    "CALL",          "EXIT",        "JMP",          "JMX",       "JMXU",         "KILL",
-    "NANOSLEEP",     "RET",         "RPCMOV",       "RTT",       "WARPSYNC",     "YIELD",
-    "B2R",           "BAR",         "CS2R",         "DEPBAR",    "GETLMEMBASE",  "LEPC",
-    "NOP",           "PMTRIG",      "R2B",          "S2R",       "SETCTAID",     "SETLMEMBASE",
-    "VOTE",          "HMNMX2",      "DMMA",         "VHMNMX",    "VIADD",        "VIADDMNMX",
-    "VIMNMX",        "VIMNMX3",     "I2FP",         "F2IP",      "FENCE",        "LDGDEPBAR",
-    "LDGMC",         "LDGSTS",      "STSM",         "SYNCS",     "REDAS",        "REDG",
-    "REDUX",         "UCGABAR_ARV", "UCGABAR_WAIT", "UF2FP",     "ULEPC",        "USETMAXREG",
-    "BGMMA",         "HGMMA",       "IGMMA",        "QGMMA",     "WARPGROUP",    "WARPGROUPSET",
-    "UBLKCP",        "UBLKPF",      "UBLKRED",      "UTMACCTL",  "UTMACMDFLUSH", "UTMALDG",
-    "UTMAPF",        "UTMAREDG",    "UTMASTG",      "ACQBULK",   "CGAERRBAR",    "ELECT",
-    "ENDCOLLECTIVE", "PREEXIT",
+    "FADD",      "FADD32I",     "FCHK",        "FFMA32I",   "FFMA",          "FMNMX",       "FMUL",         "FMUL32I",
+    "FSEL",      "FSET",        "FSETP",       "FSWZADD",   "MUFU",          "HADD2",       "HADD2_32I",    "HFMA2",
+    "HFMA2_32I", "HMMA",        "HMUL2",       "HMUL2_32I", "HSET2",         "HSETP2",      "DADD",         "DFMA",
+    "DMUL",      "DSETP",       "BMMA",        "BMSK",      "BREV",          "FLO",         "IABS",         "IADD",
+    "IADD3",     "IADD32I",     "IDP",         "IDP4A",     "IMAD",          "IMMA",        "IMNMX",        "IMUL",
+    "IMUL32I",   "ISCADD",      "ISCADD32I",   "ISETP",     "LEA",           "LOP",         "LOP3",         "LOP32I",
+    "POPC",      "SHF",         "SHL",         "SHR",       "VABSDIFF",      "VABSDIFF4",   "F2F",          "F2I",
+    "I2F",       "I2I",         "I2IP",        "FRND",      "MOV",           "MOV32I",      "MOVM",         "PRMT",
+    "SEL",       "SGXT",        "SHFL",        "PLOP3",     "PSETP",         "P2R",         "R2P",          "LD",
+    "LDC",       "LDG",         "LDL",         "LDS",       "LDSM",          "ST",          "STG",          "STL",
+    "STS",       "MATCH",       "QSPC",        "ATOM",      "ATOMS",         "ATOMG",       "RED",          "CCTL",
+    "CCTLL",     "ERRBAR",      "MEMBAR",      "CCTLT",     "R2UR",          "S2UR",        "UBMSK",        "UBREV",
+    "UCLEA",     "UFLO",        "UIADD3",      "UIADD3_64", "UIMAD",         "UISETP",      "ULDC",         "ULEA",
+    "ULOP",      "ULOP3",       "ULOP32I",     "UMOV",      "UP2UR",         "UPLOP3",      "UPOPC",        "UPRMT",
+    "UPSETP",    "UR2UP",       "USEL",        "USGXT",     "USHF",          "USHL",        "USHR",         "VOTEU",
+    "TEX",       "TLD",         "TLD4",        "TMML",      "TXD",           "TXQ",         "SUATOM",       "SULD",
+    "SURED",     "SUST",        "BMOV",        "BPT",       "BRA",           "BREAK",       "BRX",          "BRXU",
+    "BSSY",      "BSYNC",       "CALL",        "EXIT",      "JMP",           "JMX",         "JMXU",         "KILL",
+    "NANOSLEEP", "RET",         "RPCMOV",      "RTT",       "WARPSYNC",      "YIELD",       "B2R",          "BAR",
+    "CS2R",      "DEPBAR",      "GETLMEMBASE", "LEPC",      "NOP",           "PMTRIG",      "R2B",          "S2R",
+    "SETCTAID",  "SETLMEMBASE", "VOTE",        "HMNMX2",    "DMMA",          "VHMNMX",      "VIADD",        "VIADDMNMX",
+    "VIMNMX",    "VIMNMX3",     "I2FP",        "F2IP",      "FENCE",         "LDGDEPBAR",   "LDGMC",        "LDGSTS",
+    "STSM",      "SYNCS",       "REDAS",       "REDG",      "REDUX",         "UCGABAR_ARV", "UCGABAR_WAIT", "UF2FP",
+    "ULEPC",     "USETMAXREG",  "BGMMA",       "HGMMA",     "IGMMA",         "QGMMA",       "WARPGROUP",    "WARPGROUPSET",
+    "UBLKCP",    "UBLKPF",      "UBLKRED",     "UTMACCTL",  "UTMACMDFLUSH",  "UTMALDG",     "UTMAPF",       "UTMAREDG",
+    "UTMASTG",   "ACQBULK",     "CGAERRBAR",   "ELECT",     "ENDCOLLECTIVE", "PREEXIT",
 };
 
 constexpr struct {
@@ -100,8 +91,7 @@ const std::unordered_map<std::string_view, uint8_t>& nearest_numbers() {
     static const auto* result = [] {
         auto* map = new std::unordered_map<std::string_view, uint8_t>;
         for (const auto& [known, opcodes] : nearest)
-            each_word(opcodes,
-                      [&, number = numbers().at(known)](std::string_view base) { map->emplace(base, number); });
+            each_word(opcodes, [&, number = numbers().at(known)](std::string_view base) { map->emplace(base, number); });
         return map;
     }();
     return *result;
@@ -128,9 +118,8 @@ void RecordFile::fail(const std::string& what_is_wrong) const {
 }
 
 void RecordFile::fail_behind(const std::string& what_is_wrong) const {
-    throw TraceError(
-        path_, 0,
-        "behind record " + std::to_string(count_ + (filled_ - used_) / sizeof(Record)) + ": " + what_is_wrong);
+    throw TraceError(path_, 0,
+                     "behind record " + std::to_string(count_ + (filled_ - used_) / sizeof(Record)) + ": " + what_is_wrong);
 }
 
 size_t RecordFile::unpack() {

@@ -156,10 +156,7 @@ class AssistedDesign:
         """The same design with the ranges that targets are about; a counter without predictions has those of `instead`."""
         if not targets.of:
             return self
-        pairs = {
-            name: (self.predicted_by(counter, instead), targets.units(name))
-            for name, (counter, *_) in targets.of.items()
-        }
+        pairs = {name: (self.predicted_by(counter, instead), targets.units(name)) for name, (counter, *_) in targets.of.items()}
         return replace(self, ranges=pairs, _trees={})
 
     @property
@@ -179,9 +176,7 @@ class AssistedDesign:
             return self.known
         cycles = self.known["cycles"]
         values = (
-            self.known[ACTIVE_CYCLES].values
-            if ACTIVE_CYCLES in self.known
-            else np.maximum(cycles.values - self.latency, 0.0)
+            self.known[ACTIVE_CYCLES].values if ACTIVE_CYCLES in self.known else np.maximum(cycles.values - self.latency, 0.0)
         )
         of_draws = None if cycles.of_draws is None else np.maximum(cycles.of_draws - cycles.values + values, 0.0)
         return {**self.known, "cycles": Prediction(values, of_draws, cycles.deviations, kinds=cycles.kinds)}
@@ -444,9 +439,7 @@ class AssistedDesign:
         if part < 2:
             return self.care.early * part
         cold = max(allowed / max(self.care.cold, 1e-300), constants.COLD_PART)
-        return max(
-            draws_to_see(math.ceil(cold * count), count) if cold < 1.0 else 1, min(constants.SECOND_DRAWS, count)
-        )
+        return max(draws_to_see(math.ceil(cold * count), count) if cold < 1.0 else 1, min(constants.SECOND_DRAWS, count))
 
     def _units_of_parts(self, size: Floats) -> list[Ints]:
         """Places in `free` of the units of each part, none of them empty but the first: rest; beginning, with early units of

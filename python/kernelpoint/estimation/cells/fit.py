@@ -271,9 +271,7 @@ def _fit_line(y: Floats, s: CellSample) -> _Line:
 
     xx, xr, rr = (np.array([(w * v).sum()]) for v in (x * x, x * r, r * r))
     slope, uncertain = fitted(xx, xr, rr, n - groups - 1)
-    others, _ = fitted(
-        np.maximum(xx - out * x * x, 0.0), xr - out * x * r, np.maximum(rr - out * r * r, 0.0), n - groups - 2
-    )
+    others, _ = fitted(np.maximum(xx - out * x * x, 0.0), xr - out * x * r, np.maximum(rr - out * r * r, 0.0), n - groups - 2)
     return _Line(w, r, x, weight, level, centre, groups, float(slope[0]), others, float(uncertain[0]))
 
 
@@ -352,9 +350,7 @@ def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust) -> AssistedF
     estimate = s.X + float((s.N * (r + line.others * (s.mean_x - s.x))).sum())
     sums = variance_sums(s.N, s.square, s.spread, s.mixed, s.unlike)
     spreads = [_with_expected(spread, trust.expected) for spread in _spreads(y, s, line, trust.least)]
-    best = (min if trust.of_budget else max)(
-        spreads, key=lambda k: quantile(alpha, k.nu) * math.sqrt(k.variance(*sums))
-    )
+    best = (min if trust.of_budget else max)(spreads, key=lambda k: quantile(alpha, k.nu) * math.sqrt(k.variance(*sums)))
     centre = float((line.w * (r - line.slope * s.x)).sum() / line.w.sum()) if len(y) else 0.0
     level = np.where(line.weight > 0.0, line.level - line.slope * line.centre, centre)
     error = math.sqrt(best.variance(*sums))
@@ -379,8 +375,6 @@ def fit_errors(y: Floats, s: CellSample, alpha: float) -> AssistedFit:
     mean_size, zero = np.sqrt(np.maximum(s.square - s.spread, 0.0)), np.zeros(len(y))
     total = float((s.N * mean_size).sum())
     level = float((s.N * (y - s.x)).sum()) / total
-    alone = replace(
-        s, x=zero, mean_x=zero, mixed=zero, unlike=zero, spread=zero, group=zero.astype(np.int64), X=0.0, count=1
-    )
+    alone = replace(s, x=zero, mean_x=zero, mixed=zero, unlike=zero, spread=zero, group=zero.astype(np.int64), X=0.0, count=1)
     fit = fit_total(y - s.x - level * s.size, alone, alpha, Trust())
     return replace(fit, estimate=fit.estimate + s.X + level * total)

@@ -427,9 +427,7 @@ class CellSampling(Sampling):
         for column, name in enumerate(counters):
             if name in self._fits:
                 of_draws, known = results[:, self.counters.index(name)], self.design.constant(name)
-                corrected = self._fits[name].corrected(
-                    *self._prediction(name), self.design.free_groups, has, of_draws - known
-                )
+                corrected = self._fits[name].corrected(*self._prediction(name), self.design.free_groups, has, of_draws - known)
                 corrected += known
                 values[inside, column] = corrected[place]
         return values

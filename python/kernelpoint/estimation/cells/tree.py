@@ -183,9 +183,7 @@ class Cells:
             nodes = self._nodes[: self._made]
             alive = np.flatnonzero((nodes["born"] <= n) & (n < nodes["split"]))
             alive = alive[np.argsort(nodes["start"][alive])]
-            start, end, mean, square, mixed = (
-                nodes[name][alive] for name in ("start", "end", "mean", "square", "mixed")
-            )
+            start, end, mean, square, mixed = (nodes[name][alive] for name in ("start", "end", "mean", "square", "mixed"))
             pure, groups = mixed == 0.0, self.groups[start]
             draws = np.bincount(groups[pure], minlength=int(groups.max(initial=0)) + 1)
             weights_of_draws = np.where(pure, draws[groups], 1.0) * ((draws > 1).sum() + 1.0)

@@ -113,9 +113,7 @@ def _of_range(range_estimate: Estimate, values: Mapping[int, Values], ranges: Ra
 
 def _ratio(ratio: Estimate, before: Values, after: Values, pair: tuple[str, str]) -> Estimate:
     """Ratio A / B with a half-width wider by (h_A + |R| h_B) / |B|, where h is the growth of each total's half-width."""
-    above, below = (
-        after[name].moved(after[name].estimate, after[name].half_width - before[name].half_width) for name in pair
-    )
+    above, below = (after[name].moved(after[name].estimate, after[name].half_width - before[name].half_width) for name in pair)
     if not below.estimate:
         return Estimate.unknown(ratio.counter, ratio.confidence)
     more = above / below

@@ -25,12 +25,8 @@ EXPECTED_ERROR = 0.002
 PRIOR_DRAWS = 2  # Model: validation launches that this belief counts as
 READING = 15.0  # Model: launches that do nothing but read from DRAM scatter by so many times EXPECTED_SPREAD more
 FULL_READS = 3.0  # Model: reads from DRAM per cycle of such a launch
-SHARE = (
-    0.6  # of what the error leaves of the budget, for its half-width; sqrt(1 - 0.6^2) = 0.8 of it is left for sampling
-)
-SURPLUS = (
-    1.2  # further validation launches make the half-width smaller than it has to be by this: their spread may be larger
-)
+SHARE = 0.6  # of what the error leaves of the budget, for its half-width; sqrt(1 - 0.6^2) = 0.8 of it is left for sampling
+SURPLUS = 1.2  # further validation launches make the half-width smaller than it has to be by this: their spread may be larger
 # Model: standard deviation of full runs' totals over that of the model's replications: 0.46 to 0.36 % (21 full runs) and 0.30
 # to 0.23 % (five)
 TRAJECTORY_SPREAD = 1.3

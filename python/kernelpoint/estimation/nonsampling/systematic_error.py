@@ -113,9 +113,7 @@ class SystematicErrors:
 
     def _wider(self, name: str, estimate: Estimate) -> Estimate:
         bias, random = (part * abs(estimate.estimate) for part in self._part(name))
-        half, computed = (
-            bias + math.hypot(width, random) for width in (estimate.half_width, estimate.computed_half_width)
-        )
+        half, computed = (bias + math.hypot(width, random) for width in (estimate.half_width, estimate.computed_half_width))
         return estimate.moved(estimate.estimate, half, computed_half_width=computed)
 
     def unmet(self) -> list[str]:

@@ -50,9 +50,7 @@ def cheapest(shares: Floats, low: NDArray[np.number], N: Ints, enough: Callable[
     return sizes(scale)
 
 
-def neyman(
-    N: Ints, S2: Floats, cost: Floats, target: float, low: NDArray[np.number], expected: Floats | None = None
-) -> Floats:
+def neyman(N: Ints, S2: Floats, cost: Floats, target: float, low: NDArray[np.number], expected: Floats | None = None) -> Floats:
     """Sizes before rounding, float64 [H], for which the variance of the total is at most `target`, at the least cost.
 
     Formula: n_h = N_h S_h / sqrt(c_h lambda), clamped to [low_h, N_h], lambda so that V(n) = target (Sarndal et al., section

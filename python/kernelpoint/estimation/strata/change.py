@@ -63,9 +63,7 @@ def alone(sample: Sample, residuals: Floats, moved: Floats) -> tuple[float, floa
     if (w * w).any():
         spread = np.minimum(variances / np.where(w > 0.0, shift2, 1.0), 1.0)
         degrees = float(w.sum() ** 2 / (w * w / nu).sum())
-        k = (PRIOR_DEGREES_OF_CHANGE + degrees * float((w * spread).sum() / w.sum())) / (
-            PRIOR_DEGREES_OF_CHANGE + degrees
-        )
+        k = (PRIOR_DEGREES_OF_CHANGE + degrees * float((w * spread).sum() / w.sum())) / (PRIOR_DEGREES_OF_CHANGE + degrees)
     terms = A * (variances + k * shift2 / nu)
     V, noise = float(terms.sum()), float((terms * terms / (n + 2)).sum())
     return V, max(1.0, V * V / noise - 2.0) if noise > 0.0 else math.inf

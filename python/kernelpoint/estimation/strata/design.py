@@ -83,9 +83,7 @@ class Design:
         for name, length in {"u": units, "x": units, "clusters": strata}.items():
             value = getattr(self, name)
             if value is not None and len(value) != length:
-                raise ConfigError(
-                    f"design.{name} has length {len(value)}; {units} units in {strata} strata need {length}"
-                )
+                raise ConfigError(f"design.{name} has length {len(value)}; {units} units in {strata} strata need {length}")
         if units and (self.strata.min() < -1 or self.strata.max() >= strata):
             raise ConfigError(
                 f"design.strata has values from {self.strata.min()} to {self.strata.max()}; allowed: -1 to {strata - 1}"

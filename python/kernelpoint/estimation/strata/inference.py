@@ -143,9 +143,7 @@ class Inference:
     def spread(self, combination: Combination) -> Spread:
         """Spread of the residuals of a combination within strata, pooled over them."""
         sample, scale, H = self.sample, self._scale(combination), len(self.sample.N)
-        moments = (Moments.of_neighbours if sample.balanced else Moments.of)(
-            sample.strata, self._residuals(combination), H
-        )
+        moments = (Moments.of_neighbours if sample.balanced else Moments.of)(sample.strata, self._residuals(combination), H)
         least: Floats | float = 0.0
         if len(combination) == 1:
             least = self.slow[self._columns(combination)[0][1]].mean_square(scale)
@@ -339,9 +337,7 @@ class Inference:
             found.append(f"{missing} sampled units have no result: no bound is stated")
         empty = int(((self.n == 0) & (self.sample.N > 0)).sum())
         if empty and not missing:
-            found.append(
-                f"{empty} strata have no sampled unit: they are missing from the total, and no bound is stated"
-            )
+            found.append(f"{empty} strata have no sampled unit: they are missing from the total, and no bound is stated")
         return found
 
 

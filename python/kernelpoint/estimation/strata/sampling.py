@@ -53,9 +53,7 @@ class StrataSampling(Sampling):
         if method not in ESTIMATORS:
             raise ConfigError(f"estimate: {shown(method)} is not allowed; give one of {', '.join(ESTIMATORS)}")
         if method in ("ratio", "separate_ratio") and design.x is None:
-            raise ConfigError(
-                f"estimate: {method!r} needs a covariate, and the design has none; give regression or mean"
-            )
+            raise ConfigError(f"estimate: {method!r} needs a covariate, and the design has none; give regression or mean")
         if method == "separate_ratio" and design.chosen is None:
             raise ConfigError("estimate: 'separate_ratio' is biased in small samples; it serves purposive designs only")
         super().__init__(len(design.strata), budget, ratios, ranges)

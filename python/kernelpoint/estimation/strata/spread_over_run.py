@@ -45,9 +45,7 @@ def spread_over_run(u: Floats, strata: NDArray[np.integer]) -> Floats:
         first = np.flatnonzero((place == 0) | (np.diff(node, prepend=-1) != 0))
         coin = np.repeat((digits[first] * 2.0 ** (level + 1)).astype(np.int16), np.diff(first, append=len(units)))
         bit = (part >> np.maximum(depth - np.int16(level + 1), 0) ^ coin) & 1
-        order_of_parts |= np.where(
-            level < depth, bit << level, 0
-        )  # the first halves count least: they alternate fastest
+        order_of_parts |= np.where(level < depth, bit << level, 0)  # the first halves count least: they alternate fastest
     in_part = rank_in(np.cumsum((place == 0) | (np.diff(part, prepend=-1) != 0)), digits)
     spread = np.array(u, dtype=float)
     spread[units] = (order_of_parts + scale * in_part + digits) / (scale * np.ceil(size / scale))

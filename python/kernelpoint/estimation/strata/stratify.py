@@ -216,9 +216,7 @@ def stratify(
         free[take_all] = False
     strata = np.full(N, -1, np.int32)
     standard_error = (design_error or budget.relative_error) / two_sided(1.0 - budget.confidence, math.inf)
-    strata[free], total, spread = partition(
-        [np.asarray(v)[free] for v in levels], spreads, expected[free], standard_error
-    )
+    strata[free], total, spread = partition([np.asarray(v)[free] for v in levels], spreads, expected[free], standard_error)
     clusters = None
     if cluster is not None:
         clusters = np.zeros(len(total), np.int64)

@@ -137,9 +137,7 @@ class KernelPoint(Policy):
             return False
         return program.contents is None or 2 * int(np.isfinite(program.time).sum()) >= program.size
 
-    def _assisted(
-        self, program: Program, predictions: dict[str, Prediction], predicted: NDArray[np.bool_]
-    ) -> AssistedDesign:
+    def _assisted(self, program: Program, predictions: dict[str, Prediction], predicted: NDArray[np.bool_]) -> AssistedDesign:
         """Make the design with predictions: groups are kernels; launches without a prediction are always simulated."""
         kernel = np.where(predicted & (program.kernels >= 0), program.kernels, -1)
         groups = np.unique(kernel, return_inverse=True)[1].ravel() - int((kernel < 0).any())
@@ -246,9 +244,7 @@ def _from_profile(program: Program) -> tuple[list[np.ndarray], np.ndarray, np.nd
         contexts = [varying_context(label, kernel, signature, offsets) for label in contexts]
     if program.has_times:
         expected, has_work = known_times(program, "kernelpoint")
-        expected = np.maximum(
-            np.where(has_work, expected, 0.0), expected[has_work & (expected > 0.0)].min(initial=np.inf)
-        )
+        expected = np.maximum(np.where(has_work, expected, 0.0), expected[has_work & (expected > 0.0)].min(initial=np.inf))
     else:
         threads = program.grid.prod(axis=1).astype(float) * program.block.prod(axis=1)
         expected, has_work = np.cbrt(np.maximum(threads, 1.0)), np.ones(program.size, dtype=bool)

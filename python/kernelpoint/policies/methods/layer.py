@@ -67,9 +67,7 @@ def equal_layers(keys: np.ndarray) -> np.ndarray:
     layers, kinds = Ranges.of(repeats(keys), "detected").layers(keys)
     positions, begins, used = np.full(len(keys), -1, dtype=np.int64), dict[int, int](), 0
     order = np.argsort(layers, kind="stable")[np.count_nonzero(layers < 0) :]
-    for kind, launches in zip(
-        kinds.tolist(), np.split(order, np.flatnonzero(np.diff(layers[order])) + 1), strict=False
-    ):
+    for kind, launches in zip(kinds.tolist(), np.split(order, np.flatnonzero(np.diff(layers[order])) + 1), strict=False):
         begin = begins.setdefault(kind, used)
         used += len(launches) if begin == used else 0
         positions[launches] = begin + np.arange(len(launches))

@@ -78,9 +78,9 @@ class Pka(Representatives):
         """Parameters of the policy that a user may set."""
 
         max_clusters: Annotated[int, Field(ge=2, description="largest number of clusters tried")] = MOST_CLUSTERS
-        project: Annotated[
-            bool, Field(description="stop a simulated launch once its IPC is stable, and project its rest")
-        ] = False
+        project: Annotated[bool, Field(description="stop a simulated launch once its IPC is stable, and project its rest")] = (
+            False
+        )
 
     counters: ClassVar[tuple[str, ...]] = COUNTERS
     uses_budget = True
@@ -94,9 +94,7 @@ class Pka(Representatives):
         if profile is None or not has_counters(profile):
             return frozenset({Need.TRACES})
         return (
-            frozenset({Need.PROFILE})
-            if (_detailed(profile) | (profile.names.numbers >= 0)).all()
-            else frozenset({Need.TRACES})
+            frozenset({Need.PROFILE}) if (_detailed(profile) | (profile.names.numbers >= 0)).all() else frozenset({Need.TRACES})
         )
 
     @classmethod
@@ -119,9 +117,7 @@ class Pka(Representatives):
 
     def _clusters(self, features: np.ndarray, amounts: np.ndarray) -> np.ndarray:
         """Labels for the smallest K whose first launches project the sum of `amounts` within the budget."""
-        points, inverse, weights = np.unique(
-            _principal_components(features), axis=0, return_inverse=True, return_counts=True
-        )
+        points, inverse, weights = np.unique(_principal_components(features), axis=0, return_inverse=True, return_counts=True)
         total, best, least = float(amounts.sum()), np.zeros(len(features), dtype=np.int64), np.inf
         for k in range(1, min(self.parameters.max_clusters, len(points)) + 1):
             labels = _k_means(points, weights, k, self.config.seed)[inverse.ravel()]

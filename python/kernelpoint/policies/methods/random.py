@@ -29,9 +29,9 @@ class Random(Policy):
     class Parameters(Section):
         """Parameters of the policy that a user may set."""
 
-        first_sample: Annotated[
-            int, Field(ge=2, description="launches of the first pass, which give the first variance")
-        ] = PILOT_SIZE
+        first_sample: Annotated[int, Field(ge=2, description="launches of the first pass, which give the first variance")] = (
+            PILOT_SIZE
+        )
 
     def design(self, program: Program) -> Design:
         """Make the design: one stratum with a pilot sample of 30 launches, or of all if there are fewer."""

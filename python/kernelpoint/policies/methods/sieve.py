@@ -119,9 +119,7 @@ class Sieve(Representatives):
         return replace(design, x=np.where(np.isfinite(counts), counts, 0.0))
 
 
-def _strata_of(
-    units: np.ndarray, counts: np.ndarray, threads: np.ndarray, theta: float
-) -> list[tuple[np.ndarray, int]]:
+def _strata_of(units: np.ndarray, counts: np.ndarray, threads: np.ndarray, theta: float) -> list[tuple[np.ndarray, int]]:
     """Launches and representative of every stratum of one kernel."""
     if (counts == counts[0]).all():
         return [(units, int(units[0]))]

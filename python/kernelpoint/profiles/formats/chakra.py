@@ -73,9 +73,7 @@ FIELDS = {
 }
 LARGEST_MESSAGE = 64 << 20
 _VARINT_BYTES = 5
-_BEGIN = re.compile(
-    rb"[\x02-\xff][\x01-\x7f]?(\x0a[\x03-\x20]\d+\.\d+[\w.+-]*|\x12[\x04-\xff][\x01-\x7f]?\x0a[\x01-\x40]\w+)"
-)
+_BEGIN = re.compile(rb"[\x02-\xff][\x01-\x7f]?(\x0a[\x03-\x20]\d+\.\d+[\w.+-]*|\x12[\x04-\xff][\x01-\x7f]?\x0a[\x01-\x40]\w+)")
 
 
 def is_chakra(raw: bytes) -> bool:
@@ -96,9 +94,7 @@ def schema() -> Any:
     """
     with needs_extra("Chakra traces"):
         from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-    file = descriptor_pb2.FileDescriptorProto(
-        name="kernelpoint_chakra.proto", package="ChakraProtoMsg", syntax="proto3"
-    )
+    file = descriptor_pb2.FileDescriptorProto(name="kernelpoint_chakra.proto", package="ChakraProtoMsg", syntax="proto3")
     kinds = descriptor_pb2.FieldDescriptorProto
     for message, fields in FIELDS.items():
         made = file.message_type.add(name=message)

@@ -109,17 +109,13 @@ def _add_event(builder: ProgramBuilder, event: dict[str, Any], source: str) -> i
         begin, duration = float(event["ts"]), float(event["dur"]) * 1000
         start = round(event["ts"] * 1000) if math.isfinite(begin) else 0
     except (KeyError, TypeError, ValueError):
-        raise ProfileError(
-            f"{where}: needs numbers ts and dur, got {event.get('ts')!r} and {event.get('dur')!r}"
-        ) from None
+        raise ProfileError(f"{where}: needs numbers ts and dur, got {event.get('ts')!r} and {event.get('dur')!r}") from None
     if not math.isfinite(begin):
         duration = math.nan  # a kernel without a place on the clock is one without a time
     order = correlation_of(event)
     if not event.get("name"):
         raise ProfileError(f"{where}: the kernel at ts {event['ts']} has no name")
-    grid, block = (
-        shape(str(size), where) if size is not None else (0, 0, 0) for size in map(about.get, ("grid", "block"))
-    )
+    grid, block = (shape(str(size), where) if size is not None else (0, 0, 0) for size in map(about.get, ("grid", "block")))
     builder.add(
         str(event["name"]),
         grid,

@@ -40,9 +40,7 @@ class NsightSystemsSqlite(ProfileFormat):
 
     def read(self, path: Path, device: int | None) -> Program:
         """Read the profile in an SQLite export of Nsight Systems."""
-        return from_database(
-            path, lambda connection, source: _read_tables(connection, source, device, self.with_ranges)
-        )
+        return from_database(path, lambda connection, source: _read_tables(connection, source, device, self.with_ranges))
 
 
 STEPS_PER_BYTE, STEPS_AT_ONCE = 100, 10_000  # of SQLite's machine: a query that takes more does not end
@@ -152,9 +150,7 @@ def _paths(connection: sqlite3.Connection, source: str, tables: set[str], kernel
         calls[thread >> PROCESS_BITS, correlation] = calls[0, correlation] = thread, start
     names = dict(connection.execute("SELECT id, value FROM StringIds"))
     number = '"textId"' if "textId" in columns else "NULL"
-    rows = connection.execute(
-        f'SELECT "globalTid", "start", "end", "text", {number} FROM {RANGES} WHERE "end" NOT NULL'
-    )
+    rows = connection.execute(f'SELECT "globalTid", "start", "end", "text", {number} FROM {RANGES} WHERE "end" NOT NULL')
     ranges = [(thread, start, end, str(text or names.get(name, ""))) for thread, start, end, text, name in rows]
     numbers = [number for number, key in enumerate(kernels) if key in calls]
     paths = [""] * len(kernels)
@@ -169,9 +165,7 @@ def _kernel_rows(connection: sqlite3.Connection, source: str) -> sqlite3.Cursor:
     names = [name for name in NAMES if name in columns]
     if not names or not {"start", "end"} <= columns:
         raise ProfileError(f"{source}: {KERNELS} lacks names or times; it has {', '.join(sorted(columns))}")
-    values = [
-        f'COALESCE("{name}", {default})' if name in columns else str(default) for name, default in DEFAULTS.items()
-    ]
+    values = [f'COALESCE("{name}", {default})' if name in columns else str(default) for name, default in DEFAULTS.items()]
     listed = ", ".join([f"COALESCE({', '.join([*names, 'NULL'])})", '"start"', '"end"', *values])
     return connection.execute(f"SELECT {listed} FROM {KERNELS}")
 

@@ -363,9 +363,7 @@ class _Rows:
         match = _VALUE.fullmatch(text.lower())
         digits = TIMES.get((match and match.group(2)) or unit)
         if digits is None:
-            raise ProfileError(
-                f"{where}: unit of time {(match and match.group(2)) or unit!r}; allowed: {', '.join(TIMES)}"
-            )
+            raise ProfileError(f"{where}: unit of time {(match and match.group(2)) or unit!r}; allowed: {', '.join(TIMES)}")
         text = match.group(1) if match else text
         if self.has_decimal_commas:
             text = text.replace(".", "").replace(",", ".")

@@ -30,6 +30,5 @@ class Names(RangeSource):
         below = {folder: os.path.relpath(folder, common) for folder in named}
         tags = [below[folder] if folder else "." for folder in folders] or ["."] * launches.size
         return [
-            name if tag == "." else f"{tag.replace(os.sep, '/')}/{name}"
-            for tag, name in zip(tags, launches.names, strict=True)
+            name if tag == "." else f"{tag.replace(os.sep, '/')}/{name}" for tag, name in zip(tags, launches.names, strict=True)
         ]

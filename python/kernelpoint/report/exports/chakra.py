@@ -78,9 +78,7 @@ def system_times(run: Run, megahertz: float | None, end: End = "estimate") -> Sy
     rows = list(launches(run))
     cycles = np.array([np.nan if row.cycles is None else row.cycles for row in rows])
     if not np.isfinite(cycles).all():
-        raise ConfigError(
-            f"{run.path}: the run states no cycles of launch {int(np.flatnonzero(~np.isfinite(cycles))[0])}"
-        )
+        raise ConfigError(f"{run.path}: the run states no cycles of launch {int(np.flatnonzero(~np.isfinite(cycles))[0])}")
     simulated = np.array([row.how == SIMULATED for row in rows])
     total = run.ended().counters["cycles"]
     if end != "estimate":

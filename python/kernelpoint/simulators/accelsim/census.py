@@ -59,9 +59,7 @@ class AccelSimCensus(TextFormat):
             context = (match.group(2) or "").removeprefix("-")
             first = context if first is None else first
             if context != first:
-                raise ProfileError(
-                    f"{where}: launches of two CUDA contexts, '{first}' and '{context}'; give one file each"
-                )
+                raise ProfileError(f"{where}: launches of two CUDA contexts, '{first}' and '{context}'; give one file each")
             counters = {"warp_instructions": float(instructions)} if instructions > 0 else {}
             builder.add(name, (x, y, z), (bx, by, bz), order=expected, counters=counters)
             expected += 1

@@ -24,9 +24,9 @@ SIMULATOR = Simulator(
     tracer=TRACER,
     profile_formats=(MacSimOutput, MacSimCensus),
     cores=CoreModel(_native.macsim.CORE_MODEL_VERSION, _native.macsim.REPLICATIONS, predict_cores),
-    convert=lambda source, output, level, progress: convert_to_macsim(
-        source, output, level, progress=progress
-    ).sentences(output),
+    convert=lambda source, output, level, progress: convert_to_macsim(source, output, level, progress=progress).sentences(
+        output
+    ),
     sms=lambda options: whole(options, "num_sim_cores"),
     in_proportion={
         "l1_lookups": ("l1_accesses",),

@@ -2,8 +2,7 @@
 
 #include <assert.h>
 
-accel_sim_framework::accel_sim_framework(int argc, const char** argv)
-    : m_context(new gpgpu_context), m_gpu(new gpgpu_sim) {
+accel_sim_framework::accel_sim_framework(int argc, const char** argv) : m_context(new gpgpu_context), m_gpu(new gpgpu_sim) {
     option_parser_t parser = new OptionParser;
     m_gpu->reg_options(parser);
     m_config.reg_options(parser);

@@ -19,8 +19,8 @@ public:
 };
 typedef OptionParser* option_parser_t;
 
-inline void option_parser_register(option_parser_t opp, const char* name, option_dtype type, void* variable,
-                                   const char* help, const char* standard) {
+inline void option_parser_register(option_parser_t opp, const char* name, option_dtype type, void* variable, const char* help,
+                                   const char* standard) {
     opp->options.push_back({name, help, type, variable});
     if (type == OPT_CSTR) *static_cast<char**>(variable) = standard == NULL ? NULL : strdup(standard);
     if (type == OPT_BOOL) *static_cast<bool*>(variable) = standard != NULL && strcmp(standard, "1") == 0;

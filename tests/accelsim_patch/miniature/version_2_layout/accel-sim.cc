@@ -3,13 +3,7 @@
 #include <stdexcept>
 
 accel_sim_framework::accel_sim_framework(int argc, const char** argv)
-    : m_context(new gpgpu_context),
-      reader(""),
-      m_gpu(NULL),
-      has_cycles(false),
-      overlaps(false),
-      m_width(1),
-      m_position(0) {
+    : m_context(new gpgpu_context), reader(""), m_gpu(NULL), has_cycles(false), overlaps(false), m_width(1), m_position(0) {
     m_gpu = make_model(argc, argv, &settings);
     reader = trace_parser(settings.get_traces_filename());
     m_commands = reader.parse_commandlist_file();

@@ -51,8 +51,7 @@ public:
         *line = base_cache_line(address);
         cache_entry_c* place = entries(address)[0];
         for (cache_entry_c* each : entries(address))
-            if (place->m_valid && (!each->m_valid || each->m_last_access_time < place->m_last_access_time))
-                place = each;
+            if (place->m_valid && (!each->m_valid || each->m_last_access_time < place->m_last_access_time)) place = each;
         *evicted = place->m_valid ? place->m_tag * bytes_ : 0;
         place->m_valid = true;
         place->m_tag = address / bytes_;

@@ -22,8 +22,7 @@ macsim_c::macsim_c(const vector<string>& arguments) {
     m_ProcessorStats = new ProcessorStatistics(cores);
     m_ProcessorStats->written = &m_AllStatsOutputStreams;
     for (int each = 0; each < cores; ++each) {
-        m_core_pointers[each] =
-            new core_c(*m_knobs->KNOB_WARPS_PER_CORE, *m_knobs->KNOB_BP_HIST_LENGTH, &m_simulation_cycle);
+        m_core_pointers[each] = new core_c(*m_knobs->KNOB_WARPS_PER_CORE, *m_knobs->KNOB_BP_HIST_LENGTH, &m_simulation_cycle);
         gpu_cores.push(each);
     }
     m_memory = new memory_c(cores, &m_simulation_cycle);
@@ -72,8 +71,7 @@ void macsim_c::retire(int core) {
 }
 
 void macsim_c::finalize() {
-    if (string(*m_knobs->KNOB_DRAM_SCHEDULING_POLICY) == "RAMULATOR")
-        ofstream("ramulator.stat.out") << "ramulator.reads 8\n";
+    if (string(*m_knobs->KNOB_DRAM_SCHEDULING_POLICY) == "RAMULATOR") ofstream("ramulator.stat.out") << "ramulator.reads 8\n";
     m_ProcessorStats->saveStats();
     puts("Done");
 }

@@ -45,8 +45,7 @@ public:
         option_parser_register(opp, "-gpgpu_flush_l2_cache", OPT_BOOL, &m_flush_l2, "empty the L2 at each launch", "0");
         option_parser_register(opp, "-gpgpu_n_chiplet_partition", OPT_CSTR, &m_l2_partitions, "parts of the L2", "1");
         option_parser_register(opp, "-network_mode", OPT_CSTR, &m_network, "the kind of network", "2");
-        option_parser_register(opp, "-gpgpu_cache:dl2", OPT_CSTR, &m_l2_shape, "the L2",
-                               "S:2:128:4,L:B:m:L:P,A:1:1,1:0,32");
+        option_parser_register(opp, "-gpgpu_cache:dl2", OPT_CSTR, &m_l2_shape, "the L2", "S:2:128:4,L:B:m:L:P,A:1:1,1:0,32");
         option_parser_register(opp, "-gpgpu_kernel_launch_latency", OPT_CSTR, &m_latency, "cycles before a CTA", "0");
         option_parser_register(opp, "-power", OPT_BOOL, &m_config.g_power_simulation_enabled, "report power", "0");
         option_parser_register(opp, "-assert_in", OPT_CSTR, &m_asserts_in, "uid of a launch that breaks us", "0");
@@ -113,9 +112,7 @@ public:
         printf("L2_total_cache_accesses = %llu\n", l2_accesses());
     }
 
-    unsigned long long l2_accesses() const {
-        return m_l2[0].l2.hits + m_l2[0].l2.misses + m_l2[1].l2.hits + m_l2[1].l2.misses;
-    }
+    unsigned long long l2_accesses() const { return m_l2[0].l2.hits + m_l2[0].l2.misses + m_l2[1].l2.hits + m_l2[1].l2.misses; }
 
     void close_kernel() {
         move_to(gpu_tot_sim_cycle, gpu_sim_cycle);
@@ -133,8 +130,8 @@ protected:
 
     // All that an idle tick changes.
     void print_state(const char* when) {
-        printf("state at %s cycle %llu clocks %g %g %g %g duty %.9g", when, gpu_sim_cycle, core_time, icnt_time,
-               l2_time, dram_time, *average_pipeline_duty_cycle);
+        printf("state at %s cycle %llu clocks %g %g %g %g duty %.9g", when, gpu_sim_cycle, core_time, icnt_time, l2_time,
+               dram_time, *average_pipeline_duty_cycle);
         g_localicnt_interface->print();
         for (const auto& slice : m_l2) slice.print();
         m_channel.print();
@@ -162,8 +159,7 @@ protected:
 
     unsigned access(new_addr_type address, bool write) {
         const addrdec_t to = place(address);
-        if (m_memory_sub_partition[to.sub_partition]->access(address, gpu_tot_sim_cycle + gpu_sim_cycle, write))
-            return 0;
+        if (m_memory_sub_partition[to.sub_partition]->access(address, gpu_tot_sim_cycle + gpu_sim_cycle, write)) return 0;
         ++m_memory_stats->reads[0];
         m_on_their_way += m_timed ? 2 : 0;
         return m_memory_partition_unit[0]->cost(to) + static_cast<unsigned>(dram_time - core_time);
@@ -203,8 +199,7 @@ protected:
     Several<memory_sub_partition>::Type m_memory_sub_partition = Several<memory_sub_partition>::of(m_l2_list, 2);
     memory_partition_unit m_channel;
     memory_partition_unit* m_channel_list[1] = {&m_channel};
-    Several<memory_partition_unit>::Type m_memory_partition_unit =
-        Several<memory_partition_unit>::of(m_channel_list, 1);
+    Several<memory_partition_unit>::Type m_memory_partition_unit = Several<memory_partition_unit>::of(m_channel_list, 1);
     unsigned m_last_cluster_issue = 1;
     float* average_pipeline_duty_cycle = new float(0);
     shader_core_stats* m_shader_stats = new shader_core_stats;
