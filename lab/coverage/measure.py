@@ -59,15 +59,21 @@ from runs import (
 )
 from trouble import GROUPS as TROUBLES
 
+from kernelpoint.config import parse_config
 from kernelpoint.estimation import ErrorBudget, Look
 from kernelpoint.estimation.bounds import joint_error_probability
 from kernelpoint.estimation.inference import ratio
 from kernelpoint.estimation.strata.estimators import Sample
 from kernelpoint.estimation.strata.inference import PAIR, errors_of_change
-from kernelpoint.planning.rehearsal import made_up, ranged, rehearse
+from kernelpoint.planning.plan import Plan
+from kernelpoint.policies.registry import load_policy
+from kernelpoint.program import Program
 from kernelpoint.randomness import generator
 from kernelpoint.report.tables import WEAK
+from kernelpoint.session.rehearsal import made_up, ranged, rehearse
+from kernelpoint.session.setup import Setup
 from kernelpoint.traces import launch_paths
+from kernelpoint.workload.host_info import HostInfo
 
 PLANTS = {"1 in 97 x3": (97, 3.0), "1 in 50 x1.5": (50, 1.5), "1 in 200 x3": (200, 3.0)}  # one in so many, by how much
 
@@ -217,12 +223,14 @@ def single(people: Population, eps: float, options: Namespace) -> Rows:
 
 def forecasts(people: Population, eps: float, options: Namespace) -> Rows:
     people, budget = replace(people, predictions={"cycles": people.predictions["cycles"]}), ErrorBudget(eps)
-    predicted = people.predictions["cycles"]
+    predicted, counts = people.predictions["cycles"], (len(people.y),)
+    host, config = HostInfo("none", launch_counts=counts, stateless=True), parse_config({"version": 1, "policy": "kernelpoint"})
 
     def one(seed: int) -> Sequence[float]:
         run = people.run(budget, seed)
         design = people.design(budget, seed)
-        rehearsed = rehearse(design, budget, "regression", made_up({"cycles": predicted}, design.labels, seed))
+        setup = Setup(config, host, load_policy(config.policy), budget, "regression", Plan(Program(counts), design, {}))
+        rehearsed = rehearse(setup, made_up({"cycles": predicted}, design.labels, seed))
         launches = [float(len(units)) for units in (*rehearsed, run.engine.drawn())]
         cost = [float(predicted[units].sum() / predicted.sum()) for units in rehearsed] + [run.spent]
         ranges = [ranged(first, max(first, second)) for first, second, _ in (launches, cost)]

@@ -28,10 +28,10 @@ from kernelpoint.extras import needs_extra
 from kernelpoint.fast_model.configuration import architecture_of
 from kernelpoint.planning import plan as plans
 from kernelpoint.planning.making import PlanInputs
-from kernelpoint.planning.rehearsal import forecasts
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.pool import Pool
 from kernelpoint.progress import Log, silent
+from kernelpoint.session.rehearsal import forecasts
 from kernelpoint.workload import Need, complete, program_for
 from kernelpoint.workload.host_info import HostInfo
 

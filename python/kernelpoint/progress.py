@@ -100,17 +100,17 @@ class WorkProgress:
 
 
 @contextlib.contextmanager
-def telling(what: str, log: Log, least: float = SILENT) -> Iterator[None]:
+def elapsed_time(what: str, log: Log, least: float = SILENT) -> Iterator[None]:
     """Context manager that shows the elapsed time of the work in its block, from `least` seconds on.
 
     On a terminal one line changes every second, elsewhere `log` receives a line every ten seconds.
 
-    >>> with telling("drawing", print):
+    >>> with elapsed_time("drawing", print):
     ...     pass
     """
     over, terminal, begun = threading.Event(), sys.stderr.isatty(), time.monotonic()
 
-    def tell() -> None:
+    def show() -> None:
         wait = least
         while not over.wait(wait):
             text = f"kernelpoint: {what}: {duration(int(time.monotonic() - begun))} so far"
@@ -119,10 +119,10 @@ def telling(what: str, log: Log, least: float = SILENT) -> Iterator[None]:
         if terminal and wait != least:
             show_line("")
 
-    teller = threading.Thread(target=tell, name="kernelpoint progress", daemon=True)
-    teller.start()
+    thread = threading.Thread(target=show, name="kernelpoint progress", daemon=True)
+    thread.start()
     try:
         yield
     finally:
         over.set()
-        teller.join()
+        thread.join()

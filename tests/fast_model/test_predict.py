@@ -42,7 +42,7 @@ class Model:
             self.said.append,
             ArtefactCache(self.folder, self.said.append),
             progress=lambda done, total, share: shown.append((done, total, share)),
-            identity=fingerprint,
+            files=fingerprint,
         )
         self.runs += bool(shown)
         return found
@@ -150,7 +150,7 @@ from kernelpoint.traces import ArtefactCache, read_trace_list
 found = read_trace_list(sys.argv[1])
 print("begins", flush=True)
 for name in itertools.count():
-    predict(found, shipped("v100"), print, ArtefactCache(sys.argv[2]), identity=str(name))
+    predict(found, shipped("v100"), print, ArtefactCache(sys.argv[2]), files=str(name))
 """
 
 

@@ -29,7 +29,7 @@ KNOBS = "num_sim_small_cores 2\nmax_block_per_core 2\nmax_threads_per_core 8\nbp
 def predictions_of(paths, gpu, folder, identity):
     """Counters of the launches of these paths, from predictions that are kept in this folder."""
     program = Program((len(paths),), traces=list(paths))
-    return predict(program, gpu, lambda line: None, ArtefactCache(folder / "kept"), identity=identity).predictions
+    return predict(program, gpu, lambda line: None, ArtefactCache(folder / "kept"), files=identity).predictions
 
 
 @pytest.fixture

@@ -14,10 +14,10 @@ from kernelpoint.estimation import Engine, ErrorBudget
 from kernelpoint.journal import load_run
 from kernelpoint.planning.forecast import Forecast, compared, sentences
 from kernelpoint.planning.plan import Plan as Stored
-from kernelpoint.planning.rehearsal import MOST_LAUNCHES, PRICED, forecasts
 from kernelpoint.policies.processes import design_of
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.program import Program
+from kernelpoint.session.rehearsal import MOST_LAUNCHES, PRICED, forecasts
 
 LAUNCHES = 200
 

@@ -10,7 +10,7 @@ from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError, PolicyError, TraceError
 from kernelpoint.policies.registry import load_policy, policy_names
 from kernelpoint.program import Program, ProgramBuilder
-from kernelpoint.progress import WorkProgress, telling
+from kernelpoint.progress import WorkProgress, elapsed_time
 from kernelpoint.repeated import Repeated
 from kernelpoint.traces import launch_paths
 from kernelpoint.workload import Available, Need, check_available, complete
@@ -150,7 +150,7 @@ def test_work_that_cannot_be_counted_tells_how_long_it_takes_so_far():
         lines.append(line)
         said.set()
 
-    with telling("drawing", log, least=0.01):
+    with elapsed_time("drawing", log, least=0.01):
         assert said.wait(60)
     assert lines == ["kernelpoint: drawing: 0 s so far"]
     assert "kernelpoint progress" not in [thread.name for thread in threading.enumerate()]
@@ -158,6 +158,6 @@ def test_work_that_cannot_be_counted_tells_how_long_it_takes_so_far():
 
 def test_work_that_is_soon_done_says_nothing():
     lines = []
-    with telling("drawing", lines.append):
+    with elapsed_time("drawing", lines.append):
         pass
     assert lines == []

@@ -84,7 +84,7 @@ def test_a_bad_file_is_refused_though_nobody_asks_for_predictions(population, li
 
 
 def test_the_identity_names_configuration_hash_and_version(population, lists):
-    identity = sourced(population, Told(list_paths=lists), "rtx").predictor.identity()
+    identity = sourced(population, Told(list_paths=lists), "rtx").predictor.dependencies()
     assert identity["configuration"] == "rtx" and identity["config_hash"] == shipped("rtx").hash
     assert set(identity) == {"configuration", "config_hash", "model_version"}
 

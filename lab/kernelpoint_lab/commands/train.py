@@ -14,7 +14,7 @@ from kernelpoint import __version__
 from kernelpoint.cli.console import Console
 from kernelpoint.errors import ConfigError
 from kernelpoint.extras import needs_extra
-from kernelpoint.progress import WorkProgress, telling
+from kernelpoint.progress import WorkProgress, elapsed_time
 
 if TYPE_CHECKING:
     from kernelpoint_lab.training.data import TrainingData
@@ -37,7 +37,7 @@ def train(
 
     Example: kernelpoint lab train traces/kernelslist.g -o mine.safetensors
     """
-    with telling("loading PyTorch", Console(stderr=True).print), needs_extra("training"):
+    with elapsed_time("loading PyTorch", Console(stderr=True).print), needs_extra("training"):
         from kernelpoint_lab.training.trainer import TrainingConfig
     config = TrainingConfig(epochs=epochs, seed=seed, device=device)
     train_encoder([str(path) for path in traces], output, config, [str(path) for path in exclude or ()], resume)

@@ -13,7 +13,7 @@ from kernelpoint.packs.contents import CONFIGURATION
 from kernelpoint.packs.pack import write_pack
 from kernelpoint.packs.unpack import about_pack, is_pack, unpack
 from kernelpoint.pages.numbers import json_text
-from kernelpoint.progress import telling
+from kernelpoint.progress import elapsed_time
 
 
 def pack(
@@ -39,13 +39,13 @@ def pack(
     Example: kernelpoint file pack run.kpjournal -o sample.kppack
     """
     if is_pack(source):
-        with telling("unpacking", Console(stderr=True).print):
+        with elapsed_time("unpacking", Console(stderr=True).print):
             listed = unpack(source, output, None if most is None else int(most * 2**30))
         text = f"{listed}: simulate this list with -kernel_sampling {listed.with_name(CONFIGURATION)}"
         Console().print(text, soft_wrap=True, highlight=False)
         return
     output = output or Path("sample.kppack")
-    with telling("packing", Console(stderr=True).print):
+    with elapsed_time("packing", Console(stderr=True).print):
         made = write_pack(load_run(source), output)
     Console().print(
         f"{output}: {made.simulated:,} of {made.launches:,} launches; {made.whole:,} of {made.traces:,} traces whole, "

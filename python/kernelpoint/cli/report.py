@@ -76,7 +76,7 @@ def report(
     from kernelpoint.extras import require
     from kernelpoint.journal import load_run
     from kernelpoint.pages.numbers import json_text
-    from kernelpoint.progress import telling
+    from kernelpoint.progress import elapsed_time
     from kernelpoint.report.export import EXPORTS, Options
 
     if figures is not None:
@@ -90,7 +90,7 @@ def report(
         with contextlib.suppress(KeyboardInterrupt):
             follow(journal, output or journal.with_suffix(".html"), say)
         return
-    with telling("reading the journal", say):
+    with elapsed_time("reading the journal", say):
         loaded = load_run(journal)
         full = load_run(full_run) if full_run else None
     if form is not None:
@@ -121,7 +121,7 @@ def report(
     result = result_of(loaded, full)
     for part in itertools.islice(text_of(result, verbose), 1 if wants_files and not verbose else None):
         console.print(part, soft_wrap=isinstance(part, str))
-    with telling("writing", say):
+    with elapsed_time("writing", say):
         lines = []
         if csv is not None:
             lines.append(f"{csv}: {write_launches(loaded, csv):,} launches")

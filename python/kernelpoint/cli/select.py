@@ -12,7 +12,7 @@ from kernelpoint.admission import admitted_profile, check_kinds, kinds
 from kernelpoint.cli.console import Console
 from kernelpoint.config import load_config, parse_config
 from kernelpoint.errors import ConfigError
-from kernelpoint.progress import telling
+from kernelpoint.progress import elapsed_time
 from kernelpoint.selection import draw, read_census, tracers, tracing_costs, write_output
 from kernelpoint.selection.census import with_profile
 from kernelpoint.selection.lists import join_lists
@@ -75,13 +75,13 @@ def select(
     check_kinds(accept or (), kinds(), "--accept")
     settings = settings.model_copy(update={"accept": [*settings.accept, *(accept or ())]})
     for path in census:
-        with telling(f"reading {path.name}", console.print):
+        with elapsed_time(f"reading {path.name}", console.print):
             counted = read_census(path, tracer, console.print, settings.accept)
         if profile is not None:
-            with telling(f"reading {profile.name}", console.print):
+            with elapsed_time(f"reading {profile.name}", console.print):
                 times = admitted_profile(profile, settings.accept, console.print, prefix="")
                 counted = with_profile(counted, times, console.print, settings.accept)
-        with telling("drawing", console.print):
+        with elapsed_time("drawing", console.print):
             selection, drawn = draw(counted, settings, spare, console.print)
         files = write_output(output if len(census) == 1 else output / path.stem, selection)
         for line in tracing_costs(counted, drawn, selection.traced):

@@ -105,7 +105,7 @@ def run_one(command: Sequence[str], config: Config, hello: Hello, workers: Worke
             host={key: hello.host[key] for key in COMPARED},
             kernelpoint=__version__,
         )
-        session.recorder.progress.tells_results = False
+        session.recorder.progress.counts_results = False
         simulations = Simulations(workers.pool, work, read_all(outcomes), session.planned, say)
         begun = time.monotonic()
         session.drive(simulations.outcome)

@@ -308,8 +308,8 @@ def passes(
     results: Floats,
     order: Callable[[Ints], Ints] = lambda units: units,
 ) -> Iterator[Look]:
-    """Make pass after pass with known results, for forecasts and checks of coverage, until the budget is met or the sample
-    cannot grow; yields each interim analysis. Runs and comparisons of methods go through the same loop (session/loop.py).
+    """Make pass after pass with known results until the budget is met or the sample cannot grow; yields each interim analysis.
+    For checks of coverage: runs, forecasts and comparisons of methods go through the loop of a run (session/loop.py).
 
     The engine grows when the next look is asked for, so that it may be examined between passes.
 

@@ -108,11 +108,11 @@ class UnitErrors:
             self.spreads[drawn],
             of_strata[self.strata[drawn]],
         )
-        telling = (r != 0.0) | (n > 1)
-        if (more := np.count_nonzero(telling) - 1) < 1:
+        has_spread = (r != 0.0) | (n > 1)
+        if (more := np.count_nonzero(has_spread) - 1) < 1:
             return np.zeros(len(inside)), self
         level = float((w * r).sum() / (w * S).sum())
-        z2, weights = ((r / S - level) ** 2 * n / np.maximum(n - 1, 1))[telling], (w * S**2)[telling]
+        z2, weights = ((r / S - level) ** 2 * n / np.maximum(n - 1, 1))[has_spread], (w * S**2)[has_spread]
         scatter = max(float(z2.mean()), float((weights * z2).sum() / weights.sum())) * (more + 1) / more
         share = (DEGREES_OF_WHOLE + more * scatter) / (DEGREES_OF_WHOLE + more)
         residuals = self.residuals.copy()

@@ -33,8 +33,7 @@ from kernelpoint.progress import Log, silent
 from kernelpoint.ratios import ACTIVE_CYCLES
 from kernelpoint.registry import foreign_code
 from kernelpoint.session.initial_states import InitialStates
-from kernelpoint.session.loop import Loop
-from kernelpoint.session.recorder import Recorder
+from kernelpoint.session.loop import Loop, run_with_results
 from kernelpoint.session.setup import Setup
 from kernelpoint.workload import Available, FastModel, Need, complete, why_unassisted
 
@@ -249,12 +248,10 @@ def looked_up(
     plan = Plan(program, design, {})
     budget, full = policy.budget_for(config), config.policy.name == "all"
     setup = Setup(config, host, policy, budget, policy.estimate_for(config), plan, is_full_run=full)
-    loop = Loop(setup, Recorder(None, silent, stops_at_errors=True), OneLaunchBefore(host, silent, plan=plan))
     names, results = [CYCLES], [workload.results]
     if host.launch_latency:
         names, results = [CYCLES, ACTIVE_CYCLES], [*results, np.maximum(workload.results - host.launch_latency, 0.0)]
-    loop.run_with_results(names, np.stack(results, axis=1))
-    return loop
+    return run_with_results(setup, names, np.stack(results, axis=1), OneLaunchBefore(host, silent, plan=plan))
 
 
 # ---- all cells -------------------------------------------------------------------------------------------------------

@@ -165,13 +165,13 @@ def _host(request: Request) -> HostInfo:
     lists = (request.traces,)
     if request.host is not None:
         return HostInfo("kernelpoint-host", config_hash=configuration_of_host(request.host).hash, list_paths=lists)
-    stated, identity = HostRecord(), ""
+    stated, config_hash = HostRecord(), ""
     with suppress(JournalError):  # another kind of profile
         run = load_run(str(request.truth))
-        stated, identity = run.header.host, str(run.hashes.get("simulator_config") or "")
+        stated, config_hash = run.header.host, str(run.hashes.get("simulator_config") or "")
     if not stated.simulator:
-        return HostInfo("the truth", config_hash=identity, list_paths=lists, stated_latency=int(request.latency))
-    return HostInfo(stated.simulator, stated.version, identity, list_paths=lists, configuration=stated.configuration)
+        return HostInfo("the truth", config_hash=config_hash, list_paths=lists, stated_latency=int(request.latency))
+    return HostInfo(stated.simulator, stated.version, config_hash, list_paths=lists, configuration=stated.configuration)
 
 
 def _traces_of(truth: Program, traces: str) -> tuple[Texts, list[str]]:

@@ -30,7 +30,7 @@ def predict(
     cache: ArtefactCache | None = None,
     progress: Progress | None = None,
     pool: Pool | None = None,
-    identity: str | None = None,
+    files: str | None = None,
 ) -> Program:
     """Predict every launch of a program with the fast model, in program order, from the caches that earlier launches leave.
     Cached predictions are reused.
@@ -49,7 +49,7 @@ def predict(
         progress: function called ten times a second with (launches done, all launches, approximate share of the work done); by
             default a line on a terminal, or in the log.
         pool: workers that read traces whose contents are missing; the result is the same.
-        identity: identity of the launches; by default that of their present files.
+        files: fingerprint of the trace files (Fingerprint.files); by default of the present ones.
 
     Returns:
         The program with `predictions` (nan for a launch without one) and `errors` (the reason for each traced launch without
@@ -69,11 +69,11 @@ def predict(
         for number in range(len(program.counts)):
             part = program.part(number)
             copies = part.copies[0] if part.copies else np.zeros((0, 3), np.uint64)
-            files = part.fingerprint.files if identity is None else identity
-            key = key_of(files, _copies_key(copies), configuration.hash, MODEL_VERSION)
+            of_files = part.fingerprint.files if files is None else files
+            key = key_of(of_files, _copies_key(copies), configuration.hash, MODEL_VERSION)
             (kept,) = cache_in_use.get(PREDICTIONS, [key], _decoded)
             if kept is None:
-                kept = _made(part, copies, configuration, files, key, log, cache_in_use, progress, pool)
+                kept = _made(part, copies, configuration, of_files, key, log, cache_in_use, progress, pool)
             parts.append(kept)
     counters, failures = parts[0]
     if len(parts) > 1:
@@ -98,7 +98,7 @@ def _made(
     program: Program,
     copies: np.ndarray,
     configuration: Configuration,
-    identity: str,
+    files: str,
     key: str,
     log: Log,
     cache: ArtefactCache,
@@ -122,7 +122,7 @@ def _made(
         assert model is not None, "the C++ part of this simulator says that there is one"
         of_cores, bytes_ = model.predict(program.traces, configuration, log)
         counters = counters.with_columns(of_cores)
-        states[_states_key(model, identity, *configuration.cores)] = bytes_
+        states[_states_key(model, files, *configuration.cores)] = bytes_
     if not passing(failures.values()):
         about = {"failures": {str(launch): why for launch, why in failures.items()}}
         cache.put(PREDICTIONS, {key: archived(about, {**counters.of_kind, KINDS: np.asarray(counters.kinds)})})

@@ -42,7 +42,7 @@ from kernelpoint.packs.contents import (
     TraceFile,
     read_about,
 )
-from kernelpoint.progress import Log, telling
+from kernelpoint.progress import Log, elapsed_time
 
 MOST_DICTIONARY = 16 << 20  # of LZMA; packs are written with 8 MiB
 FREE_BYTES, MOST_RATIO = 1 << 30, 200  # a pack may unpack to so many bytes, or to so many times its own
@@ -112,7 +112,7 @@ def unpack_for_simulator(pack: str, log: Log) -> str:
     Raises:
         PlanError, ConfigError, OSError: as `unpack`.
     """
-    with telling("unpacking", log):
+    with elapsed_time("unpacking", log):
         return str(unpack(Path(pack)).absolute())
 
 

@@ -23,9 +23,13 @@ from kernelpoint.pool import Pool
 from kernelpoint.program import Program
 from kernelpoint.progress import Log, WorkProgress
 from kernelpoint.registry import foreign_code
+from kernelpoint.simulators import simulator
 from kernelpoint.traces import cache_folder, scan_launches
 from kernelpoint.traces.scan import passing
 from kernelpoint.workload import Available, Need, check_available, complete
+from kernelpoint.workload.host_info import HostInfo
+
+LEAST_SECONDS = 5.0  # Model: processor time that a plan and the least sample take
 
 
 @dataclass(frozen=True)
@@ -154,6 +158,30 @@ def plan_for(
     return keep_plan(inputs.make(log), log) if kept is None else kept
 
 
+def full_plan(config: Config, policy: type[Policy], host: HostInfo, program: Program, log: Log) -> Plan | None:
+    """Plan that simulates every launch, if this takes less than LEAST_SECONDS; else None. The total is then exact.
+
+    Only for simulators with a model of their cores: there a plan costs most, and so does the error of replay. The time is that
+    of the simulator's costs for the instructions of the traces. A policy that the user chose is used as it is.
+    """
+    described = simulator(host.simulator)
+    if config.policy.name != "kernelpoint" or config.plan is not None or not program.has_traces:
+        return None
+    if described.cores is None or described.costs is None:
+        return None
+    scan = scan_launches(program.traces, log=log)
+    instructions = scan.count(described.costs.instructions).astype(float)
+    seconds = described.costs.seconds(len(instructions), float(instructions.sum()), is_full_run=True)
+    if scan.errors or seconds >= LEAST_SECONDS:
+        return None
+    log(
+        f"kernelpoint: a full run takes about {seconds:.2g} s of processor time, which a plan and a sample would take as well: "
+        "every launch is simulated"
+    )
+    inputs = PlanInputs.of(config, policy, program)
+    return inputs.with_design(Design.take_all(program.u), program.with_contents_of(scan), log)
+
+
 def _say_which_inputs(policy: type[Policy], program: Program, config: Config, log: Log) -> None:
     """Print a line if a policy lacks the fast model's predictions, or does not use the named profile."""
     available = Available.of(program, config)
@@ -217,7 +245,7 @@ def origin_of(config: Config, policy: type[Policy], program: Program, needs: fro
     if policy.uses_budget:
         origin["error_budget"] = config.error_budget.model_dump(include={"relative_error", "confidence"})
     if Need.MODEL in needs and program.predictor is not None:
-        origin["fast_model"] = program.predictor.identity()
+        origin["fast_model"] = program.predictor.dependencies()
     if Need.EMBEDDINGS in needs:
         from kernelpoint.encoder import checkpoint_hash
 

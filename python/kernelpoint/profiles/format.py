@@ -144,10 +144,10 @@ def encoding_of(beginning: bytes) -> str:
 
 
 @contextmanager
-def told_of(file: str) -> Iterator[None]:
+def errors_of_file(file: str) -> Iterator[None]:
     """Context manager that turns errors of reading a file into ProfileError with the file's name.
 
-    >>> with told_of("times.csv"):
+    >>> with errors_of_file("times.csv"):
     ...     int("a few")
     Traceback (most recent call last):
     ...
@@ -215,7 +215,7 @@ def read_profile(path: str | Path, device: int | None = None, with_ranges: bool 
     (1, 'gemm')
     """
     path = Path(path)
-    with told_of(str(path)):
+    with errors_of_file(str(path)):
         beginning = beginning_of(path)
         formats = [*(kind for simulator in simulators() for kind in simulator.profile_formats), *FORMATS.load_all()]
         chosen = max(formats, key=lambda kind: kind.certainty(beginning))

@@ -63,7 +63,7 @@ class Predictor(Protocol):
     def launch_latency(self) -> float:
         """Constant cycles of each launch in the predictions."""
 
-    def identity(self) -> dict[str, str]:
+    def dependencies(self) -> dict[str, str]:
         """Everything that predictions depend on besides the launches, by name."""
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from kernelpoint.admission import admitted_rows, kinds
 from kernelpoint.errors import ConfigError, ProfileError, shown
-from kernelpoint.profiles.format import FORMATS, NOT_THIS, Beginning, beginning_of, told_of
+from kernelpoint.profiles.format import FORMATS, NOT_THIS, Beginning, beginning_of, errors_of_file
 from kernelpoint.program import Program
 from kernelpoint.progress import Log
 from kernelpoint.ranges.ranges import Ranges
@@ -66,7 +66,7 @@ def read_ranges(value: str, launches: Program, log: Log) -> Ranges:
     """
     sources = SOURCES.load_all()
     source = next((candidate for candidate in sources if candidate.word and candidate.word == value), None)
-    with told_of(f"ranges: {value}"):
+    with errors_of_file(f"ranges: {value}"):
         paths = _of_file(Path(value), launches, log) if source is None else source().paths(Path(), launches, log)
     if not any(paths):
         raise ConfigError(f"ranges: {shown(value)} names no range that contains a launch of this run")

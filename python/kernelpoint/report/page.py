@@ -124,5 +124,5 @@ def _gpu(run: Run) -> str:
     options = {k: v.lstrip("= ").split(" ")[0] for k, v in options_of(host.configuration).items()}
     sms = options.get("sms") or simulator(host.simulator).sms(options)
     words = [options.get("name", ""), f"{sms} SMs" if sms else ""]
-    text, identity = " ".join(filter(None, words)), (run.hashes.get("simulator_config") or "")[:12]
-    return f"{text} ({identity})" if text and identity else text or identity or "-"
+    text, config_hash = " ".join(filter(None, words)), (run.hashes.get("simulator_config") or "")[:12]
+    return f"{text} ({config_hash})" if text and config_hash else text or config_hash or "-"

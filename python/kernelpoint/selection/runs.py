@@ -78,7 +78,7 @@ def selected(config: Config, policy: type[Policy], host: HostInfo, log: Log) -> 
         assert predictions is not None
         phase = first_phase(selection.strata, config, plan.program, predictions)
         if phase is not None:
-            origin = {**plan.origin, "fast_model": traced.predictor.identity()}
+            origin = {**plan.origin, "fast_model": traced.predictor.dependencies()}
             return replace(plan, first_phase=phase, origin=origin)
         reason = "it cannot predict launches that have to be drawn"
     log(f"kernelpoint: the estimate does not use the fast model's predictions: {reason}")

@@ -16,8 +16,8 @@ from kernelpoint.progress import Log, silent
 try:
     from kernelpoint.config import Config, load_config
     from kernelpoint.journal import JournalWriter, RunRecord
-    from kernelpoint.planning.full_run import plan_in_full
     from kernelpoint.pool import Pool
+    from kernelpoint.session.rehearsal import in_full
     from kernelpoint.session.session import Session
     from kernelpoint.session.setup import may_run_in_full, prepare
     from kernelpoint.workload.host_info import HostInfo
@@ -89,9 +89,8 @@ def open_run(
         begun_with = first.plan if isinstance(first, RunRecord) else None
         setup = replace(prepare(config, host, log, begun_with, pool), command=tuple(command))
         hashes = first.hashes if isinstance(first, RunRecord) else None
-        if pool is None and setup.plan is not None and may_run_in_full(config, setup.policy):
-            full = plan_in_full(setup.plan, host, setup.budget, setup.estimate, hashes, log)
-            setup = setup if full is None else replace(setup, plan=full, estimate="mean", is_full_run=True)
+        if pool is None and may_run_in_full(config, setup.policy):
+            setup = in_full(setup, hashes, log)
         session = Session(setup, journal, log)
         session.saved.begun = begun
         if journal.records:

@@ -81,7 +81,7 @@ class InitialStates:
         if host.predictor[0]:
             if (caches := caches_of(host.simulator, host.configuration)) is not None:
                 state = replace(state, caches=caches)
-            identity, of = launches.fingerprint.files, simulator_of(launches.traces)
-            trained = states_of_cores(of, identity, state.residency, state.predictor, state.caches, self._log)
+            files, of = launches.fingerprint.files, simulator_of(launches.traces)
+            trained = states_of_cores(of, files, state.residency, state.predictor, state.caches, self._log)
         self._lists[process] = Replay(launches, state, self._memory, log=self._log, trained=trained, list_path=path)
         return self._lists[process]

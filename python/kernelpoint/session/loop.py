@@ -32,6 +32,7 @@ from kernelpoint.journal import (
 )
 from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.range_targets import widths
+from kernelpoint.progress import silent
 from kernelpoint.session.initial_states import InitialStates
 from kernelpoint.session.online import OnlinePass
 from kernelpoint.session.orders import Orders
@@ -152,16 +153,6 @@ class Loop:
             raise
         except Exception as error:  # noqa: BLE001 - the failure rule: a policy's failure must not skip launches
             return self._simulate_everything(error)
-
-    def run_with_results(self, counters: Sequence[str], results: np.ndarray) -> None:
-        """Make the whole run with results that are all known, in place of a simulator: comparisons.
-
-        Args:
-            counters: names of the columns of `results`.
-            results: float64 [N, counters], one row for each launch.
-        """
-        for _ in self.run():
-            self.orders.take_results(counters, results)
 
     # ---- orders and outcomes ----------------------------------------------------------------------------------------
 
@@ -319,3 +310,23 @@ class Loop:
         if self.online is not None and self.orders is self.online:
             return None
         return self.plan.name_of_unit(self.sample.launch(process, index).unit)
+
+
+def run_with_results(
+    setup: Setup, counters: Sequence[str], results: np.ndarray, initial_states: InitialStates | None = None
+) -> Loop:
+    """Make a whole run with results that are all known, in place of a simulator: rehearsals, and comparisons of methods.
+
+    Args:
+        counters: names of the columns of `results`.
+        results: float64 [N, counters], one row for each launch.
+        initial_states: state that launches begin with, where the run makes validation launches.
+
+    Raises:
+        SessionError: an estimate could not be made, or a trace could not be read.
+    """
+    recorder = Recorder(None, silent, stops_at_errors=True)
+    loop = Loop(setup, recorder, initial_states or InitialStates(setup.host, silent, plan=setup.plan))
+    for _ in loop.run():
+        loop.orders.take_results(counters, results)
+    return loop

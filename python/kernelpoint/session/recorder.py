@@ -156,8 +156,8 @@ class Progress:
         self._log = log
         self._launches = self._wanted = 0
         self._so_far = ""
-        self.is_muted = False  # True while a journal is gone through, whose passes were told of when they happened
-        self.tells_results = True  # False: the coordinator of a run tells how far it is
+        self.is_muted = False  # True while a journal is replayed, whose lines were printed when it was written
+        self.counts_results = True  # False: the coordinator of a run prints them
         self._work: WorkProgress | None = None  # of the pass
 
     def say_plainly(self, line: str) -> None:
@@ -178,7 +178,7 @@ class Progress:
 
     def completed(self, simulated: int, remaining: int) -> None:
         """Print now and then how many launches are simulated."""
-        if self._work is not None and self.tells_results:
+        if self._work is not None and self.counts_results:
             note = f"{simulated:,} of {self._launches:,} in all{self._so_far}"
             self._work(self._wanted - remaining, self._wanted, note=note)
 

@@ -14,8 +14,7 @@ from kernelpoint.estimation import ErrorBudget, Method
 from kernelpoint.fast_model.configuration import architecture_of
 from kernelpoint.journal import HostRecord, RunRecord
 from kernelpoint.journal.earlier import EarlierResults, read_earlier
-from kernelpoint.planning.full_run import full_plan
-from kernelpoint.planning.making import plan_for
+from kernelpoint.planning.making import full_plan, plan_for
 from kernelpoint.planning.plan import Plan
 from kernelpoint.planning.range_targets import check_range_targets
 from kernelpoint.policies.contract import Policy

@@ -224,7 +224,7 @@ class FastModel:
         log: function that prints the chosen configuration.
 
     >>> v100 = FastModel("v100", HostInfo(simulator="mine"), traces=(), log=print)
-    >>> v100.configuration.name, sorted(v100.identity())
+    >>> v100.configuration.name, sorted(v100.dependencies())
     ('v100', ['config_hash', 'configuration', 'model_version'])
     """
 
@@ -250,7 +250,7 @@ class FastModel:
             self.setting, simulator.simulator, simulator.configuration, simulator.config_hash, self.traces, self.log
         )
 
-    def identity(self) -> dict[str, str]:
+    def dependencies(self) -> dict[str, str]:
         """Everything that predictions depend on besides the launches, by name, for a plan's origin and the journal."""
         from kernelpoint.fast_model import MODEL_VERSION
 
@@ -295,10 +295,10 @@ def predicted(program: Program, log: Log, pool: Pool | None = None) -> Program:
     made = predict(program, configuration, log, pool=pool)
     columns = made.predictions
     assert columns is not None
-    identity = model.identity()
+    dependencies = model.dependencies()
     log(
         f"kernelpoint: the fast model predicts {int((~np.isnan(columns['cycles'])).sum()):,} of {program.size:,} launches "
-        f"({', '.join([identity['configuration'], identity['config_hash'], 'model ' + identity['model_version']])})"
+        f"({', '.join([dependencies['configuration'], dependencies['config_hash'], 'model ' + dependencies['model_version']])})"
     )
     latency = int(configuration.values["launch_latency"])
     in_terms = in_terms_of(simulator.simulator, columns.of_kind, simulator.configuration, latency)
@@ -333,7 +333,7 @@ def as_times(program: Program) -> Program:
     about = (
         "fast model"
         if source is None
-        else "fast model ({configuration} {config_hash}, model {model_version})".format(**source.identity())
+        else "fast model ({configuration} {config_hash}, model {model_version})".format(**source.dependencies())
     )
     profile = replace(labelled(program), source=about, counters=counters)
     is_unknown = np.isnan(counters["cycles"])

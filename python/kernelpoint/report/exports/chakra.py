@@ -18,7 +18,7 @@ from kernelpoint.errors import ConfigError, ProfileError
 from kernelpoint.files import open_output_bytes
 from kernelpoint.journal import Run
 from kernelpoint.profiles import match
-from kernelpoint.profiles.format import beginning_of, open_text, told_of
+from kernelpoint.profiles.format import beginning_of, errors_of_file, open_text
 from kernelpoint.profiles.formats import kineto
 from kernelpoint.profiles.formats.chakra import (
     COLLECTIVES,
@@ -109,7 +109,7 @@ class Chakra(Export):
         if like is None:
             nodes = _chain((name or "kernel", 0.0, {}) for name in times.names)
         else:
-            with told_of(f"--like: {like}"):
+            with errors_of_file(f"--like: {like}"):
                 if is_chakra(beginning_of(like).raw):
                     metadata, nodes = read_trace(like)
                 else:

@@ -1,9 +1,10 @@
-"""Rehearsals: forecasts of a run, from runs with synthetic results."""
+"""Rehearsals: runs of the loop (loop.py) with synthetic results, before the run of a simulator. They forecast what the run will
+cost, and decide whether a full run is cheaper than a sampled one.
+"""
 
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,28 +13,23 @@ import numpy as np
 
 from kernelpoint.config import Config
 from kernelpoint.errors import PolicyError
-from kernelpoint.estimation import (
-    NO_RANGES,
-    AssistedDesign,
-    Design,
-    Engine,
-    ErrorBudget,
-    Method,
-    RangeTargets,
-    passes,
-)
-from kernelpoint.planning.forecast import Forecast, targets_text
-from kernelpoint.planning.plan import Plan
-from kernelpoint.planning.range_targets import check_range_targets, targets_of_ranges, with_range_targets
+from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget
+from kernelpoint.fast_model.predictions import OF_TOTAL
+from kernelpoint.planning.forecast import CHEAP_SHARE, Forecast, targets_text
+from kernelpoint.planning.plan import Plan, hash_design
+from kernelpoint.planning.range_targets import check_range_targets, targets_of_ranges
 from kernelpoint.planning.validation_launches import first_number, shortest_list
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
 from kernelpoint.program import Program
-from kernelpoint.progress import silent
+from kernelpoint.progress import Log, silent
 from kernelpoint.randomness import generator
-from kernelpoint.ranges import ranges_for
+from kernelpoint.ranges import Ranges, ranges_for
 from kernelpoint.ratios import RATIOS
-from kernelpoint.simulators import simulator_of
+from kernelpoint.session.loop import run_with_results
+from kernelpoint.session.setup import Setup
+from kernelpoint.simulators import simulator, simulator_of
+from kernelpoint.workload.host_info import HostInfo
 
 Results = tuple[tuple[str, ...], np.ndarray]  # counters, float64 [N, counters]
 
@@ -51,6 +47,7 @@ FIRST_LAUNCH_EXCESS, VARIATION_SHARE = 0.2, 0.05
 # Of recorded runs (lab/coverage/measure.py --show forecasts), nine of ten take no less than the first rehearsal divided by
 # MARGIN, and nine of ten no more than lies this part of the way, in logarithms, from the first rehearsal to the second.
 MARGIN, PART_OF_WAY = 1.1, 0.75
+LEAST_SHARE = 0.3  # of all predicted cycles in the first pass; below that a sample pays, whatever follows
 
 
 def forecasts(config: Config, policy: type[Policy], program: Program, plan: Plan) -> list[Forecast]:
@@ -139,8 +136,7 @@ class _PlannedRun:
             return []
         ranges = ranges_for(config.ranges, self.program, silent)
         check_range_targets(config, self.policy, ranges)
-        budget, ranged_targets = with_range_targets(config, ranges, self._budget(), self.program.counts)
-        return [self._forecast(self.plan.design, budget, ranges=ranged_targets, further=targets_text(targets))]
+        return [self._forecast(self.plan.design, self._budget(), ranges=ranges, further=targets_text(targets))]
 
     def _budget(self, further: Mapping[str, float] | None = None) -> ErrorBudget:
         """The error budget of the run, with some of its further targets."""
@@ -151,14 +147,16 @@ class _PlannedRun:
         design: Design | AssistedDesign,
         budget: ErrorBudget,
         others: Mapping[str, np.ndarray] | None = None,
-        ranges: RangeTargets = NO_RANGES,
+        ranges: Ranges | None = None,
         further: str = "",
     ) -> Forecast:
         """The forecast that two rehearsals with a design and a budget give; further: targets of the budget, as text."""
         config, work, size, relative_error = self.config, self.work, self.program.size, budget.relative_error
         is_alone = not others and design is self.plan.design
         results = self._of_cycles if is_alone else made_up({"cycles": work, **(others or {})}, design.labels, config.seed)
-        drawn = rehearse(design, budget, self.policy.estimate_for(config), results, ranges)
+        host = HostInfo("a rehearsal", launch_counts=self.program.counts, stateless=True)
+        plan, estimate = replace(self.plan, design=design, knows_errors=False), self.policy.estimate_for(config)
+        drawn = rehearse(Setup(config, host, self.policy, budget, estimate, plan, ranges=ranges), results)
         count = first_number(config.replay, self.plan.design, {"cycles": relative_error}, config.error_budget.confidence)
         validations = LAUNCHES_OF_VALIDATION * count if size >= shortest_list(config.replay) else 0
         costs = [float(work[units].sum() + validations * work[units].mean()) for units in drawn]
@@ -211,20 +209,9 @@ class _PlannedRun:
         return costs.seconds(len(drawn), float(np.nansum(instructions[drawn])), is_full_run) / 60.0
 
 
-def rehearse(
-    design: Design | AssistedDesign,
-    budget: ErrorBudget,
-    estimator: Method,
-    results: Sequence[Results],
-    ranges: RangeTargets = NO_RANGES,
-) -> list[np.ndarray]:
-    """Launches that rehearsals simulate until the budget is met, one with each table of synthetic results (made_up).
-
-    Args:
-        ranges: targets of the budget on ranges.
-    """
-    engines = (Engine(design, budget, estimator, RATIOS, ranges) for _ in results)  # one at a time
-    return [drawn_until_met(engine, *one) for engine, one in zip(engines, results, strict=True)]
+def rehearse(setup: Setup, results: Sequence[Results]) -> list[np.ndarray]:
+    """Launches that a run simulates until its budget is met, one array with each table of synthetic results (made_up)."""
+    return [run_with_results(setup, *table).sample.engine.drawn() for table in results]
 
 
 def ranged(as_predicted: float, less_so: float) -> tuple[float, float]:
@@ -235,12 +222,6 @@ def ranged(as_predicted: float, less_so: float) -> tuple[float, float]:
     (10.0, 88.0)
     """
     return as_predicted / MARGIN, as_predicted * (less_so / as_predicted) ** PART_OF_WAY
-
-
-def drawn_until_met(engine: Engine, counters: Sequence[str], values: np.ndarray) -> np.ndarray:
-    """Launches that an engine simulates until its budget is met. values: float64 [N, counters]."""
-    deque(passes(engine, counters, values), maxlen=0)
-    return np.asarray(engine.drawn())
 
 
 def made_up(amounts: Mapping[str, np.ndarray], strata: np.ndarray, seed: int) -> list[Results]:
@@ -298,3 +279,49 @@ def _known(program: Program, plan: Plan) -> tuple[np.ndarray, str] | None:
     has = np.isfinite(values)
     usual = float(np.nanmean(values)) if has.any() else 0.0
     return (values if has.all() else np.where(has, values, usual), source) if usual > 0 else None
+
+
+def in_full(setup: Setup, begun_with: Mapping[str, str | None] | None, log: Log) -> Setup:
+    """Setup of a full run in place of a sampled run whose sample would cost about as much; else the same setup.
+
+    Each launch then begins with the state that the one before it left, and nothing is estimated: the total is that of the full
+    run to the last cycle. Only for simulators with a model of their cores: there the error of replay costs most.
+
+    Args:
+        setup: of the sampled run.
+        begun_with: hashes in the journal of a resumed run, which stays a sampled or a full run; None for a new run.
+    """
+    plan = setup.plan
+    if plan is None or simulator(setup.host.simulator).cores is None or plan.program.listed is not None:
+        return setup
+    design = Design.take_all(plan.design.u)
+    of_design = hash_design(design)
+    if begun_with is not None:
+        is_whole = begun_with.get("design") == of_design
+    else:
+        is_whole = of_design == plan.hashes["design"] or _costs_as_much(setup, plan, log)
+    return replace(setup, plan=replace(plan, design=design), estimate="mean", is_full_run=True) if is_whole else setup
+
+
+def _costs_as_much(setup: Setup, plan: Plan, log: Log) -> bool:
+    """True if the sample is expected to cost CHEAP_SHARE of a full run, by two rehearsals of it."""
+    design, budget = plan.design, setup.budget
+    if plan.broken or not isinstance(design, AssistedDesign) or OF_TOTAL not in design.computed:
+        return False
+    work = np.asarray(design.computed["cycles"], dtype=float)
+    first = Engine(design, budget).wanted()
+    if len(first) == plan.program.size:
+        return True
+    if work[first].sum() < LEAST_SHARE * work.sum() or budget.counter != "cycles":
+        return False
+    results = made_up({"cycles": np.maximum(work, 1.0)}, design.labels, plan.program.seed)
+    drawn = rehearse(replace(setup, host=HostInfo("a rehearsal", launch_counts=plan.program.counts, stateless=True)), results)
+    costs = [float(work[units].sum() / work.sum()) for units in drawn]
+    share = min(1.0, float(np.mean(ranged(costs[0], max(costs)))))
+    if share < CHEAP_SHARE:
+        return False
+    log(
+        f"kernelpoint: an error budget of {100 * budget.relative_error:g} % would take about {100 * share:.0f} % of the "
+        "cycles of a full run: every launch is simulated"
+    )
+    return True
