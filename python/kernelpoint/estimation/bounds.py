@@ -14,14 +14,21 @@ SAME = 0.75  # of the error probability goes to pairs of runs that stopped at eq
 
 
 def error_probability(bound: Bound, alpha: float, kinds: Sequence[Kind]) -> float:
-    """Error probability alpha_k that the latest interim analysis of a run may use, given the kind of each one so far.
+    """Error probability alpha_k that the latest interim analysis of a run may use. All analyses of a run use at most alpha
+    together, so that their intervals all contain the truth with probability 1 - alpha or more, whenever the run stops (union
+    bound; alpha spending after Lan and DeMets 1983).
 
-    The kind of a pass is fixed before it begins. A pass is "sized" if it should meet the budget, "learning" if it is held back
-    because spreads are still too uncertain to size it. The first look spends 0.25 alpha, the j-th learning one 0.1 alpha / 2^j,
-    the first sized one 0.39 alpha and each of six later ones 0.043 alpha. They add up to alpha at most, so by the union bound
-    the probability that any look's interval misses the truth is at most alpha, whenever the run stops (alpha spending after
-    Lan and DeMets 1983). Nearly all goes to looks that can stop a run: what a look before them spends is paid for by larger
-    samples later. A run without a bound spends alpha.
+    | Kind of pass (round of sampling) | Share of alpha |
+    |---|---|
+    | "first" | 0.25 |
+    | "learning", the j-th: too small to meet the budget, because spreads are still uncertain | 0.1 / 2^j |
+    | "sized", the first: large enough to meet the budget if its estimated spread is right | 0.39 |
+    | "sized", each of six later ones | 0.043 |
+
+    Args:
+        bound: "sequential"; "none": the run states no bound, and the analysis may use alpha.
+        alpha: error probability of the run, 1 - confidence.
+        kinds: kind of each pass so far, the latest last. The kind of a pass is fixed before the pass begins.
 
     >>> [round(error_probability("sequential", 0.1, ("first", "learning", "sized")[:k]), 4) for k in (1, 2, 3)]
     [0.025, 0.005, 0.039]
@@ -39,12 +46,17 @@ def error_probability(bound: Bound, alpha: float, kinds: Sequence[Kind]) -> floa
 
 
 def joint_error_probability(bounds: Sequence[Bound], alpha: float, kinds: Sequence[Sequence[Kind]]) -> float:
-    """Error probability, out of alpha, of a comparison of two runs that stopped at their analyses j and k.
+    """Error probability of the comparison of two runs, each of which stopped at an interim analysis that depends on its
+    results.
 
-    Each run decides by its own results when it stops, so which pair of looks is compared is not known beforehand. Shares
-    s_k = alpha_k / alpha of a run's looks (bounds.error_probability) add up to 1 at most. A pair of equal looks (j = k), the
-    usual one, spends SAME min(s_j, s'_k) alpha, any other (1 - SAME) s_j s'_k alpha: over all pairs no more than alpha, so by
-    the union bound the probability that the interval at any pair misses the truth is alpha at most.
+    Formula: let s_j and s'_k be the shares of alpha that `error_probability` gives to the last analyses, j and k, of the two
+    runs. The comparison uses 0.75 min(s_j, s'_k) alpha if j = k, else 0.25 s_j s'_k alpha. The sum over all pairs (j, k) is at
+    most alpha, so by the union bound the interval misses the truth with probability alpha or less.
+
+    Args:
+        bounds: kind of bound of each run, "sequential" or "none".
+        alpha: error probability of all comparisons together.
+        kinds: for each run, the kinds of its passes so far, as in `error_probability`.
 
     >>> round(joint_error_probability(("sequential", "sequential"), 0.05, (("first", "sized"), ("first", "sized"))), 4)
     0.0146

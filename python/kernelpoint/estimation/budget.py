@@ -16,23 +16,25 @@ Assume = Literal["repetitive", "ordinary", "hostile"]
 
 
 def check_assume(value: str) -> None:
-    """Raise ConfigError if a value of `assume` does not exist."""
+    """Raise ConfigError if the configuration key `assume` has a value that does not exist."""
     if value not in get_args(Assume):
         raise ConfigError(f"assume: {value!r} is not allowed; give one of {', '.join(get_args(Assume))}")
 
 
 @dataclass(frozen=True)
 class ErrorBudget:
-    """Error allowed in each of one or more totals: |estimate - truth| <= relative_error * estimate with probability confidence.
+    """Error allowed in one or more totals, called targets: |estimate - truth| <= relative_error |estimate| with probability
+    `confidence`.
 
-    One sample serves all targets, and a run ends once each of them meets its error. Each is bounded at this confidence alone.
+    One sample serves all targets; a run ends when each target is within its error. The confidence holds for each target alone,
+    not for all together.
 
     Args:
-        relative_error: half-width over estimate at which a run may stop, above 0 and below 1.
-        confidence: 1 - alpha, between 0 and 1 exclusive.
-        counter: the counter, or ratio, whose total is bounded: the first target.
-        bound: "sequential" (bounds.error_probability) or "none".
-        further: relative errors of further targets, by counter or ratio.
+        relative_error: largest half-width / |estimate| of the first target at which a run may stop, above 0 and below 1.
+        confidence: confidence level, above 0 and below 1.
+        counter: name of the first target: a counter of the simulator, or a ratio of two.
+        bound: "sequential": half-widths hold whenever the run stops; "none": no half-width is stated.
+        further: relative error of each further target, by the name of its counter or ratio.
 
     Raises:
         ConfigError: a value is not allowed.
@@ -62,15 +64,15 @@ class ErrorBudget:
 
     @cached_property
     def targets(self) -> dict[str, float]:
-        """Relative error of each target, by counter or ratio; the target of `counter` comes first."""
+        """Relative error of each target, by the name of its counter or ratio; the first target comes first."""
         return {self.counter: self.relative_error, **self.further}
 
     def allowed(self, name: str) -> float:
-        """Relative error of a target; for any other counter, that of the first target."""
+        """Relative error allowed for a target; for a counter that is no target, the error of the first target."""
         return self.targets.get(name, self.relative_error)
 
     def each(self) -> list[ErrorBudget]:
-        """List one budget for each target, in the order of `targets`.
+        """Budgets with one target each, in the order of `targets`.
 
         >>> [one.relative_error for one in ErrorBudget(0.01, further={"dram_reads": 0.05}).each()]
         [0.01, 0.05]
@@ -78,7 +80,7 @@ class ErrorBudget:
         return [replace(self, counter=name, relative_error=e, further={}) for name, e in self.targets.items()]
 
     def with_errors(self, errors: Mapping[str, float]) -> ErrorBudget:
-        """Copy with other relative errors, one for each target.
+        """Copy with other relative errors: one for each target, by name.
 
         >>> ErrorBudget(0.01, further={"dram_reads": 0.05}).with_errors({"cycles": 0.008, "dram_reads": 0.04}).targets
         {'cycles': 0.008, 'dram_reads': 0.04}

@@ -13,15 +13,15 @@ Combination = Sequence[tuple[float, str]]  # weights of counters
 
 @dataclass(frozen=True)
 class TotalErrors:
-    """The total of a linear combination of counters, as a sampling estimates it, and what it may be off by.
+    """Estimated total of a linear combination of counters, and its errors.
 
     Attributes:
         value: the estimated total.
-        simulated: sum over the simulated units.
-        error: standard error; 0 where nothing was left to chance.
-        degrees: degrees of freedom of its square.
-        t: quantile that the interim analysis takes; nan where no bound can be stated.
-        guard: change of the total by units that no draw shows.
+        simulated: sum over the simulated units (launches).
+        error: standard error of the total; 0 if every unit was simulated.
+        degrees: degrees of freedom of the estimated variance.
+        t: quantile of Student's distribution, by which the standard error is multiplied; nan if no half-width can be stated.
+        guard: allowance for slow units of a kind that was never drawn, in the unit of `value`; the half-width is no less.
     """
 
     value: float
@@ -32,7 +32,8 @@ class TotalErrors:
     guard: float = 0.0
 
     def estimate(self, name: str, confidence: float) -> Estimate:
-        """The total with its half-width: at least t SE and the guard; nan where no bound can be stated.
+        """Total with its half-width max(t error, guard), at this confidence, under the given counter name; nan if no half-width
+        can be stated.
 
         >>> TotalErrors(1000.0, 50.0, 1.5, 9.0, 2.0, 25.0).estimate("cycles", 0.95).half_width
         25.0
@@ -54,8 +55,16 @@ Errors = Callable[[Combination], TotalErrors]  # of a sampling
 
 
 def ratio(name: str, pair: tuple[str, str], errors: Errors, confidence: float) -> Estimate:
-    """A ratio of totals R = A / B by linearisation (Sarndal, Swensson, Wretman 1992, section 5.6): R - R_true is nearly the
-    error of the total of (a - R b) / B. Two runs over the same units are such a pair; unknown if B is 0.
+    """Ratio R = A / B of two estimated totals, with its half-width. Unknown if B is 0.
+
+    Formula: by linearisation, the error of R is that of the total of (a - R b) / B, a and b the counters of a unit (Sarndal,
+    Swensson, Wretman 1992, section 5.6).
+
+    Args:
+        name: name of the ratio.
+        pair: names of the counters a and b; one counter in two runs is such a pair too.
+        errors: function from a linear combination of counters to its total with errors.
+        confidence: confidence level of the half-width.
 
     >>> totals = {"a": 6.0, "b": 2.0}
     >>> def errors(combination):

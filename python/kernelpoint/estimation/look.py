@@ -12,20 +12,21 @@ from kernelpoint.estimation.unseen import OpenUnit
 
 @dataclass(frozen=True)
 class Look:
-    """Interim analysis: the estimates at the end of a pass.
+    """Interim analysis: estimates and half-widths at the end of a pass (a round of sampling).
 
     Attributes:
-        index: 1, 2, ...; 0 where results are missing and no error probability was spent.
+        index: number of the analysis, from 1; 0 if results are missing, because no error probability was used then.
         estimates: estimate of each counter.
         ratios: estimate of each named ratio.
-        ranges: estimate of each range that is a target.
-        met: True if the design may stop and every target is within the error budget; `Engine.look` decides it.
-        assumptions: sentences on what the statement rests on.
-        warnings: sentences.
-        open_unit: the undrawn unit that breaks the budget first, None where there is none.
-        goes_on: why the sample has to grow although every half-width is within the budget, or empty.
-        may_stop: True if a bound may be stated at this pass and no split of the sample is pending, whatever the error budget. A
-            design without a bound has False, and its run ends because `Engine.grow` is False.
+        met: True if `may_stop`, and every target is within its error budget; set by `Engine.look`.
+        assumptions: sentences on the assumptions of the half-widths.
+        warnings: sentences on what is missing.
+        open_unit: the undrawn unit (launch) that would break the error budget with the smallest excess over its expected value;
+            None if every unit is drawn.
+        goes_on: reason why the sample has to grow although every half-width is within the budget; empty if there is none.
+        may_stop: True if half-widths can be stated and the estimator needs no change. False for a design without bounds: its
+            run ends when `Engine.grow` returns False.
+        ranges: estimate of each target that is a total over a range (part of the run).
 
     >>> import numpy as np
     >>> from kernelpoint.estimation import Design, Engine, ErrorBudget, passes
@@ -48,15 +49,15 @@ class Look:
 
     @property
     def by_name(self) -> dict[str, Estimate]:
-        """Every estimate by its name: counters, ratios and ranges."""
+        """Estimates of all counters, ratios and ranges, by name."""
         return {**self.estimates, **self.ratios, **self.ranges}
 
     def meets(self, budget: ErrorBudget) -> bool:
-        """True if every target of a budget has results and is within its error."""
+        """True if every target of the budget has an estimate whose half-width is within the target's error."""
         return all(name in self.by_name and self.by_name[name].meets(error) for name, error in budget.targets.items())
 
     def changed(self, change: Callable[[str, Estimate], Estimate]) -> Look:
-        """Copy with `change` of each estimate, by its name."""
+        """Copy in which each estimate is replaced by change(name, estimate)."""
         estimates, ratios, ranges = (
             {name: change(name, estimate) for name, estimate in kind.items()}
             for kind in (self.estimates, self.ratios, self.ranges)

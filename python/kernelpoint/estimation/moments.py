@@ -13,9 +13,12 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Moments:
-    """Number of values, mean, and sum of squared deviations in each of H strata.
+    """Number n_h, mean, and sum of squared deviations of the values in each of H strata h.
 
-    Symbols: n_h draws, mean ybar_h, m2_h = sum over draws of (y_i - ybar_h)^2. Strata without draws have mean 0.
+    Attributes:
+        n: int64 [H], number of values.
+        mean: float64 [H]; 0 in a stratum without values.
+        m2: float64 [H], sum over the values y of (y - mean)^2.
 
     >>> moments = Moments.of(np.array([0, 0, 0, 1]), np.array([1.0, 3.0, 5.0, 7.0]), 2)
     >>> moments.mean.tolist(), moments.variance.tolist()
@@ -28,9 +31,15 @@ class Moments:
 
     @classmethod
     def of(cls, strata: NDArray[np.integer], values: Floats, count: int) -> Moments:
-        """Compute the moments of values (float64 [n]) in strata (integers [n], 0 ... count - 1).
+        """Compute number, mean and squared deviations of values in each stratum.
 
-        Numerics: two passes, so that a small spread on a large mean is not lost to cancellation.
+        Numerics: two passes over the values, because the difference of large sums would lose a small spread around a large
+        mean.
+
+        Args:
+            strata: int [n], stratum of each value, from 0 to count - 1.
+            values: float64 [n].
+            count: number of strata H.
         """
         n = np.bincount(strata, minlength=count).astype(np.int64)
         mean = np.bincount(strata, weights=values, minlength=count) / np.maximum(n, 1)
@@ -40,11 +49,12 @@ class Moments:
 
     @classmethod
     def of_neighbours(cls, strata: NDArray[np.integer], values: Floats, count: int) -> Moments:
-        """Compute the moments of ordered values, with m2 from differences of neighbours: m2_h = sum (y_(j+1) - y_j)^2 / 2.
+        """Compute moments of values in the order of the run, with squared deviations from successive differences in each
+        stratum h: m2_h = sum_j (y_(j+1) - y_j)^2 / 2 (Wolter 2007, section 8.2).
 
-        m2_h / (n_h - 1) is the variance of draws that are spread over the run (successive differences; Wolter 2007, section
-        8.2): it is raised little by what changes slowly along the run, which such a sample follows. It is at least a quarter
-        of the plain one: samples whose size is no power of two are a little denser in some parts of the run than in others.
+        Slow drift along the run hardly changes successive differences. A sample that is spread evenly over the run follows such
+        drift, so its variance must not contain it. m2_h is at least a quarter of the plain sum of squared deviations, because
+        samples whose size is no power of two are spread less evenly. Arguments as in `of`.
 
         >>> float(Moments.of_neighbours(np.zeros(4, int), np.array([1.0, 2.0, 3.0, 4.0]), 1).variance[0])
         0.5
@@ -58,5 +68,5 @@ class Moments:
 
     @property
     def variance(self) -> Floats:
-        """Variance s_h^2 = m2_h / (n_h - 1), float64 [H]; 0 in a stratum with fewer than two draws."""
+        """Variance of the values in each stratum, m2 / (n - 1), float64 [H]; 0 where there are fewer than two values."""
         return self.m2 / np.maximum(self.n - 1, 1)

@@ -40,14 +40,16 @@ def _beta_regularised(a: float, b: float, x: float) -> float:
 
 @lru_cache(maxsize=4096)
 def two_sided(alpha: float, degrees_of_freedom: float) -> float:
-    """Two-sided t quantile: the t with P(|T| > t) = alpha, for Student's T with (possibly fractional) degrees of freedom.
+    """Two-sided quantile of Student's t distribution: the t with P(|T| > t) = alpha.
 
-    Formula: P(|T| > t) = I_z(nu / 2, 1 / 2) with z = nu / (nu + t^2) (DLMF 8.17). Numerics: Newton on log P over log t, which
-    is nearly a straight line in the tail, kept inside a bracket; the normal quantile is the start from below.
+    Formula: P(|T| > t) = I_z(nu / 2, 1 / 2), z = nu / (nu + t^2), I the regularised incomplete beta function (DLMF 8.17).
+
+    Numerics: Newton's method on log P as a function of log t, nearly a straight line in the tail, inside a bracket; starts at
+    the normal quantile.
 
     Args:
-        alpha: error probability, 0 < alpha < 1.
-        degrees_of_freedom: nu > 0; infinity gives the normal quantile.
+        alpha: error probability, above 0 and below 1.
+        degrees_of_freedom: nu, above 0, may be fractional; infinite: the normal quantile.
 
     >>> round(two_sided(0.05, 10.0), 4), round(two_sided(0.05, math.inf), 4)
     (2.2281, 1.96)
@@ -74,13 +76,15 @@ def two_sided(alpha: float, degrees_of_freedom: float) -> float:
 
 
 def quantile(alpha: float, nu: float) -> float:
-    """Two-sided t quantile for nu degrees of freedom; infinite for 0. Numerics: nu is rounded down to quarters."""
+    """Two-sided quantile of Student's t distribution for nu degrees of freedom; infinite for nu = 0. Numerics: nu is rounded
+    down to a multiple of 1/4, so that few quantiles are computed.
+    """
     return math.inf if nu <= 0.0 else two_sided(alpha, max(math.floor(min(nu, 400.0) * 4.0) / 4.0, 0.25))
 
 
 def satterthwaite(variances: Sequence[float], degrees: Sequence[float]) -> float:
-    """Degrees of freedom of a sum of variances, (sum v)^2 / sum v^2 / nu over all v above 0 (Satterthwaite 1946). 0 if one v
-    has none; infinite if no v is above 0.
+    """Degrees of freedom of a sum of estimated variances v with nu degrees of freedom each: (sum v)^2 / sum(v^2 / nu)
+    (Satterthwaite 1946). It is 0 if a variance above 0 has no degrees of freedom, and infinite if all variances are 0.
 
     >>> satterthwaite([2.0, 2.0, 0.0], [5.0, 5.0, 0.0])
     10.0

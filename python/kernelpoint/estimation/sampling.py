@@ -22,11 +22,11 @@ Ratios = Mapping[str, tuple[str, str]]  # name -> (counter above, counter below)
 
 @dataclass(frozen=True)
 class Frame:
-    """Stratum and covariate of each unit, arrays [N].
+    """Stratum and covariate of each of N units (launches).
 
     Attributes:
-        strata: int, stratum or group, -1 of a take-all unit.
-        x: float64, covariate, or None.
+        strata: int [N], number of the unit's stratum, or of its group where every unit has a prediction; -1: always simulated.
+        x: float64 [N], covariate: work of the unit, known without simulation; None: there is none.
     """
 
     strata: NDArray[np.integer]
@@ -34,20 +34,21 @@ class Frame:
 
 
 class Sampling(ABC):
-    """Interface of a sampling: draws units and estimates totals, as if all results were exact and complete.
+    """Interface of a sampling method: chooses units (launches) to simulate, and estimates totals of the simulator's counters.
 
-    `Engine` adds the rest: errors of the results, units without a result, interim analyses, the end of a run.
+    A method treats results as exact and complete. `Engine` adds the errors of results, units without a result, and the decision
+    to stop.
 
     Args:
-        units: the population size N.
-        budget: error allowed.
-        ratios: name -> (counter above, counter below).
-        ranges: the targets of the budget that are about parts of the population.
+        units: number N of units in the population.
+        budget: relative error allowed in the totals.
+        ratios: name of a ratio -> (counter in its numerator, counter in its denominator).
+        ranges: targets of the budget that are totals of a part of the run.
 
     Attributes:
-        results: the results so far.
-        looks: interim analyses so far.
-        u: float64 [N], the numbers that decide which unit is drawn.
+        results: results of the simulated units.
+        looks: number of interim analyses so far; one is made at the end of each pass (round of sampling).
+        u: float64 [N], random number of each unit, by which units are drawn; it never changes.
     """
 
     u: Floats
@@ -59,11 +60,13 @@ class Sampling(ABC):
 
     @property
     def counters(self) -> tuple[str, ...]:
-        """Names of the counters in the order of the first result; empty before it."""
+        """Names of the simulator's counters, in the order of the first result; empty before the first result."""
         return self.results.counters
 
     def counted(self, target: str) -> str:
-        """Counter of a target; for a ratio, the counter in its numerator; for a range, the counter that is summed."""
+        """Counter that a target of the error budget is about: the numerator of a ratio, the counter summed over a range (part
+        of the run), or the target itself.
+        """
         return self.ranges.of[target][0] if target in self.ranges.of else self.ratios.get(target, (target,))[0]
 
     # ---- units ------------------------------------------------------------------------------------------------------
@@ -71,66 +74,87 @@ class Sampling(ABC):
     @property
     @abstractmethod
     def frame(self) -> Frame:
-        """Stratum and covariate of each unit."""
+        """Stratum and covariate of each unit of the population."""
 
     @abstractmethod
     def drawn(self) -> Ints:
-        """int64, ascending: units of the present sample, and units that are always simulated."""
+        """int64, ascending: indices of the units to simulate: the present sample, and the units that are always simulated."""
 
     @abstractmethod
     def grow(self, budget: ErrorBudget, look: Look) -> bool:
-        """Size the sample of the next pass from the last analysis; False if nothing is left to draw.
+        """Set the sample sizes of the next pass (round of sampling) from the last interim analysis.
 
         Args:
-            budget: the error budget without the errors of the results; look: that look, with its ranges.
+            budget: part of the error budget that errors of the results leave for sampling.
+            look: the last interim analysis, with estimates of ranges.
+
+        Returns:
+            False if the sample cannot grow.
         """
 
     def with_spare(self, factor: float) -> Ints:
-        """int64, ascending: units of a sample `factor` times as large. Growth within it draws no other unit.
+        """int64, ascending: indices of a sample `factor` times as large as the present one. Later passes (rounds of sampling)
+        draw only units of this larger sample as long as it suffices, so that its launches can be traced in advance.
 
         Raises:
-            NotImplementedError: the design has no such sample.
+            NotImplementedError: the method cannot tell units that it may draw later.
         """
         raise NotImplementedError
 
     @property
     def thresholds(self) -> Floats | None:
-        """float64 [H]: unit i of stratum h is drawn if u_i <= T_h; None if units are not drawn by this rule."""
+        """float64 [H], one number for each of H strata: unit i of stratum h is drawn if u[i] <= thresholds[h]. None if the
+        method does not draw by thresholds.
+        """
         return None
 
     @abstractmethod
     def pass_state(self) -> dict[str, Any]:
-        """State of the present pass for the journal, as JSON types."""
+        """State of the present pass (round of sampling) for the journal, from which a run can resume, as JSON types."""
 
     @abstractmethod
     def restore_pass(self, state: Mapping[str, Any]) -> None:
-        """Take a pass from a journal instead of drawing it again.
+        """Set the sample of a pass (round of sampling) from the journal, instead of computing it.
+
+        Args:
+            state: value that `pass_state` returned.
 
         Raises:
-            JournalError: it is not of this design.
+            JournalError: the state does not fit this design.
         """
 
     @abstractmethod
     def leaving_out(self, units: Ints) -> Sampling:
-        """Copy of this sampling, without results, in which some units cannot be drawn. Sample sizes stay."""
+        """Copy of this sampling, without results, in which the units with the given indices cannot be drawn. Sample sizes stay.
+        """
 
     # ---- estimates --------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def look(self, missing: int, budget: ErrorBudget) -> Look:
-        """Make the interim analysis; `missing` drawn units have no result. `Engine` decides `Look.met`."""
+        """Analyse the results at the end of a pass (round of sampling): estimates of all counters and ratios, with half-widths.
+
+        Args:
+            missing: number of drawn units without a result. If it is above 0, no half-width is stated.
+            budget: part of the error budget that errors of the results leave for sampling.
+
+        `Engine` sets `Look.met`.
+        """
 
     @abstractmethod
     def errors(self, combination: Combination) -> TotalErrors:
-        """The total of a linear combination of counters and its errors, from the last analysis: of a counter, of a ratio by
-        linearisation, or of the change between two runs.
+        """Estimated total of a linear combination of counters, with its errors, at the last interim analysis.
+
+        Args:
+            combination: pairs (weight, counter): one counter, a linearised ratio, or the difference between two runs.
         """
 
     def range_estimates(self, look: Look) -> dict[str, Estimate]:
-        """The total of each range that is a target, from the sample of the whole (`subtotals`).
+        """Estimated totals, by name, of the ranges (parts of the run) that are targets of the budget, from the sample of the
+        whole run; see `subtotals`.
 
-        As the whole states its budget, a range states its own: its half-width is computed from that of the whole before it is
-        raised to the budget.
+        Args:
+            look: interim analysis of the whole run. Its computed half-widths are used, before they are raised to the budget.
         """
         totals = {}
         for counter in {counter for counter, *_ in self.ranges.of.values()} & look.estimates.keys():
@@ -150,11 +174,12 @@ class Sampling(ABC):
         return {name: totals[name] for name in self.ranges.of if name in totals}
 
     def predict(self, units: Ints, counters: Sequence[str] | None = None) -> Floats:
-        """float64 [units, counters]: result of a simulated unit, else its prediction. Over all units they add up to the
-        estimate. nan before the first analysis.
+        """float64 [units, counters]: result of each simulated unit, and prediction of each other unit. The sum over all units
+        is the estimated total. Before the first interim analysis, units without a result have nan.
 
         Args:
-            counters: by default all. One at a time costs the memory of one column.
+            units: int64, indices of units.
+            counters: names; None: all. To ask for one counter at a time takes the least memory.
         """
         names = self.counters if counters is None else counters
         columns = [self.counters.index(name) for name in names]
@@ -171,8 +196,12 @@ class Sampling(ABC):
 
     @abstractmethod
     def expansions(self, units: Ints) -> Floats:
-        """float64 [units]: number of units that each drawn unit represents in the present sample; 1 for all others."""
+        """float64 [units]: number of units that each drawn unit represents, itself included, in the present sample; 1 for all
+        other units.
+        """
 
     @abstractmethod
     def unit_spreads(self, counter: str) -> Spreads | None:
-        """Weights, residuals and spreads of the units; None if the last analysis states no bound."""
+        """Weights, residuals and spreads of all units, float64 [N] each, as in `UnitErrors`; None if the last interim analysis
+        states no half-width.
+        """

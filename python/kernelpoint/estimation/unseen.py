@@ -13,16 +13,16 @@ from kernelpoint.estimation.moments import Floats, Ints
 
 
 def unseen_share(shares: Floats, alpha: float) -> float:
-    """Largest share of the total that a kind of units may have if, with a probability above alpha, no draw is of this kind.
+    """Largest share of the total that units of some kind (such as slow launches) can have if no draw is of that kind. A kind
+    with a larger share has at least one draw with probability 1 - alpha.
 
-    Formula: draw h stands for the share t_h. If a part p_h of what it stands for is of that kind, no draw is with the
-    probability prod (1 - p_h). The largest sum p_h t_h for which that is alpha has 1 - p_h = min(mu / t_h, 1), wherever the
-    units are: sum (t_h - mu) over all t_h > mu, mu so that prod (mu / t_h) over the same is alpha. Of n draws that stand for
-    equal shares of all this is 1 - alpha^(1 / n), 3 / n at 95 %. As samples nest and do not depend on results but
-    for their size, it holds whenever a run stops: no draw of the larger sample is one of the smaller.
+    Formula: draw h represents the share t_h of the total; a part p_h of t_h is of the kind. No draw is of the kind with
+    probability prod(1 - p_h). The largest sum(p_h t_h) for which this product is alpha has 1 - p_h = min(mu / t_h, 1), with mu
+    such that the product is alpha. For n draws with equal shares of everything it is 1 - alpha^(1 / n), about 3 / n at 95 %. It
+    holds whenever a run stops, because each sample contains the samples before.
 
     Args:
-        shares: float64 [n], of one draw each, 0 where it stands for itself only.
+        shares: float64 [n], share of the total that each draw represents; 0 for a draw that represents itself only.
 
     >>> round(unseen_share(np.full(100, 0.01), 0.05), 4), round(unseen_share(np.array([0.5, 0.01, 0.0]), 0.05), 3)
     (0.0295, 0.475)
@@ -36,10 +36,11 @@ def unseen_share(shares: Floats, alpha: float) -> float:
 
 
 def unseen_rate(n: Ints, alpha: float) -> float:
-    """Largest rate of slow units at which, with probability alpha, no compared draw is slow; 0 if below LEAST_RATE.
+    """Largest rate of slow units at which, with probability alpha, no draw in a stratum with two or more draws is slow; 0 if it
+    is below the constant LEAST_RATE. A draw counts as slow by comparison with the other draws of its stratum.
 
     Args:
-        n: int64 [H], draws of each stratum.
+        n: int64 [H], number of draws in each stratum.
 
     >>> round(unseen_rate(np.full(10, 10), 0.05), 4), unseen_rate(np.full(10, 120), 0.05)
     (0.0295, 0.0)
@@ -49,7 +50,15 @@ def unseen_rate(n: Ints, alpha: float) -> float:
 
 
 def unseen_slow(N: Ints, n: Ints, size: Floats, alpha: float) -> float:
-    """Amount of undrawn units that may be slow: unseen_rate of sum_h T_h (1 - n_h / N_h), with T_h = size, float64 [H].
+    """Largest total of undrawn units that may be slow without any draw having shown it, in the unit of `size`.
+
+    Formula: unseen_rate(n, alpha) sum_h T_h (1 - n_h / N_h).
+
+    Args:
+        N: int64 [H], number of units N_h in each stratum h.
+        n: int64 [H], number of draws n_h.
+        size: float64 [H], total T_h of all units of the stratum, or its share of the total.
+        alpha: error probability.
 
     >>> round(unseen_slow(np.full(10, 20), np.full(10, 10), np.full(10, 2.0), 0.05), 4)
     0.2951
@@ -59,13 +68,13 @@ def unseen_slow(N: Ints, n: Ints, size: Floats, alpha: float) -> float:
 
 @dataclass(frozen=True)
 class Draws:
-    """Draws of a sample and what each represents, arrays float64 [n].
+    """Draws (sampled units) and what each represents, float64 [n] each.
 
     Attributes:
-        values: values of the draws.
-        errors: differences of the values from their predictions.
-        units: units that each draw stands for.
-        amounts: sum of the predictions of these units, 0 of one unit.
+        values: result of each draw.
+        errors: result minus prediction.
+        units: number of units that the draw represents, itself included.
+        amounts: sum of the predictions of these units; 0 if the draw represents itself only.
 
     >>> draws = Draws(np.array([0.0] * 28 + [5.0] * 6), np.ones(34), np.full(34, 10.0), np.full(34, 7.0))
     >>> round(draws.unseen_counts(0.05), 1), draws.largest
@@ -89,12 +98,15 @@ class Draws:
         return float(self.amounts.max(initial=0.0))
 
     def unseen_counts(self, alpha: float, by_largest: bool = False) -> float:
-        """Amount that a counter, zero in some draws, may have in units of a kind that no draw shows.
+        """Largest amount of a counter (such as misses) in units of a kind that no draw shows, if some draws have a count of 0.
 
-        Formula: draws of nothing stand for M units in all. With a probability of alpha a share p of these (unseen_share of the
-        units that each stands for) are no zeros, and no draw is of them; each is off by the mean error of the draws that are no
-        zeros or, `by_largest`, by their largest error: where counts are skewed, the mean is too small. Infinite where fewer
-        than MIN_COUNTS draws are no zeros: too few tell how much one has, and whether predictions do.
+        Formula: draws with count 0 represent M units. With error probability alpha, a share p of the M units has a count above
+        0 (`unseen_share`). The amount is p M times the mean |error| of the draws with a count above 0. It is infinite if fewer
+        than MIN_COUNTS draws have one, because so few do not show how large counts are.
+
+        Args:
+            alpha: error probability.
+            by_largest: True: use the largest |error| instead of the mean, which is too small for skewed counts.
         """
         nothing = (self.values == 0.0) & (self.units > 1.0)
         hidden = float(self.units[nothing].sum())
@@ -111,9 +123,9 @@ class OpenUnit:
     """Undrawn unit that would break the error budget with the smallest factor over its expected value.
 
     Attributes:
-        unit: its number.
-        times: that multiple of the value that is expected of it.
-        probability: probability of being drawn.
+        unit: index of the unit.
+        times: that factor.
+        probability: probability with which the unit is drawn.
     """
 
     unit: int
@@ -122,11 +134,18 @@ class OpenUnit:
 
 
 def breaking(unit: int, expected: float, total: float, relative_error: float, probability: float) -> OpenUnit | None:
-    """Undrawn unit with the largest expected value, and how large it must be to break the error budget alone; None if every
-    unit is drawn.
+    """Undrawn unit that would break the error budget alone, and the factor over its expected value at which it does; None if
+    every unit is drawn.
 
-    Formula: a unit that is k times as large as the m expected of it adds (k - 1) m to the total T, which is more than the
-    budget eps T if k > 1 + eps T / m. The smallest such k is that of the largest m. In a stratum m is T_h / N_h.
+    Formula: a unit that is k times as large as its expected value m adds (k - 1) m to the total T. This exceeds the error eps T
+    if k > 1 + eps T / m.
+
+    Args:
+        unit: index of the undrawn unit with the largest expected value.
+        expected: its expected value m; 0 if every unit is drawn.
+        total: estimated total T.
+        relative_error: eps.
+        probability: probability with which the unit is drawn.
 
     >>> breaking(7, expected=2.0, total=1000.0, relative_error=0.01, probability=0.25)
     OpenUnit(unit=7, times=6.0, probability=0.25)
@@ -136,10 +155,13 @@ def breaking(unit: int, expected: float, total: float, relative_error: float, pr
 
 
 def sentences(shares: Floats, undrawn: int, alpha: float, counter: str) -> list[str]:
-    """Sentences on kinds of units that no draw shows; none if every unit is drawn.
+    """Sentences for the report on kinds of units that no draw shows; empty if every unit is drawn.
 
     Args:
-        shares: as of unseen_share; undrawn: units that are not drawn.
+        shares: float64 [n], share of the total that each draw represents, 0 for a draw that represents itself only.
+        undrawn: number of undrawn units.
+        alpha: error probability.
+        counter: name of the counter.
 
     >>> sentences(np.zeros(5), 0, 0.05, "cycles")
     []
