@@ -26,28 +26,30 @@ from kernelpoint.estimation.two_phase import TwoPhaseDesign, TwoPhaseSampling
 
 
 class Engine:
-    """Engine of a sampled run: draws passes, takes results in any order, analyses each pass, and grows the sample until the
-    budget is met.
+    """Engine of a sampled run. It chooses the units (launches) to simulate, takes their results, makes an interim analysis at
+    the end of each pass (round of sampling), and enlarges the sample until the error budget is met.
 
-    The state is a function of (design, budget, state of each pass, results): not of the order in which
-    results come, nor of time or threads. Nothing is drawn, and nothing stops, inside a pass. At the beginning of each pass
-    `pass_state()` goes into the journal; a fresh engine that is given, in the same order, every `restore_pass`, `record` and
-    `look` of a journal is in the state that it was in.
+    The state depends only on the design, the budget, the sample of each pass, and the results: not on the order of results, on
+    time or on threads. Inside a pass nothing is drawn, and no run stops. The caller writes `pass_state()` to the journal at the
+    beginning of each pass. To resume a run, repeat every `restore_pass`, `record` and `look` of the journal, in order, on a new
+    engine.
 
     Args:
-        design: strata, or predictions of every unit, or of the units of a first sample.
-        budget: error allowed, confidence, counter, scope, bound.
-        estimate: of strata: "regression" (difference estimator with leave-one-out lines), "ratio" (combined) or "mean";
-            "separate_ratio" for purposive designs only.
-        ratios: name -> (counter above, counter below), e.g. {"ipc": ("instructions", "cycles")}.
-        ranges: the targets of the budget that are about parts of the population.
+        design: strata of units (`Design`), a prediction for every unit (`AssistedDesign`), or predictions for a first sample of
+            units (`TwoPhaseDesign`).
+        budget: relative error allowed in the totals, and confidence.
+        estimate: estimator of totals for a design of strata: "regression" (difference estimator with leave-one-out slopes),
+            "ratio" (combined ratio estimator), "mean", or, only where units are chosen without chance, "separate_ratio".
+        ratios: name of a ratio -> (counter in its numerator, counter in its denominator), e.g. {"ipc": ("instructions",
+            "cycles")}.
+        ranges: targets of the budget that are totals of a part of the run.
 
     Raises:
-        ConfigError: an estimator or a budget that the design cannot support.
+        ConfigError: the design does not support the estimator or the budget.
 
     Attributes:
-        sampling: the design at work (strata, cells, or one of two stages).
-        results: the results so far, by unit.
+        sampling: the sampling method for the design.
+        results: results so far.
 
     >>> u = np.random.default_rng(0).random(1000)
     >>> y = 100.0 + np.arange(1000) % 7
@@ -92,29 +94,34 @@ class Engine:
 
     @property
     def u(self) -> Floats:
-        """float64 [N]: random numbers that decide which units are drawn."""
+        """float64 [N]: random number of each unit, by which units are drawn; it never changes."""
         return self.sampling.u
 
     @property
     def thresholds(self) -> Floats | None:
-        """float64 [H]: unit i of stratum h is drawn if u_i <= T_h; None if units are not drawn by this rule."""
+        """float64 [H], one number for each of H strata: unit i of stratum h is drawn if u[i] <= thresholds[h]. None if the
+        design does not draw by thresholds.
+        """
         return self.sampling.thresholds
 
     def drawn(self) -> Ints:
-        """int64, ascending: units of the present sample, and units that are always simulated."""
+        """int64, ascending: indices of the present sample, and of the units that are always simulated."""
         return self.sampling.drawn()
 
     def wanted(self) -> Ints:
-        """int64, ascending: drawn units without a result, which this pass still has to simulate."""
+        """int64, ascending: indices of the units still to simulate in this pass (round of sampling): drawn units without a
+        result.
+        """
         drawn = self.drawn()
         return np.setdiff1d(drawn[self.results.rows[drawn] < 0], sorted(self._left_out), assume_unique=True)
 
     def grow(self) -> bool:
-        """Size the sample of the next pass from the last analysis.
+        """Enlarge the sample for the next pass (round of sampling), from the last interim analysis.
 
         Returns:
-            False where the sample cannot grow: all is drawn, the design is purposive, no bound is wanted, the budget is
-            met, or results are missing (retry wanted() and look again, or end without a bound).
+            False if the sample stays: every unit is drawn, the budget is met or no larger sample meets it, the units were
+                chosen without chance, the budget asks for no bound, or results are missing. If results are missing, simulate
+                `wanted()` again and repeat `look`, or end the run without a bound.
         """
         last = self._last
         if last is None or self._ends or self.budget.bound == "none" or not self.sampling.grow(self._left, last):
@@ -123,46 +130,62 @@ class Engine:
         return True
 
     def pass_state(self) -> dict[str, object]:
-        """State of the present pass for the journal, as JSON types."""
+        """State of the present pass (round of sampling) for the journal, as JSON types."""
         return self.sampling.pass_state()
 
     def restore_pass(self, state: Mapping[str, object]) -> None:
-        """Take a pass from a journal instead of drawing it again."""
+        """Set the sample of a pass (round of sampling) from the journal, instead of computing it.
+
+        Args:
+            state: value that `pass_state` returned.
+        """
         self.sampling.restore_pass(state)
 
     # ---- results ----------------------------------------------------------------------------------------------------
 
     @property
     def counters(self) -> tuple[str, ...]:
-        """Names of the counters in the order of the first result; empty before it."""
+        """Names of the simulator's counters, in the order of the first result; empty before the first result."""
         return self.results.counters
 
     def check(self, unit: int, counters: Sequence[str], values: Sequence[float]) -> None:
-        """Raise HostError for values that `record` would refuse; nothing is stored."""
+        """Raise HostError if `record` would refuse the result; store nothing."""
         self.results.check(*_row(unit, counters, values))
 
     def record(self, unit: int, counters: Sequence[str], values: Sequence[float]) -> None:
-        """Store the counters of one simulated unit. Results of units that are not drawn wait until they are.
+        """Store the result of one simulated unit. A result of an undrawn unit is used once the unit is drawn.
+
+        Args:
+            unit: index of the unit.
+            counters: names of the counters.
+            values: value of each counter.
 
         Raises:
-            HostError: unknown unit, second result of a unit, other counters than before, or a value that is not finite.
+            HostError: the unit is unknown or has a result already, the counters are not those of earlier results, or a value is
+                not finite.
         """
         self.results.add(*_row(unit, counters, values))
 
     def record_many(self, units: Iterable[int], counters: Sequence[str], values: Floats) -> None:
-        """Store the counters of many units: float64 [units, counters]."""
+        """Store the results of many units.
+
+        Args:
+            units: indices of the units.
+            counters: names of the columns of `values`.
+            values: float64 [units, counters].
+        """
         self.results.add_many(units, counters, values)
 
     def take_over(self, other: Engine) -> None:
-        """Take all results and systematic errors from another engine over the same units."""
+        """Copy all results and systematic errors from another engine over the same units."""
         units = other.results.units
         if len(units):
             self.record_many(units, other.counters, other.results.of(units))
         self._systematic.by_counter |= other._systematic.by_counter
 
     def leaving_out(self, units: Sequence[int]) -> Engine:
-        """Engine in which some units can have no result. They are take-all units that are never ordered, and every analysis
-        includes what they may be (nonresponse.py).
+        """Engine for the case that some units, given by index, can have no result. The engine does not ask for their
+        simulation; each analysis allows for every value that they may have (nonresponse.py).
         """
         other = object.__new__(Engine)
         other._begin(self.sampling.leaving_out(np.asarray(units, dtype=np.int64)))
@@ -173,7 +196,7 @@ class Engine:
         return other
 
     def nonresponse(self) -> dict[int, Values]:
-        """Estimated counters of each unit that can have no result; {} before the first result."""
+        """For the index of each unit that can have no result, an estimate of each counter; {} before the first result."""
         units = self.results.units
         if not self._left_out or not len(units):
             return {}
@@ -186,40 +209,43 @@ class Engine:
 
     @property
     def systematic_errors(self) -> Mapping[str, Estimate]:
-        """Errors by counter that all results share."""
+        """Relative systematic error of each counter: the error that all results share, such as the replay error."""
         return self._systematic.by_counter
 
     def set_systematic_errors(self, errors: Mapping[str, Estimate]) -> None:
-        """Set the errors by counter that all results share (replay error), for all later analyses.
+        """Set the systematic errors, which all results share (such as the replay error), for all later interim analyses.
 
         Args:
-            errors: (total as results have it) - (true total), as fractions of the total, with half-widths at the confidence
-                of the run.
+            errors: by counter, (total of the results - true total) / total, with its half-width at the confidence of the
+                budget.
         """
         self._systematic.set(errors)
 
     def errors_beyond_budget(self) -> list[str]:
-        """Sentences on targets that no sample can meet, because of the error that all results share."""
+        """Sentences on targets whose systematic error alone exceeds the budget, so that no sample can meet it."""
         return self._systematic.beyond_budget()
 
     @property
     def has_bias(self) -> bool:
-        """True if results may share an error, or some units have no result: then no part is known better than the whole."""
+        """True if results have a systematic error, or some units can have no result. Then no part of the run has a smaller
+        relative error than the whole.
+        """
         return bool(self._systematic.by_counter or self._left_out)
 
     # ---- estimates --------------------------------------------------------------------------------------------------
 
     def look(self) -> Look:
-        """Make the interim analysis at the end of a pass: estimates of everything. It uses error probability unless results
-        are missing.
+        """Make the interim analysis at the end of a pass (round of sampling), and decide whether the budget is met. The
+        analysis uses error probability unless results are missing.
 
-        Here alone an estimate is compared with the budget, once its half-width has all errors: of sampling, of units without a
-        result, and those that all results share, in this order. The half-width that a run states of a target is no less than
-        the budget plus what units without a result add. Of a counter that is no target, the sampling part is no less than what
-        the budget of the first target leaves for it, and the other errors are added to that.
+        A half-width is computed in three steps: sampling error, then units without a result, then systematic errors. The sum of
+        all is compared with the budget. Then it is raised where it is smaller than
+
+        - the budget plus the allowance for units without a result, for a target of the budget;
+        - for any other counter: the same, with a sampling error no less than the first target's budget leaves for it.
 
         Raises:
-            ConfigError: the budget's counter is not among those that the host reports.
+            ConfigError: the simulator does not report the counter of a target.
         """
         self._check_targets()
         missing = len(self.wanted())
@@ -257,16 +283,21 @@ class Engine:
                 raise ConfigError(f"error_budget.counter: {target!r} is not reported{near}; allowed: {allowed}")
 
     def predict(self, units: Iterable[int], counters: Sequence[str] | None = None) -> Floats:
-        """float64 [units, counters]: result of each unit, else its prediction; all counters by default."""
+        """float64 [units, counters]: result of each simulated unit, and prediction of each other unit.
+
+        Args:
+            units: indices of units.
+            counters: names; None: all.
+        """
         places = np.asarray(list(units) if not isinstance(units, np.ndarray) else units, np.int64)
         return self.sampling.predict(places, counters)
 
     def expansions(self, units: Ints) -> Floats:
-        """float64 [units]: number of units that each drawn unit represents; 1 for all others."""
+        """float64 [units]: number of units that each drawn unit represents, itself included; 1 for all other units."""
         return self.sampling.expansions(units)
 
     def unit_errors(self, counter: str) -> UnitErrors | None:
-        """Errors of all units in one counter, from the last analysis; None if it states no bound."""
+        """Errors of all units in one counter, at the last interim analysis; None if the analysis states no half-width."""
         spread = self.sampling.unit_spreads(counter) if self._last is not None else None
         if spread is None:
             return None
@@ -308,14 +339,18 @@ def passes(
     results: Floats,
     order: Callable[[Ints], Ints] = lambda units: units,
 ) -> Iterator[Look]:
-    """Make pass after pass with known results until the budget is met or the sample cannot grow; yields each interim analysis.
-    For checks of coverage: runs, forecasts and comparisons of methods go through the loop of a run (session/loop.py).
-
-    The engine grows when the next look is asked for, so that it may be examined between passes.
+    """Run a sampling on results that are all known, pass after pass (rounds of sampling), for measurements of
+    coverage. It ends when the budget is met or the sample cannot grow.
 
     Args:
-        counters: names of the columns of `results`; results: float64 [N, counters], or [N] for one counter.
-        order: of the results of a pass.
+        engine: a new engine.
+        counters: names of the columns of `results`.
+        results: float64 [N, counters], or [N] for one counter; results of all units.
+        order: permutes the units of a pass into the order in which their results arrive.
+
+    Yields:
+        The interim analysis of each pass. The sample grows only when the next one is asked for, so a caller can examine the
+        engine in between.
 
     Example:
         >>> import numpy as np

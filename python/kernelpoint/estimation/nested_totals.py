@@ -50,14 +50,14 @@ Spreads = tuple[Floats, Floats, Floats]  # weights, residuals and spreads of Uni
 
 @dataclass(frozen=True)
 class UnitErrors:
-    """Errors of the units of a sampled population in one counter: weights, residuals and spreads, float64 [N] each.
+    """Errors of all N units (launches) in one counter, float64 [N] each.
 
     Attributes:
-        weights: w_i, 1 of a unit that stands for itself only.
-        residuals: r_i, 0 of units that are not drawn.
-        spreads: S_i.
-        missing: half-widths of units that can have no result.
-        strata: int [N], stratum or group of each unit, -1 of one that stands for itself only.
+        weights: number of units that a draw of the unit's stratum represents; 1 for a unit that represents itself only.
+        residuals: result minus prediction of each draw; 0 for undrawn units.
+        spreads: standard deviation of each unit's prediction error.
+        missing: half-width of each unit that can have no result; 0 for all others.
+        strata: int [N], stratum or group of each unit; -1: the unit represents itself only.
     """
 
     weights: Floats
@@ -68,8 +68,11 @@ class UnitErrors:
 
     @property
     def largest(self) -> Floats:
-        """Largest residual of each unit's stratum, scaled: S_i max_j |r_j| / S_j n_h / (n_h - 1), float64 [N]; 0 with fewer
-        than two draws.
+        """Largest error that each unit's prediction may have, judged by the draws of its stratum, float64 [N]; 0 in strata with
+        fewer than two draws.
+
+        Formula: S_i max_j(|r_j| / S_j) n_h / (n_h - 1), with the spreads S, the residuals r_j of the n_h draws of stratum h.
+        The last factor stands for predicting each draw without itself.
 
         >>> zeros, strata = np.zeros(4), np.zeros(4, int)
         >>> UnitErrors(zeros, np.array([2.0, -1.0, -1.0, 0.0]), np.ones(4), zeros, strata).largest.tolist()
@@ -82,17 +85,21 @@ class UnitErrors:
         return self.spreads * np.where(n > 1, most * n / np.maximum(n - 1, 1), 0.0)[self.strata]
 
     def within(self, inside: NDArray[np.bool_], results: NDArray[np.bool_]) -> tuple[Floats, UnitErrors]:
-        """Correct predictions by the level of each part's own draws; returns the correction, float64 [N], and the
-        remaining errors.
+        """Correct the predictions in one part of the run by the mean error of the draws in the part.
 
-        Formula: z_i = r_i / S_i of the draws of the part; their level is the ratio L = sum (w_i - 1) r_i / sum (w_i - 1) S_i,
-        added to predictions as L S_i (combined ratio estimator: Sarndal et al., section 7.3). S_i^2 is multiplied by
-        c = (p + (n - 1) s^2) / (p + n - 1), p = DEGREES_OF_WHOLE, s^2 the mean of (z_i - L)^2 n_h / (n_h - 1), plain or
-        weighted by (w_i - 1) S_i^2, whichever is larger. n_h / (n_h - 1) restores the degree of freedom that a stratum's mean
-        takes; a draw that is the mean of its stratum by itself tells of no scatter, and is not among the n.
+        Formula: for draw i, z_i = r_i / S_i (residual over spread) and w_i its weight. The mean error is the ratio L = sum (w_i
+        - 1) r_i / sum (w_i - 1) S_i; predictions grow by L S_i (combined ratio estimator: Sarndal et al., section 7.3). S_i^2
+        is multiplied by (p + (n - 1) s^2) / (p + n - 1), p = DEGREES_OF_WHOLE, n the number of draws in the part. s^2 is the
+        mean of (z_i - L)^2 n_h / (n_h - 1), plain or weighted by (w_i - 1) S_i^2, whichever is larger. n_h / (n_h - 1), for n_h
+        draws of the stratum, makes up for the degree of freedom that the stratum's mean takes. A draw that is alone in its
+        stratum, with residual 0, does not count.
 
         Args:
-            inside: units of the part; results: drawn units with a result.
+            inside: bool [N], units of the part.
+            results: bool [N], drawn units with a result.
+
+        Returns:
+            The correction of each unit's prediction, float64 [N], and the errors that remain.
 
         >>> errors = UnitErrors(np.full(4, 2.0), np.array([1.0, 1.0, 0.0, 0.0]), np.ones(4), np.zeros(4), np.zeros(4, int))
         >>> correction, left = errors.within(np.array([True, True, True, False]), np.array([True, True, False, False]))
@@ -124,11 +131,12 @@ class UnitErrors:
 
 @dataclass(frozen=True)
 class Tree:
-    """Tree of nested parts over N units, such as ranges of a run.
+    """Tree of nested parts of a run, such as its ranges. Part 0 is the whole run.
 
     Attributes:
-        parents: int [R], part that each part lies in, which stands before it; -1 of the first, the whole.
-        of_unit: int [N], innermost part of each unit.
+        parents: int [R], for each part the number of the part that contains it, which is smaller than its own; -1 for the
+            whole.
+        of_unit: int [N], number of the innermost part that contains each unit (launch).
 
     >>> Tree(np.array([-1, 0, 0]), np.array([1, 1, 2, 0])).sums(np.array([1.0, 2.0, 4.0, 8.0])).tolist()
     [15.0, 3.0, 4.0, 8.0, 0.0, 0.0]
@@ -139,11 +147,11 @@ class Tree:
 
     @property
     def count(self) -> int:
-        """Number of parts R."""
+        """Number R of parts, the whole run included."""
         return len(self.parents)
 
     def inside(self, part: int) -> NDArray[np.bool_]:
-        """bool [N]: units that lie in a part.
+        """bool [N]: True for the units inside the part with this number.
 
         >>> Tree(np.array([-1, 0, 1]), np.array([1, 2, 0])).inside(1).tolist()
         [True, True, False]
@@ -155,11 +163,15 @@ class Tree:
 
     @property
     def whole_parents(self) -> NDArray[np.integer]:
-        """Parents of all parts and of their rests. Part R + k has the units of part k that are in no inner part."""
+        """int [2 R]: parent of each of the R parts, then of each part's rest. The rest of part k, number R + k, has the units
+        of part k that lie in no smaller part; its parent is k.
+        """
         return np.concatenate([self.parents, np.arange(self.count)])
 
     def sums(self, values: Floats) -> Floats:
-        """float64 [2 R]: sum of values (float64 [N]) over the units of each part, then of each rest."""
+        """float64 [2 R]: sum of the units' values (float64 [N]) over each of the R parts, then over the rest of each part (its
+        units that lie in no smaller part).
+        """
         direct = np.bincount(self.of_unit, weights=values, minlength=self.count)
         sums = direct.copy()
         for part in range(self.count - 1, 0, -1):
@@ -167,7 +179,12 @@ class Tree:
         return np.concatenate([sums, np.where(self.leaf, 0.0, direct)])
 
     def largest_squares(self, values: Floats, strata: NDArray[np.integer]) -> Floats:
-        """float64 [2 R]: for each part, then each rest, the sum over strata of the squared largest value of its units.
+        """float64 [2 R]: for each of the R parts, then for the rest of each (its units that lie in no smaller part), the sum
+        over strata of the square of the largest value in the stratum.
+
+        Args:
+            values: float64 [N], value of each unit.
+            strata: int [N], stratum of each unit, from -1.
 
         >>> tree = Tree(np.array([-1, 0, 0]), np.array([1, 1, 2]))
         >>> tree.largest_squares(np.array([1.0, 2.0, 4.0]), np.array([0, 1, 1])).tolist()
@@ -199,16 +216,16 @@ class Tree:
 
     @property
     def leaf(self) -> NDArray[np.bool_]:
-        """bool [R]: true for parts without an inner part."""
+        """bool [R]: True for parts that contain no other part."""
         return np.bincount(self.parents[1:], minlength=self.count) == 0
 
 
 @dataclass(frozen=True)
 class RangeTargets:
-    """Targets of an error budget that are about parts of the population.
+    """Targets of an error budget that are totals of a part of the run (a range).
 
     Attributes:
-        of: counter, tree and number of the part in it, by the name of the target.
+        of: by the target's name: the counter that is summed, a tree of parts, and the number of the part.
 
     >>> halves = Tree(np.array([-1, 0, 0]), np.array([1, 1, 2, 2]))
     >>> RangeTargets({"cycles of decode": ("cycles", halves, 2)}).units("cycles of decode").tolist()
@@ -218,13 +235,13 @@ class RangeTargets:
     of: Mapping[str, tuple[str, Tree, int]]
 
     def units(self, target: str) -> NDArray[np.bool_]:
-        """bool [N]: units that a target is about."""
+        """bool [N]: True for the units in the range that a target is about."""
         _, tree, part = self.of[target]
         return tree.inside(part)
 
     @property
     def counters(self) -> dict[str, tuple[str, ...]]:
-        """Counter that each target on a range sums, in the order of the targets."""
+        """For each target, in order, the counter that is summed over its range, as a tuple of one name."""
         return {name: (counter,) for name, (counter, *_) in self.of.items()}
 
 
@@ -240,12 +257,17 @@ def subtotals(
     has_bias: bool,
     of_samples: Mapping[int, Estimate] | None = None,
 ) -> list[Estimate]:
-    """Estimate and half-width of a counter in each part.
+    """Estimate a counter's total in each part of the run, with its half-width.
 
     Args:
-        whole: the estimate of all units; values: float64 [N], result or prediction, which add up to it; results: bool [N],
-            which are results; errors: None where no half-width can be stated; has_bias: results may all err to one side, so
-            that no part is known better, relatively, than the whole; of_samples: estimates of parts from samples of their own.
+        tree: the parts.
+        whole: estimate for the whole run.
+        values: float64 [N], result or prediction of each unit; the sum is the estimate of the whole.
+        results: bool [N], True where the value is a result.
+        errors: errors of the units; None if no half-width can be stated.
+        has_bias: True if all results may err to one side; then the relative half-width of a part is no less than that of the
+            whole.
+        of_samples: by the number of the part, estimates of parts that were sampled separately.
 
     >>> errors = UnitErrors(np.full(4, 2.0), np.array([1.0, 0.0, 0.0, 0.0]), np.ones(4), np.zeros(4), np.zeros(4, int))
     >>> whole, values = Estimate("cycles", 40.0, 6.0, 0.15, 2.0, 9.0, 0.95, 21.0), np.array([11.0, 9.0, 10.0, 10.0])

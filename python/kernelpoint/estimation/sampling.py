@@ -125,8 +125,7 @@ class Sampling(ABC):
 
     @abstractmethod
     def leaving_out(self, units: Ints) -> Sampling:
-        """Copy of this sampling, without results, in which the units with the given indices cannot be drawn. Sample sizes stay.
-        """
+        """Copy of this sampling, without results, in which the units with the given indices cannot be drawn. Sample sizes stay."""
 
     # ---- estimates --------------------------------------------------------------------------------------------------
 

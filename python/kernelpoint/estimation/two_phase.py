@@ -24,8 +24,12 @@ from kernelpoint.estimation.strata.sampling import StrataSampling
 
 
 def donors(strata: NDArray[np.integer], sample: NDArray[np.bool_]) -> Ints:
-    """Unit of the sample that represents each unit, int64 [N]. A sampled unit represents itself; the other units of a stratum
-    are shared equally, in order.
+    """Choose the sampled unit that represents each unit, int64 [N]. A sampled unit represents itself. The other units of a
+    stratum are divided equally, in order, among the sampled units of the stratum.
+
+    Args:
+        strata: int [N], stratum of each unit; -1: none.
+        sample: bool [N], True for sampled units.
 
     >>> donors(np.array([0, 0, 0, 0, 0, -1, 1]), np.array([False, True, False, False, True, True, False])).tolist()
     [1, 1, 1, 4, 4, 5, 6]
@@ -47,13 +51,16 @@ def donors(strata: NDArray[np.integer], sample: NDArray[np.bool_]) -> Ints:
 
 @dataclass(frozen=True)
 class TwoPhaseDesign:
-    """Design for a population of which only a first sample can be predicted and simulated.
+    """Design for two-phase sampling: a first sample of launches is traced; a second sample, within the first, is simulated.
+    Only traced launches have predictions and can be simulated.
 
     Args:
-        first: of the strata that the first sample was drawn from, without results.
-        observed: bool [N], units of it and take-all units; predictions: float64 [N] by counter, finite for these.
-        groups: int [N], units whose predictions may be off alike; u: float64 [N], random numbers of the second sample, others
-            than those of the first; assume: as in AssistedDesign.
+        first: sampling from strata that drew the first sample, without results.
+        observed: bool [N], True for traced launches.
+        predictions: by counter, float64 [N], finite for traced launches.
+        groups: int [N], group (kernel) of each launch, within which predictions may share an error; -1: always simulated.
+        u: float64 [N], random numbers that draw the second sample, independent of those of the first.
+        assume: errors that predictions may hide; see AssistedDesign.
 
     >>> from kernelpoint.estimation.budget import ErrorBudget
     >>> from kernelpoint.estimation.strata.design import Design
@@ -74,15 +81,15 @@ class TwoPhaseDesign:
 
     @property
     def sample(self) -> NDArray[np.bool_]:
-        """bool [N]: the first sample: observed units that the order of draws reaches without a gap, and units that are always
-        simulated.
+        """bool [N], True for the usable first sample: launches that are always simulated, and traced launches that `first`
+        draws. In each stratum, launches after the first untraced one in the order of draws are left out.
         """
         inside = np.zeros(len(self.observed), dtype=bool)
         inside[self.first.drawn()] = True
         return inside & self.observed
 
     def leaving_out(self, units: Ints) -> TwoPhaseDesign:
-        """Same design in which some units can have no result: they represent none, and others take their place."""
+        """Same design if the launches with the given indices can have no result. Others represent their stratum."""
         observed, groups = self.observed.copy(), np.array(self.groups)
         observed[units], groups[units] = False, -1
         first = self.first.leaving_out(units)
@@ -91,17 +98,20 @@ class TwoPhaseDesign:
 
 
 class TwoPhaseSampling(CellSampling):
-    """Two-phase sampling: each unit that is not observed is replaced by a copy of an observed one (hot deck), then
-    CellSampling is used.
+    """Two-phase sampling: a first sample of launches is traced, and a second sample of the traced launches is simulated. Each
+    untraced launch is replaced by a copy of a traced one, its donor (hot deck); then `CellSampling` is used.
 
-    Formula: T = sum_i yhat(donor(i)), estimated as in CellSampling from a second sample of the N units: a drawn unit is
-    simulated as its donor. Given the first sample, its error is that of the second, V2. The first adds
-    V1 = sum_h (A_h + D_h) S_h^2, A_h = N_h^2 (1 - m_h / N_h) / m_h for m_h observed of N_h (Sarndal, Swensson, Wretman 1992,
-    section 9.3), D_h for shares that are not equal. S_h^2 is the pooled variance within strata (`StrataSampling`) of corrected
-    predictions of the observed units, and what predictions scatter by. The half-width is t sqrt(V1 + V2), no less
-    than what outliers may change in either sample.
+    Formula: the estimate is that of CellSampling for sum_i yhat(donor(i)), yhat the result or corrected prediction; a drawn
+    launch is simulated as its donor. Half-width: t sqrt(V1 + V2), and no less than the allowance for slow launches in either
+    sample.
+        V2: variance of the second sample, given the first.
+        V1 = sum_h (A_h + D_h) S_h^2: variance of the first sample, sum over strata h (Sarndal, Swensson, Wretman 1992, section
+            9.3).
+        A_h = N_h^2 (1 - m_h / N_h) / m_h, for m_h traced launches of N_h.
+        D_h: addition because donors represent different numbers of launches.
+        S_h^2: variance of corrected predictions within strata, pooled, plus the squared error of predictions.
 
-    Where V1 alone exceeds the budget, the sample can only grow by units that are not observed: `drawn` then names them.
+    If V1 alone exceeds the budget, the first sample must grow: then `drawn` also names launches that are not traced yet.
 
     >>> from kernelpoint.estimation import Design, Engine
     >>> strata, u = np.arange(4000) % 40, np.random.default_rng(0).random(4000)
@@ -149,15 +159,17 @@ class TwoPhaseSampling(CellSampling):
     # ---- which units ------------------------------------------------------------------------------------------------
 
     def drawn(self) -> Ints:
-        """int64, ascending: units to simulate. They may lie outside the first sample if that must grow."""
+        """int64, ascending: indices of the launches to simulate. Some are not traced yet if the first sample must grow."""
         inside = np.unique(self._donor[super().drawn()])
         return inside if self._more is None else np.union1d(inside, self._more.drawn())
 
     def unit_spreads(self, counter: str) -> None:
-        """Return None: the error of the first sample is not known for parts of the run."""
+        """Return None: the error of the first sample cannot be divided among parts of the run."""
 
     def with_spare(self, factor: float) -> Ints:
-        """int64, ascending: units of the first sample, which contains its own spare units."""
+        """int64, ascending: indices of the launches in the first sample, which already contains spare launches; `factor` has no
+        effect.
+        """
         return np.flatnonzero(self._sample) if self._more is None else self._more.with_spare(1.0)
 
     @property
@@ -170,8 +182,10 @@ class TwoPhaseSampling(CellSampling):
     # ---- looks ------------------------------------------------------------------------------------------------------
 
     def begin_analysis(self, states: bool) -> None:
-        """Start an interim analysis: drop the results of the last one, and estimate from the first sample. `states`:
-        True if this analysis states bounds.
+        """Start an interim analysis: forget the estimates of the last one, and estimate from the first sample.
+
+        Args:
+            states: True if half-widths are stated.
         """
         super().begin_analysis(states)
         self._first = self._first_with_results(self.budget)[0] if self.counters else None
@@ -188,7 +202,7 @@ class TwoPhaseSampling(CellSampling):
         return first, first.look(len(np.setdiff1d(first.drawn(), units, assume_unique=True)), first.budget)
 
     def errors(self, combination: Combination) -> TotalErrors:
-        """Total of a linear combination of counters, with the errors of both samples."""
+        """Estimated total of a linear combination of counters, with the errors of both samples."""
         second, first = super().errors(combination), self._errors_of_first(combination)
         value, alpha, V2 = second.value, self._alpha(self.looks), second.error**2
         if self._parts.whole:
@@ -267,7 +281,9 @@ class TwoPhaseSampling(CellSampling):
         return self._error_of_first() > eps or first.guard > eps * abs(first.value)
 
     def grow(self, budget: ErrorBudget, look: Look) -> bool:
-        """Enlarge the second sample by more cells; if the first sample leaves too large an error, enlarge the first."""
+        """Enlarge the second sample; if the error of the first sample alone is too large, enlarge the first. Returns False if
+        neither can grow.
+        """
         if self._first is None:
             return False
         if not self._first_is_short():
@@ -293,7 +309,7 @@ class TwoPhaseSampling(CellSampling):
         return TwoPhaseSampling(self._phases.leaving_out(units), self.budget, self.ratios)
 
     def expansions(self, units: Ints) -> Floats:
-        """float64 [units]: number of units whose donor is this unit; 1 for units that are not drawn."""
+        """float64 [units]: number of launches that each simulated launch represents, itself included; 1 for all other launches."""
         of_units = super().expansions(np.arange(self.design.size))
         drawn = CellSampling.drawn(self)
         of_donors = np.bincount(self._donor[drawn], weights=of_units[drawn], minlength=self.design.size)

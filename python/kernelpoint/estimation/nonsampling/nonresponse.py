@@ -34,13 +34,15 @@ def values_of(
     x: Floats | None,
     covariates: Mapping[int, float],
 ) -> dict[int, Values]:
-    """Estimated counters of each unit that can have no result.
+    """Estimate the counters of each unit (launch) that can have no result, from results of its stratum.
 
     Args:
-        left_out: by unit, the stratum that it was drawn from, or -1.
-        counters: names of the columns of y.
-        y: float64 [n, counters], all results, n >= 1; strata: int [n], of each; x: float64 [n], their covariate, or None.
-        covariates: covariate of each unit here, as far as there is one above 0.
+        left_out: index of each unit without a result -> its stratum, or -1.
+        counters: names of the columns of `y`.
+        y: float64 [n, counters], all results; n is at least 1.
+        strata: int [n], stratum of each unit with a result.
+        x: float64 [n], covariate (work) of each unit with a result, or None.
+        covariates: index of a unit without a result -> its covariate, where there is one above 0.
 
     >>> y, strata, x = np.array([[4.0], [8.0]]), np.array([0, 0]), np.array([1.0, 2.0])
     >>> value = values_of({7: 0}, ("cycles",), y, strata, x, {7: 3.0})[7]["cycles"]
@@ -77,8 +79,15 @@ def with_nonresponse(
     ratios: Mapping[str, tuple[str, str]],
     ranges: RangeTargets = NO_RANGES,
 ) -> Look:
-    """A look of the other units with those of `values` in every total, ratio and range; a warning says by how much the bound
-    on `target` is wider.
+    """Add units that can have no result to the estimates of an interim analysis, with a warning that says by how much the
+    half-width of `target` grows.
+
+    Args:
+        look: interim analysis of all other units.
+        values: index of each unit without a result -> an estimate of each counter.
+        target: name of the budget's first target.
+        ratios: name of a ratio -> (counter in its numerator, counter in its denominator).
+        ranges: targets of the budget that are totals of a part of the run.
     """
     if not values or not look.estimates:
         return look

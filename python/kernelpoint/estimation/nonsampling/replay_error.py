@@ -34,17 +34,19 @@ TRAJECTORY_SPREAD = 1.3
 
 @dataclass(frozen=True)
 class Compared:
-    """Launches that were simulated twice, in the order in which they were chosen: from real and from replayed state.
+    """Validation launches: launches that were simulated twice, first from the state that all earlier launches left, then from a
+    state that replay restored without simulating them. They stand in the order in which they were chosen.
 
-    kept: float64 [n], a counter of each from the state that the launches before it left, times the launches that it stands for.
-    replayed: the same from replayed state.
-    chances: of each to be chosen first.
-    dependence: `dependence` of each.
-    mean: of the dependence of all drawn launches.
-    drawn: number of drawn launches.
-    absolute: float64 [n], the spread of replay errors of each that does not grow with its length (EXPECTED_CYCLES; 0 of other
-        counters than cycles), times the launches that it stands for.
-    total_variance: what these spreads of all drawn launches add to the variance of the total's relative error.
+    Attributes:
+        kept: float64 [n], counter of each launch from the real state, times the number of launches that it represents.
+        replayed: the same from the restored state.
+        chances: float64 [n], probability with which each launch was chosen first.
+        dependence: float64 [n], value of the function `dependence` for each launch.
+        mean: mean of that function over all drawn launches.
+        drawn: number of drawn launches, from which the validation launches were chosen.
+        absolute: float64 [n], for cycles: EXPECTED_CYCLES times the number of launches that each represents; 0 for other
+            counters.
+        total_variance: variance that errors of EXPECTED_CYCLES in all drawn launches add to the relative error of the total.
     """
 
     kept: NDArray[np.float64]
@@ -58,7 +60,14 @@ class Compared:
 
 
 def dependence(reads: NDArray[np.float64], cycles: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Spread of a launch's replay error relative to that of a launch which reads nothing from DRAM, float64 [n].
+    """Expected standard deviation of a launch's replay error, relative to that of a launch that reads nothing from DRAM,
+    float64 [n].
+
+    Formula: 1 + READING min(reads / (FULL_READS cycles), 1).
+
+    Args:
+        reads: float64 [n], number of reads from DRAM in each launch.
+        cycles: float64 [n], cycles of each launch.
 
     >>> dependence(np.array([0.0, 600.0, 1e9]), np.array([1000.0, 1000.0, 1000.0])).tolist()
     [1.0, 4.0, 16.0]
@@ -67,37 +76,36 @@ def dependence(reads: NDArray[np.float64], cycles: NDArray[np.float64]) -> NDArr
 
 
 def replay_error(compared: Compared, confidence: float) -> Estimate:
-    """Relative replay error of a total by the ratio estimator, from launches chosen one after another.
+    """Relative replay error of a total: what it is off because launches were simulated from a restored state, not the real one.
+    It is estimated from validation launches, which were simulated from both. They are a sample of the simulated launches.
+    Estimates of totals are not corrected by the error; its absolute value is added to their half-width.
 
-    Formula: z_i(y) = y_1 + ... + y_{i-1} + y_i (1 - p_1 - ... - p_{i-1}) / p_i, whose mean estimates the sum of y over the
-    drawn launches without a bias, uncorrelated (Des Raj 1956; Sarndal, Swensson, Wretman 1992, section 3.7);
-    b = sum z(replayed - kept) / sum z(kept); S = sum of the squares of z(replayed - (1 + b) kept) n / sum z(kept), b^2 where
-    n is 1;
-    v = t sqrt((m s^2 (1 - n / drawn) + S) / (m + n - 1) / n), t two-sided of m + n - 1 degrees of freedom, m PRIOR_DRAWS.
+    Formula: ratio estimator for launches that are chosen one after another with the first probabilities p_i (Des Raj 1956;
+    Sarndal, Swensson, Wretman 1992, section 3.7). n: number of validation launches; N: number of drawn launches.
+        z_i(y) = y_1 + ... + y_{i-1} + y_i (1 - p_1 - ... - p_{i-1}) / p_i: n unbiased, uncorrelated estimates of the sum of y
+            over the N launches.
+        b = sum z(replayed - kept) / sum z(kept): the error.
+        S = sum over i of (z_i(replayed - (1 + b) kept) / mean z(kept))^2; b^2 if n = 1.
+        v = t sqrt((m s^2 (1 - n / N) + S) / (m + n - 1) / n): its half-width, t the two-sided quantile with m + n - 1 degrees
+            of freedom.
+        s = EXPECTED_SPREAD x mean dependence: standard deviation expected beforehand, which counts as m = PRIOR_DRAWS launches,
+            so that few launches that agree do not make v 0. If all launches agree to the last digit, among them one with at
+            least the mean dependence on DRAM, s = EXPECTED_SPREAD.
 
-    s = EXPECTED_SPREAD x mean dependence is what is believed of the spread, so few agreeing validation launches do not make v
-    0. Where all are equal to the last unit, of one at least that depends on DRAM as the mean does, s is EXPECTED_SPREAD: such a
-    launch is equal in 0 of 25 cases where replay does not restore all (Model: footprints beyond the L2).
+    Short validation launches tell little of long ones, so b and v are shrunk, unless all launches agree or b^2 > z^2 (A + P):
+        A = r (1 - n / N) sum (c_i a_i)^2 / (mean z(kept))^2: variance of b by errors a_i (`absolute`) that do not grow with
+            length; c_i is the weight of launch i in mean z.
+        r: squared errors of the launches over the expected ones, (1 + sum ((replayed_i - kept_i) / a_i)^2) / (1 + n), at most
+            (MAX_CYCLES / EXPECTED_CYCLES)^2.
+        P = (EXPECTED_ERROR x mean dependence)^2 + r total_variance: expected square of the error.
+        f b and hypot(f v, z sqrt(f A)), f = P / (A + P), replace b and v: mean and half-width of a normal error with variance
+        P, observed with variance A; z is the normal quantile.
 
-    Validation launches that are short tell little of long ones. A = r (1 - n / drawn) sum (c_i a_i)^2 / (sum z(kept) / n)^2 is
-    the variance of b by the absolute spreads a_i, c_i the weight of launch i in the mean of z. r is the spread that they show
-    over the expected one, the latter counting as one launch: (1 + sum ((replayed_i - kept_i) / a_i)^2) / (1 + n), at most
-    (MAX_CYCLES / EXPECTED_CYCLES)^2.
-    P is the expected square of the total's error: that of EXPECTED_ERROR x mean dependence, and r times `total_variance`, for
-    errors of short launches do not cancel in few draws.
-    While b^2 is no more than z^2 (A + P), b counts as f b, f = P / (A + P), and v as hypot(f v, z sqrt(f A)): mean, half-width
-    of a normal error of variance P, seen with variance A. Where b is larger, or all validation launches agree to
-    the last unit, both stay.
-
-    Validation launches are a sample of the sampled launches. The estimate is not corrected: |b| is part of the
-    half-width.
-
-    Model: the state that a validation launch continues from is the real one.
+    Model: a validation launch continues from the real state.
 
     Returns:
-        The error as a fraction of the total, with a half-width of 0 where every drawn launch was compared, and of nan where it
-        cannot be known: no validation launch, or a counter that is 0 in all of them from real state, and not 0 from
-            replayed state.
+        The error as a fraction of the total. Its half-width is 0 if all N launches were compared, and nan if it cannot be
+        known: there is no validation launch, or the counter is 0 in all from the real state but not from the restored one.
 
     >>> ones = np.ones(3)
     >>> error = replay_error(Compared(100.0 * ones, np.array([101.0, 100.0, 99.0]), ones / 12, ones, 1.0, 12), 0.95)
@@ -156,8 +164,8 @@ def _successive_sums(values: NDArray[np.float64], chances: NDArray[np.float64]) 
 
 
 def first_validations(relative_error: float, confidence: float, most: int) -> int:
-    """Number of validation launches at the beginning: the fewest that leave SHARE of the budget if they agree, and no more than
-    `most`.
+    """Number of validation launches (simulated from the real and from a restored state) at the start of a run: the fewest that,
+    if they agree, leave enough of the error budget to sampling, and at most `most`.
 
     >>> [first_validations(eps, 0.95, 12) for eps in (0.05, 0.02, 0.01, 0.005, 0.002)]
     [1, 1, 2, 2, 5]
@@ -167,11 +175,15 @@ def first_validations(relative_error: float, confidence: float, most: int) -> in
 
 
 def enough_validations(error: Estimate, n: int, relative_error: float, confidence: float, most: int) -> int:
-    """Number of validation launches that should leave enough of the budget to sampling; n if more are not needed or do not
-    help.
+    """Number of validation launches (simulated from the real and from a restored state) that should leave enough of the error
+    budget to sampling; n if more are not needed or would not help.
 
     Args:
-        error: of n validation launches; most: there can be.
+        error: relative replay error from the n launches so far.
+        n: number of validation launches so far.
+        relative_error: error budget.
+        confidence: confidence level of the budget.
+        most: largest possible number.
 
     >>> [enough_validations(Estimate.of(0.001, v), 2, 0.01, 0.95, 12) for v in (0.005, 0.007, 0.02)]
     [2, 4, 12]
@@ -199,21 +211,25 @@ def state_error(
     units: int,
     confidence: float,
 ) -> Estimate:
-    """Relative error of a total caused by long-lived state (branch predictors) that replay restores differently.
+    """Relative error of a total because replay restores long-lived state, such as that of branch predictors, wrongly.
 
-    State such as that of branch predictors lasts for a whole run. A chain of validation launches begins with it as replay
-    restores it, so both launches of a pair have the same error. A model that predicts each launch from the state to be
-    restored also predicts events that this state decides. Where a launch has other events, it began in another state, and its
-    difference from the prediction counts as replay error in the share of events that differ.
+    Long-lived state lasts for a whole run. A chain of validation launches begins with it as replay restored it, so a comparison
+    with replay cannot show its error. But a model predicts, for each launch and the right state, the number of events that the
+    state decides (such as mispredicted branches). A launch with another number began in another state: the share of events that
+    differ, times its difference from the predicted cycles, is its error.
 
-    Formula: r_i = max(|m_i - p_i| - sqrt(M_i), 0) / M_i, M_i = max(m_i, p_i), m_i the events of a launch, p_i those predicted;
-    b = sum(z_i) / sum(w_i y_i), z_i = w_i r_i (y_i - x_i), y_i its cycles, x_i those predicted, w_i its weight;
-    v = t sqrt(n / (n - 1) (1 - n / N) sum((z_i - mean z)^2)) / sum(w_i y_i), t of n - 1 degrees of freedom.
+    Formula: b = sum(z_i) / sum(w_i y_i), z_i = w_i r_i (y_i - x_i);
+    half-width v = t sqrt(n / (n - 1) (1 - n / N) sum((z_i - mean z)^2)) / sum(w_i y_i), t with n - 1 degrees of freedom.
+        y_i, x_i, w_i: cycles of launch i, predicted cycles, weight.
+        r_i = max(|m_i - p_i| - sqrt(M_i), 0) / M_i: share of events that differ beyond chance, M_i = max(m_i, p_i).
+        m_i, p_i: number of events, predicted number.
 
-    Model: from the right state, events scatter as Poisson counts at most, and predictions have no error that goes with r_i.
+    Model: from the right state, events scatter no more than Poisson counts; errors of predicted cycles do not depend on r_i.
 
     Args:
-        units: N, in the population; the others: float64 [n], of the drawn launches.
+        cycles, predicted, events, predicted_events, weights: float64 [n], of the simulated launches.
+        units: number N of launches in the population.
+        confidence: confidence level of the half-width.
 
     Returns:
         The error as a fraction of the total, with its half-width.
@@ -243,28 +259,28 @@ def trajectory_error(
     confidence: float,
     of_mean: bool = False,
 ) -> Estimate:
-    """Relative error of a total that differs between full runs, because single cycles early in a run change later launches.
+    """Relative error of a total because full runs of the same list differ: a single cycle early in a run can change later
+    launches.
 
-    The full run follows one of many equally likely trajectories. The estimate is of their mean: predictions are means over
-    replications, and a result counts by its difference from the prediction in the trajectory that it belongs to. No draws
-    reduce the distance of one full run from the mean. Validation launches cannot measure it: single launches differ by several
-    per cent between trajectories, so hundreds would be needed.
+    Model: the full run follows one of many equally likely trajectories, and the estimate is of their mean. More draws do not
+    reduce the distance of one full run from the mean. Validation launches cannot measure it, because single launches differ by
+    several per cent between trajectories.
 
-    Formula: v = hypot(t c sqrt((1 + 1 / R) sum(spread^2)) / sum(predicted), z EXPECTED_SPREAD), t of R - 1 degrees of freedom:
-    the prediction interval of one further trajectory (Hahn and Meeker, Statistical Intervals, 1991, section 4.7). Without the
-    1 it is the confidence interval of the mean. c = TRAJECTORY_SPREAD. EXPECTED_SPREAD stands for what results from replayed
-    state may be off as a whole.
+    Formula: v = hypot(t c sqrt((1 + 1 / R) sum(spread^2)) / sum(predicted), z EXPECTED_SPREAD), t with R - 1 degrees of
+    freedom, z the normal quantile, c = TRAJECTORY_SPREAD. The first term is the prediction interval of one further trajectory
+    (Hahn and Meeker, Statistical Intervals, 1991, section 4.7); without the 1 it is the confidence interval of the mean. The
+    second term allows for a common error of results from restored state.
 
     Args:
-        predicted: float64 [N], predicted values of all units, in any unit: means over the replications.
-        spread: float64 [N], parts of the units in the standard deviation of the total between replications: their squares add
-            up to its variance.
-        replications: R, at least 2.
-        confidence: of the half-width.
-        of_mean: the bound is on the mean of all full runs, in place of one full run.
+        predicted: float64 [N], predicted value of each launch, in any unit: mean over the replications.
+        spread: float64 [N], contribution of each launch to the standard deviation of the total between replications: the
+            squares add up to the variance.
+        replications: number R of simulated trajectories, at least 2.
+        confidence: confidence level of the half-width.
+        of_mean: True: half-width for the mean of all full runs; False: for one full run.
 
     Returns:
-        An error of 0 as a fraction of the total; a half-width of nan where nothing is predicted.
+        An error of 0, with half-width v as a fraction of the total; nan if all predictions are 0.
 
     >>> error = trajectory_error(np.full(100, 10.0), np.full(100, 0.5), 12, 0.95)
     >>> error.estimate, round(error.half_width, 4)

@@ -22,15 +22,15 @@ from kernelpoint.estimation.look import Look
 
 
 class SystematicErrors:
-    """Systematic errors of a run, such as the replay error. Widens the bounds and says what is left of the budget for
-    sampling.
+    """Systematic errors of a run: errors that all results share, such as the replay error. They widen half-widths, and reduce
+    the part of the budget that is left for sampling.
 
     Args:
-        budget: of the run.
-        ratios: counters of each ratio, whose relative errors add up, and of each range.
+        budget: error budget of the run.
+        ratios: name of each ratio and range -> its counters. The relative errors of the counters of a ratio add up.
 
     Attributes:
-        by_counter: the error of each counter that has one.
+        by_counter: relative error of each counter that has one.
 
     >>> errors = SystematicErrors(ErrorBudget(0.01), {})
     >>> errors.set({"cycles": Estimate.of(0.002, 0.0048)})
@@ -43,10 +43,13 @@ class SystematicErrors:
         self._budget, self._ratios = budget, ratios
 
     def set(self, by_counter: Mapping[str, Estimate]) -> None:
-        """Replace the errors by new ones.
+        """Replace the systematic errors.
+
+        Args:
+            by_counter: relative error of each counter, with its half-width.
 
         Raises:
-            ConfigError: one is not finite, or its half-width below 0.
+            ConfigError: an error is not finite, or its half-width is below 0.
         """
         for error in by_counter.values():
             if not math.isfinite(error.estimate) or error.half_width < 0.0:
@@ -59,14 +62,19 @@ class SystematicErrors:
     def left_for_sampling(
         self, sampled: Mapping[str, Estimate] | None = None, with_left_out: Mapping[str, Estimate] | None = None
     ) -> ErrorBudget:
-        """Error budget that is left for sampling, relative to the sampled estimate.
+        """Part of the error budget that systematic errors and units without a result leave for the sampling error, relative to
+        the sampled estimate.
 
-        Formula: the final half-width, |b| T + sqrt((w + l)^2 + v^2 T^2), is eps T, so w = sqrt((eps - |b|)^2 - v^2) T - l.
-        T is the estimate with units that have no result, l what these add to the half-width w of the sampled estimate.
-        The budget is eps where nothing is left, for then no sample meets it.
+        Formula: the final half-width, |b| T + sqrt((w + l)^2 + v^2 T^2), has to be eps T. So w = sqrt((eps - |b|)^2 - v^2) T -
+        l.
+            T: estimated total, with units that have no result.
+            w, l: half-width of the sampling error, and what units without a result add to it.
+            b, v: relative systematic error, and its half-width.
+            eps: the budget. It is returned unchanged if nothing is left, because then no sample meets it.
 
         Args:
-            sampled, with_left_out: estimates without and with the units that have no result, by name; none by default.
+            sampled: estimates without the units that have no result, by name; None: there are none.
+            with_left_out: the same with these units.
         """
         remaining = {}
         for target, error in self._budget.targets.items():
@@ -81,7 +89,7 @@ class SystematicErrors:
         return self._budget.with_errors(remaining)
 
     def beyond_budget(self) -> list[str]:
-        """Sentences on targets whose errors alone exceed the budget, so that no sample can meet it.
+        """Sentences on targets whose systematic error alone exceeds the budget, so that no sample can meet it.
 
         >>> errors = SystematicErrors(ErrorBudget(0.01), {})
         >>> errors.set({"cycles": Estimate.of(0.011, 0.004)})
@@ -97,7 +105,7 @@ class SystematicErrors:
         ]
 
     def widened(self, look: Look) -> Look:
-        """Interim analysis with these errors added to its half-widths."""
+        """Copy of an interim analysis with the systematic errors added to its half-widths."""
         if not self.by_counter:
             return look
         assumption = (
@@ -117,7 +125,7 @@ class SystematicErrors:
         return estimate.moved(estimate.estimate, half, computed_half_width=computed)
 
     def unmet(self) -> list[str]:
-        """Sentence for an interim analysis that would meet the budget without these errors."""
+        """Sentence for the case that the budget is missed only because of systematic errors."""
         if not self.by_counter or self._budget.bound == "none":
             return []
         errors = " and ".join(f"{100 * error:g} %" for error in dict.fromkeys(self._budget.targets.values()))
