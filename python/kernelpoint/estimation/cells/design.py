@@ -27,17 +27,19 @@ ACTIVE_CYCLES = "active_cycles"  # cycles of a unit without those that are the s
 
 @dataclass(frozen=True)
 class Care:
-    """Additional draws, made for errors that no prediction shows.
+    """Additional draws, made for errors that no prediction shows; one set of numbers for each value of the configuration key
+    `assume`.
 
     Attributes:
-        draws: units at least.
-        allowance: relative error of a unit that stands for a cell, at which it does not break the budget.
-        shares: whether looks share the error probability.
-        early: draws at least of the beginning of the run, 0 where it is no part of its own.
-        cold: relative error of first units of groups. So many are drawn that one of those that err so is among them with
-            95 %, if these break the budget, or are COLD_PART of them.
-        rare: relative error of units that no draw is of: this, times the share of the total that they may have
-            (unseen.unseen_share), is no more than the budget.
+        draws: smallest number of draws.
+        allowance: assumed largest relative error of one undrawn unit (launch); so many units are drawn that it does not break
+            the budget.
+        shares: True if all interim analyses together use the error probability; False if each uses all of it.
+        early: smallest number of draws in the beginning of the run; 0: the beginning is not sampled separately.
+        cold: assumed relative error of slow first launches of kernels. With 95 % probability one such launch is drawn, if there
+            are enough to break the budget or if they are COLD_PART of all first launches.
+        rare: assumed relative error of kinds of units that no draw shows. Times their largest share of the total
+            (unseen.unseen_share), it is no more than the budget.
     """
 
     draws: int
@@ -57,15 +59,16 @@ CARE: dict[Assume, Care] = {
 
 @dataclass(frozen=True)
 class Prediction:
-    """Expected values of one counter, float64 [K] each, for K kinds of units.
+    """Expected value of one counter for each of N units (launches). Units with equal expected values are of one kind; values
+    are stored once for each of K kinds.
 
     Attributes:
-        values: in the total, 0 or more.
-        of_draws: those that a draw has, where these are other ones.
-        deviations: standard deviations of values about their prediction, if they are known beforehand.
-        is_observed: True if values were observed elsewhere, launch by launch (times), so that they are off alone, and in any
-            unit; False if a model computes them, which is off for whole kernels.
-        kinds: int [N], the kind of each unit; None: every unit is one of its own.
+        values: float64 [K], expected value in the total, 0 or more.
+        of_draws: float64 [K], expected result of a simulated unit, if it differs from `values`; else None.
+        deviations: float64 [K], standard deviation of the value about its prediction, if known beforehand; else None.
+        is_observed: True if the values were measured launch by launch (times of a profile), and so have separate errors; False
+            if a model computes them, which may be wrong for whole kernels.
+        kinds: int [N], kind of each unit; None: every unit has its own kind.
 
     >>> Prediction(np.array([4.0, 9.0]), kinds=np.array([1, 0, 1])).mean.tolist()
     [9.0, 4.0, 9.0]
@@ -79,39 +82,41 @@ class Prediction:
 
     @property
     def size(self) -> int:
-        """Number of units N."""
+        """Number N of units."""
         return len(self.values if self.kinds is None else self.kinds)
 
     @property
     def mean(self) -> Floats:
-        """Expected value of each unit, float64 [N]."""
+        """float64 [N]: expected value of each unit."""
         return self.values if self.kinds is None else self.values[self.kinds]
 
     def of_draw(self, units: NDArray[np.integer]) -> Floats:
-        """Expected values of draws of some units, float64 [units]."""
+        """float64 [units]: expected result of the units with the given indices if they are simulated."""
         values = self.values if self.of_draws is None else self.of_draws
         return values[units if self.kinds is None else self.kinds[units]]
 
     def of(self, units: NDArray[np.integer]) -> Prediction:
-        """Predictions of some units."""
+        """Predictions of the units with the given indices."""
         return replace(self, kinds=units if self.kinds is None else self.kinds[units])
 
 
 @dataclass(frozen=True)
 class AssistedDesign:
-    """Design of a run in which every unit has a prediction; fixed before the first draw.
+    """Design of a run in which every unit (launch) has a prediction. It is fixed before the first draw.
 
     Args:
-        predictions: by counter, a `Prediction` or its mean alone; a counter without one is predicted by the budget's, or the
-            first.
-        groups: int [N] from 0, units whose predictions may have a common error (kernels); -1 marks a take-all unit.
-        u: float64 [N], permanent random numbers in [0, 1).
-        assume: errors that predictions may hide; see CARE.
-        latency: known part of the cycles of every unit: the constant launch latency.
-        ranges: counter and units, bool [N], of each target that is about a range: a counter that other units have not.
+        predictions: by counter, a `Prediction` or the expected values, float64 [N]. A counter without one uses that of the
+            budget's counter, else the first.
+        groups: int [N], from 0: group (kernel) of each unit, within which predictions may share an error; -1: the unit is
+            always simulated.
+        u: float64 [N], random numbers in [0, 1) that never change.
+        assume: errors that predictions may hide: "repetitive", "ordinary" or "hostile" (see CARE).
+        latency: constant launch latency, in cycles, which is part of the cycles of every unit.
+        ranges: for each target that is a total over a range (part of the run): the counter, and bool [N], True for units in the
+            range.
 
     Raises:
-        ConfigError: shapes or values do not fit together.
+        ConfigError: lengths or values do not fit together.
 
     >>> AssistedDesign({"cycles": np.ones(3)}, np.array([0, 0, -1]), np.array([0.5, 0.1, 0.3])).size
     3
@@ -147,13 +152,18 @@ class AssistedDesign:
             raise ConfigError(f"design.latency: {self.latency} is not allowed; give a number of cycles, 0 or more")
 
     def as_take_all(self, units: Ints) -> AssistedDesign:
-        """Same design with some units outside all groups: they are take-all units."""
+        """Same design in which the units with the given indices belong to no group, and are always simulated."""
         groups = np.array(self.groups)
         groups[units] = -1
         return replace(self, groups=groups, _trees={})
 
     def with_ranges(self, targets: RangeTargets, instead: str) -> AssistedDesign:
-        """The same design with the ranges that targets are about; a counter without predictions has those of `instead`."""
+        """Same design with the ranges (parts of the run) whose totals are targets of the budget.
+
+        Args:
+            targets: the ranges.
+            instead: counter whose predictions are used for a counter without predictions.
+        """
         if not targets.of:
             return self
         pairs = {name: (self.predicted_by(counter, instead), targets.units(name)) for name, (counter, *_) in targets.of.items()}
@@ -161,17 +171,17 @@ class AssistedDesign:
 
     @property
     def size(self) -> int:
-        """Population size N."""
+        """Number N of units in the population."""
         return len(self.groups)
 
     @cached_property
     def known(self) -> dict[str, Prediction]:
-        """All predictions, by counter."""
+        """Predictions of all units, by counter."""
         return {k: one if isinstance(one, Prediction) else Prediction(one) for k, one in self.predictions.items()}
 
     @cached_property
     def uncertain(self) -> dict[str, Prediction]:
-        """Predictions by counter, without parts that are known: cycles lack the launch latency."""
+        """Predictions by counter, without what is certain: the constant launch latency is subtracted from cycles."""
         if not self.latency or "cycles" not in self.known:
             return self.known
         cycles = self.known["cycles"]
@@ -182,7 +192,7 @@ class AssistedDesign:
         return {**self.known, "cycles": Prediction(values, of_draws, cycles.deviations, kinds=cycles.kinds)}
 
     def constant(self, counter: str) -> float:
-        """The part of a counter that every unit has: the launch latency of cycles, else 0."""
+        """Part of a counter that is the same for every unit: the launch latency for cycles, 0 for any other counter."""
         return self.latency if self._counter_of(counter) == "cycles" and "cycles" in self.known else 0.0
 
     def _counter_of(self, name: str) -> str:
@@ -190,8 +200,12 @@ class AssistedDesign:
         return self.ranges[name][0] if name in self.ranges else name
 
     def of_uncertain(self, counter: str, error: float) -> float:
-        """Convert a relative error of a total into one of its uncertain part (the total without the constant part of every
-        unit).
+        """Convert a relative error of a total into a relative error of the total without the constant part (launch latency) of
+        every unit.
+
+        Args:
+            counter: name of a counter or range.
+            error: relative error of its total.
 
         >>> x = np.full(2, 100.0)
         >>> AssistedDesign({"cycles": x}, np.zeros(2, int), np.zeros(2), latency=90.0).of_uncertain("cycles", 0.01)
@@ -205,53 +219,53 @@ class AssistedDesign:
 
     @property
     def kinds(self) -> NDArray[np.integer] | None:
-        """int [N]: equal numbers for units with equal predictions; None if every unit is a kind of its own."""
+        """int [N]: kind of each unit; units of one kind have equal predictions. None: every unit has its own kind."""
         return next(iter(self.known.values())).kinds
 
     @property
     def means(self) -> Repeated:
-        """Expected value of every unit by counter, float64 [N]."""
+        """float64 [N] by counter: expected value of each unit."""
         return Repeated(self.kinds, {name: one.values for name, one in self.known.items()})
 
     @property
     def computed(self) -> Repeated:
-        """Expected value of every unit, for counters that a model computes, float64 [N]."""
+        """float64 [N] by counter: expected value of each unit, for counters whose predictions a model computes."""
         return Repeated(self.kinds, {name: one.values for name, one in self.known.items() if not one.is_observed})
 
     @property
     def labels(self) -> NDArray[np.integer]:
-        """Group of each unit. In a `Design`, this name gives the stratum."""
+        """int [N]: group (kernel) of each unit. A `Design` has its strata under this name."""
         return self.groups
 
     @property
     def label_count(self) -> int:
-        """Number of groups."""
+        """Number of groups (kernels)."""
         return int(self.free_groups.max(initial=-1)) + 1
 
     @property
     def clusters(self) -> None:
-        """Clusters of groups: none in this design."""
+        """Clusters of groups: none in this kind of design."""
         return None
 
     @property
     def expected(self) -> Column:
-        """Expected cost of each unit, float64 [N]: predicted cycles, else the first prediction."""
+        """float64 [N]: expected cost of each unit: predicted cycles, or the first prediction if there are none."""
         prediction = self.known[self.predicted_by("cycles", "cycles")]
         return Column(prediction.kinds, prediction.values)
 
     @property
     def care(self) -> Care:
-        """Additional draws that `assume` asks for."""
+        """Numbers of additional draws for the design's value of `assume`."""
         return CARE[self.assume]
 
     @cached_property
     def free(self) -> Ints:
-        """int64, ascending: units that are sampled by chance, without those that are always simulated."""
+        """int64, ascending: indices of the free units, which are sampled by chance; all other units are always simulated."""
         return np.flatnonzero(np.asarray(self.groups) >= 0)
 
     @cached_property
     def free_groups(self) -> NDArray[np.integer]:
-        """int [free]: groups of the units that are sampled by chance."""
+        """int [free]: group (kernel) of each unit that is sampled by chance."""
         return self.of_free(np.asarray(self.groups))
 
     @cached_property
@@ -280,11 +294,13 @@ class AssistedDesign:
         return None if self.kinds is None else self.of_free(self.kinds)
 
     def of_free(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values of the units that are sampled by chance, [free]; not copied if these are all."""
+        """Values of the units that are sampled by chance, from an array over all units. Not copied if all units are."""
         return values if len(self.free) == len(values) else values[self.free]
 
     def predicted_by(self, counter: str, instead: str) -> str:
-        """The counter whose prediction serves for a counter, or range: its own, else that of `instead`, else the first."""
+        """Name of the counter, or range, whose predictions are used for a counter or range: the same name if it has
+        predictions, else `instead`, else the first.
+        """
         return (
             counter
             if counter in self.ranges
@@ -292,8 +308,13 @@ class AssistedDesign:
         )
 
     def prediction(self, counter: str, instead: str) -> tuple[Column, Column]:
-        """Prediction x of a counter and size, of the free units; size = x, plus MIN_SIZE_SHARE of the mean x where
-        some x are next to nothing. Both are 0 of units outside of a range."""
+        """Prediction x and size of each unit that is sampled by chance. Errors are relative to the size: it is x, or x +
+        MIN_SIZE_SHARE mean(x) if some x are close to 0. For a range (part of the run), both are 0 outside.
+
+        Args:
+            counter: name of a counter or range.
+            instead: counter whose predictions are used if `counter` has none.
+        """
         name = self.predicted_by(counter, instead)
         if name in self.ranges and name not in self._predicted:
             inside = self.of_free(self.ranges[name][1])
@@ -308,7 +329,14 @@ class AssistedDesign:
         return self._predicted[name]
 
     def of_certain(self, counter: str, instead: str, units: Ints) -> tuple[Floats, Floats]:
-        """Prediction and size, as of `prediction`, of units that are always simulated; nan where the design has none."""
+        """Prediction and size (see `prediction`) of units that are always simulated, float64 [units] both; nan where there is
+        no prediction.
+
+        Args:
+            counter: name of a counter or range.
+            instead: counter whose predictions are used if `counter` has none.
+            units: int64, indices of the units.
+        """
         name = self.predicted_by(counter, instead)
         if name in self.ranges:
             return np.full(len(units), np.nan), np.full(len(units), np.nan)
@@ -325,7 +353,13 @@ class AssistedDesign:
         return constants.MIN_SIZE_SHARE * mean if float(x.min()) < constants.MIN_SIZE_SHARE * mean else 0.0
 
     def departure(self, combination: Combination, units: Ints) -> Floats:
-        """Predicted values of units in the total, minus those that draws have: float64 [units]."""
+        """Difference between the predicted values of units in the total and those of their simulations (`Prediction.of_draws`),
+        float64 [units].
+
+        Args:
+            combination: pairs (weight, counter), whose weighted values are added.
+            units: int64, indices of the units.
+        """
         beyond = np.zeros(len(units))
         for weight, name in combination:
             if name in self.uncertain and (prediction := self.uncertain[name]).of_draws is not None:
@@ -334,8 +368,8 @@ class AssistedDesign:
         return beyond
 
     def least_error(self, counter: str) -> float:
-        """Lower limit of the squared relative error of predictions, from what is known beforehand; at least
-        MIN_RELATIVE_ERROR^2.
+        """Lower limit of the squared relative error of a counter's predictions: that known beforehand
+        (`Prediction.deviations`), and at least MIN_SQUARED_ERROR.
         """
         if counter not in self.known or (prediction := self.uncertain[counter]).deviations is None:
             return constants.MIN_SQUARED_ERROR
@@ -346,7 +380,7 @@ class AssistedDesign:
     def expected_error(self, counter: str) -> float:
         """Squared relative error of a single prediction that is expected before any draw.
 
-        Model: cycles beyond the constant launch latency scatter by EXPECTED_NOISE, and so does any other counter.
+        Model: every counter scatters by EXPECTED_NOISE; of cycles, only those beyond the constant launch latency do.
         """
         return (constants.EXPECTED_NOISE * (self._active_share if counter == "cycles" else 1.0)) ** 2
 
@@ -359,11 +393,12 @@ class AssistedDesign:
         return active / cycles if cycles else 1.0
 
     def parts(self, targets: Mapping[str, float]) -> list[Part]:
-        """Parts of the run that are sampled separately: its beginning, first launches of groups, and the rest; a single part
-        if `assume` or their size says so. The trees of the last targets are kept.
+        """Divide the run into parts that are sampled separately: the rest of the run; its beginning; the first launch of each
+        group (kernel). There is a single part if `assume` is "repetitive" or the beginning is too large. The trees of cells for
+        the last targets are kept.
 
         Args:
-            targets: relative errors by counter, each with predictions, at least one.
+            targets: at least one counter with predictions -> relative error allowed in its total.
         """
         names = tuple(targets)
         sizes = {name: self.prediction(name, name)[1] for name in names}

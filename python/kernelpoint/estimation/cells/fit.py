@@ -15,20 +15,20 @@ from kernelpoint.estimation.quantiles import quantile
 
 @dataclass(frozen=True)
 class CellSample:
-    """Sample with one draw in each of n cells; all arrays are float64 or int64 [n].
+    """Sample with one draw in each of n cells. A cell is a group of units (launches) with similar predictions. Arrays are [n].
 
     Attributes:
-        x: prediction of the drawn unit.
-        size: amount that its error is relative to, above 0.
-        group: its group.
-        order: its place in the run.
-        N: units of its cell.
-        mean_x: mean prediction of the cell.
-        square: mean squared size of the cell.
-        spread: variance of the size in the cell.
-        mixed: 1 - sum of squared shares of the cell's groups.
-        unlike: as of Leaves.
-        X: total of the predictions.
+        x: float64, prediction of the drawn unit.
+        size: float64, amount to which the relative error of the draw refers, above 0.
+        group: int64, group (kernel) of the draw.
+        order: int64, position of the draw in the run.
+        N: float64, number of units in the cell.
+        mean_x: float64, mean prediction in the cell.
+        square: float64, mean squared size in the cell.
+        spread: float64, variance of the size in the cell.
+        mixed: float64, 1 - sum of squared shares of the groups in the cell; 0: the cell has one group.
+        unlike: float64, as in `Leaves`.
+        X: sum of the predictions of all units.
         count: number of groups.
     """
 
@@ -47,22 +47,25 @@ class CellSample:
 
     @property
     def q(self) -> Floats:
-        """Factor of each cell, N (N - 1) mean(size^2). The factor times the squared relative error is the cell's part of the
-        variance.
+        """float64 [n]: factor by which a squared relative error counts in the variance of the total: N (N - 1) mean(size^2) of
+        each cell.
         """
         return np.asarray(self.N * (self.N - 1.0) * self.square)
 
     @property
     def amounts(self) -> Floats:
-        """Size that each draw represents; 0 for one that represents itself only."""
+        """float64 [n]: total size that each draw represents; 0 if it represents itself only."""
         return np.where(self.N > 1.0, self.N * np.sqrt(np.maximum(self.square - self.spread, 0.0)), 0.0)
 
 
 def variance_sums(
     N: Floats, square: Floats, spread: Floats, mixed: Floats, unlike: Floats
 ) -> tuple[float, float, float, float]:
-    """Four sums over cells that make up a variance: of q, q mixed, q unlike, and N (N - 1) var(size); arguments as in
-    CellSample.
+    """Four sums over cells of N units from which `Spread.variance` follows: of q, q mixed, q unlike and N (N - 1) var(size),
+    with q = N (N - 1) mean(size^2).
+
+    Args:
+        N, square, spread, mixed, unlike: float64 [cells], as in `CellSample`.
     """
     pairs = N * (N - 1.0)
     q = pairs * square
@@ -71,14 +74,14 @@ def variance_sums(
 
 @dataclass(frozen=True)
 class Trust:
-    """Prior knowledge about the errors of a counter's predictions.
+    """Knowledge about the errors of a counter's predictions before any draw.
 
     Attributes:
-        least: squared relative error of predictions, at least.
-        of_budget: True if the budget is on this counter, or on a ratio with it. Of several estimates of the spread the smallest
-            counts then, because cells and number of draws allow for that. The largest counts for any other counter.
-        expected: squared relative error of single predictions before any draw. It counts for EXPECTED_DEGREES.
-        certain: results, predictions and sizes, float64 [3, units], of units that are always simulated.
+        least: lower limit of the squared relative error of the predictions.
+        of_budget: True if the budget is about this counter. Then the smallest of several estimates of the spread is used, for
+            which cells and numbers of draws allow; for any other counter the largest.
+        expected: expected squared relative error of a single prediction; it counts as EXPECTED_DEGREES degrees of freedom.
+        certain: float64 [3, units]: results, predictions and sizes of the units that are always simulated.
     """
 
     least: float = constants.MIN_SQUARED_ERROR
@@ -88,21 +91,21 @@ class Trust:
 
 
 def trusted_error() -> float:
-    """Standard deviation of relative prediction errors above which predictions are doubted: that of EXPECTED_NOISE, times the
-    OUTLIER_DEVIATIONS from which a single error counts as an outlier.
+    """Standard deviation of relative prediction errors above which predictions are doubted: OUTLIER_DEVIATIONS x
+    EXPECTED_NOISE.
     """
     return constants.OUTLIER_DEVIATIONS * constants.EXPECTED_NOISE
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Estimated spread of prediction errors, inside kernels and between them.
+    """Estimated spread of relative prediction errors, inside groups (kernels) and between them.
 
     Attributes:
-        K: squared relative error inside groups.
-        K0: squared relative error with the differences between groups.
-        line: squared distance of the slope from 1, and its variance.
-        nu: degrees of freedom.
+        K: mean squared relative error inside groups.
+        K0: mean squared relative error if all groups are treated as one.
+        line: B^2 + var(B), where 1 + B is the slope of results on predictions.
+        nu: degrees of freedom of K.
     """
 
     K: float
@@ -112,33 +115,33 @@ class Spread:
 
     @property
     def excess(self) -> float:
-        """Squared relative error between groups above the trusted_error()^2; it adds to the variance of
-        `unlike` groups.
+        """Part of the squared relative error K0 above trusted_error()^2. It is charged to cells whose group has few draws
+        (`Leaves.unlike`).
         """
         return max(self.K0 - trusted_error() ** 2, 0.0)
 
     def variance(self, q: float, mixed: float, unlike: float, spread: float) -> float:
-        """Variance of the total from four sums over the cells (variance_sums)."""
+        """Variance of the estimated total, from four sums over the cells (`variance_sums`)."""
         return self.K * q + self.K0 * mixed + self.excess * unlike + self.line * spread
 
 
 @dataclass(frozen=True)
 class AssistedFit:
-    """Estimated total of a part of a run, and the line that corrects predictions x to results y (docs/estimator.md).
+    """Estimated total of a part of the run, and the line that corrects predictions x to results y (docs/estimator.md).
 
     Attributes:
         estimate: the total.
-        slope: slope of the error y - x on x.
-        level: float64 [groups], mean error of the draws of each group (kernel), beyond the slope.
-        seen: bool [groups], groups that have draws.
-        spread: squared relative errors about the line, from which the variance of the total is made.
-        common: standard deviation of relative errors about one level for all groups, with the slope or without it,
-            whichever is less: the slope inside groups need not be that between them.
+        slope: slope of the error y - x as a function of x.
+        level: float64 [groups], mean error of the draws of each group (kernel), after the slope is removed.
+        seen: bool [groups], True for groups with draws.
+        spread: squared relative errors about the line, from which the variance of the total follows.
+        common: standard deviation of relative errors about one level for all groups: the smaller of those with and without the
+            slope.
         within: standard deviation of relative errors about a level for each group.
-        error: standard error of the estimate.
-        known: squared relative error that predictions are known to have before any draw; 0 where none is known.
-        largest: largest relative error of a draw about the line and level of its group, or of a unit that is always simulated
-            about the line and level of all.
+        error: standard error of the total.
+        known: squared relative error of predictions that is known before any draw; 0 if none is known.
+        largest: largest relative error of a draw about the line of its group, or of a unit that is always simulated about one
+            line for all.
     """
 
     estimate: float
@@ -168,14 +171,20 @@ class AssistedFit:
 
     @property
     def doubted(self) -> bool:
-        """True if prediction errors are much larger than `known`, inside groups or between them."""
+        """True if prediction errors, inside groups (kernels) or between them, are much larger than expected, or the slope is
+        far from 1.
+        """
         return self._is_off(self.common)
 
     def outlier_sizes(self, least: float, unlike: Floats) -> Floats:
-        """For each cell, the largest relative deviation from its prediction that is assumed of an undrawn unit: at
-        least `least`, and at least as large as that of any draw from the line and level of its group. It is
-        OUTLIER_DEVIATIONS of the errors inside groups; those between groups count as far as a group is `unlike` (Leaves),
-        or where errors inside groups, or their slope, are off too.
+        """float64 [cells]: largest relative deviation from its prediction that is assumed of an undrawn unit in each cell. It
+        is the largest of `least`, the largest deviation of a draw, and OUTLIER_DEVIATIONS standard deviations. The standard
+        deviation includes differences between groups (kernels) as far as the cell is `unlike`, or fully if errors inside groups
+        are doubted.
+
+        Args:
+            least: lower limit.
+            unlike: float64 [cells], as in `Leaves`.
         """
         far = (
             np.full(len(unlike), self._believed(self.common))
@@ -185,18 +194,29 @@ class AssistedFit:
         return np.maximum(max(least, self.largest), _far(far))
 
     def outlier_size(self, least: float) -> float:
-        """Largest assumed deviation of an undrawn unit in a group that has draws of its own (see `outlier_sizes`)."""
+        """Largest relative deviation from its prediction that is assumed of an undrawn unit whose group (kernel) has draws (see
+        `outlier_sizes`).
+        """
         return float(self.outlier_sizes(least, np.zeros(1))[0])
 
     def corrected(self, x: Floats, group: NDArray[np.integer]) -> Floats:
-        """Predictions x of units, corrected by the level of their group and the slope."""
+        """Predictions x of units, corrected by the slope and by the level of the group: x (1 + slope) + level.
+
+        Args:
+            x: float64, predictions.
+            group: int, group of each unit.
+        """
         corrected: Floats = x * (1.0 + self.slope)
         corrected += self.level[group]
         return corrected
 
     def of_other_units(self, y: Floats, s: CellSample, unseen: float) -> AssistedFit:
-        """Total of other units, estimated by this fit's line and spread (difference estimator). `unseen`: share of their size
-        in groups without a draw here.
+        """Estimate the total of another part of the run with the line and the spread of this fit (difference estimator).
+
+        Args:
+            y: float64 [n], results of the draws in the other part.
+            s: the draws in the other part, with predictions that this fit's line has corrected.
+            unseen: share of the other part's size in groups without a draw in this fit.
         """
         estimate = s.X + float((s.N * (y - s.x)).sum())
         within = max(self.within, float(np.linalg.norm((y - s.x) / s.size)) / math.sqrt(max(len(y), 1)))
@@ -205,8 +225,13 @@ class AssistedFit:
         return replace(self, estimate=estimate, within=within, spread=spread, error=error)
 
     def largest_outlier(self, y: Floats, s: CellSample, least: float) -> float:
-        """Largest relative deviation of draws of other units from their corrected predictions; 0 if none exceeds
-        `outlier_size`.
+        """Largest relative deviation of the draws of another part of the run from their corrected predictions; 0 if no
+        deviation exceeds `outlier_size`.
+
+        Args:
+            y: float64 [n], results of the draws.
+            s: the draws, with corrected predictions.
+            least: lower limit of `outlier_size`.
         """
         within, common = _far(np.array([self.within**2, self.common**2]))
         least = max(self.outlier_size(least), within)
@@ -215,7 +240,7 @@ class AssistedFit:
         return float(np.where(off > expected, off, 0.0).max(initial=0.0))
 
     def spent(self, alpha: float) -> float:
-        """Error probability that an interim analysis uses of alpha."""
+        """Error probability that an interim analysis uses: alpha, or ALPHA_SHARE_IF_DOUBTED alpha if predictions are doubted."""
         return constants.ALPHA_SHARE_IF_DOUBTED * alpha if self.doubted else alpha
 
 
@@ -331,19 +356,28 @@ def _with_expected(spread: Spread, expected: float) -> Spread:
 
 
 def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust) -> AssistedFit:
-    """Generalised regression estimator of a total from one draw a cell (Sarndal, Swensson, Wretman 1992, chapters 6, 7).
+    """Estimate a total from a prediction of every unit and one draw in each cell: generalised regression estimator (Sarndal,
+    Swensson, Wretman 1992, chapters 6, 7). For given cells it is unbiased whatever the predictions are.
 
-    Formula: T = X + sum_h N_h (r_h + B_(-h) (xbar_h - x_h)), r = y - x the error of the prediction: difference
-    estimator with a common slope, fitted without the cell's own draw, so unbiased for given cells whatever the predictions are.
+    Formula: T = X + sum_h N_h (r_h + B_(-h) (xbar_h - x_h)), over cells h of N_h units.
+        X: sum of the predictions x; xbar_h: their mean in the cell; x_h: prediction of the draw.
+        r_h = y_h - x_h: error of the draw's prediction, y_h its result.
+        B_(-h): slope of r on x, fitted without this draw.
 
-    Variance: V = K sum q + K0 sum q mixed + (K0 - d^2) sum q unlike + (B^2 + var B) sum N_h (N_h - 1) var_h(x), where
-    q_h = N_h (N_h - 1) mean_h(size^2), d = trusted_error(): predictions scatter by K inside a group, groups differ by K0, a
-    group may scatter inside as groups differ (Leaves), and x is trusted less the further its slope is from 1. K
-    with one draw a cell is that between cells (collapsed strata): from levels of groups, from neighbours (group, x, order),
-    or from all draws; the one with the least t sqrt(V) counts (see Trust), with its own degrees of freedom.
+    Variance: V = K sum q + K0 sum q mixed + (K0 - d^2) sum q unlike + (B^2 + var B) sum N_h (N_h - 1) var_h(size).
+        q = N_h (N_h - 1) mean_h(size^2).
+        K, K0: squared relative errors inside groups (kernels), and over all groups; `mixed`, `unlike`: see `CellSample`.
+        d = trusted_error(); K0 - d^2 counts only if it is above 0.
+
+    K is estimated in up to three ways: about a level for each group, from neighbours in (group, x, order), and about one level
+    for all (collapsed strata). The one with the least t sqrt(V) is used for the budget's counter, that with the largest for any
+    other.
 
     Args:
-        y: float64 [n], results of the draws; alpha: error probability of the quantile by which the spread is chosen.
+        y: float64 [n], results of the draws.
+        s: the draws.
+        alpha: error probability of the quantile t.
+        trust: knowledge about the errors of the predictions.
     """
     line = _fit_line(y, s)
     r = y - s.x
@@ -367,10 +401,16 @@ def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust) -> AssistedF
 
 
 def fit_errors(y: Floats, s: CellSample, alpha: float) -> AssistedFit:
-    """Total of units whose predictions are all wrong by one factor, estimated from their errors alone.
+    """Estimate the total of units whose predictions may all be wrong by one factor, from the draws of these units alone.
 
-    Formula: T = X + L size + sum_h N_h (r_h - L size_h), r = y - x, L = sum N_h r_h / sum N_h mean(size): spread from
-    neighbours in order, or from all draws.
+    Formula: T = X + L sum(size) + sum_h N_h (r_h - L size_h), over cells h of N_h units; L = sum N_h r_h / sum N_h
+    mean_h(size); X is the sum of the predictions, r_h = y_h - x_h the error of the draw's prediction, size_h its size. The
+    spread is estimated from neighbours in the run, or from all draws.
+
+    Args:
+        y: float64 [n], results of the draws.
+        s: the draws.
+        alpha: error probability of the quantile by which the estimate of the spread is chosen.
     """
     mean_size, zero = np.sqrt(np.maximum(s.square - s.spread, 0.0)), np.zeros(len(y))
     total = float((s.N * mean_size).sum())

@@ -19,13 +19,14 @@ MAX_CELLS = 50_000  # cells; a sample that needs more takes every unit
 
 @dataclass(frozen=True)
 class Auxiliary:
-    """Auxiliary variables of the units that are sampled by chance.
+    """Auxiliary variables (known without simulation) of the free units, which are sampled by chance.
 
     Attributes:
-        x, size: prediction and size of each free unit, as of AssistedDesign.prediction.
-        has: bool [free], units with results, of no use where nothing is estimated.
-        name: under which means over cells are kept, "" where they serve once.
-        corrected: values of predictions x and groups that stand for x, None for x itself.
+        x: float64 [free], prediction of each unit.
+        size: float64 [free], amount to which relative errors refer (`AssistedDesign.prediction`).
+        has: bool [free], True for units with a result; empty where no total is estimated.
+        name: name under which means over cells are kept; empty: they are not kept.
+        corrected: function that corrects predictions, given their groups; None: no correction.
 
     >>> known = Auxiliary(x=np.array([4.0, 9.0]), size=np.array([4.0, 9.0]), has=np.array([True, False]))
     >>> float(known.size[~known.has].sum())  # not simulated
@@ -40,19 +41,21 @@ class Auxiliary:
 
 
 class Part:
-    """Part of a run that is divided into cells of its own. In each of `n` cells the unit with the smallest random number is
-    drawn.
+    """Part of a run that is divided into n cells (groups of units with similar predictions). In each cell, the unit with the
+    smallest random number is drawn.
 
-    Only n depends on results. Which cells there are (tree.py), and which unit of each is drawn, never does. So samples nest,
-    and no cell grows because of its own draw.
+    Only the number n depends on results. Cells and drawn units depend on n alone, so each sample contains all smaller ones.
 
     Args:
-        units: int64 [N], places of the units in `AssistedDesign.free`; cells: a tree over them.
-        u: float64 [free], permanent random numbers; drawn: drawn unit of each node of the tree, as far as it is known, which
-            engines of one design share; least: draws at least, once one of the run is made.
+        units: int64 [N], positions of the units in `AssistedDesign.free`.
+        cells: tree of cells over the units.
+        u: float64 [free], random numbers that never change.
+        drawn: node of the tree -> drawn unit, as far as computed; engines with the same design share it.
+        least: smallest number of draws.
 
     Attributes:
-        count: number of units; n: number of cells.
+        count: number of units.
+        n: number of cells; set it to change the sample.
 
     >>> x = np.array([4.0, 4.0, 9.0, 9.0])
     >>> part = Part(np.arange(4), Cells(x, np.zeros(4, int), 1.0), np.array([0.5, 0.1, 0.3, 0.2]), {}, 1)
@@ -73,30 +76,37 @@ class Part:
         return self.n >= self.count
 
     def bounded(self, n: float) -> int:
-        """Round n up; all units if that is more than MAX_CELLS or than there are."""
+        """Round a number of cells up. The result is the number of units if more than MAX_CELLS, or more than all units, would
+        be needed.
+        """
         return self.count if n > min(MAX_CELLS, self.count) else math.ceil(n)
 
     def stands_for(self, n: int, known: Auxiliary) -> Floats:
-        """Size that each of n draws represents, float64 [n]; 0 for a unit that represents itself only."""
+        """float64 [n]: total size that each of n draws represents; 0 if it represents itself only."""
         leaves = self.cells.leaves(n)
         return np.where(leaves.units > 1.0, leaves.units * self.size_means(n, known)[0], 0.0)
 
     def largest(self, n: int, known: Auxiliary, off: Callable[[Floats], Floats] = np.ones_like) -> float:
-        """Largest size that one of n draws represents; 0 if all units are drawn. `off`: of each, its part that counts, from
-        `unlike` of its cell.
+        """Largest effect of one draw that is off: the largest product of the size that a draw represents and its assumed
+        relative error; 0 if all units are drawn.
+
+        Args:
+            n: number of cells.
+            known: sizes of the units.
+            off: function from `Leaves.unlike` to the relative error of each cell; by default 1.
         """
         if n >= self.count:
             return 0.0
         return float((self.stands_for(n, known) * off(self.cells.leaves(n).unlike)).max(initial=0.0))
 
     def sums(self, n: int, known: Auxiliary) -> tuple[float, float, float, float]:
-        """Four sums over n cells that make up a variance (variance_sums)."""
+        """Four sums over n cells from which the variance of a total follows (`variance_sums`)."""
         leaves = self.cells.leaves(n)
         mean, square = self.size_means(n, known)
         return variance_sums(leaves.units, square, np.maximum(square - mean**2, 0.0), leaves.mixed, leaves.unlike)
 
     def sample(self) -> Ints:
-        """Drawn unit of each cell, as position in `free`, in the order of the cells."""
+        """int64 [n]: drawn unit of each cell, as position in `AssistedDesign.free`, in the order of the cells."""
         if self.whole:
             return self.units
         if self._sampled[0] != self.n:
@@ -104,7 +114,7 @@ class Part:
         return self._sampled[1]
 
     def sample_of(self, n: int) -> Ints:
-        """Drawn unit of each of n cells."""
+        """int64 [n]: drawn unit of each of n cells, as position in `AssistedDesign.free`."""
         leaves = self.cells.leaves(n)
         for node, start, end in zip(leaves.node.tolist(), leaves.start.tolist(), leaves.end.tolist(), strict=True):
             if node not in self._drawn:
@@ -113,8 +123,10 @@ class Part:
         return np.array([self._drawn[node] for node in leaves.node.tolist()], dtype=np.int64)
 
     def probability(self, place: int) -> float:
-        """Probability that the unit at a position in `free` is drawn: 1 over the size of its cell; 0 for a unit of another
-        part.
+        """Probability with which a unit is drawn: 1 / (number of units in its cell); 0 for a unit of another part.
+
+        Args:
+            place: position of the unit in `AssistedDesign.free`.
         """
         inside = np.flatnonzero(self.units == place)
         if not len(inside):
@@ -123,10 +135,12 @@ class Part:
         return float(1.0 / leaves.units[np.searchsorted(leaves.start, at, "right") - 1])
 
     def cell_sample(self, groups: NDArray[np.integer], known: Auxiliary) -> tuple[CellSample, Ints]:
-        """Sample with the sums of its cells, and its units. Cells without a result are left out.
+        """The draws that have a result, with numbers of their cells, and the positions of the drawn units in
+        `AssistedDesign.free`.
 
         Args:
-            groups: int [free]; known: of all units.
+            groups: int [free], group (kernel) of each unit.
+            known: predictions and sizes of all units.
         """
         x, size, of = known.x, known.size, known.corrected
         leaves = self.cells.leaves(self.n)
@@ -152,7 +166,7 @@ class Part:
         ), units
 
     def size_means(self, n: int, known: Auxiliary) -> tuple[Floats, Floats]:
-        """Mean size and mean squared size in each of n cells, float64 [n] both."""
+        """Mean size, and mean squared size, in each of n cells, float64 [n] both."""
         if known.name == self.cells.name:  # of the tree itself
             leaves = self.cells.leaves(n)
             return leaves.mean, leaves.square

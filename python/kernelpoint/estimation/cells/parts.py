@@ -24,7 +24,7 @@ STEP = 1.08  # from one number of cells that is tried to the next
 
 
 def next_number(n: int) -> int:
-    """Next larger number of cells that is tried after n. All numbers come from one fixed sequence.
+    """Next larger number of cells to try. All numbers are from one fixed sequence, so that samples of different runs nest.
 
     >>> [next_number(n) for n in (3, 25, 26, 27)]
     [4, 27, 27, 29]
@@ -37,18 +37,19 @@ def next_number(n: int) -> int:
 
 @dataclass(frozen=True)
 class TotalFit:
-    """Total estimated by parts. The first part is the rest of the run; the others may use its lines and spread.
+    """Estimated total of a run that is sampled in parts: the rest of the run first, then its beginning and the first launches
+    of kernels. Other parts may use the line and the spread of the rest.
 
     Attributes:
-        fits: fit of each part, at least one.
-        parts: the parts.
+        fits: estimate of each part that is not drawn whole.
+        parts: these parts.
         exact: sum over parts that are drawn whole.
         known: predictions and sizes of all units.
-        allowance: `Care.allowance`.
-        alike: True if all spreads are that of the first part.
+        allowance: assumed largest relative error of one undrawn unit (`Care.allowance`).
+        alike: True if all parts have the spread of the rest.
         draws: draws of all parts.
-        of_budget: as of Trust.
-        moved: sum of squared excesses of slow units that may be anywhere (Parts._moved).
+        of_budget: True if the budget is about this counter.
+        moved: sum of squared excesses of units that were slow in a profile and not in this run; as many may be elsewhere.
     """
 
     fits: tuple[AssistedFit, ...]
@@ -69,12 +70,14 @@ class TotalFit:
     def corrected(
         self, x: Column | Floats, size: Column | Floats, groups: NDArray[np.integer], units: Ints, results: Floats
     ) -> Floats:
-        """float64 [free]: corrected predictions of units without a result. With the results they add up to the estimate; nan
-        in parts that are drawn whole.
+        """float64 [free]: corrected prediction of each unit. Results of simulated units and corrected predictions of all others
+        add up to the estimate; nan in parts that are drawn whole.
 
         Args:
-            x, size: of the free units, predictions and sizes; groups: int [free]; units: int64 [known], ascending, places with
-                a result; results: float64 [known].
+            x, size: float64 [free], prediction and size of each unit.
+            groups: int [free], group (kernel) of each unit.
+            units: int64, ascending: positions of the units with a result.
+            results: float64, their results.
         """
         m, is_open = np.full(len(x), np.nan), np.ones(len(x), dtype=bool)
         is_open[units] = False
@@ -105,15 +108,18 @@ class TotalFit:
 
     @property
     def nu(self) -> float:
-        """Degrees of freedom of the squared standard error."""
+        """Degrees of freedom of the estimate's variance."""
         return self._degrees([fit.error**2 for fit in self.fits], [fit.spread.nu for fit in self.fits])
 
     def guard(self, alpha: float) -> float:
-        """Change of the total if one unit represented by a draw were an outlier, plus Draws.unseen_counts. For a counter that
-        did not make the cells, also what its draws represent.
+        """Largest assumed change of the total by units that no draw shows: the larger of the effect of one outlier, and of
+        counts in units like those whose draws are 0 (`Draws.unseen_counts`).
 
-        Model: of such a counter a draw may be off by trusted_error() at least. A sample that suffices for the budget may
-        hold no draw of a kernel that makes up much of another counter, and its predictions are not tested then.
+        Model: for a counter that the budget is not about, each draw may be off by trusted_error() at least, because its
+        predictions may be tested by no draw of a kernel that makes up much of the counter.
+
+        Args:
+            alpha: error probability.
         """
         guard = max(self.guards({part: part.n for part in self.parts}, self.known))
         if self.of_budget:
@@ -122,19 +128,26 @@ class TotalFit:
         return max(guard, outlier * self.draws.largest, self.unseen_counts(alpha))
 
     def unseen_counts(self, alpha: float) -> float:
-        """Draws.unseen_counts, by the largest error where the budget is about another counter."""
+        """Amount of a counter in units like those whose draws are 0 (`Draws.unseen_counts`), by the mean error for the budget's
+        counter, by the largest error for any other.
+        """
         return self.draws.unseen_counts(alpha, by_largest=not self.of_budget)
 
     def guards(self, cells: Mapping[Part, int], known: Auxiliary) -> list[float]:
-        """Change of the total by an outlier in each part, with this many cells."""
+        """Change of the total by one outlier in each part, for given numbers of cells."""
         return [
             part.largest(cells[part], known, partial(fit.outlier_sizes, self.allowance))
             for fit, part in zip(self.fits, self.parts, strict=True)
         ]
 
     def error_with(self, cells: Mapping[Part, int], known: Auxiliary, alpha: float) -> tuple[float, list[float]]:
-        """Standard error times t that a sample with this many cells should have, and the variance of each part; relative to
-        the total of `known`.
+        """Expected t x standard error of the total for given numbers of cells, and the expected variance of each part; both in
+        the unit of `known`.
+
+        Args:
+            cells: number of cells in each part.
+            known: predictions and sizes of all units.
+            alpha: error probability of the quantile t.
         """
         variances, nus = [], []
         for fit, part in zip(self.fits, self.parts, strict=True):
@@ -155,14 +168,15 @@ class TotalFit:
 
 @dataclass(frozen=True)
 class Demand:
-    """Half-width and outlier allowance that a target asks of the next sample, in the unit of `known`.
+    """Requirements of one target of the budget on the next sample, in the unit of `known`.
 
     Attributes:
-        fit: its total at the last look.
-        known: its predictions.
-        half_width: allowed half-width.
-        guard: allowed change by an outlier.
-        unseen: `Draws.unseen_counts`, which falls with the number of draws.
+        fit: estimate of the target's total at the last interim analysis.
+        known: predictions and sizes of all units.
+        half_width: largest half-width allowed.
+        guard: largest change by one outlier allowed.
+        unseen: amount of a counter that no draw shows (`Draws.unseen_counts`); it is inversely proportional to the number of
+            draws.
     """
 
     fit: TotalFit
@@ -172,8 +186,13 @@ class Demand:
     unseen: float
 
     def short(self, cells: Mapping[Part, int], alpha: float) -> Part | None:
-        """Part that must grow: the one with the largest outlier effect or the largest variance per cell; None if there are
-        enough cells.
+        """Part of the run that needs more cells; None if the numbers of cells are enough. It is the part with the largest
+        effect of an outlier if that is too large, the rest of the run if unseen counts are, else the part with the largest
+        variance per cell.
+
+        Args:
+            cells: number of cells in each part.
+            alpha: error probability.
         """
         fit, parts = self.fit, self.fit.parts
         guards = fit.guards(cells, self.known)
@@ -189,13 +208,19 @@ class Demand:
 
 
 class Parts:
-    """Parts of a run with cells of their own: the rest, the beginning, and the first launches of groups; or one part only.
+    """Parts of a run that are sampled separately: the rest, the beginning, and the first launches of groups (kernels); or the
+    whole run as one part.
 
-    The beginning is estimated with the lines and the spread of the rest, until a draw of it, or of the first units, is an
-    outlier. From then on it is `apart`: all first units are drawn, and the beginning has an estimate and a spread of its own.
+    At first, the beginning is estimated with the line and the spread of the rest. If one of its draws, or a first launch, is an
+    outlier, the beginning becomes `apart`: it gets an estimate and a spread of its own, and all first launches are drawn.
+
+    Args:
+        design: predictions, groups and random numbers.
+        targets: counter with predictions -> relative error allowed in its total.
 
     Attributes:
-        counts: number of units in each part; apart: as above.
+        counts: number of units in each part.
+        apart: True if the beginning has its own estimate.
 
     >>> u = np.random.default_rng(0).random(100)
     >>> parts = Parts(AssistedDesign({"cycles": np.ones(100)}, np.zeros(100, int), u), {"cycles": 0.01})
@@ -229,13 +254,24 @@ class Parts:
         return all(part.n >= part.count for part in self._parts)
 
     def shares(self, cells: Sequence[int], target: str) -> Floats:
-        """Share of a target's total that the draw of each cell represents; 0 for a unit that represents itself only."""
+        """float64: share of the target's total that the draw of each cell represents; 0 if it represents itself only.
+
+        Args:
+            cells: number of cells in each part.
+            target: counter with predictions.
+        """
         pairs = zip(self._parts, cells, strict=True)
         amounts = np.concatenate([part.stands_for(n, self._known[target]) for part, n in pairs])
         return amounts / max(self._totals[target], 1e-300)
 
     def cells(self, n: int, early: int = 0) -> list[int]:
-        """Cells of every part if the rest of the run has n: in proportion to their share of the total, with a minimum."""
+        """Number of cells in each part, if the rest of the run has n: in proportion to the total size of the part, with a
+        minimum.
+
+        Args:
+            n: number of cells in the rest.
+            early: smallest number of cells in the beginning, if it is `apart`.
+        """
         n = self.rest.bounded(n)
         if n == self.rest.count:
             return self.counts
@@ -246,7 +282,13 @@ class Parts:
         return [n, *(part.bounded(max(part.least, round(n * part.cells.total / whole))) for part in self._beginning)]
 
     def first(self, care: Care, budget: ErrorBudget) -> list[int]:
-        """Cells of the first pass: enough for large groups, for `assume`, and for the outlier allowance of each target."""
+        """Number of cells in each part for the first pass (round of sampling): enough for `care`, and for one outlier not to
+        break the budget.
+
+        Args:
+            care: additional draws that the configuration asks for.
+            budget: error allowed.
+        """
         n, alpha = self.rest.cells.first, 1.0 - budget.confidence
         more = constants.SECOND_DRAWS if min(self._targets.values()) < constants.APART else 0
         least = min(care.draws + more, sum(self.counts))
@@ -255,7 +297,7 @@ class Parts:
         return numbers
 
     def with_second_draws(self) -> int:
-        """Smallest number of cells in the rest at which SECOND_DRAWS draws share their group with another draw."""
+        """Smallest number of cells in the rest of the run with SECOND_DRAWS draws whose group (kernel) has another draw."""
         n = self.rest.n
         while n < self.rest.count:
             groups = self._groups[self.rest.sample_of(n)]
@@ -274,7 +316,13 @@ class Parts:
         return True
 
     def needed(self, demands: Sequence[Demand], alpha: float, least: int, most: int) -> list[int]:
-        """Smallest numbers of cells that should meet all demands, with `least` to `most` cells in the rest."""
+        """Smallest number of cells in each part that should meet all demands.
+
+        Args:
+            demands: requirements of the targets.
+            alpha: error probability.
+            least, most: limits on the number of cells in the rest of the run.
+        """
         n, early = least, self._draws
         while True:
             cells = self.cells(min(n, most), early)
@@ -290,32 +338,33 @@ class Parts:
                 n = next_number(n)
 
     def probability(self, place: int) -> float:
-        """Probability that the unit at a position in `AssistedDesign.free` is drawn."""
+        """Probability with which a unit is drawn, given by its position in `AssistedDesign.free`."""
         return sum(part.probability(place) for part in self._parts)
 
     def largest_share(self, cells: Sequence[int], target: str) -> float:
-        """Largest share of a target's total that one draw represents with this many cells; 0 if all units are drawn."""
+        """Largest share of a target's total that one draw represents, for given numbers of cells; 0 if all units are drawn."""
         largest = max(part.largest(n, self._known[target]) for part, n in zip(self._parts, cells, strict=True))
         return largest / max(self._totals[target], 1e-300)
 
     def set(self, cells: Sequence[int]) -> None:
-        """Draw from this many cells in each part."""
+        """Set the number of cells in each part, and so the sample."""
         for part, n in zip(self._parts, cells, strict=True):
             part.n = n
 
     def sample(self) -> Ints:
-        """Drawn units, as positions in `AssistedDesign.free`."""
+        """int64: drawn units, as positions in `AssistedDesign.free`."""
         return np.concatenate([part.sample() for part in self._parts])
 
     # ---- estimates --------------------------------------------------------------------------------------------------
 
     def fit(self, values: Callable[[Ints], Floats], known: Auxiliary, alpha: float, trust: Trust) -> TotalFit:
-        """Estimate the total of a counter: the rest by itself, the beginning with the lines of the rest, or by itself if
-        `apart`.
+        """Estimate the total of a counter. The beginning of the run uses the line of the rest, unless it is `apart`.
 
         Args:
-            values: of units, by their places in `free`; known: of all of them; alpha: of the quantile by which spreads are
-                chosen; trust: as of fit_total.
+            values: function from positions in `AssistedDesign.free` to results of the units.
+            known: predictions and sizes of all units.
+            alpha: error probability of the quantile by which the estimate of the spread is chosen.
+            trust: knowledge about the errors of the predictions.
         """
         moved = self._moved(values, known) if self._is_observed else 0.0
         first, known, draws = self._lines(values, known, alpha, trust)
@@ -351,8 +400,12 @@ class Parts:
     def finds_outliers(
         self, values: Callable[[Ints], Floats], known: Auxiliary, alpha: float, trust: Trust, room: float
     ) -> bool:
-        """True if draws of the beginning, or first launches, deviate from their predictions so much more than the rest that
-        the total may be wrong by more than `room`.
+        """True if draws of the beginning, or first launches of kernels, deviate from their predictions so much more than the
+        rest that the total may be wrong by more than `room`.
+
+        Args:
+            values, known, alpha, trust: as in `fit`.
+            room: error of the total that is allowed, in the unit of the counter.
         """
         if self.whole or self.apart:
             return False
@@ -376,7 +429,12 @@ class Parts:
         return fit, replace(known, corrected=fit.corrected), draws
 
     def of_draws(self, values: Callable[[CellSample], Floats], known: Auxiliary) -> Floats:
-        """float64 [free]: values of the drawn units from the sample of their part; 1 for other units."""
+        """float64 [free]: a value of each draw, computed from the sample of its part; 1 for undrawn units.
+
+        Args:
+            values: function from a sample to a value of each draw.
+            known: predictions and sizes of all units.
+        """
         result = np.ones(len(known.x))
         for part in self._parts:
             sample, units = part.cell_sample(self._groups, known)
@@ -384,11 +442,15 @@ class Parts:
         return result
 
     def unit_spreads(self, fit: TotalFit, known: Auxiliary) -> tuple[Floats, Floats]:
-        """For each unit the number of units that its cell's draw represents, and the standard deviation of its prediction
-        error, float64 [free] both; 1 and 0 in parts that are drawn whole.
+        """For each unit, the number of units in its cell and the standard deviation of its prediction error, float64 [free]
+        both; 1 and 0 in parts that are drawn whole.
 
-        Formula: squared it is (K + K0 mixed + ...) size^2 + line var(size), as in `Spread.variance`, but K is no less than the
-        scatter about the lines of all groups: neighbours may agree where parts of the run do not.
+        Formula: the variance is (K + K0 mixed + excess unlike) size^2 + line var(size), as in `Spread.variance`. K is no less
+        than the scatter about the levels of the groups, because neighbours may agree where parts of the run do not.
+
+        Args:
+            fit: estimate of the counter's total.
+            known: predictions and sizes of all units.
         """
         weights, spreads = np.ones(len(known.x)), np.zeros(len(known.x))
         for one, part in zip(fit.fits, fit.parts, strict=True):
@@ -408,7 +470,13 @@ class Parts:
     # ---- statements -------------------------------------------------------------------------------------------------
 
     def assumptions(self, fit: TotalFit, alpha: float, target: str) -> list[str]:
-        """Sentences on what a bound assumes, and on what a sample of this size cannot see."""
+        """Sentences for the report: what a half-width assumes, and what a sample of this size cannot show.
+
+        Args:
+            fit: estimate of the target's total.
+            alpha: error probability.
+            target: name of the target.
+        """
         shares, drawn = self.shares(self.present, next(iter(self._targets))), sum(self.present)
         largest = int(np.argmax(shares))
         unlike = np.concatenate([part.cells.leaves(part.n).unlike for part in self._parts])[largest : largest + 1]

@@ -29,20 +29,19 @@ from kernelpoint.repeated import Column
 
 
 class CellSampling(Sampling):
-    """Model-assisted sampling: the sum of all predictions is corrected by a sample.
+    """Model-assisted sampling: the sum of the predictions of all units (launches) is corrected by a sample with one unit in
+    each cell. A cell is a group of units with similar predictions.
 
-    Only the number of cells depends on results, not which there are (tree.py), nor which unit of each is drawn: the one
-    with the least permanent random number. So samples nest, and no cell grows because of its own draw.
+    Only the number of cells depends on results. Which cells there are, and which unit of each is drawn (the one with the
+    smallest random number), never does. So each sample contains all smaller ones.
 
     Args:
-        design: predictions, groups, permanent random numbers; budget: of scope "workload".
-        ratios, ranges: as of Sampling.
+        design: predictions, groups (kernels), random numbers.
+        budget: relative error allowed in the totals.
+        ratios, ranges: as in `Sampling`.
 
     Attributes:
-        target: the counter of the first target, of a ratio the one above.
-
-    Raises:
-        ConfigError: the budget is on clusters.
+        target: counter that the budget's first target is about; for a ratio, its numerator.
 
     >>> x, u = 100.0 + np.arange(1000) % 7, np.random.default_rng(0).random(1000)
     >>> cells = CellSampling(AssistedDesign({"cycles": x}, np.zeros(1000, int), u), ErrorBudget(0.01))
@@ -90,7 +89,7 @@ class CellSampling(Sampling):
 
     @property
     def cells(self) -> list[int]:
-        """Number of cells in each part in the present pass."""
+        """Number of cells in each part of the run in the present pass (round of sampling)."""
         return self._parts.present
 
     @property
@@ -99,11 +98,11 @@ class CellSampling(Sampling):
         return self._parts.largest_share(self.cells, next(iter(self._predicted_targets())))
 
     def restrict_to(self, other: CellSampling) -> None:
-        """Restrict the sample to the units that another run of the same design has drawn, too."""
+        """Reduce the sample to the units that another run of the same design has drawn, too."""
         self._parts.set(np.minimum(self.cells, other.cells).tolist())
 
     def drawn(self) -> Ints:
-        """int64, ascending: units of the present sample, and units that are always simulated."""
+        """int64, ascending: indices of the drawn units, and of the units that are always simulated."""
         return np.unique(np.concatenate((self._free[self._parts.sample()], self._certain)))
 
     # ---- looks ------------------------------------------------------------------------------------------------------
@@ -136,7 +135,7 @@ class CellSampling(Sampling):
         return self._results_of(combination, units) - constant + self.design.departure(combination, units)
 
     def known(self, counter: str) -> Auxiliary:
-        """Auxiliary variables for a counter."""
+        """Predictions and sizes that are used for a counter, for the units that are sampled by chance."""
         scale, name = (
             self._scales.get(counter, 1.0),
             self.design.predicted_by(self._like.get(counter, counter), self.target),
@@ -150,8 +149,9 @@ class CellSampling(Sampling):
         return (x, size) if scale == 1.0 else (x * scale, size * (scale or 1.0))  # errors are relative to some size
 
     def set_scales(self) -> None:
-        """Compute the ratio of every counter to the counter whose prediction it uses: the combined ratio estimator over all
-        draws (Cochran 1977, section 6.11), with a bias of order 1 / draws. It is 1 for a counter with a prediction of its own.
+        """Compute, for each counter without predictions of its own, its ratio to the counter whose predictions it uses, from
+        all draws (combined ratio estimator, Cochran 1977, section 6.11; its bias is of order 1 / draws). Measured predictions
+        are scaled, too.
         """
         constants_of = self.design.known
         names = [name for name in self.counters if name not in constants_of or constants_of[name].is_observed]
@@ -220,9 +220,11 @@ class CellSampling(Sampling):
         return float(self._results_of(combination, units[self.results.rows[units] >= 0]).sum())
 
     def errors(self, combination: Combination) -> TotalErrors:
-        """The total of a combination of counters and its errors, from the last analysis.
+        """Estimated total of a linear combination of counters, with its errors, at the last interim analysis. The allowance for
+        unseen units in a combination is no less than the sum of those of its counters.
 
-        A combination of several counters has no less to hide than each of them.
+        Args:
+            combination: pairs (weight, counter).
         """
         units, t = self.results.units, 0.0 if self._states else math.nan
         simulated = self._simulated(combination, units)
@@ -241,17 +243,30 @@ class CellSampling(Sampling):
         return TotalErrors(value, simulated, fit.error, fit.nu, t, guard)
 
     def begin_analysis(self, states: bool) -> None:
-        """Forget the fits of the last analysis. `states`: whether this one states bounds."""
+        """Start an interim analysis: forget the estimates of the last one.
+
+        Args:
+            states: True if half-widths are stated.
+        """
         self._fits, self._states = {}, states
         self.set_scales()
 
     def begin_comparison(self, like: Mapping[str, str]) -> None:
-        """Take the counters as those of two runs; `like`: the counter that each of them is."""
+        """Start the comparison of two runs, whose counters this sampling holds under different names.
+
+        Args:
+            like: name of a counter in one of the runs -> name of the counter whose predictions it uses.
+        """
         self._like = dict(like)
         self.begin_analysis(True)
 
     def look(self, missing: int, budget: ErrorBudget) -> Look:
-        """Make the interim analysis; `missing` drawn units have no result."""
+        """Analyse the results at the end of a pass (round of sampling).
+
+        Args:
+            missing: number of drawn units without a result; if it is above 0, no half-width is stated.
+            budget: part of the error budget that is left for sampling.
+        """
         states = not missing and budget.bound != "none"
         self.begin_analysis(states)
         stated = self._stated(budget)
@@ -323,7 +338,13 @@ class CellSampling(Sampling):
         return self._left.allowed(target)
 
     def grow(self, budget: ErrorBudget, look: Look) -> bool:
-        """Increase the number of cells to what the last analysis needs, in few steps."""
+        """Increase the numbers of cells to what the last interim analysis needs to meet the budget, in few steps. Returns False
+        if every unit is drawn.
+
+        Args:
+            budget: part of the error budget that is left for sampling.
+            look: the last interim analysis.
+        """
         parts, n = self._parts, self._parts.rest.n
         if parts.whole:
             return False
@@ -365,7 +386,7 @@ class CellSampling(Sampling):
     # ---- state, predictions -----------------------------------------------------------------------------------------
 
     def expansions(self, units: Ints) -> Floats:
-        """float64 [units]: number of units in the cell of each drawn unit; 1 for all others."""
+        """float64 [units]: number of units in the cell of each drawn unit, which the unit represents; 1 for all other units."""
         if not len(units) or self._parts.whole:
             return np.ones(len(units))
         result = np.ones(self.design.size)
@@ -377,7 +398,9 @@ class CellSampling(Sampling):
         return CellSampling(self.design.as_take_all(units), self.budget, self.ratios, self.ranges)
 
     def leaving_out(self, units: Ints) -> CellSampling:
-        """Copy of this sampling, without results, in which some units cannot be drawn."""
+        """Copy of the sampling without results, in which the units with the given indices cannot be drawn. Numbers of cells
+        stay.
+        """
         other = self._anew(units)
         counts = other._parts.counts
         if self._parts.whole:
@@ -389,18 +412,22 @@ class CellSampling(Sampling):
 
     @property
     def frame(self) -> Frame:
-        """Group and covariate of each unit."""
+        """Group and prediction of each unit."""
         return Frame(self.design.groups, self.design.means[self.design.predicted_by(self.target, self.target)])
 
     def pass_state(self) -> dict[str, Any]:
-        """State of the pass for the journal: numbers of cells, and whether the beginning is estimated apart."""
+        """State of the present pass (round of sampling) for the journal: the number of cells in each part of the run, and
+        whether its beginning has an estimate of its own.
+        """
         return {"cells": self.cells, "apart": self._parts.apart}
 
     def restore_pass(self, state: Mapping[str, Any]) -> None:
-        """Take the numbers of cells from a journal instead of computing them again; they only grow.
+        """Set the number of cells in each part of the run for a pass (round of sampling), from the journal instead of computing
+        it.
 
         Raises:
-            JournalError: fewer cells than before, or more than units.
+            JournalError: a number is below that of the pass before, or above the number of units in the part, or the state has
+                another form.
         """
         cells, apart = state.get("cells"), state.get("apart")
         limits = list(zip(self.cells, self._parts.counts, strict=True))
@@ -433,7 +460,9 @@ class CellSampling(Sampling):
         return values
 
     def unit_spreads(self, counter: str) -> Spreads | None:
-        """Weights, residuals and spreads of the units, from the last analysis; None if it states no bound."""
+        """Weights, residuals and spreads of all units, float64 [N] each, as in `UnitErrors`; None if the last interim analysis
+        did not estimate the counter.
+        """
         weights, residuals, spreads = np.ones(self.design.size), np.zeros(self.design.size), np.zeros(self.design.size)
         if self._parts.whole:
             return weights, residuals, spreads

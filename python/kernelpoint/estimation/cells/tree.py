@@ -28,15 +28,16 @@ NODE = np.dtype(
 
 @dataclass(frozen=True)
 class Leaves:
-    """Leaves of a tree of cells, as arrays [n].
+    """The n leaves of a tree of cells. A cell is a group of units (launches) with similar predictions. Arrays are [n].
 
     Attributes:
-        node: number of each node.
-        start, end: its range in `Cells.order`.
-        mean, square: means of the size and of its square.
-        mixed: 1 - sum of squared shares of its groups.
-        unlike: share of the scatter between groups that is charged to the scatter inside its group (Cells.leaves).
-        means: means of other values, by name (Cells.means).
+        node: int64, number of the node.
+        start, end: int64, positions of the cell's units in `Cells.order`.
+        mean: float64, mean size.
+        square: float64, mean squared size.
+        mixed: float64, 1 - sum of squared shares of the groups in the cell; 0: the cell has one group.
+        unlike: float64, share of the scatter between groups that is assumed inside the cell's group (see `Cells.leaves`).
+        means: means of other values and of their squares, by name (see `Cells.means`).
     """
 
     node: Ints
@@ -50,30 +51,33 @@ class Leaves:
 
     @cached_property
     def units(self) -> Floats:
-        """Number of units in each leaf, float64 [n]."""
+        """float64 [n]: number of units in each leaf."""
         return (self.end - self.start).astype(float)
 
 
 class Cells:
-    """Binary tree over N units whose n leaves, for any n, are the strata of a sample of n units.
+    """Binary tree over N units (launches). For every n, its n leaves are cells: groups of units with similar predictions, one
+    of which is drawn in each. The leaves for n + 1 come from those for n by one split, and depend on n only, never on a result.
 
-    The leaf with the largest N_c S_c / sqrt(mean_c) is split next, S_c^2 = a^2 mean(x^2) + b^2 var(x) + c^2 mean(x)^2
-    (1 - sum of squared shares of the groups), a, b, c the expected errors above: Neyman's rule with cost x, one cut at a time.
-    A leaf that
-    mixes groups is cut between groups (in order of their mean x), one whose x vary by x, any other by order, at half of
-    the sum of sqrt(x). So which cells there are depends on n alone, never on a result, and n cells nest in n + 1.
+    The leaf with the largest N_c S_c / sqrt(mean_c) is split next (Neyman's rule with cost x, one split at a time), for N_c
+    units with the mean size mean_c: S_c^2 = a^2 mean(size^2) + b^2 var(size) + c^2 mean_c^2 (1 - sum of squared shares of the
+    groups), with the errors expected beforehand a = EXPECTED_NOISE, b = EXPECTED_SLOPE_ERROR, c = `group_error`.
 
-    Nodes are numbered in the order in which they are made; leaf i of the tree with n leaves is alive from `born` <= n until
-    n < `split`, which is N + 1 of a leaf. Leaves are contiguous in `order`, which is permuted inside a leaf only, and `x` and
-    `groups` with it. The tree grows on demand.
+    A leaf is split at half of its sum of sqrt(size). Its units are sorted by group (in the order of the groups' mean size) if
+    the term of c is the largest, by size if that of b is, and by index otherwise.
+
+    Nodes are numbered in the order in which they are made. A node is a leaf of the tree with n leaves if born <= n < split. The
+    units of a node are contiguous in `order`.
 
     Args:
-        x: float64 [N], prediction of every unit; its size is that and `added`, > 0.
-        groups: int [N] from 0, units that may have a level of their own.
-        first: groups whose share of all sizes is above this, one for all or float64 [groups or more], have a first leaf each;
-            all others share one.
-        in_order: whether leaves are cut by order only; name: of the sizes for `means`, and "NAME x" that of x.
-        group_error: how far the levels of two groups are expected to lie apart, relative.
+        x: float64 [N], prediction of each unit.
+        groups: int [N], from 0: group (kernel) of each unit; a group may have an error of its own.
+        first: groups whose share of the total size is larger have a leaf each from the start, all others one together; one
+            number, or float64 [groups].
+        in_order: True: units are sorted by index only.
+        name: name of the sizes in `Leaves.means`.
+        added: number that is added to a prediction to get the size, which is above 0.
+        group_error: expected relative difference between the levels of two groups.
 
     >>> cells = Cells(np.array([1.0, 1.0, 9.0, 9.0]), np.zeros(4, int), 1.0)
     >>> leaves = cells.leaves(2)
@@ -116,7 +120,7 @@ class Cells:
         self.first = self.count = len(kept)
 
     def sizes(self, start: int = 0, end: int | None = None) -> Floats:
-        """Sizes of the units at positions `start` to `end`."""
+        """Sizes of the units at the positions `start` to `end` in `order`, float64."""
         x = self.x[start:end]
         return x + self.added if self.added else x
 
@@ -172,11 +176,12 @@ class Cells:
         return int(ends[np.argmin(np.abs(weight[ends - 1] - half))])
 
     def leaves(self, n: int) -> Leaves:
-        """The n leaves of the tree, in the order of their units; the tree grows if necessary.
+        """The n leaves of the tree, in the order of their units. The tree grows if it has fewer.
 
-        Model: a group may scatter inside as much as groups differ, until its own draws tell: `unlike` is 1 / (m (R + 1)) for m
-        draws of the group, R groups with two draws or more. Of R groups that tell, none does, so the next one does with a
-        probability of about 1 / (R + 1) (rule of succession); 1 / m of it is left after m draws that agree.
+        Model: units of one group (kernel) may differ as much as groups do, until draws show otherwise. `unlike` is the
+        probability assumed for it: 1 / (m (R + 1)), for m draws of the group and R groups with two draws or more. If R groups
+        show no such difference, the next one has it with a probability of about 1 / (R + 1) (rule of succession); m draws that
+        agree leave 1 / m of it.
         """
         if n not in self._leaves:
             self.grow(n)
@@ -194,10 +199,14 @@ class Cells:
     def means(
         self, n: int, values: Callable[[NDArray[np.integer]], Floats], name: str, of: Correction | None = None
     ) -> tuple[Floats, Floats]:
-        """Mean and mean square of values in each of n leaves; `of` computes the values if given.
+        """Mean of values, and mean of their squares, in each of n leaves, float64 [n] both.
 
         Args:
-            values: of units; not asked for where they are the sizes; name: under which the means are kept, if there is one.
+            n: number of leaves.
+            values: function from the indices of units to their values; not called if the values are sizes or predictions of the
+                tree.
+            name: name under which the means are kept; empty: they are not kept.
+            of: function that corrects values, given their groups; None: no correction.
         """
         leaves = self.leaves(n)
         if of is not None or name not in leaves.means:

@@ -12,8 +12,15 @@ from kernelpoint.estimation.moments import Floats, Ints
 
 
 def sampling_factors(N: Ints, n: NDArray[np.number]) -> Floats:
-    """A_h = N_h^2 (1 / n_h - 1 / N_h), float64 [H]: the variance of a stratified total is sum_h A_h S_h^2 (Sarndal et al.,
-    eq. 3.7.9). 0 in strata that are drawn whole; a stratum without draws counts as one with a single draw.
+    """Factor A_h by which the variance of a value inside stratum h counts in the variance of the estimated total, float64 [H]:
+    the variance is sum_h A_h S_h^2.
+
+    Formula: A_h = N_h^2 (1 / n_h - 1 / N_h) (Sarndal et al., eq. 3.7.9); 0 if every unit is drawn; n_h = 1 is used for a
+    stratum without draws.
+
+    Args:
+        N: int64 [H], number of units in each stratum.
+        n: int64 or float64 [H], number of draws.
 
     >>> sampling_factors(np.array([10, 4]), np.array([5, 4])).tolist()
     [10.0, 0.0]
@@ -22,10 +29,14 @@ def sampling_factors(N: Ints, n: NDArray[np.number]) -> Floats:
 
 
 def cheapest(shares: Floats, low: NDArray[np.number], N: Ints, enough: Callable[[Floats], bool]) -> Floats:
-    """Smallest sample sizes n_h = clip(lambda shares_h, low_h, N_h) for which `enough` is true, float64 [H].
+    """Smallest sample sizes n_h = clip(lambda shares_h, low_h, N_h), with one factor lambda for all strata h, that satisfy a
+    condition, float64 [H]. The factor is found by bisection. If no sizes satisfy it, every unit.
 
-    Strata at a bound are fixed and the rest takes over what they leave, which is what the bisection on lambda does. Where
-    no such sizes are enough, all units.
+    Args:
+        shares: float64 [H], share of the draws that each stratum should get.
+        low: number [H], smallest size of each stratum.
+        N: int64 [H], number of units in each stratum.
+        enough: condition on the sizes; it stays true for larger sizes.
 
     >>> cheapest(np.array([100.0, 50.0]), np.ones(2), np.array([100, 100]), lambda n: n.sum() >= 30).round(3).tolist()
     [20.0, 10.0]
@@ -51,16 +62,20 @@ def cheapest(shares: Floats, low: NDArray[np.number], N: Ints, enough: Callable[
 
 
 def neyman(N: Ints, S2: Floats, cost: Floats, target: float, low: NDArray[np.number], expected: Floats | None = None) -> Floats:
-    """Sizes before rounding, float64 [H], for which the variance of the total is at most `target`, at the least cost.
+    """Sample sizes of strata, before rounding, whose total has a variance of at most `target`, at the least cost (Neyman
+    allocation), float64 [H].
 
-    Formula: n_h = N_h S_h / sqrt(c_h lambda), clamped to [low_h, N_h], lambda so that V(n) = target (Sarndal et al., section
-    3.7.4; with the finite-population term, methods of Wright 2012). STEM's solution (Chung et al., MICRO 2025, eq. 6) is the
-    special case without the term -1 / N_h.
+    Formula: n_h = N_h S_h / sqrt(c_h lambda), clamped to [low_h, N_h], with lambda such that the variance is `target` (Sarndal
+    et al., section 3.7.4; with finite strata, methods of Wright 2012). STEM's allocation (Chung et al., MICRO 2025, eq. 6) is
+    the case without the term -1 / N_h of `sampling_factors`.
 
     Args:
-        N: int [H], units per stratum; S2: float [H], variances S_h^2; cost: float [H], positive; low: [H], at least.
-        target: variance allowed; 0 or less takes everything that varies.
-        expected: S_h^2 that decide how the draws are shared out, where these must not be those of V(n); None: the same.
+        N: int64 [H], number of units in each stratum.
+        S2: float64 [H], variance S_h^2 of a value inside each stratum.
+        cost: float64 [H], cost c_h of one draw, above 0.
+        target: variance allowed; for 0 or less, every unit of strata with a variance is drawn.
+        low: number [H], smallest size of each stratum.
+        expected: float64 [H], variances that replace S_h^2 in n_h, but not in the variance of the total; None: S_h^2.
 
     >>> neyman(np.array([100, 100]), np.array([1.0, 9.0]), np.ones(2), 2000.0, np.ones(2)).round(2).tolist()
     [13.33, 40.0]

@@ -24,11 +24,17 @@ PRIOR_DEGREES_OF_CHANGE = (
 
 
 def collapsed(sample: Sample, residuals: Floats, scale: Floats) -> tuple[float, float]:
-    """Variance of the total of the residuals, and its degrees of freedom, as if the strata of a cluster were one (collapsed
-    strata, Wolter 2007, section 2.5): it counts what differs between the strata, so it errs upwards.
+    """Variance of the total of residuals, and its degrees of freedom, if all strata of a cluster are treated as one (collapsed
+    strata, Wolter 2007, section 2.5). It is too large rather than too small, because it includes differences between strata.
 
-    Formula: V = sum_c S_c^2 sum_{h in c} A_h scale_h^2, S_c^2 the spread of residual / scale in cluster c; degrees of freedom
-    as in variance.variance_and_degrees, clusters in place of strata.
+    Formula: V = sum_c S_c^2 sum_{h in c} A_h scale_h^2, over clusters c and their strata h: S_c^2 is the variance of residual /
+    scale in the cluster, A_h as in `sampling_factors`. Degrees of freedom as in `variance_and_degrees`, with clusters in place
+    of strata.
+
+    Args:
+        sample: draws of all strata.
+        residuals: float64 [n], residual of each draw.
+        scale: float64 [H], typical size of a residual in each stratum.
     """
     cluster = sample.clusters
     count = int(cluster.max(initial=0)) + 1
@@ -45,14 +51,24 @@ def collapsed(sample: Sample, residuals: Floats, scale: Floats) -> tuple[float, 
 
 
 def alone(sample: Sample, residuals: Floats, moved: Floats) -> tuple[float, float]:
-    """Variance of the total of the residuals, and its degrees of freedom, from each stratum alone: V = sum_h A_h (s_h^2
-    + k d_h^2 / nu_h), nu_h = max(n_h - 1, 1).
+    """Variance of the total of a change between two runs, and its degrees of freedom, from the draws of each stratum alone.
 
-    d_h is the mean in the stratum of `moved` (float64 [n]), how far the change of configuration moved each draw: where it moves
-    a stratum, it need not move all of its launches alike, and few draws that agree do not show that. k is how much strata that
-    move spread, k = (p + nu khat) / (p + nu) with p = PRIOR_DEGREES_OF_CHANGE degrees of freedom for k = 1; khat = sum_h w_h
-    min(s_h^2 / d_h^2, 1) / sum_h w_h and nu = (sum_h w_h)^2 / sum_h (w_h^2 / nu_h) over strata with two or more draws, w_h =
-    A_h d_h^2. Degrees of freedom V^2 / sum_h (V_h^2 / (n_h + 2)) - 2 (Welch 1947), at least 1: few where few strata make up V.
+    Formula: V = sum_h A_h (s_h^2 + k d_h^2 / nu_h), over strata h with n_h draws, nu_h = max(n_h - 1, 1), A_h as in
+    `sampling_factors`.
+        s_h^2: variance of the residuals of the draws.
+        d_h: mean change of the draws. The launches of a stratum need not all change alike, and few draws that agree do not show
+            that; so a stratum spreads by k d_h^2 too.
+        k = (p + nu khat) / (p + nu): relative spread of changes, a mean of the prior value 1, with p = PRIOR_DEGREES_OF_CHANGE
+            degrees of freedom, and of the measured value khat.
+        khat = sum_h w_h min(s_h^2 / d_h^2, 1) / sum_h w_h, nu = (sum_h w_h)^2 / sum_h (w_h^2 / nu_h), over strata with two
+            draws or more, w_h = A_h d_h^2.
+
+    Degrees of freedom: V^2 / sum_h (V_h^2 / (n_h + 2)) - 2, at least 1, with V_h the term of stratum h (Welch 1947).
+
+    Args:
+        sample: draws of all strata, from both runs.
+        residuals: float64 [n], residual of each draw's change.
+        moved: float64 [n], change of each draw.
     """
     n, A = sample.n, sampling_factors(sample.N, sample.n)
     variances = Moments.of(sample.strata, residuals, len(n)).variance

@@ -18,26 +18,30 @@ BLOCK = 1 << 20  # units that are summed at a time
 
 @dataclass(frozen=True)
 class Design:
-    """Stratified design with permanent random numbers, made only from facts that are known without simulating.
+    """Design of a stratified sample, made only from facts that are known without simulation. It is fixed before the first draw.
 
-    The sample of stratum h is {i in h: u_i <= T_h}: given its size n_h, a simple random sample without replacement
-    (Sarndal, Swensson, Wretman 1992, sections 3.3 and 3.7). Sizes only grow, so samples are nested.
+    Unit i of stratum h is drawn if its random number u_i is at most a threshold of the stratum. So the sample of a stratum is a
+    simple random sample without replacement, given its size (Sarndal, Swensson, Wretman 1992, sections 3.3 and 3.7). Sizes only
+    grow, so each sample contains all earlier ones.
 
     Args:
-        strata: int [N], stratum of each unit, 0 ... H - 1; -1 marks a take-all unit: certain, exact, stands for itself only.
-        first_sizes: int [H], size of the first sample of each stratum; clamped to 1 ... N_h.
-        u: float64 [N], permanent random numbers in [0, 1) (randomness.permanent_random_numbers).
-        x: float64 [N] or None, covariate known beforehand (work); needed by "ratio", used by "regression".
-        clusters: int [H] or None, cluster of each stratum (0 ... C - 1): regression lines, reports.
-        chosen: int [..] or None, a purposive sample: exactly these units represent their strata. Nothing is drawn at
-            random, so no bound can be stated, and the sample never grows.
-        balanced: whether samples are spread over the run (spread_over_run.py), and variances taken from neighbours.
-        allowance: outlier allowance, how far off an undrawn unit may be, relative to its value, without breaking the budget;
-            slow_excess: the same of slow units, of which as many may be undrawn as draws of strata with two or more let expect
-            (unseen.unseen_rate); 0: there are none.
+        strata: int [N], stratum of each unit (launch), from 0 to H - 1; -1: the unit is always simulated, and represents itself
+            only.
+        first_sizes: int [H], size of the first sample of each stratum, clamped to 1 ... number of units.
+        u: float64 [N], random numbers in [0, 1) that never change (randomness.permanent_random_numbers).
+        x: float64 [N], covariate known beforehand (work); the estimator "ratio" needs it, "regression" uses it; None: there is
+            none.
+        clusters: int [H], from 0: cluster of each stratum, whose strata share a regression line; None: one cluster.
+        chosen: int array, indices of units that represent their strata. Then nothing is drawn at random, no half-width can be
+            stated, and the sample never grows. None: units are drawn.
+        balanced: True: samples are spread evenly over the run (spread_over_run.py), and variances come from successive draws.
+        allowance: assumed largest relative deviation of one undrawn unit; the sample is large enough that it does not break the
+            budget.
+        slow_excess: relative excess of slow units, of which there may be as many as no draw would show with probability alpha
+            (`unseen_rate`); 0: there are none.
 
     Raises:
-        ConfigError: shapes or values do not fit together.
+        ConfigError: lengths or values do not fit together.
 
     >>> Design(np.array([0, 0, 0, -1]), np.array([2]), np.array([0.3, 0.1, 0.9, 0.5])).sizes.tolist()
     [3]
@@ -55,10 +59,12 @@ class Design:
 
     @classmethod
     def purposive(cls, strata: NDArray[np.integer], u: NDArray[np.float64], chosen: NDArray[np.integer]) -> Design:
-        """Make a design in which one chosen unit represents each stratum, and every stratum is a cluster.
+        """Make a design without random choice: one given unit represents each stratum.
 
         Args:
-            strata, u: as above; chosen: int [H], one unit of each stratum, in any order.
+            strata: int [N], stratum of each unit.
+            u: float64 [N], random number of each unit, in [0, 1).
+            chosen: int [H], index of the unit that represents each stratum, in any order.
 
         >>> Design.purposive(np.array([0, 1, 0]), np.array([0.3, 0.1, 0.9]), np.array([2, 1])).chosen.tolist()
         [1, 2]
@@ -69,6 +75,9 @@ class Design:
     @classmethod
     def take_all(cls, u: NDArray[np.float64]) -> Design:
         """Make a design in which every unit is simulated.
+
+        Args:
+            u: float64 [N], random number of each unit, in [0, 1).
 
         >>> Design.take_all(np.array([0.3, 0.1, 0.9])).strata.tolist()
         [-1, -1, -1]
@@ -108,31 +117,31 @@ class Design:
 
     @property
     def labels(self) -> NDArray[np.integer]:
-        """Stratum of each unit. In an `AssistedDesign`, this name gives the group."""
+        """int [N]: stratum of each unit. An `AssistedDesign` has its groups under this name."""
         return self.strata
 
     @property
     def label_count(self) -> int:
-        """Number of strata H."""
+        """Number H of strata."""
         return len(self.first_sizes)
 
     @property
     def means(self) -> dict[str, NDArray[np.float64]]:
-        """Predictions by counter: none in this design."""
+        """Predicted values of the units, by counter: none in this kind of design."""
         return {}
 
     @property
     def computed(self) -> dict[str, NDArray[np.float64]]:
-        """Predictions that a model computes: none in this design."""
+        """Values that a model computes for the units, by counter: none in this kind of design."""
         return {}
 
     @property
     def expected(self) -> NDArray[np.float64] | None:
-        """float64 [N]: expected cost of each unit up to a factor, which is the covariate; or None."""
+        """float64 [N]: covariate, in proportion to which the cost of each unit is expected; None: there is none."""
         return self.x
 
     def as_take_all(self, units: NDArray[np.integer]) -> Design:
-        """Same design with some units outside all strata: they are take-all units."""
+        """Same design in which the units with the given indices belong to no stratum, and are always simulated."""
         strata = np.array(self.strata)
         strata[units] = -1
         return replace(self, strata=strata)
@@ -153,12 +162,12 @@ class Design:
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
-        """N_h, int64 [H]: number of units in each stratum."""
+        """int64 [H]: number of units in each stratum."""
         return self._by_stratum(None).astype(np.int64)
 
     @cached_property
     def covariate_totals(self) -> NDArray[np.float64] | None:
-        """Sum of x over the units of each stratum, float64 [H]; None without x."""
+        """float64 [H]: sum of the covariate over the units of each stratum; None if there is no covariate."""
         return None if self.x is None else self._by_stratum(self.x)
 
     def _by_stratum(self, values: NDArray[np.float64] | None) -> NDArray[np.float64]:

@@ -18,12 +18,13 @@ class Sample:
 
     Attributes:
         strata: int [n], stratum of each draw.
-        N: int64 [H], units of each stratum.
+        N: int64 [H], number of units in each stratum.
         clusters: int [H], cluster of each stratum.
-        x: float64 [n], covariate of each draw, or None.
+        x: float64 [n], covariate of each draw; None: there is none.
         X: float64 [H], total of the covariate in each stratum, or None.
-        balanced: True if draws are spread over the run, and stand here in its order.
-        allowance, slow_excess: as in Design.
+        balanced: True if draws are spread evenly over the run, and stand in its order.
+        allowance: assumed largest relative deviation of one undrawn unit.
+        slow_excess: relative excess of slow units that no draw shows.
     """
 
     strata: NDArray[np.integer]
@@ -37,18 +38,19 @@ class Sample:
 
     @cached_property
     def n(self) -> Ints:
-        """n_h, int64 [H]: number of draws in each stratum."""
+        """int64 [H]: number of draws in each stratum."""
         return np.bincount(self.strata, minlength=len(self.N)).astype(np.int64)
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Estimated totals of strata, and predictions of undrawn units. These predictions and the draws add up to the totals.
+    """Estimated totals of one counter in H strata, and predictions of undrawn units. Draws and predictions of a stratum add up
+    to its total.
 
     Attributes:
         totals: float64 [H].
-        residuals: float64 [n]; their spread within strata gives the variance.
-        intercept, slope: float64 [H]; the prediction of an undrawn unit of stratum h is intercept[h] + slope[h] * x.
+        residuals: float64 [n], residual of each draw; the variance of the total follows from their spread inside strata.
+        intercept, slope: float64 [H]; an undrawn unit of stratum h with covariate x is predicted as intercept[h] + slope[h] x.
     """
 
     totals: Floats
@@ -58,7 +60,12 @@ class Fit:
 
 
 def mean_total(y: Floats, sample: Sample) -> Fit:
-    """Expansion estimator: that_h = N_h ybar_h (Sarndal et al., eq. 3.7.7). Residuals are the values themselves.
+    """Estimate the total of each stratum as the number of units times the mean of the draws (expansion estimator; Sarndal et
+    al., eq. 3.7.7). Residuals are the values themselves.
+
+    Args:
+        y: float64 [n], value of each draw.
+        sample: the draws.
 
     >>> mean_total(np.array([1.0, 3.0, 5.0]), Sample(np.array([0, 0, 1]), np.array([10, 4]), np.zeros(2, int))).totals.tolist()
     [20.0, 20.0]
@@ -68,11 +75,15 @@ def mean_total(y: Floats, sample: Sample) -> Fit:
 
 
 def leave_one_out_slopes(y: Floats, sample: Sample) -> Floats:
-    """b_(-i), float64 [n]: slope of y on x over the draws of i's cluster without draw i, shrunk towards 0.
+    """For each draw i, the slope b_(-i) of y on x over the other draws of its cluster, shrunk towards 0, float64 [n].
 
-    Model: cycles = launch latency + slope * work inside a cluster. The least-squares slope of the other draws is multiplied
-    by max(0, 1 - 4 / F), F its squared t statistic (positive-part James-Stein), so a line that is noise is not used.
-    Validity does not rest on it: see regression_total. Sums over the cluster minus draw i give every fit in O(n).
+    Model: inside a cluster, cycles = launch latency + slope * work. The least-squares slope is multiplied by max(0, 1 - 4 / F),
+    F its squared t statistic (positive-part James-Stein), so that a slope which is only noise is not used. If the model is
+    wrong, `regression_total` remains unbiased. The time is linear in n.
+
+    Args:
+        y: float64 [n], value of each draw.
+        sample: the draws, with a covariate x.
     """
     assert sample.x is not None
     group = sample.clusters[sample.strata]
@@ -97,16 +108,25 @@ def leave_one_out_slopes(y: Floats, sample: Sample) -> Floats:
 
 
 def regression_total(y: Floats, sample: Sample) -> Fit:
-    """Difference estimator with leave-one-out slopes: exactly unbiased whatever the slopes are.
+    """Estimate the total of each stratum by the difference estimator with leave-one-out slopes. It is exactly unbiased,
+    whatever the slopes are.
 
-    Formula: that_h = N_h ybar_h + (1 / n_h) sum_{i in s_h} b_(-i) (N_h - n_h) (xbar_undrawn - x_i). Derivation: given the
-    draws other than i, draw i is uniform over the N_h - n_h + 1 units left, so
-    sum_{s - i} y + sum_{U - (s - i)} m_(-i) + (N_h - n_h + 1) (y_i - m_(-i)(x_i)) is unbiased for the total for every
-    prediction m_(-i) = a + b_(-i) x made without i; the intercept cancels, and the mean over i is the formula (the
-    difference estimator of Sarndal et al., section 6.3, with predictions left out as in Wu and Gagnon-Bartsch 2018).
-    Residual: d_i = y_i - b_(-i) (x_i - Xbar_h); within a stratum its spread is the one left after the line.
+    Formula, for stratum h with the draws s_h, n_h of N_h units: that_h = N_h ybar_h + (1 / n_h) sum_{i in s_h} b_(-i) (N_h -
+    n_h) (xbar_undrawn - x_i). b_(-i) is the slope without draw i (`leave_one_out_slopes`), ybar_h the mean of the draws,
+    xbar_undrawn the mean covariate of the undrawn units.
 
-    Without a covariate, or where x does not vary within a stratum, this is mean_total.
+    Residual of a draw: y_i - b_(-i) (x_i - Xbar_h), Xbar_h the mean covariate of the stratum.
+
+    Derivation: given the other draws, draw i is uniform over the N_h - n_h + 1 remaining units. So, for any prediction m_(-i) =
+    a + b_(-i) x made without i, sum_{s - i} y + sum_{U - (s - i)} m_(-i) + (N_h - n_h + 1) (y_i - m_(-i)(x_i)) is unbiased (U:
+    all units of the stratum). The intercept a cancels; the mean over i is that_h (Sarndal et al., section 6.3; leave-one-out
+    predictions: Wu and Gagnon-Bartsch 2018).
+
+    Without a covariate the estimator is `mean_total`.
+
+    Args:
+        y: float64 [n], value of each draw.
+        sample: the draws.
 
     >>> s = Sample(np.zeros(9, int), np.array([10]), np.zeros(1, int), np.arange(9.0), np.array([50.0]))
     >>> round(float(regression_total(100.0 + 7.0 * s.x, s).totals[0]), 3)
@@ -128,10 +148,15 @@ def regression_total(y: Floats, sample: Sample) -> Fit:
 
 
 def ratio_total(y: Floats, sample: Sample) -> Fit:
-    """Combined ratio estimator: that = X R, R = (sum_h N_h ybar_h) / (sum_h N_h xbar_h) (Sarndal et al., eq. 7.3.3).
+    """Estimate totals by the combined ratio estimator: X R, with one ratio R of y to the covariate x for all strata.
 
-    Combined over all strata, never stratum by stratum: the bias of a ratio is of order 1 / n. Residual y_i - R x_i
-    (linearisation). What the draws leave of that is spread over the undrawn units of all strata in proportion to x.
+    Formula: R = (sum_h N_h ybar_h) / (sum_h N_h xbar_h), over strata h with N_h units and the means ybar_h, xbar_h of their
+    draws; X is the total of the covariate (Sarndal et al., eq. 7.3.3). Residual of a draw: y_i - R x_i (linearisation). A ratio
+    for each stratum would have a bias of order 1 / (draws of the stratum).
+
+    Args:
+        y: float64 [n], value of each draw.
+        sample: the draws, with a covariate.
     """
     assert sample.x is not None and sample.X is not None
     H = len(sample.N)
@@ -149,9 +174,13 @@ def ratio_total(y: Floats, sample: Sample) -> Fit:
 
 
 def separate_ratio_total(y: Floats, sample: Sample) -> Fit:
-    """Separate ratio estimator, that_h = X_h ybar_h / xbar_h: Sieve's rule (ISPASS 2023), for purposive samples.
+    """Estimate the total of each stratum by its own ratio, X_h ybar_h / xbar_h: total of the covariate times the ratio of the
+    draws' means. It is the estimator of Sieve (ISPASS 2023), for units that were chosen without chance. Where the covariate of
+    all draws is 0, `mean_total` is used.
 
-    Where the draws of a stratum have x = 0 the mean takes over.
+    Args:
+        y: float64 [n], value of each draw.
+        sample: the draws, with a covariate.
     """
     assert sample.x is not None and sample.X is not None
     H = len(sample.N)

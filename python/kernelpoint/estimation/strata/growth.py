@@ -15,8 +15,8 @@ from kernelpoint.estimation.unseen import unseen_slow
 
 
 def draw_cost(look: Inference) -> Floats:
-    """Cost of one draw in each stratum, float64 [H] > 0: mean simulated cycles, or mean of the budget's counter. Strata without
-    a draw take the mean of the others.
+    """Cost of one draw in each stratum, float64 [H] > 0: mean cycles of its draws, or mean of the budget's counter if no cycles
+    are reported. A stratum without draws has the mean cost of the others.
     """
     index = look.counters.index("cycles" if "cycles" in look.counters else look.counted)
     mean = np.abs(Moments.of(look.sample.strata, look.values[:, index], len(look.sample.N)).mean)
@@ -27,10 +27,12 @@ def draw_cost(look: Inference) -> Floats:
 
 
 def expected_means(look: Inference) -> Floats:
-    """Expected mean of every stratum from the other strata of its cluster, float64 [H] > 0; never from its own draws.
+    """Expected mean of the budget's counter in each stratum, float64 [H] > 0, from the other strata of its cluster only, so
+    that no stratum grows because of its own draws.
 
-    Formula: xbar_h exp((sum_g l_g + lbar) / (k + 1)), l_g = log(ybar_g / xbar_g) over the k other strata of the cluster that
-    have draws, lbar the mean of l over all other strata; xbar is 1 without a covariate.
+    Formula: xbar_h exp((sum_g l_g + lbar) / (k + 1)), over the k other strata g of the cluster that have draws: l_g =
+    log(ybar_g / xbar_g), ybar and xbar the means of the counter and of the covariate (1 if there is none), lbar the mean of l
+    over all other strata.
     """
     sample = look.sample
     y = np.abs(look.values[:, look.counters.index(look.counted)])
@@ -48,9 +50,17 @@ def expected_means(look: Inference) -> Floats:
 
 
 def next_sizes(look: Inference) -> tuple[Ints, Kind]:
-    """Sample sizes n_h for the next pass (int64 [H], never smaller than now), and the kind of pass.
+    """Sample sizes for the next pass (round of sampling), and the kind of the pass: "sized" if it should meet the budget,
+    "learning" if growth is limited because spreads are uncertain.
 
-    Each stratum gets the draws of the target that needs most of them there (Cochran 1977, section 5A.4).
+    A budget may have several targets; each stratum gets the largest size that an unmet target needs (Cochran 1977, section
+    5A.4).
+
+    Args:
+        look: interim analysis of the last pass.
+
+    Returns:
+        int64 [H], size of the sample of each stratum, no smaller than now; the kind.
     """
     targets = look.each()
     unmet = [target for target in targets if not target.budgeted().meets(target.budget.relative_error)]
@@ -109,13 +119,13 @@ def _sizes_of_target(look: Inference) -> tuple[Ints, Kind]:
 
 
 def minimum_sizes(look: Inference, cost: Floats) -> Ints:
-    """Smallest sample size of each stratum when the sample grows, int64 [H].
-
-    It is the largest of one, the present size, and allowance share / eps, with which no single draw stands for so much of
-    the total that an outlier breaks the budget. Where units may be slow, the sizes are raised until slow units are drawn, or
-    too few are left to break the budget (unseen_slow).
+    """Smallest sample size of each stratum in the next pass (round of sampling), int64 [H]: the largest of 1, the present size,
+    and allowance share / eps. With the last one, no undrawn unit that deviates by the outlier allowance breaks the budget eps;
+    `share` is the stratum's share of the total. If units may be slow (`Design.slow_excess`), sizes are raised until slow units
+    that no draw shows do not break the budget (`unseen_slow`).
 
     Args:
+        look: interim analysis.
         cost: float64 [H], cost of one draw.
     """
     N, share, eps = look.sample.N, look.shares_of_target(), look.budget.relative_error

@@ -31,12 +31,12 @@ PAIRED_SCALE_SHARE = (
 
 @dataclass(frozen=True)
 class RangePart:
-    """A range that is a target.
+    """Range (part of the run) whose total is a target of the budget.
 
     Attributes:
-        counter: the counter that is summed.
-        estimate: at the last look; unknown before.
-        shares: share of the units of each stratum that lie in it, float64 [H].
+        counter: name of the counter that is summed.
+        estimate: its total at the last interim analysis; unknown before.
+        shares: float64 [H], share of the units of each stratum that lie in the range.
     """
 
     counter: str
@@ -46,18 +46,19 @@ class RangePart:
 
 @dataclass
 class Inference:
-    """Interim analysis of a sample from strata: estimators, spreads and bounds of all counters.
+    """Interim analysis of a sample from H strata: totals, spreads and half-widths of all counters.
 
     Attributes:
         budget: error allowed.
-        method: estimator of totals.
-        ratios: name -> (counter above, counter below).
-        counters: names of the counters.
-        looks: kinds of the looks up to this one; empty where no bound may be stated.
-        sample: draws of the strata; values: float64 [n, counters], their results.
-        exact: float64 [e, counters], take-all units.
-        ranges: by target.
-        paired: the counters are those of two runs over the same units, so that a combination of them is a change.
+        method: name of the estimator of totals.
+        ratios: name of a ratio -> (counter in its numerator, counter in its denominator).
+        counters: names of the columns of `values`.
+        looks: kind of each pass (round of sampling) so far; empty if no half-width can be stated.
+        sample: draws of the strata.
+        values: float64 [n, counters], results of the draws.
+        exact: float64 [e, counters], results of units that are always simulated.
+        ranges: parts of the run whose totals are targets, by target.
+        paired: True if the counters are one counter in two runs over the same units, so that a combination is a change.
     """
 
     budget: ErrorBudget
@@ -73,7 +74,9 @@ class Inference:
 
     @property
     def counted(self) -> str:
-        """Counter of the budget; for a ratio, the counter in its numerator."""
+        """Counter that the budget's first target is about: the numerator of a ratio, the counter summed over a range, or the
+        target itself.
+        """
         return self._counters_of(self.budget.counter)[0]
 
     def _counters_of(self, target: str) -> tuple[str, ...]:
@@ -81,8 +84,12 @@ class Inference:
         return (self.ranges[target].counter,) if target in self.ranges else self.ratios.get(target, (target,))
 
     def quantile(self, degrees: float, looks: tuple[Kind, ...] | None = None) -> float:
-        """t quantile for the share of the error probability of this analysis, or of the last of `looks`; nan without a bound,
-        infinite for 0 degrees of freedom.
+        """Two-sided quantile of Student's t distribution for the error probability that this interim analysis may use; nan if
+        no half-width can be stated, infinite for 0 degrees of freedom.
+
+        Args:
+            degrees: degrees of freedom.
+            looks: kinds of passes, the last of which decides the error probability; None: `self.looks`.
         """
         if not (looks := looks or self.looks):
             return math.nan
@@ -95,27 +102,32 @@ class Inference:
 
     @cached_property
     def fits(self) -> list[Fit]:
-        """The estimator of each counter, in the order of `counters`."""
+        """Estimated totals and predictions of each counter, in the order of `counters`."""
         estimator = ESTIMATORS[self.method]
         return [estimator(np.ascontiguousarray(column), self.sample) for column in self.values.T]
 
     @cached_property
     def spreads(self) -> list[Spread]:
-        """Spread of each counter, in the order of `counters`."""
+        """Variances of each counter's residuals inside strata, pooled over strata, in the order of `counters`."""
         return [self.spread([(1.0, name)]) for name in self.counters]
 
     @cached_property
     def slow(self) -> list[SlowDraws]:
-        """Slow draws of each counter."""
+        """Slow draws in each counter, in the order of `counters`."""
         return [SlowDraws.of(self.sample.strata, np.ascontiguousarray(y), len(self.sample.N)) for y in self.values.T]
 
     @cached_property
     def n(self) -> Ints:
-        """n_h, int64 [H]: number of units of each stratum with a result."""
+        """int64 [H]: number of draws with a result in each stratum."""
         return self.sample.n
 
     def plain_variances(self, index: int) -> Floats:
-        """S_h^2 of a counter, float64 [H], including slow drift along the run, which matters for parts of the run."""
+        """Variance of a counter's residuals in each stratum, float64 [H], with slow drift along the run, which matters for
+        parts of the run.
+
+        Args:
+            index: index of the counter in `counters`.
+        """
         squares = self.spreads[index].S2
         if not self.sample.balanced:
             return squares
@@ -141,7 +153,7 @@ class Inference:
         return share * scales(np.asarray(sum(means)) / len(means), self.n)
 
     def spread(self, combination: Combination) -> Spread:
-        """Spread of the residuals of a combination within strata, pooled over them."""
+        """Variances of the residuals of a linear combination of counters inside strata, pooled over strata."""
         sample, scale, H = self.sample, self._scale(combination), len(self.sample.N)
         moments = (Moments.of_neighbours if sample.balanced else Moments.of)(sample.strata, self._residuals(combination), H)
         least: Floats | float = 0.0
@@ -150,10 +162,13 @@ class Inference:
         return pooled_spread(sample.N, moments, scale, sample.balanced, least)
 
     def errors(self, combination: Combination) -> TotalErrors:
-        """Total of a linear combination of counters, with its errors.
+        """Estimated total of a linear combination of counters, with its errors.
 
-        A change from one run to another (`paired`) may sit in few strata, so the widest of three intervals counts: see
-        change.py.
+        The change between two runs (`paired`) may be concentrated in few strata; therefore the widest of three intervals is
+        used (change.py).
+
+        Args:
+            combination: pairs (weight, counter).
         """
         sample, columns = self.sample, self._columns(combination)
         value = sum(weight * self._total(k) for weight, k in columns)
@@ -176,8 +191,11 @@ class Inference:
         return TotalErrors(value, simulated, math.sqrt(max(V, 0.0)), degrees, t, guard)
 
     def outlier_allowances(self, index: int) -> Floats:
-        """float64 [H]: how far one undrawn unit of each stratum is assumed to deviate in a counter, relative to its value:
-        Sample.allowance, or what slow draws imply if larger.
+        """float64 [H]: largest relative deviation that is assumed of one undrawn unit in each stratum: `Sample.allowance`, or,
+        if slow units may occur, the excess of the slow draws if that is larger.
+
+        Args:
+            index: index of the counter in `counters`.
         """
         allowance = np.full(len(self.n), self.sample.allowance)
         scale = self._scale([(1.0, self.counters[index])])
@@ -199,23 +217,27 @@ class Inference:
         return float(self.fits[index].totals.sum() + self.exact[:, index].sum())
 
     def total(self, name: str) -> Estimate:
-        """Estimate of a counter."""
+        """Estimated total of a counter."""
         return self.errors([(1.0, name)]).estimate(name, self.budget.confidence)
 
     def ratio(self, name: str) -> Estimate:
-        """Estimate of a ratio of counters."""
+        """Estimate of a ratio of two totals, by its name."""
         return inference.ratio(name, self.ratios[name], self.errors, self.budget.confidence)
 
     # ---- what no draw shows -----------------------------------------------------------------------------------------
 
     def sizes(self, index: int) -> Floats:
-        """float64 [H]: amount that each stratum adds to a counter's total, as a measure of what one outlier can change.
+        """float64 [H]: amount of a counter's total that may lie in each stratum: the base for the effect of an outlier.
 
-        Model: a stratum that showed nothing but zeros (misses, DRAM traffic) may hold launches that are no zeros, and no
-        spread tells of them. One in N_h / n_h may be as large as those that were seen elsewhere: it counts as N_h / allowance
-        times their mean. Cycles are never zero, zeros of a profile are its clock's. But few draws of a stratum may all be short
-        launches where it has long ones too; then neither its size nor its spread tells, but other strata of its cluster c may:
-        its cycles count as X_h sum_c size / sum_c X if that is larger. These sizes add up to twice the total at most.
+        - Cycles: the larger of the stratum's estimated total and the total that its cluster suggests (total over covariate in
+          the cluster, times the stratum's covariate), because all draws may be short launches by chance. Without a covariate,
+          or where units may be slow: the estimated total.
+        - Another counter that is 0 in all draws of a stratum with undrawn units: N_h m / allowance, for N_h units and the mean
+          m of the counter where it is not 0. Model: one in N_h / n_h units is as large as m, n_h the number of draws.
+        - Otherwise: the estimated total.
+
+        Args:
+            index: index of the counter in `counters`.
         """
         size = np.abs(self.fits[index].totals)
         if self.counters[index] == "cycles":
@@ -253,7 +275,12 @@ class Inference:
     # ---- targets ----------------------------------------------------------------------------------------------------
 
     def target_spread(self, name: str) -> Spread:
-        """Spread of the residuals of a target; of a range what its variance sum N_hd (N_h / n_h - 1) S_h^2 takes for S_h^2."""
+        """Variances, inside strata, of the residuals of a target of the budget. For a range (part of the run), they are
+        multiplied by the share of the stratum's units in the range.
+
+        Args:
+            name: name of the target: a counter, a ratio or a range.
+        """
         if name in self.ratios:
             (above, top), (below, bottom) = (
                 (counter, self._total(self.counters.index(counter))) for counter in self.ratios[name]
@@ -267,14 +294,14 @@ class Inference:
         return replace(spread, S2=self.plain_variances(index) * shares, pooled=spread.pooled * shares)
 
     def budgeted(self) -> Estimate:
-        """Estimate that the budget is about."""
+        """Estimate of the budget's first target."""
         name = self.budget.counter
         if name in self.ratios:
             return self.ratio(name)
         return self.ranges[name].estimate if name in self.ranges else self.total(name)
 
     def shares_of_target(self) -> Floats:
-        """Share of each stratum in the total of the target, float64 [H]."""
+        """float64 [H]: share of each stratum in the total of the budget's first target."""
         index = self.counters.index(self.counted)
         if (part := self.ranges.get(self.budget.counter)) is not None:
             return self.sizes(index) * part.shares / (abs(part.estimate.estimate) or 1.0)
@@ -282,13 +309,18 @@ class Inference:
         return np.asarray(self.sizes(index) / (whole or 1.0))
 
     def each(self) -> list[Inference]:
-        """Same analysis for the budget of each target alone."""
+        """Copies of this analysis, each with a budget of one target."""
         return [replace(self, budget=one) for one in self.budget.each()]
 
     # ---- statements -------------------------------------------------------------------------------------------------
 
     def report(self, missing: int, open_unit: OpenUnit | None = None) -> Look:
-        """Make the interim analysis record; `missing` drawn units have no result."""
+        """Make the record of this interim analysis.
+
+        Args:
+            missing: number of drawn units without a result.
+            open_unit: undrawn unit that would break the budget first.
+        """
         counters = self.counters
         return Look(
             index=len(self.looks),
@@ -312,7 +344,9 @@ class Inference:
         ]
 
     def budgeted_totals(self) -> tuple[str, Floats, float] | None:
-        """Estimated total of the budget's counter in each stratum, float64 [H], and in all; None without results."""
+        """Name of the budget's counter, its estimated total in each stratum (float64 [H]), and the total of all units; None
+        without results.
+        """
         name = self.counted
         if name not in self.counters:
             return None
@@ -347,12 +381,15 @@ PAIR = "first", "second"  # names of a counter in two runs
 def errors_of_change(
     sample: Sample, values: Floats, exact: Floats, method: Method = "regression", alpha: float = 0.05
 ) -> Errors:
-    """Errors of combinations of PAIR, one counter in two runs over the same units, from the common draws.
+    """Make the function that estimates totals, with errors, for one counter in two runs over the same units, from the common
+    draws. The counter is named "first" and "second".
 
     Args:
-        sample: the common draws of the strata, as at a look; they have to be a simple random sample of each stratum.
-        values: float64 [n, 2], in both runs; exact: float64 [k, 2], of the take-all units.
-        alpha: error probability of an interval.
+        sample: common draws, a simple random sample of each stratum.
+        values: float64 [n, 2], value of each draw in both runs.
+        exact: float64 [k, 2], values of units that are always simulated.
+        method: name of the estimator of totals.
+        alpha: error probability of a half-width.
 
     >>> u = np.arange(100.0)
     >>> sample = Sample(np.zeros(10, int), np.array([100]), np.zeros(1, int))

@@ -27,15 +27,17 @@ from kernelpoint.estimation.unseen import OpenUnit, breaking
 
 
 class StrataSampling(Sampling):
-    """Simple random samples from strata, nested as they grow: unit i of stratum h is drawn if u_i <= T_h.
+    """Sampling from strata: unit i (a launch) of stratum h is drawn if its random number u_i is at most the threshold T_h.
+    Thresholds only grow, so each sample contains all earlier ones.
 
     Args:
-        design: strata, first sizes, permanent random numbers, covariate.
-        budget, ratios, ranges: as of Sampling.
-        method: the estimator of totals, `estimate` of Engine.
+        design: strata, first sample sizes, random numbers, covariate.
+        budget: relative error allowed in the totals.
+        method: name of the estimator of totals, as `estimate` of `Engine`.
+        ratios, ranges: as in `Sampling`.
 
     Raises:
-        ConfigError: an estimator that the design cannot support.
+        ConfigError: the design does not support the estimator.
 
     >>> u = np.array([0.3, 0.1, 0.2])
     >>> StrataSampling(Design(np.zeros(3, int), np.array([2]), u), ErrorBudget(0.1)).drawn().tolist()
@@ -81,7 +83,9 @@ class StrataSampling(Sampling):
 
     @property
     def thresholds(self) -> Floats:
-        """Thresholds T_h, float64 [H]: unit i of stratum h is drawn if u_i <= T_h; -1 for a stratum without draws."""
+        """float64 [H]: threshold of each stratum. A unit is drawn if its random number is at most the threshold; -1: no unit is
+        drawn.
+        """
         last = np.maximum(self._start[:-1] + self.sizes - 1, 0)
         if not len(self._order):
             return np.full(len(self.sizes), -1.0)
@@ -94,11 +98,15 @@ class StrataSampling(Sampling):
         return self._order[offset + np.arange(ends[-1] if len(ends) else 0)].astype(np.int64)
 
     def drawn(self) -> Ints:
-        """int64, ascending: drawn units, and units that are always simulated."""
+        """int64, ascending: indices of the drawn units, and of the units that are always simulated."""
         return np.unique(np.concatenate((self._prefixes(self.sizes), self._certain)))
 
     def restrict_to(self, known: NDArray[np.bool_]) -> None:
-        """Reduce the sample of each stratum to the draws before the first unit that is not `known` (bool [N]).
+        """Shorten the sample of each stratum: keep the draws before the first unit, in the order of the random numbers, that is
+        not `known`.
+
+        Args:
+            known: bool [N], for example units with a trace.
 
         >>> one = StrataSampling(Design(np.zeros(3, int), np.ones(1, int), np.array([0.3, 0.1, 0.2])), ErrorBudget(0.1))
         >>> one.restrict_to(np.array([False, True, True]))
@@ -111,8 +119,8 @@ class StrataSampling(Sampling):
         self.sizes = np.bincount(h[before], minlength=len(self._population)).astype(np.int64)
 
     def with_spare(self, factor: float) -> Ints:
-        """int64, ascending: units of samples `factor` times as large in every stratum, and units that are always simulated.
-        Growth within it draws no other unit.
+        """int64, ascending: indices of a sample `factor` times as large in every stratum, and of the units that are always
+        simulated. As long as the sample grows only within it, no other unit is drawn.
 
         >>> one = StrataSampling(Design(np.zeros(9, int), np.ones(1, int), np.linspace(0.9, 0.1, 9)), ErrorBudget(0.1))
         >>> one.drawn().tolist(), one.with_spare(2.0).tolist()
@@ -153,12 +161,17 @@ class StrataSampling(Sampling):
         return Inference(budget, self.method, self.ratios, self.counters, kinds, sample, values, exact, ranges)
 
     def look(self, missing: int, budget: ErrorBudget) -> Look:
-        """Make the interim analysis; `missing` drawn units have no result."""
+        """Analyse the results at the end of a pass (round of sampling).
+
+        Args:
+            missing: number of drawn units without a result; if it is above 0, no half-width is stated.
+            budget: part of the error budget that is left for sampling.
+        """
         self._last = inference = self._infer(not missing, budget)
         return inference.report(missing, None if missing else self._open_unit(inference))
 
     def errors(self, combination: Combination) -> TotalErrors:
-        """The total of a combination of counters and its errors, from the last analysis."""
+        """Estimated total of a linear combination of counters, with its errors, at the last interim analysis."""
         assert self._last is not None
         return self._last.errors(combination)
 
@@ -176,7 +189,7 @@ class StrataSampling(Sampling):
         return breaking(unit, float(means.max()), whole, eps, float(n[first] / N[first]))
 
     def anew(self, budget: ErrorBudget, ratios: Ratios) -> StrataSampling:
-        """Copy of the sample for another budget, without results.
+        """Copy of the sampling without results, for another budget; the present sample stays.
 
         >>> one = StrataSampling(Design(np.zeros(3, int), np.ones(1, int), np.array([0.3, 0.1, 0.2])), ErrorBudget(0.1))
         >>> one.anew(ErrorBudget(0.01), {}).drawn().tolist()
@@ -185,7 +198,7 @@ class StrataSampling(Sampling):
         return self._of(self.design, budget, ratios)
 
     def leaving_out(self, units: Ints) -> StrataSampling:
-        """Copy of this sampling, without results, in which some units cannot be drawn. Sample sizes stay."""
+        """Copy of the sampling without results, in which the units with the given indices cannot be drawn. Sample sizes stay."""
         return self._of(self.design.as_take_all(units), self.budget, self.ratios)
 
     def _of(self, design: Design, budget: ErrorBudget, ratios: Ratios) -> StrataSampling:
@@ -203,12 +216,22 @@ class StrataSampling(Sampling):
         return Frame(self.design.strata, self.design.x)
 
     def expansions(self, units: Ints) -> Floats:
-        """float64 [units]: N_h / n_h of each unit's stratum; 1 for units that are always simulated."""
+        """float64 [units]: number of units that a draw of each unit's stratum represents, N_h / n_h; 1 for units that are
+        always simulated.
+        """
         ratio = np.append(self.design.sizes / np.maximum(self.sizes, 1), 1.0)
         return np.asarray(ratio[np.asarray(self.design.strata)[units]], dtype=float)
 
     def grow(self, left: ErrorBudget, look: Look) -> bool:
-        """Size the next sample by joint Neyman allocation under the budget of the last analysis."""
+        """Set the sample sizes of the next pass (round of sampling) by Neyman allocation over all strata.
+
+        Args:
+            left: part of the error budget that is left for sampling.
+            look: the last interim analysis.
+
+        Returns:
+            False if every unit is drawn, units were chosen without chance, or there was no analysis yet.
+        """
         last = self._last
         if last is None or self.design.chosen is not None or bool((self.sizes >= self._population).all()):
             return False
@@ -229,14 +252,17 @@ class StrataSampling(Sampling):
         return np.asarray(inside / np.maximum(self._population, 1))
 
     def pass_state(self) -> dict[str, Any]:
-        """State of the present pass for the journal: sizes of the strata, and the kind of each pass so far."""
+        """State of the present pass (round of sampling) for the journal: sample size of each stratum, and the kinds of all
+        passes so far.
+        """
         return {"sizes": self.sizes.tolist(), "kinds": list(self._kinds)}
 
     def restore_pass(self, state: Mapping[str, Any]) -> None:
-        """Take a pass from a journal instead of computing its sizes again; sizes only grow.
+        """Set the sample sizes of a pass (round of sampling) from the journal, instead of computing them.
 
         Raises:
-            JournalError: another number of strata, a stratum that shrinks, or a state that is not of this engine.
+            JournalError: the state has another form or number of strata, or a size is below the present one or above the number
+                of units.
         """
         try:
             sizes, kinds = np.asarray(state["sizes"], dtype=np.int64), tuple(map(str, state["kinds"]))
@@ -262,7 +288,7 @@ class StrataSampling(Sampling):
         return values
 
     def unit_spreads(self, counter: str) -> Spreads | None:
-        """Weights, residuals and spreads of the units; None if the last analysis states no bound."""
+        """Weights, residuals and spreads of all units, as in `UnitErrors`; None before the first interim analysis."""
         if (last := self._last) is None:
             return None
         index, strata = self.counters.index(counter), np.asarray(self.design.strata)

@@ -36,19 +36,21 @@ class _Level(NamedTuple):
 def partition(
     levels: Sequence[NDArray[np.integer]], spreads: Sequence[float], expected: Floats, standard_error: float
 ) -> tuple[NDArray[np.int32], Floats, Floats]:
-    """Cheapest partition by nested labels whose sample should have a standard error, relative to the total.
+    """Divide units (launches) into strata by nested labels, so that a sample with the given standard error costs least.
 
-    Cost-complexity pruning (Breiman et al. 1984, chapter 3), by bisection on the price of variance. At a price p each cell is
-    either one stratum, with n = clip(T CoV sqrt(p / mean), 1, N) draws of cost `mean` and variance T^2 CoV^2 (1 / n - 1 / N),
-    or is split into its children, whichever has the least cost + p variance. T is the cell's expected total, CoV the spread
-    expected at its level: a split pays where the children's draws cost less than the variance they save.
+    Method: cost-complexity pruning (Breiman et al. 1984, chapter 3). Cells are the groups of units with equal labels at one
+    level. A cell is one stratum, or is split into its cells of the next level, whichever has the least cost + p variance; the
+    price p is found by bisection. A cell of N units with expected total T, mean T / N and coefficient of variation (CoV) needs
+    n = clip(T CoV sqrt(p / mean), 1, N) draws, at the cost n mean, with the variance T^2 CoV^2 (1 / n - 1 / N).
 
     Args:
-        levels: labels, int [N] each, coarse to fine; spreads: expected CoV within a cell of each level.
+        levels: int [N] each: label of each unit, from coarse to fine.
+        spreads: CoV that is expected inside a cell, for each level.
         expected: float64 [N], expected value of each unit.
+        standard_error: standard error of the total, relative to the total.
 
     Returns:
-        int32 [N], the stratum of each unit; float64 [H] each, its expected total and CoV.
+        int32 [N], stratum of each unit; float64 [H], expected total of each stratum; float64 [H], its expected CoV.
 
     >>> coarse, fine = np.zeros(90, int), np.arange(90) // 45
     >>> [len(partition([coarse, fine], (spread, 0.02), np.ones(90), 0.01)[1]) for spread in (0.02, 0.5)]
@@ -110,13 +112,14 @@ def partition(
 
 @dataclass(frozen=True)
 class Stratification:
-    """Strata of a design without a sample: everything that does not depend on a seed.
+    """Strata of a design, without a sample: all that does not depend on the seed.
 
     Attributes:
-        strata: int32 [N], -1 for certain units.
-        total, spread: float64 [H], expected total and CoV of each stratum.
-        budget: of the run.
-        x, clusters, allowance, slow_excess: as in Design.
+        strata: int32 [N], stratum of each unit; -1: always simulated.
+        total: float64 [H], expected total of each stratum.
+        spread: float64 [H], expected coefficient of variation in each stratum.
+        budget: error allowed.
+        x, clusters, allowance, slow_excess: as in `Design`.
     """
 
     strata: NDArray[np.integer]
@@ -129,12 +132,17 @@ class Stratification:
     slow_excess: float = 0.0
 
     def first_sizes(self, seed: int) -> Ints:
-        """int64 [H]: sizes of the first samples, expected to meet the budget, rounded up or down at random.
+        """int64 [H]: sizes of the first samples, rounded up or down at random; they are expected to meet the error budget eps.
 
-        A stratum with a share of the total has at least allowance share / eps draws, so that no outlier, unseen by any
-        estimated variance, breaks the budget; at least one and, with probability SECOND_DRAW_PROBABILITY or more, a second:
-        the spread of strata with one draw is pooled from those with two, which are thus chosen at random beforehand. And so
-        many that units which are off by `slow_excess` are drawn, or too few to break the budget (unseen.unseen_slow).
+        The size of a stratum is at least
+        - 1, and, with probability SECOND_DRAW_PROBABILITY or more, 2: the spread in strata with one draw is estimated from
+          strata with two, which are so chosen at random;
+        - allowance share / eps, `share` its share of the total, so that one undrawn unit that deviates by the allowance does
+          not break the budget;
+        - large enough that slow units that no draw shows (`slow_excess`) do not break the budget.
+
+        Args:
+            seed: seed of the rounding.
 
         >>> strata, total = np.zeros(9, np.int64), np.ones(1)
         >>> Stratification(strata, total, 0.1 * total, ErrorBudget(0.05), None, None, 0.4).first_sizes(0).tolist()
@@ -160,7 +168,12 @@ class Stratification:
         return rounded(cheapest(N / np.sqrt(mean), wanted, N, enough))
 
     def design(self, u: Floats, seed: int = 0) -> Design:
-        """Make the design with permanent random numbers u (float64 [N]) and the second draws of a seed."""
+        """Make the design of a sample.
+
+        Args:
+            u: float64 [N], random number of each unit, in [0, 1).
+            seed: seed of the second draws.
+        """
         return Design(
             self.strata,
             self.first_sizes(seed),
@@ -186,19 +199,23 @@ def stratify(
     slow_excess: float = 0.0,
     design_error: float | None = None,
 ) -> Stratification:
-    """Divide launches into strata by labels known without simulating; labels that do not pay are merged (`partition`).
+    """Divide launches into strata by nested labels that are known without simulation; labels that do not pay are merged
+    (`partition`).
 
     Args:
-        levels: labels, int [N] each, coarse to fine: signature of a unit, signature with its neighbours, ...
-        budget: the error allowed.
-        spreads: expected CoV within a cell of each level.
-        expected: float64 [N] > 0, expected value of each unit up to a factor; None: equal.
-        x: covariate handed to the design; cluster: int [N], cluster of each unit, constant within the coarsest label.
-        take_all: units that are certain; allowance, slow_excess: as in Design.
-        design_error: relative error that the strata, but not their sizes, are made for; None: that of `budget`.
+        levels: int [N] each: label of each launch, from coarse to fine: its kernel and shape, then also those of its
+            neighbours, ...
+        budget: error allowed.
+        spreads: coefficient of variation that is expected inside a cell (launches with equal labels), for each level.
+        expected: float64 [N], expected value of each launch up to a factor, above 0; None: all equal.
+        x: float64 [N], covariate (work); None: there is none.
+        cluster: int [N], cluster of each launch, equal for launches with the same coarsest label; None: one cluster.
+        take_all: indices of launches that are always simulated.
+        allowance, slow_excess: as in `Design`.
+        design_error: relative error for which strata, but not their sample sizes, are made; None: that of `budget`.
 
     Raises:
-        ConfigError: not one spread per level.
+        ConfigError: the number of spreads is not the number of levels.
 
     >>> signature = np.arange(600) % 3
     >>> finer = signature + 3 * (np.arange(600) % 599 == 0)  # the first and the last stand between other neighbours

@@ -14,15 +14,15 @@ from kernelpoint.estimation.moments import Floats, Ints, Moments
 
 @dataclass(frozen=True)
 class Spread:
-    """Spread of residuals within strata, arrays float64 [H].
+    """Variances of residuals inside each of H strata, pooled over strata; float64 [H] each.
 
     Attributes:
-        S2: shrunk variances S_h^2.
-        of_draws: variances of the draws of each stratum, 0 without a second draw.
-        pooled: c_0^2, squared CoV that is expected of a stratum without draws.
-        degrees: nu_h, degrees of freedom of `of_draws`, 0 without a second draw.
-        weight: share of S_h^2 that is a stratum's own.
-        uncertainty: relative variance of c_0^2, infinite if unknown.
+        S2: variance S_h^2 of the stratum: weighted mean of its own variance and of the pooled one.
+        of_draws: variance of the stratum's own draws; 0 with fewer than two.
+        pooled: squared coefficient of variation (CoV) that is expected of a stratum without draws.
+        degrees: degrees of freedom of `of_draws`; 0 with fewer than two draws.
+        weight: weight of the stratum's own variance in S2.
+        uncertainty: relative variance of `pooled`, one number; infinite if unknown.
     """
 
     S2: Floats
@@ -34,9 +34,12 @@ class Spread:
 
 
 def scales(mean: Floats, n: Ints) -> Floats:
-    """Scale of each stratum for relative spreads: |mean|, or the smallest positive scale if the mean is 0.
+    """Scale of each stratum for relative spreads, float64 [H]: |mean| of its draws, or the smallest such scale above 0 where
+    the mean is 0. Otherwise a stratum whose few draws are all 0 (a clock in whole microseconds) would seem free of error.
 
-    A stratum whose few draws are all 0 (whole-microsecond clocks read 0) would otherwise claim to be free of error.
+    Args:
+        mean: float64 [H], mean of the draws.
+        n: int64 [H], number of draws.
 
     >>> scales(np.array([4.0, 0.0]), np.array([1, 1])).tolist()
     [4.0, 4.0]
@@ -48,22 +51,27 @@ def scales(mean: Floats, n: Ints) -> Floats:
 
 @dataclass(frozen=True)
 class SlowDraws:
-    """Draws that take more than twice as long as the others of their stratum, and the excess that they imply for all strata.
+    """Draws (launches) that take more than twice as long as the others of their stratum, and the excess that is therefore
+    assumed in all strata.
 
-    Formula: draw i of a stratum with two or more has the excess e_i = y_i / m_i - 1, m_i the mean of its stratum's other
-    draws; it is slow if e_i > SLOW and y_i - m_i is no less than the smallest step between draws. A clock that ticks in whole
-    microseconds reads 0 or 1 of shorter launches, which are not slow. In a stratum of mean M the square of e_i is
-    w e_i^2 + (1 - w) min(e_i, e_i m_i / M)^2:
-    with the probability w slow units take as many times as long everywhere, else as many cycles more in longer strata.
-    w = P r^k / (P r^k + 1 - P), P = PRIOR_TIMES, k the number of slow draws, r the share of compared draws whose m is no longer
-    than the longest slow draw: of longer ones none is slow, which is as likely as r^k if all may be.
+    Formula: a draw i in a stratum with two draws or more has the excess e_i = y_i / m_i - 1, with y_i its value and m_i the
+    mean of the stratum's other draws. It is slow if e_i > SLOW, and y_i - m_i is no less than the smallest difference between
+    draws, because a clock in whole microseconds reads 0 or 1 for shorter launches. In a stratum with mean M, the squared excess
+    is w e_i^2 + (1 - w) min(e_i, e_i m_i / M)^2:
+        w: probability that slow units take as many times as long in every stratum; otherwise they take as many cycles more in
+            strata with longer units.
+        w = P r^k / (P r^k + 1 - P), P = PRIOR_TIMES, for k slow draws; r is the share of compared draws with m no longer than
+            the longest slow draw. (No longer draw is slow, which has probability r^k if all can be.)
 
-    excess: float64 [s], e_i; length: float64 [s], m_i, ascending; compared: draws of strata with two or
-    more; times: w.
+    Model: the cause of slow units (tuning, a page, a clock, a neighbour) does not depend on the stratum's share of the total.
+    So strata with small shares, which have most draws, also tell of strata with large shares, whose few draws often hold no
+    slow unit.
 
-    Model: what makes a unit slow now and then (tuning, a page, a clock, a neighbour) does not ask how much of the total its
-    stratum holds. So light strata, which have most of the draws, tell of heavy ones: estimated from each stratum's part of
-    the total, the spread is small whenever the few draws of heavy strata happen to hold no slow unit, and a run stops on that.
+    Attributes:
+        excess: float64 [s], e_i of each slow draw.
+        length: float64 [s], m_i of each slow draw, ascending.
+        compared: number of draws in strata with two or more.
+        times: the probability w.
 
     >>> slow = SlowDraws.of(np.array([0, 0, 1, 1, 2]), np.array([1.0, 3.0, 5.0, 5.0, 9.0]), 3)
     >>> slow.excess.tolist(), slow.length.tolist(), slow.compared, round(slow.times, 2)
@@ -77,7 +85,13 @@ class SlowDraws:
 
     @classmethod
     def of(cls, strata: NDArray[np.integer], y: Floats, count: int) -> SlowDraws:
-        """Find the slow draws among y (float64 [n]) in strata (int [n], 0 ... count - 1)."""
+        """Find the slow draws.
+
+        Args:
+            strata: int [n], stratum of each draw, from 0 to count - 1.
+            y: float64 [n], value of each draw.
+            count: number of strata.
+        """
         n, total = np.bincount(strata, minlength=count), np.bincount(strata, weights=y, minlength=count)
         several = n[strata] > 1
         h, values = strata[several], y[several]
@@ -103,11 +117,11 @@ class SlowDraws:
         return np.asarray(self.times * times[-1] + (1.0 - self.times) * in_cycles)
 
     def mean(self, mean: Floats) -> Floats:
-        """float64 [H]: relative excess of a slow unit in strata with these means; 0 if no draw is slow."""
+        """float64 [H]: mean relative excess of a slow unit in strata with the given means; 0 if no draw is slow."""
         return self._sums(mean, 1) / max(len(self.excess), 1)
 
     def mean_square(self, mean: Floats) -> Floats:
-        """float64 [H]: squared CoV that slow units cause in strata with these means."""
+        """float64 [H]: squared coefficient of variation that slow units cause in strata with the given means."""
         return self._sums(mean, 2) / max(self.compared, 1)
 
 
@@ -129,26 +143,33 @@ def _digamma_and_trigamma(x: Floats) -> tuple[Floats, Floats]:
 def pooled_spread(
     N: Ints | Floats, residuals: Moments, scale: Floats, neighbours: bool = False, least: Floats | float = 0.0
 ) -> Spread:
-    """Shrunk variances S_h^2 = scale_h^2 (nu_0 c_0^2 + nu_h c_h^2) / (nu_0 + nu_h): empirical Bayes (Smyth 2004, section 4).
+    """Variance of residuals in each stratum, as a weighted mean of the stratum's own variance and of one pooled over strata:
+    S_h^2 = scale_h^2 (nu_0 c_0^2 + nu_h c_h^2) / (nu_0 + nu_h) (empirical Bayes; Smyth 2004, section 4).
 
-    c_h^2 = s_h^2 / scale_h^2 is a stratum's own squared CoV of residuals, nu_h = n_h - 1. The true ones are log-normal over
-    the strata: log c^2 ~ Normal(mu, tau^2). The own one is chi-square(nu_h) / nu_h times the true one, so t_h = log c_h^2 -
-    psi(nu_h / 2) + log(nu_h / 2) has the log of the true one as its mean and the variance v_h = psi'(nu_h / 2) (section 6.2).
-    mu and tau^2 are moments of t_h over the strata with two or more draws, weighted by sqrt(N_h scale_h) / (v_h + 2), tau^2
-    less the mean noise. c_0^2 is exp(mu + tau^2 / 2), or, if larger, sum g_h c_h^2 / sum g_h with g_h = N_h^2 scale_h^2 / n_h,
-    the mean that matters for the total, or `least` (SlowDraws.mean_square). neighbours: whether residuals are
-    Moments.of_neighbours.
+    Formula: c_h^2 = s_h^2 / scale_h^2, the squared coefficient of variation of the stratum's n_h draws; nu_h = n_h - 1. c_0^2
+    is the largest of
+        exp(mu + tau^2 / 2), the mean of a log-normal distribution: log c^2 ~ Normal(mu, tau^2) over strata. mu and tau^2 are
+        moments of t_h = log c_h^2 - psi(nu_h / 2) + log(nu_h / 2), whose variance about log c^2 is v_h = psi'(nu_h / 2) (Smyth,
+        section 6.2), over strata with two draws or more, weighted by sqrt(N_h scale_h) / (v_h + 2); the mean v_h is subtracted
+        from tau^2. psi: digamma function.
+        sum_h g_h c_h^2 / sum_h g_h, g_h = N_h^2 scale_h^2 / n_h: the mean that matters for the total of the N_h units of all
+        strata.
+        `least`.
+    It is 1, with no degrees of freedom, if no stratum has two draws. nu_0: PRIOR_DEGREES.
 
-    Why not the plain mean: most of the variance sits in a few strata. A sample of strata that misses them has a plain mean
-    that is far too small, and a run that stops because of it; the log-normal one extrapolates from the bulk.
+    Model: relative spreads of strata are exchangeable. Most of the variance is in few strata. If the sample misses them, a
+    plain mean of c_h^2 is far too small and the run stops; the log-normal mean extrapolates to them.
 
-    Numerics: straight averages cover better than the posterior of the logarithms, which lets a stratum whose few draws
-    happen to agree look quiet: allocation then starves it, and what it hides never comes to light. For the same reason nu_0
-    (PRIOR_DEGREES) is large: samples that hold few of the rare large values have a total that is too low and a variance that
-    is too small at once, and growing the other samples makes that a bias.
+    Numerics: averages of c_h^2 cover better than averages of logarithms, by which a stratum whose few draws agree by chance
+    would get too few draws. For the same reason nu_0 is large: samples with too few of the rare large values have a total that
+    is too low and a variance that is too small.
 
-    Model: a stratum's relative spread is exchangeable with that of the others.
-    Without any stratum of two draws nothing is known: c_0^2 is 1 and no degree of freedom is claimed.
+    Args:
+        N: number of units of each stratum, [H].
+        residuals: moments of the draws' residuals in each stratum.
+        scale: float64 [H], typical size of a value in each stratum.
+        neighbours: True if the moments are `Moments.of_neighbours`.
+        least: lower limit of c_0^2, float64 [H] or one number.
 
     >>> r = Moments.of(np.array([0, 0, 0, 1]), np.array([9.0, 10.0, 11.0, 50.0]), 2)
     >>> S2 = pooled_spread(np.array([30, 30]), r, r.mean).S2
@@ -184,13 +205,17 @@ def pooled_spread(
 
 
 def variance_and_degrees(A: Floats, spread: Spread) -> tuple[float, float]:
-    """Estimated variance of the total, and its degrees of freedom.
+    """Estimated variance V of a total over strata, and its degrees of freedom nu; infinite for V = 0, and 0 if no spread is
+    known.
 
-    Formula: V = sum_h A_h S_h^2 (allocation.sampling_factors). Of each term the share w_h is the stratum's own, with
-    relative variance 2 / nu_h, and the rest is borrowed, with one relative variance L for all. Satterthwaite (1946):
-    nu = 2 V^2 / (sum_h (w_h A_h S_h^2)^2 2 / nu_h + (sum_h (1 - w_h) A_h S_h^2)^2 L), where L is the variance of the
-    estimated mu of the population of log c_h^2. nu is infinite where V is 0, 0 where nothing is known, and no more than
-    DEGREES_PER_DRAW for each of the strata that make up the variance of the draws.
+    Formula: V = sum_h A_h S_h^2. In S_h^2, the stratum's own variance has the weight w_h and the relative variance 2 / nu_h;
+    the pooled variance has the relative variance L, common to all strata. nu = 2 V^2 / (sum_h (w_h A_h S_h^2)^2 2 / nu_h +
+    (sum_h (1 - w_h) A_h S_h^2)^2 L) (Satterthwaite 1946), and no more than DEGREES_PER_DRAW times the effective number of
+    strata with a variance of their own.
+
+    Args:
+        A: float64 [H], factor of each stratum (`sampling_factors`).
+        spread: variances S_h^2, weights w_h, degrees of freedom nu_h, and L (`uncertainty`).
 
     >>> r = Moments.of(np.array([0, 0, 0, 1]), np.array([9.0, 10.0, 11.0, 50.0]), 2)
     >>> N = np.array([30, 30])
