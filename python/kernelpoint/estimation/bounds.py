@@ -46,8 +46,7 @@ def error_probability(bound: Bound, alpha: float, kinds: Sequence[Kind]) -> floa
 
 
 def joint_error_probability(bounds: Sequence[Bound], alpha: float, kinds: Sequence[Sequence[Kind]]) -> float:
-    """Error probability of the comparison of two runs, each of which stopped at an interim analysis that depends on its
-    results.
+    """Error probability of the comparison of two runs. Each run stopped after a round of sampling that depends on its results.
 
     Formula: let s_j and s'_k be the shares of alpha that `error_probability` gives to the last analyses, j and k, of the two
     runs. The comparison uses 0.75 min(s_j, s'_k) alpha if j = k, else 0.25 s_j s'_k alpha. The sum over all pairs (j, k) is at

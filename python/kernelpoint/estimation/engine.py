@@ -26,8 +26,9 @@ from kernelpoint.estimation.two_phase import TwoPhaseDesign, TwoPhaseSampling
 
 
 class Engine:
-    """Engine of a sampled run. It chooses the units (launches) to simulate, takes their results, makes an interim analysis at
-    the end of each pass (round of sampling), and enlarges the sample until the error budget is met.
+    """Engine of a sampled run. It chooses the launches to simulate, takes their results, makes an interim analysis at the end
+    of each pass (round of sampling), and enlarges the sample until the error budget is met. A `unit`, in names of arguments, is
+    a launch, or several launches that are sampled together.
 
     The state depends only on the design, the budget, the sample of each pass, and the results: not on the order of results, on
     time or on threads. Inside a pass nothing is drawn, and no run stops. The caller writes `pass_state()` to the journal at the
@@ -35,11 +36,11 @@ class Engine:
     engine.
 
     Args:
-        design: strata of units (`Design`), a prediction for every unit (`AssistedDesign`), or predictions for a first sample of
-            units (`TwoPhaseDesign`).
+        design: strata of launches (`Design`), a prediction for every launch (`AssistedDesign`), or predictions for a first
+            sample of launches (`TwoPhaseDesign`).
         budget: relative error allowed in the totals, and confidence.
         estimate: estimator of totals for a design of strata: "regression" (difference estimator with leave-one-out slopes),
-            "ratio" (combined ratio estimator), "mean", or, only where units are chosen without chance, "separate_ratio".
+            "ratio" (combined ratio estimator), "mean", or, only where launches are chosen without chance, "separate_ratio".
         ratios: name of a ratio -> (counter in its numerator, counter in its denominator), e.g. {"ipc": ("instructions",
             "cycles")}.
         ranges: targets of the budget that are totals of a part of the run.
@@ -94,23 +95,23 @@ class Engine:
 
     @property
     def u(self) -> Floats:
-        """float64 [N]: random number of each unit, by which units are drawn; it never changes."""
+        """float64 [N]: random number of each launch, by which launches are drawn; it never changes."""
         return self.sampling.u
 
     @property
     def thresholds(self) -> Floats | None:
-        """float64 [H], one number for each of H strata: unit i of stratum h is drawn if u[i] <= thresholds[h]. None if the
+        """float64 [H], one number for each of H strata: launch i of stratum h is drawn if u[i] <= thresholds[h]. None if the
         design does not draw by thresholds.
         """
         return self.sampling.thresholds
 
     def drawn(self) -> Ints:
-        """int64, ascending: indices of the present sample, and of the units that are always simulated."""
+        """int64, ascending: indices of the present sample, and of the launches that are always simulated."""
         return self.sampling.drawn()
 
     def wanted(self) -> Ints:
-        """int64, ascending: indices of the units still to simulate in this pass (round of sampling): drawn units without a
-        result.
+        """int64, ascending: indices of the launches still to simulate in this pass (round of sampling): drawn launches without
+        a result.
         """
         drawn = self.drawn()
         return np.setdiff1d(drawn[self.results.rows[drawn] < 0], sorted(self._left_out), assume_unique=True)
@@ -119,7 +120,7 @@ class Engine:
         """Enlarge the sample for the next pass (round of sampling), from the last interim analysis.
 
         Returns:
-            False if the sample stays: every unit is drawn, the budget is met or no larger sample meets it, the units were
+            False if the sample stays: every launch is drawn, the budget is met or no larger sample meets it, the launches were
                 chosen without chance, the budget asks for no bound, or results are missing. If results are missing, simulate
                 `wanted()` again and repeat `look`, or end the run without a bound.
         """
@@ -130,11 +131,12 @@ class Engine:
         return True
 
     def pass_state(self) -> dict[str, object]:
-        """State of the present pass (round of sampling) for the journal, as JSON types."""
+        """State of the present pass (round of sampling) for the journal (record from which a run can resume), as JSON types."""
         return self.sampling.pass_state()
 
     def restore_pass(self, state: Mapping[str, object]) -> None:
-        """Set the sample of a pass (round of sampling) from the journal, instead of computing it.
+        """Set the sample of a pass (round of sampling) from the journal (record from which a run can resume), instead of
+        computing it.
 
         Args:
             state: value that `pass_state` returned.
@@ -153,16 +155,16 @@ class Engine:
         self.results.check(*_row(unit, counters, values))
 
     def record(self, unit: int, counters: Sequence[str], values: Sequence[float]) -> None:
-        """Store the result of one simulated unit. A result of an undrawn unit is used once the unit is drawn.
+        """Store the result of one simulated launch. A result of an undrawn launch is used once the launch is drawn.
 
         Args:
-            unit: index of the unit.
+            unit: index of the launch.
             counters: names of the counters.
             values: value of each counter.
 
         Raises:
-            HostError: the unit is unknown or has a result already, the counters are not those of earlier results, or a value is
-                not finite.
+            HostError: the launch is unknown or has a result already, the counters are not those of earlier results, or a value
+                is not finite.
         """
         self.results.add(*_row(unit, counters, values))
 
@@ -170,7 +172,7 @@ class Engine:
         """Store the results of many units.
 
         Args:
-            units: indices of the units.
+            units: indices of the launches.
             counters: names of the columns of `values`.
             values: float64 [units, counters].
         """
@@ -184,7 +186,7 @@ class Engine:
         self._systematic.by_counter |= other._systematic.by_counter
 
     def leaving_out(self, units: Sequence[int]) -> Engine:
-        """Engine for the case that some units, given by index, can have no result. The engine does not ask for their
+        """Engine for the case that some launches, given by index, can have no result. The engine does not ask for their
         simulation; each analysis allows for every value that they may have (nonresponse.py).
         """
         other = object.__new__(Engine)
@@ -196,7 +198,7 @@ class Engine:
         return other
 
     def nonresponse(self) -> dict[int, Values]:
-        """For the index of each unit that can have no result, an estimate of each counter; {} before the first result."""
+        """For the index of each launch that can have no result, an estimate of each counter; {} before the first result."""
         units = self.results.units
         if not self._left_out or not len(units):
             return {}
@@ -227,7 +229,7 @@ class Engine:
 
     @property
     def has_bias(self) -> bool:
-        """True if results have a systematic error, or some units can have no result. Then no part of the run has a smaller
+        """True if results have a systematic error, or some launches can have no result. Then no part of the run has a smaller
         relative error than the whole.
         """
         return bool(self._systematic.by_counter or self._left_out)
@@ -238,10 +240,10 @@ class Engine:
         """Make the interim analysis at the end of a pass (round of sampling), and decide whether the budget is met. The
         analysis uses error probability unless results are missing.
 
-        A half-width is computed in three steps: sampling error, then units without a result, then systematic errors. The sum of
-        all is compared with the budget. Then it is raised where it is smaller than
+        A half-width is computed in three steps: sampling error, then launches without a result, then systematic errors. The sum
+        of all is compared with the budget. Then it is raised where it is smaller than
 
-        - the budget plus the allowance for units without a result, for a target of the budget;
+        - the budget plus the allowance for launches without a result, for a target of the budget;
         - for any other counter: the same, with a sampling error no less than the first target's budget leaves for it.
 
         Raises:
@@ -283,21 +285,23 @@ class Engine:
                 raise ConfigError(f"error_budget.counter: {target!r} is not reported{near}; allowed: {allowed}")
 
     def predict(self, units: Iterable[int], counters: Sequence[str] | None = None) -> Floats:
-        """float64 [units, counters]: result of each simulated unit, and prediction of each other unit.
+        """float64 [units, counters]: result of each simulated launch, and prediction of each other launch.
 
         Args:
-            units: indices of units.
+            units: indices of launches.
             counters: names; None: all.
         """
         places = np.asarray(list(units) if not isinstance(units, np.ndarray) else units, np.int64)
         return self.sampling.predict(places, counters)
 
     def expansions(self, units: Ints) -> Floats:
-        """float64 [units]: number of units that each drawn unit represents, itself included; 1 for all other units."""
+        """float64 [units]: number of launches that each drawn launch represents, itself included; 1 for all other launches."""
         return self.sampling.expansions(units)
 
     def unit_errors(self, counter: str) -> UnitErrors | None:
-        """Errors of all units in one counter, at the last interim analysis; None if the analysis states no half-width."""
+        """Errors of all launches in one counter, at the last interim analysis (end of a round of sampling); None if the
+        analysis states no half-width.
+        """
         spread = self.sampling.unit_spreads(counter) if self._last is not None else None
         if spread is None:
             return None
@@ -339,18 +343,18 @@ def passes(
     results: Floats,
     order: Callable[[Ints], Ints] = lambda units: units,
 ) -> Iterator[Look]:
-    """Run a sampling on results that are all known, pass after pass (rounds of sampling), for measurements of
+    """Run a sampling on results that are all known, pass after pass (rounds of sampling), as for forecasts and measurements of
     coverage. It ends when the budget is met or the sample cannot grow.
 
     Args:
         engine: a new engine.
         counters: names of the columns of `results`.
-        results: float64 [N, counters], or [N] for one counter; results of all units.
-        order: permutes the units of a pass into the order in which their results arrive.
+        results: float64 [N, counters], or [N] for one counter; results of all launches.
+        order: permutes the launches of a pass into the order in which their results arrive.
 
     Yields:
-        The interim analysis of each pass. The sample grows only when the next one is asked for, so a caller can examine the
-        engine in between.
+        The interim analysis at the end of each pass. The sample grows only when the next one is asked for, so a caller can
+        examine the engine in between.
 
     Example:
         >>> import numpy as np

@@ -17,11 +17,11 @@ class TotalErrors:
 
     Attributes:
         value: the estimated total.
-        simulated: sum over the simulated units (launches).
-        error: standard error of the total; 0 if every unit was simulated.
+        simulated: sum over the simulated launches.
+        error: standard error of the total; 0 if every launch was simulated.
         degrees: degrees of freedom of the estimated variance.
         t: quantile of Student's distribution, by which the standard error is multiplied; nan if no half-width can be stated.
-        guard: allowance for slow units of a kind that was never drawn, in the unit of `value`; the half-width is no less.
+        guard: allowance for slow launches of a kind that was never drawn, in the unit of `value`; the half-width is no less.
     """
 
     value: float
@@ -57,7 +57,7 @@ Errors = Callable[[Combination], TotalErrors]  # of a sampling
 def ratio(name: str, pair: tuple[str, str], errors: Errors, confidence: float) -> Estimate:
     """Ratio R = A / B of two estimated totals, with its half-width. Unknown if B is 0.
 
-    Formula: by linearisation, the error of R is that of the total of (a - R b) / B, a and b the counters of a unit (Sarndal,
+    Formula: by linearisation, the error of R is that of the total of (a - R b) / B, a and b the counters of a launch (Sarndal,
     Swensson, Wretman 1992, section 5.6).
 
     Args:

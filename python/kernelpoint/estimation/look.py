@@ -21,8 +21,8 @@ class Look:
         met: True if `may_stop`, and every target is within its error budget; set by `Engine.look`.
         assumptions: sentences on the assumptions of the half-widths.
         warnings: sentences on what is missing.
-        open_unit: the undrawn unit (launch) that would break the error budget with the smallest excess over its expected value;
-            None if every unit is drawn.
+        open_unit: the undrawn launch that would break the error budget with the smallest excess over its expected value; None
+            if every launch is drawn.
         goes_on: reason why the sample has to grow although every half-width is within the budget; empty if there is none.
         may_stop: True if half-widths can be stated and the estimator needs no change. False for a design without bounds: its
             run ends when `Engine.grow` returns False.

@@ -50,14 +50,15 @@ Spreads = tuple[Floats, Floats, Floats]  # weights, residuals and spreads of Uni
 
 @dataclass(frozen=True)
 class UnitErrors:
-    """Errors of all N units (launches) in one counter, float64 [N] each.
+    """Errors of all N launches in one counter, float64 [N] each.
 
     Attributes:
-        weights: number of units that a draw of the unit's stratum represents; 1 for a unit that represents itself only.
-        residuals: result minus prediction of each draw; 0 for undrawn units.
-        spreads: standard deviation of each unit's prediction error.
-        missing: half-width of each unit that can have no result; 0 for all others.
-        strata: int [N], stratum or group of each unit; -1: the unit represents itself only.
+        weights: number of launches that a draw (sampled launch) of the launch's stratum represents; 1 for a launch that
+            represents itself only.
+        residuals: result minus prediction of each draw; 0 for undrawn launches.
+        spreads: standard deviation of each launch's prediction error.
+        missing: half-width of each launch that can have no result; 0 for all others.
+        strata: int [N], stratum or group of each launch; -1: the launch represents itself only.
     """
 
     weights: Floats
@@ -68,8 +69,8 @@ class UnitErrors:
 
     @property
     def largest(self) -> Floats:
-        """Largest error that each unit's prediction may have, judged by the draws of its stratum, float64 [N]; 0 in strata with
-        fewer than two draws.
+        """Largest error that each launch's prediction may have, judged by the draws (sampled launches) of its stratum, float64
+        [N]; 0 in strata with fewer than two draws.
 
         Formula: S_i max_j(|r_j| / S_j) n_h / (n_h - 1), with the spreads S, the residuals r_j of the n_h draws of stratum h.
         The last factor stands for predicting each draw without itself.
@@ -85,7 +86,7 @@ class UnitErrors:
         return self.spreads * np.where(n > 1, most * n / np.maximum(n - 1, 1), 0.0)[self.strata]
 
     def within(self, inside: NDArray[np.bool_], results: NDArray[np.bool_]) -> tuple[Floats, UnitErrors]:
-        """Correct the predictions in one part of the run by the mean error of the draws in the part.
+        """Correct the predictions in one part of the run by the mean error of the draws (sampled launches) in the part.
 
         Formula: for draw i, z_i = r_i / S_i (residual over spread) and w_i its weight. The mean error is the ratio L = sum (w_i
         - 1) r_i / sum (w_i - 1) S_i; predictions grow by L S_i (combined ratio estimator: Sarndal et al., section 7.3). S_i^2
@@ -95,11 +96,11 @@ class UnitErrors:
         stratum, with residual 0, does not count.
 
         Args:
-            inside: bool [N], units of the part.
-            results: bool [N], drawn units with a result.
+            inside: bool [N], launches of the part.
+            results: bool [N], drawn launches with a result.
 
         Returns:
-            The correction of each unit's prediction, float64 [N], and the errors that remain.
+            The correction of each launch's prediction, float64 [N], and the errors that remain.
 
         >>> errors = UnitErrors(np.full(4, 2.0), np.array([1.0, 1.0, 0.0, 0.0]), np.ones(4), np.zeros(4), np.zeros(4, int))
         >>> correction, left = errors.within(np.array([True, True, True, False]), np.array([True, True, False, False]))
@@ -136,7 +137,7 @@ class Tree:
     Attributes:
         parents: int [R], for each part the number of the part that contains it, which is smaller than its own; -1 for the
             whole.
-        of_unit: int [N], number of the innermost part that contains each unit (launch).
+        of_unit: int [N], number of the innermost part that contains each launch.
 
     >>> Tree(np.array([-1, 0, 0]), np.array([1, 1, 2, 0])).sums(np.array([1.0, 2.0, 4.0, 8.0])).tolist()
     [15.0, 3.0, 4.0, 8.0, 0.0, 0.0]
@@ -151,7 +152,7 @@ class Tree:
         return len(self.parents)
 
     def inside(self, part: int) -> NDArray[np.bool_]:
-        """bool [N]: True for the units inside the part with this number.
+        """bool [N]: True for the launches inside the part with this number.
 
         >>> Tree(np.array([-1, 0, 1]), np.array([1, 2, 0])).inside(1).tolist()
         [True, True, False]
@@ -163,14 +164,14 @@ class Tree:
 
     @property
     def whole_parents(self) -> NDArray[np.integer]:
-        """int [2 R]: parent of each of the R parts, then of each part's rest. The rest of part k, number R + k, has the units
-        of part k that lie in no smaller part; its parent is k.
+        """int [2 R]: parent of each of the R parts, then of each part's rest. The rest of part k, number R + k, has the
+        launches of part k that lie in no smaller part; its parent is k.
         """
         return np.concatenate([self.parents, np.arange(self.count)])
 
     def sums(self, values: Floats) -> Floats:
-        """float64 [2 R]: sum of the units' values (float64 [N]) over each of the R parts, then over the rest of each part (its
-        units that lie in no smaller part).
+        """float64 [2 R]: sum of the launches' values (float64 [N]) over each of the R parts, then over the rest of each part
+        (its launches that lie in no smaller part).
         """
         direct = np.bincount(self.of_unit, weights=values, minlength=self.count)
         sums = direct.copy()
@@ -179,12 +180,12 @@ class Tree:
         return np.concatenate([sums, np.where(self.leaf, 0.0, direct)])
 
     def largest_squares(self, values: Floats, strata: NDArray[np.integer]) -> Floats:
-        """float64 [2 R]: for each of the R parts, then for the rest of each (its units that lie in no smaller part), the sum
+        """float64 [2 R]: for each of the R parts, then for the rest of each (its launches that lie in no smaller part), the sum
         over strata of the square of the largest value in the stratum.
 
         Args:
-            values: float64 [N], value of each unit.
-            strata: int [N], stratum of each unit, from -1.
+            values: float64 [N], value of each launch.
+            strata: int [N], stratum of each launch, from -1.
 
         >>> tree = Tree(np.array([-1, 0, 0]), np.array([1, 1, 2]))
         >>> tree.largest_squares(np.array([1.0, 2.0, 4.0]), np.array([0, 1, 1])).tolist()
@@ -235,7 +236,7 @@ class RangeTargets:
     of: Mapping[str, tuple[str, Tree, int]]
 
     def units(self, target: str) -> NDArray[np.bool_]:
-        """bool [N]: True for the units in the range that a target is about."""
+        """bool [N]: True for the launches in the range that a target is about."""
         _, tree, part = self.of[target]
         return tree.inside(part)
 
@@ -262,9 +263,9 @@ def subtotals(
     Args:
         tree: the parts.
         whole: estimate for the whole run.
-        values: float64 [N], result or prediction of each unit; the sum is the estimate of the whole.
+        values: float64 [N], result or prediction of each launch; the sum is the estimate of the whole.
         results: bool [N], True where the value is a result.
-        errors: errors of the units; None if no half-width can be stated.
+        errors: errors of the launches; None if no half-width can be stated.
         has_bias: True if all results may err to one side; then the relative half-width of a part is no less than that of the
             whole.
         of_samples: by the number of the part, estimates of parts that were sampled separately.

@@ -12,11 +12,11 @@ LEAST_BITS = 12  # bits of a number that are worth sorting by
 
 
 class Numbering(NamedTuple):
-    """Distinct labels of N units, numbered from 0 in ascending order of the label.
+    """Distinct labels of N launches, numbered from 0 in ascending order of the label.
 
     Attributes:
-        first: int64 [K], index of the first unit with each of the K distinct labels.
-        number: int32 [N], number of each unit's label.
+        first: int64 [K], index of the first launch with each of the K distinct labels.
+        number: int32 [N], number of each launch's label.
     """
 
     first: NDArray[np.int64]
@@ -24,8 +24,8 @@ class Numbering(NamedTuple):
 
 
 def number_labels(labels: NDArray[np.integer]) -> Numbering:
-    """Number the distinct integer labels of N units, like np.unique. The time is linear in N if the labels span a range of few
-    times N.
+    """Number the distinct integer labels of N launches, like np.unique. The time is linear in N if the labels span a range of
+    few times N.
 
     >>> number_labels(np.array([7, -1, 3, 7]))
     Numbering(first=array([1, 2, 0]), number=array([2, 0, 1, 2], dtype=int32))
@@ -51,7 +51,7 @@ def number_labels(labels: NDArray[np.integer]) -> Numbering:
 
 
 def in_order(labels: NDArray[np.integer], u: NDArray[np.float64] | None = None) -> NDArray[np.integer]:
-    """Order of N units by label, then by u, then by index: np.lexsort((u, labels)).
+    """Order of N launches by label, then by u, then by index: np.lexsort((u, labels)).
 
     Numerics: label, leading bits of u, and index are packed into one int64. A sort of plain integers is twice as fast as
     np.lexsort, and takes half the memory. Units with equal label and leading bits are then sorted by the whole u.
@@ -86,8 +86,8 @@ def in_order(labels: NDArray[np.integer], u: NDArray[np.float64] | None = None) 
 
 
 def rank_in(labels: NDArray[np.integer], u: NDArray[np.float64] | None = None) -> NDArray[np.int64]:
-    """Position of each unit among the units with the same label, int64 [N], from 0, in the order of u, or of the index without
-    u.
+    """Position of each launch among the launches with the same label, int64 [N], from 0, in the order of u, or of the index
+    without u.
 
     >>> rank_in(np.array([3, 1, 3, 3, 1])).tolist()
     [0, 0, 1, 2, 1]

@@ -11,12 +11,12 @@ from kernelpoint.estimation.moments import Floats, Ints
 
 
 class Results:
-    """Table of results: the counters of the simulated units (launches) in a population of N units.
+    """Table of results: the counters of the simulated launches in a population of N launches.
 
     Attributes:
-        rows: int32 [N], row of each unit in the table; -1: the unit has no result.
+        rows: int32 [N], row of each launch in the table; -1: the launch has no result.
         counters: names of the columns, in the order of the first result.
-        count: number of units with a result.
+        count: number of launches with a result.
 
     >>> results = Results(3)
     >>> results.add(np.array([2]), ("cycles", "instructions"), np.array([[10.0, 4.0]]))
@@ -53,15 +53,15 @@ class Results:
         return values
 
     def add(self, units: Ints, counters: tuple[str, ...], values: Floats) -> None:
-        """Store the results of several units; if one is refused, none is stored.
+        """Store the results of several launches; if one is refused, none is stored.
 
         Args:
-            units: int64 [n], indices of the units.
+            units: int64 [n], indices of the launches.
             counters: names of the columns of `values`.
             values: float64 [n, counters].
 
         Raises:
-            HostError: a unit is unknown or has a result already, the counters are not those of earlier results, or a value is
+            HostError: a launch is unknown or has a result already, the counters are not those of earlier results, or a value is
                 not finite.
         """
         values = self.check(units, counters, values)
@@ -79,7 +79,7 @@ class Results:
         self.count = needed
 
     def add_many(self, units: Iterable[int], counters: Sequence[str], values: Floats) -> None:
-        """Store results as `add` does, from any iterable of unit indices and any sequence of counter names."""
+        """Store results as `add` does, from any iterable of launch indices and any sequence of counter names."""
         array = np.asarray(list(units) if not isinstance(units, np.ndarray) else units, dtype=np.int64)
         self.add(array, tuple(counters), np.asarray(values, dtype=float).reshape(len(array), len(counters)))
 
@@ -97,16 +97,16 @@ class Results:
 
     @property
     def units(self) -> Ints:
-        """int64, ascending: indices of the units with a result."""
+        """int64, ascending: indices of the launches with a result."""
         if len(self._sorted) != self.count:
             self._sorted = np.sort(self._units[: self.count])
         return self._sorted
 
     @property
     def totals(self) -> dict[str, float]:
-        """Sum of each counter over the simulated units only."""
+        """Sum of each counter over the simulated launches only."""
         return dict(zip(self.counters, self.of(self.units).sum(axis=0).tolist(), strict=True))
 
     def of(self, units: Ints) -> Floats:
-        """float64 [units, counters]: results of the given units, which all have one."""
+        """float64 [units, counters]: results of the given launches, which all have one."""
         return self._table[self.rows[units]]

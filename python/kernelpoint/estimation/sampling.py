@@ -22,11 +22,12 @@ Ratios = Mapping[str, tuple[str, str]]  # name -> (counter above, counter below)
 
 @dataclass(frozen=True)
 class Frame:
-    """Stratum and covariate of each of N units (launches).
+    """Stratum and covariate of each of N launches.
 
     Attributes:
-        strata: int [N], number of the unit's stratum, or of its group where every unit has a prediction; -1: always simulated.
-        x: float64 [N], covariate: work of the unit, known without simulation; None: there is none.
+        strata: int [N], number of the launch's stratum, or of its group where every launch has a prediction; -1: always
+            simulated.
+        x: float64 [N], covariate: work of the launch, known without simulation; None: there is none.
     """
 
     strata: NDArray[np.integer]
@@ -34,21 +35,21 @@ class Frame:
 
 
 class Sampling(ABC):
-    """Interface of a sampling method: chooses units (launches) to simulate, and estimates totals of the simulator's counters.
+    """Interface of a sampling method: chooses launches to simulate, and estimates totals of the simulator's counters.
 
-    A method treats results as exact and complete. `Engine` adds the errors of results, units without a result, and the decision
-    to stop.
+    A method treats results as exact and complete. `Engine` adds the errors of results, launches without a result, and the
+    decision to stop.
 
     Args:
-        units: number N of units in the population.
+        units: number N of launches in the population.
         budget: relative error allowed in the totals.
         ratios: name of a ratio -> (counter in its numerator, counter in its denominator).
         ranges: targets of the budget that are totals of a part of the run.
 
     Attributes:
-        results: results of the simulated units.
+        results: results of the simulated launches.
         looks: number of interim analyses so far; one is made at the end of each pass (round of sampling).
-        u: float64 [N], random number of each unit, by which units are drawn; it never changes.
+        u: float64 [N], random number of each launch, by which launches are drawn; it never changes.
     """
 
     u: Floats
@@ -74,11 +75,13 @@ class Sampling(ABC):
     @property
     @abstractmethod
     def frame(self) -> Frame:
-        """Stratum and covariate of each unit of the population."""
+        """Stratum and covariate of each launch of the population."""
 
     @abstractmethod
     def drawn(self) -> Ints:
-        """int64, ascending: indices of the units to simulate: the present sample, and the units that are always simulated."""
+        """int64, ascending: indices of the launches to simulate: the present sample, and the launches that are always
+        simulated.
+        """
 
     @abstractmethod
     def grow(self, budget: ErrorBudget, look: Look) -> bool:
@@ -94,16 +97,16 @@ class Sampling(ABC):
 
     def with_spare(self, factor: float) -> Ints:
         """int64, ascending: indices of a sample `factor` times as large as the present one. Later passes (rounds of sampling)
-        draw only units of this larger sample as long as it suffices, so that its launches can be traced in advance.
+        draw only launches of this larger sample as long as it suffices, so that its launches can be traced in advance.
 
         Raises:
-            NotImplementedError: the method cannot tell units that it may draw later.
+            NotImplementedError: the method cannot tell launches that it may draw later.
         """
         raise NotImplementedError
 
     @property
     def thresholds(self) -> Floats | None:
-        """float64 [H], one number for each of H strata: unit i of stratum h is drawn if u[i] <= thresholds[h]. None if the
+        """float64 [H], one number for each of H strata: launch i of stratum h is drawn if u[i] <= thresholds[h]. None if the
         method does not draw by thresholds.
         """
         return None
@@ -114,7 +117,8 @@ class Sampling(ABC):
 
     @abstractmethod
     def restore_pass(self, state: Mapping[str, Any]) -> None:
-        """Set the sample of a pass (round of sampling) from the journal, instead of computing it.
+        """Set the sample of a pass (round of sampling) from the journal (record from which a run can resume), instead of
+        computing it.
 
         Args:
             state: value that `pass_state` returned.
@@ -125,7 +129,9 @@ class Sampling(ABC):
 
     @abstractmethod
     def leaving_out(self, units: Ints) -> Sampling:
-        """Copy of this sampling, without results, in which the units with the given indices cannot be drawn. Sample sizes stay."""
+        """Copy of this sampling, without results, in which the launches with the given indices cannot be drawn. Sample sizes
+        stay.
+        """
 
     # ---- estimates --------------------------------------------------------------------------------------------------
 
@@ -134,7 +140,7 @@ class Sampling(ABC):
         """Analyse the results at the end of a pass (round of sampling): estimates of all counters and ratios, with half-widths.
 
         Args:
-            missing: number of drawn units without a result. If it is above 0, no half-width is stated.
+            missing: number of drawn launches without a result. If it is above 0, no half-width is stated.
             budget: part of the error budget that errors of the results leave for sampling.
 
         `Engine` sets `Look.met`.
@@ -142,7 +148,8 @@ class Sampling(ABC):
 
     @abstractmethod
     def errors(self, combination: Combination) -> TotalErrors:
-        """Estimated total of a linear combination of counters, with its errors, at the last interim analysis.
+        """Estimated total of a linear combination of counters, with its errors, at the last interim analysis (end of a round of
+        sampling).
 
         Args:
             combination: pairs (weight, counter): one counter, a linearised ratio, or the difference between two runs.
@@ -153,7 +160,8 @@ class Sampling(ABC):
         whole run; see `subtotals`.
 
         Args:
-            look: interim analysis of the whole run. Its computed half-widths are used, before they are raised to the budget.
+            look: interim analysis (end of a round of sampling) of the whole run. Its computed half-widths are used, before they
+                are raised to the budget.
         """
         totals = {}
         for counter in {counter for counter, *_ in self.ranges.of.values()} & look.estimates.keys():
@@ -173,11 +181,12 @@ class Sampling(ABC):
         return {name: totals[name] for name in self.ranges.of if name in totals}
 
     def predict(self, units: Ints, counters: Sequence[str] | None = None) -> Floats:
-        """float64 [units, counters]: result of each simulated unit, and prediction of each other unit. The sum over all units
-        is the estimated total. Before the first interim analysis, units without a result have nan.
+        """float64 [units, counters]: result of each simulated launch, and prediction of each other launch. The sum over all
+        launches is the estimated total. Before the first interim analysis (end of a round of sampling), launches without a
+        result have nan.
 
         Args:
-            units: int64, indices of units.
+            units: int64, indices of launches.
             counters: names; None: all. To ask for one counter at a time takes the least memory.
         """
         names = self.counters if counters is None else counters
@@ -195,12 +204,12 @@ class Sampling(ABC):
 
     @abstractmethod
     def expansions(self, units: Ints) -> Floats:
-        """float64 [units]: number of units that each drawn unit represents, itself included, in the present sample; 1 for all
-        other units.
+        """float64 [units]: number of launches that each drawn launch represents, itself included, in the present sample; 1 for
+        all other launches.
         """
 
     @abstractmethod
     def unit_spreads(self, counter: str) -> Spreads | None:
-        """Weights, residuals and spreads of all units, float64 [N] each, as in `UnitErrors`; None if the last interim analysis
-        states no half-width.
+        """Weight, residual (result minus prediction) and standard deviation of the prediction error of each launch, float64 [N]
+        each, as in `UnitErrors`; None if the last interim analysis (end of a round of sampling) states no half-width.
         """

@@ -24,12 +24,12 @@ from kernelpoint.estimation.strata.sampling import StrataSampling
 
 
 def donors(strata: NDArray[np.integer], sample: NDArray[np.bool_]) -> Ints:
-    """Choose the sampled unit that represents each unit, int64 [N]. A sampled unit represents itself. The other units of a
-    stratum are divided equally, in order, among the sampled units of the stratum.
+    """Choose the sampled launch that represents each launch, int64 [N]. A sampled launch represents itself. The other launches
+    of a stratum are divided equally, in order, among the sampled launches of the stratum.
 
     Args:
-        strata: int [N], stratum of each unit; -1: none.
-        sample: bool [N], True for sampled units.
+        strata: int [N], stratum of each launch; -1: none.
+        sample: bool [N], True for sampled launches.
 
     >>> donors(np.array([0, 0, 0, 0, 0, -1, 1]), np.array([False, True, False, False, True, True, False])).tolist()
     [1, 1, 1, 4, 4, 5, 6]
@@ -82,7 +82,7 @@ class TwoPhaseDesign:
     @property
     def sample(self) -> NDArray[np.bool_]:
         """bool [N], True for the usable first sample: launches that are always simulated, and traced launches that `first`
-        draws. In each stratum, launches after the first untraced one in the order of draws are left out.
+        draws. In each stratum, launches after the first untraced one in the order of sampled launches are left out.
         """
         inside = np.zeros(len(self.observed), dtype=bool)
         inside[self.first.drawn()] = True
@@ -182,7 +182,8 @@ class TwoPhaseSampling(CellSampling):
     # ---- looks ------------------------------------------------------------------------------------------------------
 
     def begin_analysis(self, states: bool) -> None:
-        """Start an interim analysis: forget the estimates of the last one, and estimate from the first sample.
+        """Start an interim analysis (end of a round of sampling): forget the estimates of the last one, and estimate from the
+        first sample.
 
         Args:
             states: True if half-widths are stated.
@@ -309,7 +310,9 @@ class TwoPhaseSampling(CellSampling):
         return TwoPhaseSampling(self._phases.leaving_out(units), self.budget, self.ratios)
 
     def expansions(self, units: Ints) -> Floats:
-        """float64 [units]: number of launches that each simulated launch represents, itself included; 1 for all other launches."""
+        """float64 [units]: number of launches that each simulated launch represents, itself included; 1 for all other
+        launches.
+        """
         of_units = super().expansions(np.arange(self.design.size))
         drawn = CellSampling.drawn(self)
         of_donors = np.bincount(self._donor[drawn], weights=of_units[drawn], minlength=self.design.size)

@@ -13,13 +13,13 @@ from kernelpoint.estimation.moments import Floats, Ints
 
 
 def unseen_share(shares: Floats, alpha: float) -> float:
-    """Largest share of the total that units of some kind (such as slow launches) can have if no draw is of that kind. A kind
+    """Largest share of the total that launches of some kind (such as slow launches) can have if no draw is of that kind. A kind
     with a larger share has at least one draw with probability 1 - alpha.
 
     Formula: draw h represents the share t_h of the total; a part p_h of t_h is of the kind. No draw is of the kind with
     probability prod(1 - p_h). The largest sum(p_h t_h) for which this product is alpha has 1 - p_h = min(mu / t_h, 1), with mu
-    such that the product is alpha. For n draws with equal shares of everything it is 1 - alpha^(1 / n), about 3 / n at 95 %. It
-    holds whenever a run stops, because each sample contains the samples before.
+    such that the product is alpha. For n draws (sampled launches) with equal shares of everything it is 1 - alpha^(1 / n),
+    about 3 / n at 95 %. It holds whenever a run stops, because each sample contains the samples before.
 
     Args:
         shares: float64 [n], share of the total that each draw represents; 0 for a draw that represents itself only.
@@ -36,8 +36,9 @@ def unseen_share(shares: Floats, alpha: float) -> float:
 
 
 def unseen_rate(n: Ints, alpha: float) -> float:
-    """Largest rate of slow units at which, with probability alpha, no draw in a stratum with two or more draws is slow; 0 if it
-    is below the constant LEAST_RATE. A draw counts as slow by comparison with the other draws of its stratum.
+    """Largest rate of slow launches at which, with probability alpha, no draw in a stratum with two or more draws (sampled
+    launches) is slow; 0 if it is below the constant LEAST_RATE. A draw counts as slow by comparison with the other draws of its
+    stratum.
 
     Args:
         n: int64 [H], number of draws in each stratum.
@@ -50,14 +51,14 @@ def unseen_rate(n: Ints, alpha: float) -> float:
 
 
 def unseen_slow(N: Ints, n: Ints, size: Floats, alpha: float) -> float:
-    """Largest total of undrawn units that may be slow without any draw having shown it, in the unit of `size`.
+    """Largest total of undrawn launches that may be slow without any draw having shown it, in the unit of `size`.
 
     Formula: unseen_rate(n, alpha) sum_h T_h (1 - n_h / N_h).
 
     Args:
-        N: int64 [H], number of units N_h in each stratum h.
-        n: int64 [H], number of draws n_h.
-        size: float64 [H], total T_h of all units of the stratum, or its share of the total.
+        N: int64 [H], number of launches N_h in each stratum h.
+        n: int64 [H], number of draws (sampled launches) n_h.
+        size: float64 [H], total T_h of all launches of the stratum, or its share of the total.
         alpha: error probability.
 
     >>> round(unseen_slow(np.full(10, 20), np.full(10, 10), np.full(10, 2.0), 0.05), 4)
@@ -68,13 +69,13 @@ def unseen_slow(N: Ints, n: Ints, size: Floats, alpha: float) -> float:
 
 @dataclass(frozen=True)
 class Draws:
-    """Draws (sampled units) and what each represents, float64 [n] each.
+    """Draws (sampled launches) and what each represents, float64 [n] each.
 
     Attributes:
         values: result of each draw.
         errors: result minus prediction.
-        units: number of units that the draw represents, itself included.
-        amounts: sum of the predictions of these units; 0 if the draw represents itself only.
+        units: number of launches that the draw represents, itself included.
+        amounts: sum of the predictions of these launches; 0 if the draw represents itself only.
 
     >>> draws = Draws(np.array([0.0] * 28 + [5.0] * 6), np.ones(34), np.full(34, 10.0), np.full(34, 7.0))
     >>> round(draws.unseen_counts(0.05), 1), draws.largest
@@ -88,21 +89,21 @@ class Draws:
 
     @classmethod
     def joined(cls, parts: Sequence[Draws]) -> Draws:
-        """Join the draws of several samples."""
+        """Join the sampled launches of several samples."""
         columns = ([getattr(part, each.name) for part in parts] for each in fields(cls))
         return cls(*map(np.concatenate, columns))
 
     @property
     def largest(self) -> float:
-        """Largest amount that one draw represents."""
+        """Largest amount that one sampled launch represents."""
         return float(self.amounts.max(initial=0.0))
 
     def unseen_counts(self, alpha: float, by_largest: bool = False) -> float:
         """Largest amount of a counter (such as misses) in units of a kind that no draw shows, if some draws have a count of 0.
 
-        Formula: draws with count 0 represent M units. With error probability alpha, a share p of the M units has a count above
-        0 (`unseen_share`). The amount is p M times the mean |error| of the draws with a count above 0. It is infinite if fewer
-        than MIN_COUNTS draws have one, because so few do not show how large counts are.
+        Formula: draws with count 0 represent M launches. With error probability alpha, a share p of the M launches has a count
+        above 0 (`unseen_share`). The amount is p M times the mean |error| of the draws (sampled launches) with a count above 0.
+        It is infinite if fewer than MIN_COUNTS draws have one, because so few do not show how large counts are.
 
         Args:
             alpha: error probability.
@@ -120,12 +121,12 @@ class Draws:
 
 @dataclass(frozen=True)
 class OpenUnit:
-    """Undrawn unit that would break the error budget with the smallest factor over its expected value.
+    """Undrawn launch that would break the error budget with the smallest factor over its expected value.
 
     Attributes:
-        unit: index of the unit.
+        unit: index of the launch.
         times: that factor.
-        probability: probability with which the unit is drawn.
+        probability: probability with which the launch is drawn.
     """
 
     unit: int
@@ -134,18 +135,18 @@ class OpenUnit:
 
 
 def breaking(unit: int, expected: float, total: float, relative_error: float, probability: float) -> OpenUnit | None:
-    """Undrawn unit that would break the error budget alone, and the factor over its expected value at which it does; None if
-    every unit is drawn.
+    """Undrawn launch that would break the error budget alone, and the factor over its expected value at which it does; None if
+    every launch is drawn.
 
-    Formula: a unit that is k times as large as its expected value m adds (k - 1) m to the total T. This exceeds the error eps T
-    if k > 1 + eps T / m.
+    Formula: a launch that is k times as large as its expected value m adds (k - 1) m to the total T. This exceeds the error eps
+    T if k > 1 + eps T / m.
 
     Args:
-        unit: index of the undrawn unit with the largest expected value.
-        expected: its expected value m; 0 if every unit is drawn.
+        unit: index of the undrawn launch with the largest expected value.
+        expected: its expected value m; 0 if every launch is drawn.
         total: estimated total T.
         relative_error: eps.
-        probability: probability with which the unit is drawn.
+        probability: probability with which the launch is drawn.
 
     >>> breaking(7, expected=2.0, total=1000.0, relative_error=0.01, probability=0.25)
     OpenUnit(unit=7, times=6.0, probability=0.25)
@@ -155,11 +156,11 @@ def breaking(unit: int, expected: float, total: float, relative_error: float, pr
 
 
 def sentences(shares: Floats, undrawn: int, alpha: float, counter: str) -> list[str]:
-    """Sentences for the report on kinds of units that no draw shows; empty if every unit is drawn.
+    """Sentences for the report on kinds of launches that no draw (sampled launch) shows; empty if every launch is drawn.
 
     Args:
         shares: float64 [n], share of the total that each draw represents, 0 for a draw that represents itself only.
-        undrawn: number of undrawn units.
+        undrawn: number of undrawn launches.
         alpha: error probability.
         counter: name of the counter.
 

@@ -31,14 +31,14 @@ class Care:
     `assume`.
 
     Attributes:
-        draws: smallest number of draws.
-        allowance: assumed largest relative error of one undrawn unit (launch); so many units are drawn that it does not break
-            the budget.
+        draws: smallest number of draws (sampled launches).
+        allowance: assumed largest relative error of one undrawn launch; so many units are drawn that it does not break the
+            budget.
         shares: True if all interim analyses together use the error probability; False if each uses all of it.
         early: smallest number of draws in the beginning of the run; 0: the beginning is not sampled separately.
         cold: assumed relative error of slow first launches of kernels. With 95 % probability one such launch is drawn, if there
             are enough to break the budget or if they are COLD_PART of all first launches.
-        rare: assumed relative error of kinds of units that no draw shows. Times their largest share of the total
+        rare: assumed relative error of kinds of launches that no draw shows. Times their largest share of the total
             (unseen.unseen_share), it is no more than the budget.
     """
 
@@ -59,16 +59,16 @@ CARE: dict[Assume, Care] = {
 
 @dataclass(frozen=True)
 class Prediction:
-    """Expected value of one counter for each of N units (launches). Units with equal expected values are of one kind; values
-    are stored once for each of K kinds.
+    """Expected value of one counter for each of N launches. Units with equal expected values are of one kind; values are stored
+    once for each of K kinds.
 
     Attributes:
         values: float64 [K], expected value in the total, 0 or more.
-        of_draws: float64 [K], expected result of a simulated unit, if it differs from `values`; else None.
+        of_draws: float64 [K], expected result of a simulated launch, if it differs from `values`; else None.
         deviations: float64 [K], standard deviation of the value about its prediction, if known beforehand; else None.
         is_observed: True if the values were measured launch by launch (times of a profile), and so have separate errors; False
             if a model computes them, which may be wrong for whole kernels.
-        kinds: int [N], kind of each unit; None: every unit has its own kind.
+        kinds: int [N], kind of each launch; None: every launch has its own kind.
 
     >>> Prediction(np.array([4.0, 9.0]), kinds=np.array([1, 0, 1])).mean.tolist()
     [9.0, 4.0, 9.0]
@@ -82,38 +82,38 @@ class Prediction:
 
     @property
     def size(self) -> int:
-        """Number N of units."""
+        """Number N of launches."""
         return len(self.values if self.kinds is None else self.kinds)
 
     @property
     def mean(self) -> Floats:
-        """float64 [N]: expected value of each unit."""
+        """float64 [N]: expected value of each launch."""
         return self.values if self.kinds is None else self.values[self.kinds]
 
     def of_draw(self, units: NDArray[np.integer]) -> Floats:
-        """float64 [units]: expected result of the units with the given indices if they are simulated."""
+        """float64 [units]: expected result of the launches with the given indices if they are simulated."""
         values = self.values if self.of_draws is None else self.of_draws
         return values[units if self.kinds is None else self.kinds[units]]
 
     def of(self, units: NDArray[np.integer]) -> Prediction:
-        """Predictions of the units with the given indices."""
+        """Predictions of the launches with the given indices."""
         return replace(self, kinds=units if self.kinds is None else self.kinds[units])
 
 
 @dataclass(frozen=True)
 class AssistedDesign:
-    """Design of a run in which every unit (launch) has a prediction. It is fixed before the first draw.
+    """Design of a run in which every launch has a prediction. It is fixed before the first draw.
 
     Args:
         predictions: by counter, a `Prediction` or the expected values, float64 [N]. A counter without one uses that of the
             budget's counter, else the first.
-        groups: int [N], from 0: group (kernel) of each unit, within which predictions may share an error; -1: the unit is
+        groups: int [N], from 0: group (kernel) of each launch, within which predictions may share an error; -1: the launch is
             always simulated.
         u: float64 [N], random numbers in [0, 1) that never change.
         assume: errors that predictions may hide: "repetitive", "ordinary" or "hostile" (see CARE).
-        latency: constant launch latency, in cycles, which is part of the cycles of every unit.
-        ranges: for each target that is a total over a range (part of the run): the counter, and bool [N], True for units in the
-            range.
+        latency: constant launch latency, in cycles, which is part of the cycles of every launch.
+        ranges: for each target that is a total over a range (part of the run): the counter, and bool [N], True for launches in
+            the range.
 
     Raises:
         ConfigError: lengths or values do not fit together.
@@ -152,7 +152,7 @@ class AssistedDesign:
             raise ConfigError(f"design.latency: {self.latency} is not allowed; give a number of cycles, 0 or more")
 
     def as_take_all(self, units: Ints) -> AssistedDesign:
-        """Same design in which the units with the given indices belong to no group, and are always simulated."""
+        """Same design in which the launches with the given indices belong to no group (kernel), and are always simulated."""
         groups = np.array(self.groups)
         groups[units] = -1
         return replace(self, groups=groups, _trees={})
@@ -171,12 +171,12 @@ class AssistedDesign:
 
     @property
     def size(self) -> int:
-        """Number N of units in the population."""
+        """Number N of launches in the population."""
         return len(self.groups)
 
     @cached_property
     def known(self) -> dict[str, Prediction]:
-        """Predictions of all units, by counter."""
+        """Predictions of all launches, by counter."""
         return {k: one if isinstance(one, Prediction) else Prediction(one) for k, one in self.predictions.items()}
 
     @cached_property
@@ -192,7 +192,7 @@ class AssistedDesign:
         return {**self.known, "cycles": Prediction(values, of_draws, cycles.deviations, kinds=cycles.kinds)}
 
     def constant(self, counter: str) -> float:
-        """Part of a counter that is the same for every unit: the launch latency for cycles, 0 for any other counter."""
+        """Part of a counter that is the same for every launch: the launch latency for cycles, 0 for any other counter."""
         return self.latency if self._counter_of(counter) == "cycles" and "cycles" in self.known else 0.0
 
     def _counter_of(self, name: str) -> str:
@@ -201,7 +201,7 @@ class AssistedDesign:
 
     def of_uncertain(self, counter: str, error: float) -> float:
         """Convert a relative error of a total into a relative error of the total without the constant part (launch latency) of
-        every unit.
+        every launch.
 
         Args:
             counter: name of a counter or range.
@@ -219,22 +219,22 @@ class AssistedDesign:
 
     @property
     def kinds(self) -> NDArray[np.integer] | None:
-        """int [N]: kind of each unit; units of one kind have equal predictions. None: every unit has its own kind."""
+        """int [N]: kind of each launch; launches of one kind have equal predictions. None: every launch has its own kind."""
         return next(iter(self.known.values())).kinds
 
     @property
     def means(self) -> Repeated:
-        """float64 [N] by counter: expected value of each unit."""
+        """float64 [N] by counter: expected value of each launch."""
         return Repeated(self.kinds, {name: one.values for name, one in self.known.items()})
 
     @property
     def computed(self) -> Repeated:
-        """float64 [N] by counter: expected value of each unit, for counters whose predictions a model computes."""
+        """float64 [N] by counter: expected value of each launch, for counters whose predictions a model computes."""
         return Repeated(self.kinds, {name: one.values for name, one in self.known.items() if not one.is_observed})
 
     @property
     def labels(self) -> NDArray[np.integer]:
-        """int [N]: group (kernel) of each unit. A `Design` has its strata under this name."""
+        """int [N]: group (kernel) of each launch. A `Design` has its strata under this name."""
         return self.groups
 
     @property
@@ -244,28 +244,30 @@ class AssistedDesign:
 
     @property
     def clusters(self) -> None:
-        """Clusters of groups: none in this kind of design."""
+        """Clusters of groups (kernels): none in this kind of design."""
         return None
 
     @property
     def expected(self) -> Column:
-        """float64 [N]: expected cost of each unit: predicted cycles, or the first prediction if there are none."""
+        """float64 [N]: expected cost of each launch: predicted cycles, or the first prediction if there are none."""
         prediction = self.known[self.predicted_by("cycles", "cycles")]
         return Column(prediction.kinds, prediction.values)
 
     @property
     def care(self) -> Care:
-        """Numbers of additional draws for the design's value of `assume`."""
+        """Numbers of additional sampled launches for the design's value of `assume`."""
         return CARE[self.assume]
 
     @cached_property
     def free(self) -> Ints:
-        """int64, ascending: indices of the free units, which are sampled by chance; all other units are always simulated."""
+        """int64, ascending: indices of the free launches, which are sampled by chance; all other launches are always
+        simulated.
+        """
         return np.flatnonzero(np.asarray(self.groups) >= 0)
 
     @cached_property
     def free_groups(self) -> NDArray[np.integer]:
-        """int [free]: group (kernel) of each unit that is sampled by chance."""
+        """int [F]: group (kernel) of each launch that is sampled by chance."""
         return self.of_free(np.asarray(self.groups))
 
     @cached_property
@@ -294,7 +296,9 @@ class AssistedDesign:
         return None if self.kinds is None else self.of_free(self.kinds)
 
     def of_free(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values of the units that are sampled by chance, from an array over all units. Not copied if all units are."""
+        """Values of the launches that are sampled by chance, from an array over all launches. Not copied if all
+        launches are.
+        """
         return values if len(self.free) == len(values) else values[self.free]
 
     def predicted_by(self, counter: str, instead: str) -> str:
@@ -308,7 +312,7 @@ class AssistedDesign:
         )
 
     def prediction(self, counter: str, instead: str) -> tuple[Column, Column]:
-        """Prediction x and size of each unit that is sampled by chance. Errors are relative to the size: it is x, or x +
+        """Prediction x and size of each launch that is sampled by chance. Errors are relative to the size: it is x, or x +
         MIN_SIZE_SHARE mean(x) if some x are close to 0. For a range (part of the run), both are 0 outside.
 
         Args:
@@ -329,13 +333,13 @@ class AssistedDesign:
         return self._predicted[name]
 
     def of_certain(self, counter: str, instead: str, units: Ints) -> tuple[Floats, Floats]:
-        """Prediction and size (see `prediction`) of units that are always simulated, float64 [units] both; nan where there is
-        no prediction.
+        """Prediction and size (see `prediction`) of launches that are always simulated, float64 [units] both; nan where there
+        is no prediction.
 
         Args:
             counter: name of a counter or range.
             instead: counter whose predictions are used if `counter` has none.
-            units: int64, indices of the units.
+            units: int64, indices of the launches.
         """
         name = self.predicted_by(counter, instead)
         if name in self.ranges:
@@ -353,12 +357,12 @@ class AssistedDesign:
         return constants.MIN_SIZE_SHARE * mean if float(x.min()) < constants.MIN_SIZE_SHARE * mean else 0.0
 
     def departure(self, combination: Combination, units: Ints) -> Floats:
-        """Difference between the predicted values of units in the total and those of their simulations (`Prediction.of_draws`),
-        float64 [units].
+        """Difference between the predicted values of launches in the total and those of their simulations
+        (`Prediction.of_draws`), float64 [units].
 
         Args:
             combination: pairs (weight, counter), whose weighted values are added.
-            units: int64, indices of the units.
+            units: int64, indices of the launches.
         """
         beyond = np.zeros(len(units))
         for weight, name in combination:
@@ -378,7 +382,7 @@ class AssistedDesign:
         return max(squared, constants.MIN_SQUARED_ERROR)
 
     def expected_error(self, counter: str) -> float:
-        """Squared relative error of a single prediction that is expected before any draw.
+        """Squared relative error of a single prediction that is expected before any sampled launch.
 
         Model: every counter scatters by EXPECTED_NOISE; of cycles, only those beyond the constant launch latency do.
         """
@@ -394,8 +398,8 @@ class AssistedDesign:
 
     def parts(self, targets: Mapping[str, float]) -> list[Part]:
         """Divide the run into parts that are sampled separately: the rest of the run; its beginning; the first launch of each
-        group (kernel). There is a single part if `assume` is "repetitive" or the beginning is too large. The trees of cells for
-        the last targets are kept.
+        group (kernel). There is a single part if `assume` is "repetitive" or the beginning is too large. The trees of cells
+        (groups of launches with similar predictions) for the last targets are kept.
 
         Args:
             targets: at least one counter with predictions -> relative error allowed in its total.
@@ -492,7 +496,8 @@ class AssistedDesign:
 
 
 def draws_to_see(some: int, count: int) -> int:
-    """Smallest number of draws out of `count` units that contains one of `some` special units with probability 95 %.
+    """Smallest number of sampled launches out of `count` launches that contains one of `some` special launches with probability
+    95 %.
 
     >>> [draws_to_see(some, 8) for some in (8, 4, 3, 1)]
     [1, 4, 5, 8]

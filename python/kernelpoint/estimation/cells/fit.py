@@ -15,20 +15,21 @@ from kernelpoint.estimation.quantiles import quantile
 
 @dataclass(frozen=True)
 class CellSample:
-    """Sample with one draw in each of n cells. A cell is a group of units (launches) with similar predictions. Arrays are [n].
+    """Sample with one draw (sampled launch) in each of n cells. A cell is a group of launches with similar predictions. Arrays
+    are [n].
 
     Attributes:
-        x: float64, prediction of the drawn unit.
+        x: float64, prediction of the drawn launch.
         size: float64, amount to which the relative error of the draw refers, above 0.
         group: int64, group (kernel) of the draw.
         order: int64, position of the draw in the run.
-        N: float64, number of units in the cell.
+        N: float64, number of launches in the cell.
         mean_x: float64, mean prediction in the cell.
         square: float64, mean squared size in the cell.
         spread: float64, variance of the size in the cell.
         mixed: float64, 1 - sum of squared shares of the groups in the cell; 0: the cell has one group.
         unlike: float64, as in `Leaves`.
-        X: sum of the predictions of all units.
+        X: sum of the predictions of all launches.
         count: number of groups.
     """
 
@@ -48,21 +49,21 @@ class CellSample:
     @property
     def q(self) -> Floats:
         """float64 [n]: factor by which a squared relative error counts in the variance of the total: N (N - 1) mean(size^2) of
-        each cell.
+        each cell (group of launches with similar predictions).
         """
         return np.asarray(self.N * (self.N - 1.0) * self.square)
 
     @property
     def amounts(self) -> Floats:
-        """float64 [n]: total size that each draw represents; 0 if it represents itself only."""
+        """float64 [n]: total size that each sampled launch represents; 0 if it represents itself only."""
         return np.where(self.N > 1.0, self.N * np.sqrt(np.maximum(self.square - self.spread, 0.0)), 0.0)
 
 
 def variance_sums(
     N: Floats, square: Floats, spread: Floats, mixed: Floats, unlike: Floats
 ) -> tuple[float, float, float, float]:
-    """Four sums over cells of N units from which `Spread.variance` follows: of q, q mixed, q unlike and N (N - 1) var(size),
-    with q = N (N - 1) mean(size^2).
+    """Four sums over cells (groups of launches with similar predictions) of N launches from which `Spread.variance` follows: of
+    q, q mixed, q unlike and N (N - 1) var(size), with q = N (N - 1) mean(size^2).
 
     Args:
         N, square, spread, mixed, unlike: float64 [cells], as in `CellSample`.
@@ -79,9 +80,10 @@ class Trust:
     Attributes:
         least: lower limit of the squared relative error of the predictions.
         of_budget: True if the budget is about this counter. Then the smallest of several estimates of the spread is used, for
-            which cells and numbers of draws allow; for any other counter the largest.
+            which cells (groups of launches with similar predictions) and numbers of draws (sampled launches) allow; for any
+            other counter the largest.
         expected: expected squared relative error of a single prediction; it counts as EXPECTED_DEGREES degrees of freedom.
-        certain: float64 [3, units]: results, predictions and sizes of the units that are always simulated.
+        certain: float64 [3, units]: results, predictions and sizes of the launches that are always simulated.
     """
 
     least: float = constants.MIN_SQUARED_ERROR
@@ -115,8 +117,8 @@ class Spread:
 
     @property
     def excess(self) -> float:
-        """Part of the squared relative error K0 above trusted_error()^2. It is charged to cells whose group has few draws
-        (`Leaves.unlike`).
+        """Part of the squared relative error K0 above trusted_error()^2. It is charged to cells (groups of launches with
+        similar predictions) whose group (kernel) has few draws (`Leaves.unlike`).
         """
         return max(self.K0 - trusted_error() ** 2, 0.0)
 
@@ -132,7 +134,7 @@ class AssistedFit:
     Attributes:
         estimate: the total.
         slope: slope of the error y - x as a function of x.
-        level: float64 [groups], mean error of the draws of each group (kernel), after the slope is removed.
+        level: float64 [groups], mean error of the draws (sampled launches) of each group (kernel), after the slope is removed.
         seen: bool [groups], True for groups with draws.
         spread: squared relative errors about the line, from which the variance of the total follows.
         common: standard deviation of relative errors about one level for all groups: the smaller of those with and without the
@@ -140,7 +142,7 @@ class AssistedFit:
         within: standard deviation of relative errors about a level for each group.
         error: standard error of the total.
         known: squared relative error of predictions that is known before any draw; 0 if none is known.
-        largest: largest relative error of a draw about the line of its group, or of a unit that is always simulated about one
+        largest: largest relative error of a draw about the line of its group, or of a launch that is always simulated about one
             line for all.
     """
 
@@ -177,10 +179,10 @@ class AssistedFit:
         return self._is_off(self.common)
 
     def outlier_sizes(self, least: float, unlike: Floats) -> Floats:
-        """float64 [cells]: largest relative deviation from its prediction that is assumed of an undrawn unit in each cell. It
-        is the largest of `least`, the largest deviation of a draw, and OUTLIER_DEVIATIONS standard deviations. The standard
-        deviation includes differences between groups (kernels) as far as the cell is `unlike`, or fully if errors inside groups
-        are doubted.
+        """float64 [cells]: largest relative deviation from its prediction that is assumed of an undrawn launch in each cell
+        (group of launches with similar predictions). It is the largest of `least`, the largest deviation of a draw (sampled
+        launch), and OUTLIER_DEVIATIONS standard deviations. The standard deviation includes differences between groups
+        (kernels) as far as the cell is `unlike`, or fully if errors inside groups are doubted.
 
         Args:
             least: lower limit.
@@ -194,17 +196,17 @@ class AssistedFit:
         return np.maximum(max(least, self.largest), _far(far))
 
     def outlier_size(self, least: float) -> float:
-        """Largest relative deviation from its prediction that is assumed of an undrawn unit whose group (kernel) has draws (see
-        `outlier_sizes`).
+        """Largest relative deviation from its prediction that is assumed of an undrawn launch whose group (kernel) has draws
+        (see `outlier_sizes`).
         """
         return float(self.outlier_sizes(least, np.zeros(1))[0])
 
     def corrected(self, x: Floats, group: NDArray[np.integer]) -> Floats:
-        """Predictions x of units, corrected by the slope and by the level of the group: x (1 + slope) + level.
+        """Predictions x of launches, corrected by the slope and by the level of the group (kernel): x (1 + slope) + level.
 
         Args:
             x: float64, predictions.
-            group: int, group of each unit.
+            group: int, group of each launch.
         """
         corrected: Floats = x * (1.0 + self.slope)
         corrected += self.level[group]
@@ -214,9 +216,9 @@ class AssistedFit:
         """Estimate the total of another part of the run with the line and the spread of this fit (difference estimator).
 
         Args:
-            y: float64 [n], results of the draws in the other part.
+            y: float64 [n], results of the draws (sampled launches) in the other part.
             s: the draws in the other part, with predictions that this fit's line has corrected.
-            unseen: share of the other part's size in groups without a draw in this fit.
+            unseen: share of the other part's size in groups (kernels) without a draw in this fit.
         """
         estimate = s.X + float((s.N * (y - s.x)).sum())
         within = max(self.within, float(np.linalg.norm((y - s.x) / s.size)) / math.sqrt(max(len(y), 1)))
@@ -225,8 +227,8 @@ class AssistedFit:
         return replace(self, estimate=estimate, within=within, spread=spread, error=error)
 
     def largest_outlier(self, y: Floats, s: CellSample, least: float) -> float:
-        """Largest relative deviation of the draws of another part of the run from their corrected predictions; 0 if no
-        deviation exceeds `outlier_size`.
+        """Largest relative deviation of the draws (sampled launches) of another part of the run from their corrected
+        predictions; 0 if no deviation exceeds `outlier_size`.
 
         Args:
             y: float64 [n], results of the draws.
@@ -240,7 +242,9 @@ class AssistedFit:
         return float(np.where(off > expected, off, 0.0).max(initial=0.0))
 
     def spent(self, alpha: float) -> float:
-        """Error probability that an interim analysis uses: alpha, or ALPHA_SHARE_IF_DOUBTED alpha if predictions are doubted."""
+        """Error probability that an interim analysis (end of a round of sampling) uses: alpha, or ALPHA_SHARE_IF_DOUBTED alpha
+        if predictions are doubted.
+        """
         return constants.ALPHA_SHARE_IF_DOUBTED * alpha if self.doubted else alpha
 
 
@@ -356,10 +360,11 @@ def _with_expected(spread: Spread, expected: float) -> Spread:
 
 
 def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust) -> AssistedFit:
-    """Estimate a total from a prediction of every unit and one draw in each cell: generalised regression estimator (Sarndal,
-    Swensson, Wretman 1992, chapters 6, 7). For given cells it is unbiased whatever the predictions are.
+    """Estimate a total from a prediction of every launch and one draw in each cell: generalised regression estimator (Sarndal,
+    Swensson, Wretman 1992, chapters 6, 7). For given cells (groups of launches with similar predictions) it is unbiased
+    whatever the predictions are.
 
-    Formula: T = X + sum_h N_h (r_h + B_(-h) (xbar_h - x_h)), over cells h of N_h units.
+    Formula: T = X + sum_h N_h (r_h + B_(-h) (xbar_h - x_h)), over cells h of N_h launches.
         X: sum of the predictions x; xbar_h: their mean in the cell; x_h: prediction of the draw.
         r_h = y_h - x_h: error of the draw's prediction, y_h its result.
         B_(-h): slope of r on x, fitted without this draw.
@@ -374,7 +379,7 @@ def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust) -> AssistedF
     other.
 
     Args:
-        y: float64 [n], results of the draws.
+        y: float64 [n], results of the draws (sampled launches).
         s: the draws.
         alpha: error probability of the quantile t.
         trust: knowledge about the errors of the predictions.
@@ -401,11 +406,12 @@ def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust) -> AssistedF
 
 
 def fit_errors(y: Floats, s: CellSample, alpha: float) -> AssistedFit:
-    """Estimate the total of units whose predictions may all be wrong by one factor, from the draws of these units alone.
+    """Estimate the total of launches whose predictions may all be wrong by one factor, from the draws (sampled launches) of
+    these launches alone.
 
-    Formula: T = X + L sum(size) + sum_h N_h (r_h - L size_h), over cells h of N_h units; L = sum N_h r_h / sum N_h
-    mean_h(size); X is the sum of the predictions, r_h = y_h - x_h the error of the draw's prediction, size_h its size. The
-    spread is estimated from neighbours in the run, or from all draws.
+    Formula: T = X + L sum(size) + sum_h N_h (r_h - L size_h), over cells h (groups of launches with similar predictions) of N_h
+    launches; L = sum N_h r_h / sum N_h mean_h(size); X is the sum of the predictions, r_h = y_h - x_h the error of the draw's
+    prediction, size_h its size. The spread is estimated from neighbours in the run, or from all draws.
 
     Args:
         y: float64 [n], results of the draws.

@@ -19,14 +19,15 @@ MAX_CELLS = 50_000  # cells; a sample that needs more takes every unit
 
 @dataclass(frozen=True)
 class Auxiliary:
-    """Auxiliary variables (known without simulation) of the free units, which are sampled by chance.
+    """Auxiliary variables (known without simulation) of the free launches, which are sampled by chance.
 
     Attributes:
-        x: float64 [free], prediction of each unit.
-        size: float64 [free], amount to which relative errors refer (`AssistedDesign.prediction`).
-        has: bool [free], True for units with a result; empty where no total is estimated.
-        name: name under which means over cells are kept; empty: they are not kept.
-        corrected: function that corrects predictions, given their groups; None: no correction.
+        x: float64 [F], prediction of each launch.
+        size: float64 [F], amount to which relative errors refer (`AssistedDesign.prediction`).
+        has: bool [F], True for launches with a result; empty where no total is estimated.
+        name: name under which means over cells (groups of launches with similar predictions) are kept; empty: they are not
+            kept.
+        corrected: function that corrects predictions, given their groups (kernels); None: no correction.
 
     >>> known = Auxiliary(x=np.array([4.0, 9.0]), size=np.array([4.0, 9.0]), has=np.array([True, False]))
     >>> float(known.size[~known.has].sum())  # not simulated
@@ -41,20 +42,20 @@ class Auxiliary:
 
 
 class Part:
-    """Part of a run that is divided into n cells (groups of units with similar predictions). In each cell, the unit with the
-    smallest random number is drawn.
+    """Part of a run that is divided into n cells (groups of launches with similar predictions). In each cell, the launch with
+    the smallest random number is drawn.
 
-    Only the number n depends on results. Cells and drawn units depend on n alone, so each sample contains all smaller ones.
+    Only the number n depends on results. Cells and drawn launches depend on n alone, so each sample contains all smaller ones.
 
     Args:
-        units: int64 [N], positions of the units in `AssistedDesign.free`.
-        cells: tree of cells over the units.
-        u: float64 [free], random numbers that never change.
-        drawn: node of the tree -> drawn unit, as far as computed; engines with the same design share it.
-        least: smallest number of draws.
+        units: int64 [N], positions of the launches in `AssistedDesign.free` (the launches that are sampled by chance).
+        cells: tree of cells over the launches.
+        u: float64 [F], random numbers that never change.
+        drawn: node of the tree -> drawn launch, as far as computed; engines with the same design share it.
+        least: smallest number of draws (sampled launches).
 
     Attributes:
-        count: number of units.
+        count: number of launches.
         n: number of cells; set it to change the sample.
 
     >>> x = np.array([4.0, 4.0, 9.0, 9.0])
@@ -72,27 +73,27 @@ class Part:
 
     @property
     def whole(self) -> bool:
-        """True if every unit of the part is drawn."""
+        """True if every launch of the part is drawn."""
         return self.n >= self.count
 
     def bounded(self, n: float) -> int:
-        """Round a number of cells up. The result is the number of units if more than MAX_CELLS, or more than all units, would
-        be needed.
+        """Number of cells (groups of launches with similar predictions), rounded up to an integer. A number above MAX_CELLS, or
+        above the number of launches in the part, becomes the number of launches: one cell for each.
         """
         return self.count if n > min(MAX_CELLS, self.count) else math.ceil(n)
 
     def stands_for(self, n: int, known: Auxiliary) -> Floats:
-        """float64 [n]: total size that each of n draws represents; 0 if it represents itself only."""
+        """float64 [n]: total size that each of n sampled launches represents; 0 if it represents itself only."""
         leaves = self.cells.leaves(n)
         return np.where(leaves.units > 1.0, leaves.units * self.size_means(n, known)[0], 0.0)
 
     def largest(self, n: int, known: Auxiliary, off: Callable[[Floats], Floats] = np.ones_like) -> float:
-        """Largest effect of one draw that is off: the largest product of the size that a draw represents and its assumed
-        relative error; 0 if all units are drawn.
+        """Largest effect of one draw (sampled launch) that is off: the largest product of the size that a draw represents and
+        its assumed relative error; 0 if all launches are drawn.
 
         Args:
-            n: number of cells.
-            known: sizes of the units.
+            n: number of cells (groups of launches with similar predictions).
+            known: sizes of the launches.
             off: function from `Leaves.unlike` to the relative error of each cell; by default 1.
         """
         if n >= self.count:
@@ -100,13 +101,17 @@ class Part:
         return float((self.stands_for(n, known) * off(self.cells.leaves(n).unlike)).max(initial=0.0))
 
     def sums(self, n: int, known: Auxiliary) -> tuple[float, float, float, float]:
-        """Four sums over n cells from which the variance of a total follows (`variance_sums`)."""
+        """Four sums over n cells (groups of launches with similar predictions) from which the variance of a total follows
+        (`variance_sums`).
+        """
         leaves = self.cells.leaves(n)
         mean, square = self.size_means(n, known)
         return variance_sums(leaves.units, square, np.maximum(square - mean**2, 0.0), leaves.mixed, leaves.unlike)
 
     def sample(self) -> Ints:
-        """int64 [n]: drawn unit of each cell, as position in `AssistedDesign.free`, in the order of the cells."""
+        """int64 [n]: drawn launch of each cell, as position in `AssistedDesign.free` (the launches that are sampled by chance),
+        in the order of the cells (groups of launches with similar predictions).
+        """
         if self.whole:
             return self.units
         if self._sampled[0] != self.n:
@@ -114,7 +119,9 @@ class Part:
         return self._sampled[1]
 
     def sample_of(self, n: int) -> Ints:
-        """int64 [n]: drawn unit of each of n cells, as position in `AssistedDesign.free`."""
+        """int64 [n]: drawn launch of each of n cells (groups of launches with similar predictions), as position in
+        `AssistedDesign.free` (the launches that are sampled by chance).
+        """
         leaves = self.cells.leaves(n)
         for node, start, end in zip(leaves.node.tolist(), leaves.start.tolist(), leaves.end.tolist(), strict=True):
             if node not in self._drawn:
@@ -123,10 +130,11 @@ class Part:
         return np.array([self._drawn[node] for node in leaves.node.tolist()], dtype=np.int64)
 
     def probability(self, place: int) -> float:
-        """Probability with which a unit is drawn: 1 / (number of units in its cell); 0 for a unit of another part.
+        """Probability with which a launch is drawn: 1 / (number of launches in its cell (group of launches with similar
+        predictions)); 0 for a launch of another part.
 
         Args:
-            place: position of the unit in `AssistedDesign.free`.
+            place: position of the launch in `AssistedDesign.free` (the launches that are sampled by chance).
         """
         inside = np.flatnonzero(self.units == place)
         if not len(inside):
@@ -135,12 +143,12 @@ class Part:
         return float(1.0 / leaves.units[np.searchsorted(leaves.start, at, "right") - 1])
 
     def cell_sample(self, groups: NDArray[np.integer], known: Auxiliary) -> tuple[CellSample, Ints]:
-        """The draws that have a result, with numbers of their cells, and the positions of the drawn units in
-        `AssistedDesign.free`.
+        """The sampled launches that have a result, with sums over their cells (groups of launches with similar predictions);
+        and the positions of these launches in `AssistedDesign.free` (the launches that are sampled by chance).
 
         Args:
-            groups: int [free], group (kernel) of each unit.
-            known: predictions and sizes of all units.
+            groups: int [F], group (kernel) of each launch.
+            known: predictions and sizes of all launches.
         """
         x, size, of = known.x, known.size, known.corrected
         leaves = self.cells.leaves(self.n)
@@ -166,7 +174,9 @@ class Part:
         ), units
 
     def size_means(self, n: int, known: Auxiliary) -> tuple[Floats, Floats]:
-        """Mean size, and mean squared size, in each of n cells, float64 [n] both."""
+        """Mean size, and mean squared size, in each of n cells (groups of launches with similar predictions), float64
+        [n] both.
+        """
         if known.name == self.cells.name:  # of the tree itself
             leaves = self.cells.leaves(n)
             return leaves.mean, leaves.square

@@ -24,7 +24,8 @@ STEP = 1.08  # from one number of cells that is tried to the next
 
 
 def next_number(n: int) -> int:
-    """Next larger number of cells to try. All numbers are from one fixed sequence, so that samples of different runs nest.
+    """Next larger number of cells (groups of launches with similar predictions) to try. All numbers are from one fixed
+    sequence, so that samples of different runs nest.
 
     >>> [next_number(n) for n in (3, 25, 26, 27)]
     [4, 27, 27, 29]
@@ -44,12 +45,12 @@ class TotalFit:
         fits: estimate of each part that is not drawn whole.
         parts: these parts.
         exact: sum over parts that are drawn whole.
-        known: predictions and sizes of all units.
-        allowance: assumed largest relative error of one undrawn unit (`Care.allowance`).
+        known: predictions and sizes of all launches.
+        allowance: assumed largest relative error of one undrawn launch (`Care.allowance`).
         alike: True if all parts have the spread of the rest.
         draws: draws of all parts.
         of_budget: True if the budget is about this counter.
-        moved: sum of squared excesses of units that were slow in a profile and not in this run; as many may be elsewhere.
+        moved: sum of squared excesses of launches that were slow in a profile and not in this run; as many may be elsewhere.
     """
 
     fits: tuple[AssistedFit, ...]
@@ -70,13 +71,13 @@ class TotalFit:
     def corrected(
         self, x: Column | Floats, size: Column | Floats, groups: NDArray[np.integer], units: Ints, results: Floats
     ) -> Floats:
-        """float64 [free]: corrected prediction of each unit. Results of simulated units and corrected predictions of all others
-        add up to the estimate; nan in parts that are drawn whole.
+        """float64 [F] (F launches are sampled by chance): corrected prediction of each launch. Results of simulated launches
+        and corrected predictions of all others add up to the estimate; nan in parts that are drawn whole.
 
         Args:
-            x, size: float64 [free], prediction and size of each unit.
-            groups: int [free], group (kernel) of each unit.
-            units: int64, ascending: positions of the units with a result.
+            x, size: float64 [F], prediction and size of each launch.
+            groups: int [F], group (kernel) of each launch.
+            units: int64, ascending: positions of the launches with a result.
             results: float64, their results.
         """
         m, is_open = np.full(len(x), np.nan), np.ones(len(x), dtype=bool)
@@ -112,8 +113,8 @@ class TotalFit:
         return self._degrees([fit.error**2 for fit in self.fits], [fit.spread.nu for fit in self.fits])
 
     def guard(self, alpha: float) -> float:
-        """Largest assumed change of the total by units that no draw shows: the larger of the effect of one outlier, and of
-        counts in units like those whose draws are 0 (`Draws.unseen_counts`).
+        """Largest assumed change of the total by launches that no draw (sampled launch) shows: the larger of the effect of one
+        outlier, and of counts in launches like those of which sampled ones have a count of 0 (`Draws.unseen_counts`).
 
         Model: for a counter that the budget is not about, each draw may be off by trusted_error() at least, because its
         predictions may be tested by no draw of a kernel that makes up much of the counter.
@@ -128,25 +129,27 @@ class TotalFit:
         return max(guard, outlier * self.draws.largest, self.unseen_counts(alpha))
 
     def unseen_counts(self, alpha: float) -> float:
-        """Amount of a counter in units like those whose draws are 0 (`Draws.unseen_counts`), by the mean error for the budget's
-        counter, by the largest error for any other.
+        """Assumed amount of a counter in undrawn launches, if some sampled ones have a count of 0 (`Draws.unseen_counts`), by
+        the mean error for the budget's counter, by the largest error for any other.
         """
         return self.draws.unseen_counts(alpha, by_largest=not self.of_budget)
 
     def guards(self, cells: Mapping[Part, int], known: Auxiliary) -> list[float]:
-        """Change of the total by one outlier in each part, for given numbers of cells."""
+        """Change of the total by one outlier in each part, for given numbers of cells (groups of launches with similar
+        predictions).
+        """
         return [
             part.largest(cells[part], known, partial(fit.outlier_sizes, self.allowance))
             for fit, part in zip(self.fits, self.parts, strict=True)
         ]
 
     def error_with(self, cells: Mapping[Part, int], known: Auxiliary, alpha: float) -> tuple[float, list[float]]:
-        """Expected t x standard error of the total for given numbers of cells, and the expected variance of each part; both in
-        the unit of `known`.
+        """Expected t x standard error of the total for given numbers of cells (groups of launches with similar predictions),
+        and the expected variance of each part; both in the unit of `known`.
 
         Args:
             cells: number of cells in each part.
-            known: predictions and sizes of all units.
+            known: predictions and sizes of all launches.
             alpha: error probability of the quantile t.
         """
         variances, nus = [], []
@@ -171,12 +174,12 @@ class Demand:
     """Requirements of one target of the budget on the next sample, in the unit of `known`.
 
     Attributes:
-        fit: estimate of the target's total at the last interim analysis.
-        known: predictions and sizes of all units.
+        fit: estimate of the target's total at the last interim analysis (end of a round of sampling).
+        known: predictions and sizes of all launches.
         half_width: largest half-width allowed.
         guard: largest change by one outlier allowed.
         unseen: amount of a counter that no draw shows (`Draws.unseen_counts`); it is inversely proportional to the number of
-            draws.
+            draws (sampled launches).
     """
 
     fit: TotalFit
@@ -186,9 +189,9 @@ class Demand:
     unseen: float
 
     def short(self, cells: Mapping[Part, int], alpha: float) -> Part | None:
-        """Part of the run that needs more cells; None if the numbers of cells are enough. It is the part with the largest
-        effect of an outlier if that is too large, the rest of the run if unseen counts are, else the part with the largest
-        variance per cell.
+        """Part of the run that needs more cells (groups of launches with similar predictions); None if the numbers of cells are
+        enough. It is the part with the largest effect of an outlier if that is too large, the rest of the run if unseen counts
+        are, else the part with the largest variance per cell.
 
         Args:
             cells: number of cells in each part.
@@ -211,15 +214,16 @@ class Parts:
     """Parts of a run that are sampled separately: the rest, the beginning, and the first launches of groups (kernels); or the
     whole run as one part.
 
-    At first, the beginning is estimated with the line and the spread of the rest. If one of its draws, or a first launch, is an
-    outlier, the beginning becomes `apart`: it gets an estimate and a spread of its own, and all first launches are drawn.
+    At first, the beginning is estimated with the line and the spread of the rest. If one of its draws (sampled launches), or a
+    first launch, is an outlier, the beginning becomes `apart`: it gets an estimate and a spread of its own, and all first
+    launches are drawn.
 
     Args:
         design: predictions, groups and random numbers.
         targets: counter with predictions -> relative error allowed in its total.
 
     Attributes:
-        counts: number of units in each part.
+        counts: number of launches in each part.
         apart: True if the beginning has its own estimate.
 
     >>> u = np.random.default_rng(0).random(100)
@@ -245,19 +249,20 @@ class Parts:
 
     @property
     def present(self) -> list[int]:
-        """Number of cells in each part."""
+        """Number of cells (groups of launches with similar predictions) in each part."""
         return [part.n for part in self._parts]
 
     @property
     def whole(self) -> bool:
-        """True if every unit is drawn."""
+        """True if every launch is drawn."""
         return all(part.n >= part.count for part in self._parts)
 
     def shares(self, cells: Sequence[int], target: str) -> Floats:
-        """float64: share of the target's total that the draw of each cell represents; 0 if it represents itself only.
+        """float64: share of the target's total that the draw (sampled launch) of each cell represents; 0 if it represents
+        itself only.
 
         Args:
-            cells: number of cells in each part.
+            cells: number of cells (groups of launches with similar predictions) in each part.
             target: counter with predictions.
         """
         pairs = zip(self._parts, cells, strict=True)
@@ -265,8 +270,8 @@ class Parts:
         return amounts / max(self._totals[target], 1e-300)
 
     def cells(self, n: int, early: int = 0) -> list[int]:
-        """Number of cells in each part, if the rest of the run has n: in proportion to the total size of the part, with a
-        minimum.
+        """Number of cells (groups of launches with similar predictions) in each part, if the rest of the run has n: in
+        proportion to the total size of the part, with a minimum.
 
         Args:
             n: number of cells in the rest.
@@ -282,11 +287,11 @@ class Parts:
         return [n, *(part.bounded(max(part.least, round(n * part.cells.total / whole))) for part in self._beginning)]
 
     def first(self, care: Care, budget: ErrorBudget) -> list[int]:
-        """Number of cells in each part for the first pass (round of sampling): enough for `care`, and for one outlier not to
-        break the budget.
+        """Number of cells (groups of launches with similar predictions) in each part for the first pass (round of sampling):
+        enough for `care`, and for one outlier not to break the budget.
 
         Args:
-            care: additional draws that the configuration asks for.
+            care: additional draws (sampled launches) that the configuration asks for.
             budget: error allowed.
         """
         n, alpha = self.rest.cells.first, 1.0 - budget.confidence
@@ -297,7 +302,9 @@ class Parts:
         return numbers
 
     def with_second_draws(self) -> int:
-        """Smallest number of cells in the rest of the run with SECOND_DRAWS draws whose group (kernel) has another draw."""
+        """Smallest number of cells (groups of launches with similar predictions) in the rest of the run with SECOND_DRAWS
+        sampled launches whose group (kernel) has another sampled launch.
+        """
         n = self.rest.n
         while n < self.rest.count:
             groups = self._groups[self.rest.sample_of(n)]
@@ -316,7 +323,7 @@ class Parts:
         return True
 
     def needed(self, demands: Sequence[Demand], alpha: float, least: int, most: int) -> list[int]:
-        """Smallest number of cells in each part that should meet all demands.
+        """Smallest number of cells (groups of launches with similar predictions) in each part that should meet all demands.
 
         Args:
             demands: requirements of the targets.
@@ -338,21 +345,25 @@ class Parts:
                 n = next_number(n)
 
     def probability(self, place: int) -> float:
-        """Probability with which a unit is drawn, given by its position in `AssistedDesign.free`."""
+        """Probability with which a launch is drawn, given by its position in `AssistedDesign.free` (the launches that are
+        sampled by chance).
+        """
         return sum(part.probability(place) for part in self._parts)
 
     def largest_share(self, cells: Sequence[int], target: str) -> float:
-        """Largest share of a target's total that one draw represents, for given numbers of cells; 0 if all units are drawn."""
+        """Largest share of a target's total that one sampled launch represents, for given numbers of cells (groups of launches
+        with similar predictions); 0 if all launches are drawn.
+        """
         largest = max(part.largest(n, self._known[target]) for part, n in zip(self._parts, cells, strict=True))
         return largest / max(self._totals[target], 1e-300)
 
     def set(self, cells: Sequence[int]) -> None:
-        """Set the number of cells in each part, and so the sample."""
+        """Set the number of cells (groups of launches with similar predictions) in each part, and so the sample."""
         for part, n in zip(self._parts, cells, strict=True):
             part.n = n
 
     def sample(self) -> Ints:
-        """int64: drawn units, as positions in `AssistedDesign.free`."""
+        """int64: drawn launches, as positions in `AssistedDesign.free` (the launches that are sampled by chance)."""
         return np.concatenate([part.sample() for part in self._parts])
 
     # ---- estimates --------------------------------------------------------------------------------------------------
@@ -361,8 +372,9 @@ class Parts:
         """Estimate the total of a counter. The beginning of the run uses the line of the rest, unless it is `apart`.
 
         Args:
-            values: function from positions in `AssistedDesign.free` to results of the units.
-            known: predictions and sizes of all units.
+            values: function from positions in `AssistedDesign.free` (the launches that are sampled by chance) to results of the
+                launches.
+            known: predictions and sizes of all launches.
             alpha: error probability of the quantile by which the estimate of the spread is chosen.
             trust: knowledge about the errors of the predictions.
         """
@@ -429,11 +441,12 @@ class Parts:
         return fit, replace(known, corrected=fit.corrected), draws
 
     def of_draws(self, values: Callable[[CellSample], Floats], known: Auxiliary) -> Floats:
-        """float64 [free]: a value of each draw, computed from the sample of its part; 1 for undrawn units.
+        """float64 [F] (F launches are sampled by chance): a value of each draw (sampled launch), computed from the sample of
+        its part; 1 for undrawn launches.
 
         Args:
             values: function from a sample to a value of each draw.
-            known: predictions and sizes of all units.
+            known: predictions and sizes of all launches.
         """
         result = np.ones(len(known.x))
         for part in self._parts:
@@ -442,15 +455,16 @@ class Parts:
         return result
 
     def unit_spreads(self, fit: TotalFit, known: Auxiliary) -> tuple[Floats, Floats]:
-        """For each unit, the number of units in its cell and the standard deviation of its prediction error, float64 [free]
-        both; 1 and 0 in parts that are drawn whole.
+        """For each launch, the number of launches in its cell (group of launches with similar predictions) and the standard
+        deviation of its prediction error, float64 [F] (F launches are sampled by chance) both; 1 and 0 in parts that are drawn
+        whole.
 
         Formula: the variance is (K + K0 mixed + excess unlike) size^2 + line var(size), as in `Spread.variance`. K is no less
-        than the scatter about the levels of the groups, because neighbours may agree where parts of the run do not.
+        than the scatter about the levels of the groups (kernels), because neighbours may agree where parts of the run do not.
 
         Args:
             fit: estimate of the counter's total.
-            known: predictions and sizes of all units.
+            known: predictions and sizes of all launches.
         """
         weights, spreads = np.ones(len(known.x)), np.zeros(len(known.x))
         for one, part in zip(fit.fits, fit.parts, strict=True):

@@ -29,10 +29,10 @@ from kernelpoint.repeated import Column
 
 
 class CellSampling(Sampling):
-    """Model-assisted sampling: the sum of the predictions of all units (launches) is corrected by a sample with one unit in
-    each cell. A cell is a group of units with similar predictions.
+    """Model-assisted sampling: the sum of the predictions of all launches is corrected by a sample with one launch in each
+    cell. A cell is a group of launches with similar predictions.
 
-    Only the number of cells depends on results. Which cells there are, and which unit of each is drawn (the one with the
+    Only the number of cells depends on results. Which cells there are, and which launch of each is drawn (the one with the
     smallest random number), never does. So each sample contains all smaller ones.
 
     Args:
@@ -89,20 +89,22 @@ class CellSampling(Sampling):
 
     @property
     def cells(self) -> list[int]:
-        """Number of cells in each part of the run in the present pass (round of sampling)."""
+        """Number of cells (groups of launches with similar predictions) in each part of the run in the present pass (round of
+        sampling).
+        """
         return self._parts.present
 
     @property
     def largest_share(self) -> float:
-        """Largest share of the first target's total that one draw represents; 0 if every unit is drawn."""
+        """Largest share of the first target's total that one sampled launch represents; 0 if every launch is drawn."""
         return self._parts.largest_share(self.cells, next(iter(self._predicted_targets())))
 
     def restrict_to(self, other: CellSampling) -> None:
-        """Reduce the sample to the units that another run of the same design has drawn, too."""
+        """Reduce the sample to the launches that another run of the same design has drawn, too."""
         self._parts.set(np.minimum(self.cells, other.cells).tolist())
 
     def drawn(self) -> Ints:
-        """int64, ascending: indices of the drawn units, and of the units that are always simulated."""
+        """int64, ascending: indices of the drawn launches, and of the launches that are always simulated."""
         return np.unique(np.concatenate((self._free[self._parts.sample()], self._certain)))
 
     # ---- looks ------------------------------------------------------------------------------------------------------
@@ -135,7 +137,7 @@ class CellSampling(Sampling):
         return self._results_of(combination, units) - constant + self.design.departure(combination, units)
 
     def known(self, counter: str) -> Auxiliary:
-        """Predictions and sizes that are used for a counter, for the units that are sampled by chance."""
+        """Predictions and sizes that are used for a counter, for the launches that are sampled by chance."""
         scale, name = (
             self._scales.get(counter, 1.0),
             self.design.predicted_by(self._like.get(counter, counter), self.target),
@@ -220,8 +222,8 @@ class CellSampling(Sampling):
         return float(self._results_of(combination, units[self.results.rows[units] >= 0]).sum())
 
     def errors(self, combination: Combination) -> TotalErrors:
-        """Estimated total of a linear combination of counters, with its errors, at the last interim analysis. The allowance for
-        unseen units in a combination is no less than the sum of those of its counters.
+        """Estimated total of a linear combination of counters, with its errors, at the last interim analysis (end of a round of
+        sampling). The allowance for unseen launches in a combination is no less than the sum of those of its counters.
 
         Args:
             combination: pairs (weight, counter).
@@ -243,7 +245,7 @@ class CellSampling(Sampling):
         return TotalErrors(value, simulated, fit.error, fit.nu, t, guard)
 
     def begin_analysis(self, states: bool) -> None:
-        """Start an interim analysis: forget the estimates of the last one.
+        """Start an interim analysis (end of a round of sampling): forget the estimates of the last one.
 
         Args:
             states: True if half-widths are stated.
@@ -264,7 +266,7 @@ class CellSampling(Sampling):
         """Analyse the results at the end of a pass (round of sampling).
 
         Args:
-            missing: number of drawn units without a result; if it is above 0, no half-width is stated.
+            missing: number of drawn launches without a result; if it is above 0, no half-width is stated.
             budget: part of the error budget that is left for sampling.
         """
         states = not missing and budget.bound != "none"
@@ -338,8 +340,8 @@ class CellSampling(Sampling):
         return self._left.allowed(target)
 
     def grow(self, budget: ErrorBudget, look: Look) -> bool:
-        """Increase the numbers of cells to what the last interim analysis needs to meet the budget, in few steps. Returns False
-        if every unit is drawn.
+        """Increase the numbers of cells (groups of launches with similar predictions) to what the last interim analysis (end of
+        a round of sampling) needs to meet the budget, in few steps. Returns False if every launch is drawn.
 
         Args:
             budget: part of the error budget that is left for sampling.
@@ -386,7 +388,9 @@ class CellSampling(Sampling):
     # ---- state, predictions -----------------------------------------------------------------------------------------
 
     def expansions(self, units: Ints) -> Floats:
-        """float64 [units]: number of units in the cell of each drawn unit, which the unit represents; 1 for all other units."""
+        """float64 [units]: number of launches in the cell (group of launches with similar predictions) of each drawn launch,
+        which the launch represents; 1 for all other launches.
+        """
         if not len(units) or self._parts.whole:
             return np.ones(len(units))
         result = np.ones(self.design.size)
@@ -398,8 +402,8 @@ class CellSampling(Sampling):
         return CellSampling(self.design.as_take_all(units), self.budget, self.ratios, self.ranges)
 
     def leaving_out(self, units: Ints) -> CellSampling:
-        """Copy of the sampling without results, in which the units with the given indices cannot be drawn. Numbers of cells
-        stay.
+        """Copy of the sampling without results, in which the launches with the given indices cannot be drawn. Numbers of cells
+        (groups of launches with similar predictions) stay.
         """
         other = self._anew(units)
         counts = other._parts.counts
@@ -412,22 +416,22 @@ class CellSampling(Sampling):
 
     @property
     def frame(self) -> Frame:
-        """Group and prediction of each unit."""
+        """Group (kernel) and prediction of each launch."""
         return Frame(self.design.groups, self.design.means[self.design.predicted_by(self.target, self.target)])
 
     def pass_state(self) -> dict[str, Any]:
-        """State of the present pass (round of sampling) for the journal: the number of cells in each part of the run, and
-        whether its beginning has an estimate of its own.
+        """State of the present pass (round of sampling) for the journal: the number of cells (groups of launches with similar
+        predictions) in each part of the run, and whether its beginning has an estimate of its own.
         """
         return {"cells": self.cells, "apart": self._parts.apart}
 
     def restore_pass(self, state: Mapping[str, Any]) -> None:
-        """Set the number of cells in each part of the run for a pass (round of sampling), from the journal instead of computing
-        it.
+        """Set the number of cells (groups of launches with similar predictions) in each part of the run for a pass (round of
+        sampling), from the journal (record from which a run can resume) instead of computing it.
 
         Raises:
-            JournalError: a number is below that of the pass before, or above the number of units in the part, or the state has
-                another form.
+            JournalError: a number is below that of the pass before, or above the number of launches in the part, or the state
+                has another form.
         """
         cells, apart = state.get("cells"), state.get("apart")
         limits = list(zip(self.cells, self._parts.counts, strict=True))
@@ -460,8 +464,8 @@ class CellSampling(Sampling):
         return values
 
     def unit_spreads(self, counter: str) -> Spreads | None:
-        """Weights, residuals and spreads of all units, float64 [N] each, as in `UnitErrors`; None if the last interim analysis
-        did not estimate the counter.
+        """Weight, residual (result minus prediction) and standard deviation of the prediction error of each launch, float64 [N]
+        each, as in `UnitErrors`; None if the last interim analysis (end of a round of sampling) did not estimate the counter.
         """
         weights, residuals, spreads = np.ones(self.design.size), np.zeros(self.design.size), np.zeros(self.design.size)
         if self._parts.whole:

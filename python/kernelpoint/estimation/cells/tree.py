@@ -28,14 +28,14 @@ NODE = np.dtype(
 
 @dataclass(frozen=True)
 class Leaves:
-    """The n leaves of a tree of cells. A cell is a group of units (launches) with similar predictions. Arrays are [n].
+    """The n leaves of a tree of cells. A cell is a group of launches with similar predictions. Arrays are [n].
 
     Attributes:
         node: int64, number of the node.
-        start, end: int64, positions of the cell's units in `Cells.order`.
+        start, end: int64, positions of the cell's launches in `Cells.order`.
         mean: float64, mean size.
         square: float64, mean squared size.
-        mixed: float64, 1 - sum of squared shares of the groups in the cell; 0: the cell has one group.
+        mixed: float64, 1 - sum of squared shares of the groups (kernels) in the cell; 0: the cell has one group.
         unlike: float64, share of the scatter between groups that is assumed inside the cell's group (see `Cells.leaves`).
         means: means of other values and of their squares, by name (see `Cells.means`).
     """
@@ -51,30 +51,30 @@ class Leaves:
 
     @cached_property
     def units(self) -> Floats:
-        """float64 [n]: number of units in each leaf."""
+        """float64 [n]: number of launches in each leaf."""
         return (self.end - self.start).astype(float)
 
 
 class Cells:
-    """Binary tree over N units (launches). For every n, its n leaves are cells: groups of units with similar predictions, one
-    of which is drawn in each. The leaves for n + 1 come from those for n by one split, and depend on n only, never on a result.
+    """Binary tree over N launches. For every n, its n leaves are cells: groups of launches with similar predictions, one of
+    which is drawn in each. The leaves for n + 1 come from those for n by one split, and depend on n only, never on a result.
 
     The leaf with the largest N_c S_c / sqrt(mean_c) is split next (Neyman's rule with cost x, one split at a time), for N_c
-    units with the mean size mean_c: S_c^2 = a^2 mean(size^2) + b^2 var(size) + c^2 mean_c^2 (1 - sum of squared shares of the
-    groups), with the errors expected beforehand a = EXPECTED_NOISE, b = EXPECTED_SLOPE_ERROR, c = `group_error`.
+    launches with the mean size mean_c: S_c^2 = a^2 mean(size^2) + b^2 var(size) + c^2 mean_c^2 (1 - sum of squared shares of
+    the groups), with the errors expected beforehand a = EXPECTED_NOISE, b = EXPECTED_SLOPE_ERROR, c = `group_error`.
 
-    A leaf is split at half of its sum of sqrt(size). Its units are sorted by group (in the order of the groups' mean size) if
-    the term of c is the largest, by size if that of b is, and by index otherwise.
+    A leaf is split at half of its sum of sqrt(size). Its launches are sorted by group (in the order of the groups' mean size)
+    if the term of c is the largest, by size if that of b is, and by index otherwise.
 
     Nodes are numbered in the order in which they are made. A node is a leaf of the tree with n leaves if born <= n < split. The
-    units of a node are contiguous in `order`.
+    launches of a node are contiguous in `order`.
 
     Args:
-        x: float64 [N], prediction of each unit.
-        groups: int [N], from 0: group (kernel) of each unit; a group may have an error of its own.
+        x: float64 [N], prediction of each launch.
+        groups: int [N], from 0: group (kernel) of each launch; a group may have an error of its own.
         first: groups whose share of the total size is larger have a leaf each from the start, all others one together; one
             number, or float64 [groups].
-        in_order: True: units are sorted by index only.
+        in_order: True: launches are sorted by index only.
         name: name of the sizes in `Leaves.means`.
         added: number that is added to a prediction to get the size, which is above 0.
         group_error: expected relative difference between the levels of two groups.
@@ -120,7 +120,7 @@ class Cells:
         self.first = self.count = len(kept)
 
     def sizes(self, start: int = 0, end: int | None = None) -> Floats:
-        """Sizes of the units at the positions `start` to `end` in `order`, float64."""
+        """Sizes of the launches at the positions `start` to `end` in `order`, float64."""
         x = self.x[start:end]
         return x + self.added if self.added else x
 
@@ -146,7 +146,7 @@ class Cells:
         self._made += 1
 
     def grow(self, n: int) -> int:
-        """Split leaves until there are n, or one for each unit; returns the number of leaves."""
+        """Split leaves until there are n, or one for each launch; returns the number of leaves."""
         n = min(n, self.N)
         while self.count < n:
             _, node = heapq.heappop(self._heap)
@@ -176,12 +176,12 @@ class Cells:
         return int(ends[np.argmin(np.abs(weight[ends - 1] - half))])
 
     def leaves(self, n: int) -> Leaves:
-        """The n leaves of the tree, in the order of their units. The tree grows if it has fewer.
+        """The n leaves of the tree, in the order of their launches. The tree grows if it has fewer.
 
-        Model: units of one group (kernel) may differ as much as groups do, until draws show otherwise. `unlike` is the
-        probability assumed for it: 1 / (m (R + 1)), for m draws of the group and R groups with two draws or more. If R groups
-        show no such difference, the next one has it with a probability of about 1 / (R + 1) (rule of succession); m draws that
-        agree leave 1 / m of it.
+        Model: launches of one group (kernel) may differ as much as groups do, until draws show otherwise. `unlike` is the
+        probability assumed for it: 1 / (m (R + 1)), for m draws of the group and R groups with two sampled launches or more. If
+        R groups show no such difference, the next one has it with a probability of about 1 / (R + 1) (rule of succession); m
+        draws that agree leave 1 / m of it.
         """
         if n not in self._leaves:
             self.grow(n)
@@ -203,10 +203,10 @@ class Cells:
 
         Args:
             n: number of leaves.
-            values: function from the indices of units to their values; not called if the values are sizes or predictions of the
-                tree.
+            values: function from the indices of launches to their values; not called if the values are sizes or predictions of
+                the tree.
             name: name under which the means are kept; empty: they are not kept.
-            of: function that corrects values, given their groups; None: no correction.
+            of: function that corrects values, given their groups (kernels); None: no correction.
         """
         leaves = self.leaves(n)
         if of is not None or name not in leaves.means:

@@ -34,15 +34,15 @@ def values_of(
     x: Floats | None,
     covariates: Mapping[int, float],
 ) -> dict[int, Values]:
-    """Estimate the counters of each unit (launch) that can have no result, from results of its stratum.
+    """Estimate the counters of each launch that can have no result, from results of its stratum.
 
     Args:
-        left_out: index of each unit without a result -> its stratum, or -1.
+        left_out: index of each launch without a result -> its stratum, or -1.
         counters: names of the columns of `y`.
         y: float64 [n, counters], all results; n is at least 1.
-        strata: int [n], stratum of each unit with a result.
-        x: float64 [n], covariate (work) of each unit with a result, or None.
-        covariates: index of a unit without a result -> its covariate, where there is one above 0.
+        strata: int [n], stratum of each launch with a result.
+        x: float64 [n], covariate (work) of each launch with a result, or None.
+        covariates: index of a launch without a result -> its covariate, where there is one above 0.
 
     >>> y, strata, x = np.array([[4.0], [8.0]]), np.array([0, 0]), np.array([1.0, 2.0])
     >>> value = values_of({7: 0}, ("cycles",), y, strata, x, {7: 3.0})[7]["cycles"]
@@ -79,12 +79,12 @@ def with_nonresponse(
     ratios: Mapping[str, tuple[str, str]],
     ranges: RangeTargets = NO_RANGES,
 ) -> Look:
-    """Add units that can have no result to the estimates of an interim analysis, with a warning that says by how much the
-    half-width of `target` grows.
+    """Add launches that can have no result to the estimates of an interim analysis (end of a round of sampling), with a warning
+    that says by how much the half-width of `target` grows.
 
     Args:
-        look: interim analysis of all other units.
-        values: index of each unit without a result -> an estimate of each counter.
+        look: interim analysis of all other launches.
+        values: index of each launch without a result -> an estimate of each counter.
         target: name of the budget's first target.
         ratios: name of a ratio -> (counter in its numerator, counter in its denominator).
         ranges: targets of the budget that are totals of a part of the run.

@@ -62,19 +62,19 @@ class SystematicErrors:
     def left_for_sampling(
         self, sampled: Mapping[str, Estimate] | None = None, with_left_out: Mapping[str, Estimate] | None = None
     ) -> ErrorBudget:
-        """Part of the error budget that systematic errors and units without a result leave for the sampling error, relative to
-        the sampled estimate.
+        """Part of the error budget that systematic errors and launches without a result leave for the sampling error, relative
+        to the sampled estimate.
 
         Formula: the final half-width, |b| T + sqrt((w + l)^2 + v^2 T^2), has to be eps T. So w = sqrt((eps - |b|)^2 - v^2) T -
         l.
-            T: estimated total, with units that have no result.
-            w, l: half-width of the sampling error, and what units without a result add to it.
+            T: estimated total, with launches that have no result.
+            w, l: half-width of the sampling error, and what launches without a result add to it.
             b, v: relative systematic error, and its half-width.
             eps: the budget. It is returned unchanged if nothing is left, because then no sample meets it.
 
         Args:
-            sampled: estimates without the units that have no result, by name; None: there are none.
-            with_left_out: the same with these units.
+            sampled: estimates without the launches that have no result, by name; None: there are none.
+            with_left_out: the same with these launches.
         """
         remaining = {}
         for target, error in self._budget.targets.items():
@@ -105,7 +105,7 @@ class SystematicErrors:
         ]
 
     def widened(self, look: Look) -> Look:
-        """Copy of an interim analysis with the systematic errors added to its half-widths."""
+        """Copy of an interim analysis (end of a round of sampling) with the systematic errors added to its half-widths."""
         if not self.by_counter:
             return look
         assumption = (

@@ -15,12 +15,12 @@ def sampling_factors(N: Ints, n: NDArray[np.number]) -> Floats:
     """Factor A_h by which the variance of a value inside stratum h counts in the variance of the estimated total, float64 [H]:
     the variance is sum_h A_h S_h^2.
 
-    Formula: A_h = N_h^2 (1 / n_h - 1 / N_h) (Sarndal et al., eq. 3.7.9); 0 if every unit is drawn; n_h = 1 is used for a
+    Formula: A_h = N_h^2 (1 / n_h - 1 / N_h) (Sarndal et al., eq. 3.7.9); 0 if every launch is drawn; n_h = 1 is used for a
     stratum without draws.
 
     Args:
-        N: int64 [H], number of units in each stratum.
-        n: int64 or float64 [H], number of draws.
+        N: int64 [H], number of launches in each stratum.
+        n: int64 or float64 [H], number of draws (sampled launches).
 
     >>> sampling_factors(np.array([10, 4]), np.array([5, 4])).tolist()
     [10.0, 0.0]
@@ -30,12 +30,12 @@ def sampling_factors(N: Ints, n: NDArray[np.number]) -> Floats:
 
 def cheapest(shares: Floats, low: NDArray[np.number], N: Ints, enough: Callable[[Floats], bool]) -> Floats:
     """Smallest sample sizes n_h = clip(lambda shares_h, low_h, N_h), with one factor lambda for all strata h, that satisfy a
-    condition, float64 [H]. The factor is found by bisection. If no sizes satisfy it, every unit.
+    condition, float64 [H]. The factor is found by bisection. If no sizes satisfy it, every launch.
 
     Args:
-        shares: float64 [H], share of the draws that each stratum should get.
+        shares: float64 [H], share of the draws (sampled launches) that each stratum should get.
         low: number [H], smallest size of each stratum.
-        N: int64 [H], number of units in each stratum.
+        N: int64 [H], number of launches in each stratum.
         enough: condition on the sizes; it stays true for larger sizes.
 
     >>> cheapest(np.array([100.0, 50.0]), np.ones(2), np.array([100, 100]), lambda n: n.sum() >= 30).round(3).tolist()
@@ -70,10 +70,10 @@ def neyman(N: Ints, S2: Floats, cost: Floats, target: float, low: NDArray[np.num
     the case without the term -1 / N_h of `sampling_factors`.
 
     Args:
-        N: int64 [H], number of units in each stratum.
+        N: int64 [H], number of launches in each stratum.
         S2: float64 [H], variance S_h^2 of a value inside each stratum.
-        cost: float64 [H], cost c_h of one draw, above 0.
-        target: variance allowed; for 0 or less, every unit of strata with a variance is drawn.
+        cost: float64 [H], cost c_h of one draw (sampled launch), above 0.
+        target: variance allowed; for 0 or less, every launch of strata with a variance is drawn.
         low: number [H], smallest size of each stratum.
         expected: float64 [H], variances that replace S_h^2 in n_h, but not in the variance of the total; None: S_h^2.
 

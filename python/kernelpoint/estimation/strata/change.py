@@ -33,7 +33,7 @@ def collapsed(sample: Sample, residuals: Floats, scale: Floats) -> tuple[float, 
 
     Args:
         sample: draws of all strata.
-        residuals: float64 [n], residual of each draw.
+        residuals: float64 [n], residual of each draw (sampled launch).
         scale: float64 [H], typical size of a residual in each stratum.
     """
     cluster = sample.clusters
@@ -51,7 +51,8 @@ def collapsed(sample: Sample, residuals: Floats, scale: Floats) -> tuple[float, 
 
 
 def alone(sample: Sample, residuals: Floats, moved: Floats) -> tuple[float, float]:
-    """Variance of the total of a change between two runs, and its degrees of freedom, from the draws of each stratum alone.
+    """Variance of the total of a change between two runs, and its degrees of freedom, from the draws (sampled launches) of each
+    stratum alone.
 
     Formula: V = sum_h A_h (s_h^2 + k d_h^2 / nu_h), over strata h with n_h draws, nu_h = max(n_h - 1, 1), A_h as in
     `sampling_factors`.

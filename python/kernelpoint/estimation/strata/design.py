@@ -25,20 +25,21 @@ class Design:
     grow, so each sample contains all earlier ones.
 
     Args:
-        strata: int [N], stratum of each unit (launch), from 0 to H - 1; -1: the unit is always simulated, and represents itself
+        strata: int [N], stratum of each launch, from 0 to H - 1; -1: the launch is always simulated, and represents itself
             only.
-        first_sizes: int [H], size of the first sample of each stratum, clamped to 1 ... number of units.
+        first_sizes: int [H], size of the first sample of each stratum, clamped to 1 ... number of launches.
         u: float64 [N], random numbers in [0, 1) that never change (randomness.permanent_random_numbers).
         x: float64 [N], covariate known beforehand (work); the estimator "ratio" needs it, "regression" uses it; None: there is
             none.
         clusters: int [H], from 0: cluster of each stratum, whose strata share a regression line; None: one cluster.
-        chosen: int array, indices of units that represent their strata. Then nothing is drawn at random, no half-width can be
-            stated, and the sample never grows. None: units are drawn.
-        balanced: True: samples are spread evenly over the run (spread_over_run.py), and variances come from successive draws.
-        allowance: assumed largest relative deviation of one undrawn unit; the sample is large enough that it does not break the
-            budget.
-        slow_excess: relative excess of slow units, of which there may be as many as no draw would show with probability alpha
-            (`unseen_rate`); 0: there are none.
+        chosen: int array, indices of launches that represent their strata. Then nothing is drawn at random, no half-width can
+            be stated, and the sample never grows. None: launches are drawn.
+        balanced: True: samples are spread evenly over the run (spread_over_run.py), and variances come from successive draws
+            (sampled launches).
+        allowance: assumed largest relative deviation of one undrawn launch; the sample is large enough that it does not break
+            the budget.
+        slow_excess: relative excess of slow launches, of which there may be as many as no draw would show with probability
+            alpha (`unseen_rate`); 0: there are none.
 
     Raises:
         ConfigError: lengths or values do not fit together.
@@ -59,12 +60,12 @@ class Design:
 
     @classmethod
     def purposive(cls, strata: NDArray[np.integer], u: NDArray[np.float64], chosen: NDArray[np.integer]) -> Design:
-        """Make a design without random choice: one given unit represents each stratum.
+        """Make a design without random choice: one given launch represents each stratum.
 
         Args:
-            strata: int [N], stratum of each unit.
-            u: float64 [N], random number of each unit, in [0, 1).
-            chosen: int [H], index of the unit that represents each stratum, in any order.
+            strata: int [N], stratum of each launch.
+            u: float64 [N], random number of each launch, in [0, 1).
+            chosen: int [H], index of the launch that represents each stratum, in any order.
 
         >>> Design.purposive(np.array([0, 1, 0]), np.array([0.3, 0.1, 0.9]), np.array([2, 1])).chosen.tolist()
         [1, 2]
@@ -74,10 +75,10 @@ class Design:
 
     @classmethod
     def take_all(cls, u: NDArray[np.float64]) -> Design:
-        """Make a design in which every unit is simulated.
+        """Make a design in which every launch is simulated.
 
         Args:
-            u: float64 [N], random number of each unit, in [0, 1).
+            u: float64 [N], random number of each launch, in [0, 1).
 
         >>> Design.take_all(np.array([0.3, 0.1, 0.9])).strata.tolist()
         [-1, -1, -1]
@@ -117,7 +118,7 @@ class Design:
 
     @property
     def labels(self) -> NDArray[np.integer]:
-        """int [N]: stratum of each unit. An `AssistedDesign` has its groups under this name."""
+        """int [N]: stratum of each launch. An `AssistedDesign` has its groups under this name."""
         return self.strata
 
     @property
@@ -127,21 +128,21 @@ class Design:
 
     @property
     def means(self) -> dict[str, NDArray[np.float64]]:
-        """Predicted values of the units, by counter: none in this kind of design."""
+        """Predicted values of the launches, by counter: none in this kind of design."""
         return {}
 
     @property
     def computed(self) -> dict[str, NDArray[np.float64]]:
-        """Values that a model computes for the units, by counter: none in this kind of design."""
+        """Values that a model computes for the launches, by counter: none in this kind of design."""
         return {}
 
     @property
     def expected(self) -> NDArray[np.float64] | None:
-        """float64 [N]: covariate, in proportion to which the cost of each unit is expected; None: there is none."""
+        """float64 [N]: covariate, in proportion to which the cost of each launch is expected; None: there is none."""
         return self.x
 
     def as_take_all(self, units: NDArray[np.integer]) -> Design:
-        """Same design in which the units with the given indices belong to no stratum, and are always simulated."""
+        """Same design in which the launches with the given indices belong to no stratum, and are always simulated."""
         strata = np.array(self.strata)
         strata[units] = -1
         return replace(self, strata=strata)
@@ -162,12 +163,12 @@ class Design:
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
-        """int64 [H]: number of units in each stratum."""
+        """int64 [H]: number of launches in each stratum."""
         return self._by_stratum(None).astype(np.int64)
 
     @cached_property
     def covariate_totals(self) -> NDArray[np.float64] | None:
-        """float64 [H]: sum of the covariate over the units of each stratum; None if there is no covariate."""
+        """float64 [H]: sum of the covariate over the launches of each stratum; None if there is no covariate."""
         return None if self.x is None else self._by_stratum(self.x)
 
     def _by_stratum(self, values: NDArray[np.float64] | None) -> NDArray[np.float64]:

@@ -14,17 +14,17 @@ from kernelpoint.estimation.moments import Floats, Ints, Moments
 
 @dataclass(frozen=True)
 class Sample:
-    """Sample of all strata at an interim analysis, without units that are always simulated.
+    """Sample of all strata at an interim analysis (end of a round of sampling), without launches that are always simulated.
 
     Attributes:
-        strata: int [n], stratum of each draw.
-        N: int64 [H], number of units in each stratum.
+        strata: int [n], stratum of each draw (sampled launch).
+        N: int64 [H], number of launches in each stratum.
         clusters: int [H], cluster of each stratum.
         x: float64 [n], covariate of each draw; None: there is none.
         X: float64 [H], total of the covariate in each stratum, or None.
         balanced: True if draws are spread evenly over the run, and stand in its order.
-        allowance: assumed largest relative deviation of one undrawn unit.
-        slow_excess: relative excess of slow units that no draw shows.
+        allowance: assumed largest relative deviation of one undrawn launch.
+        slow_excess: relative excess of slow launches that no draw shows.
     """
 
     strata: NDArray[np.integer]
@@ -38,19 +38,21 @@ class Sample:
 
     @cached_property
     def n(self) -> Ints:
-        """int64 [H]: number of draws in each stratum."""
+        """int64 [H]: number of sampled launches in each stratum."""
         return np.bincount(self.strata, minlength=len(self.N)).astype(np.int64)
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Estimated totals of one counter in H strata, and predictions of undrawn units. Draws and predictions of a stratum add up
-    to its total.
+    """Estimated totals of one counter in H strata, and predictions of undrawn launches. Results of sampled launches and
+    predictions of undrawn ones add up to the total of the stratum.
 
     Attributes:
         totals: float64 [H].
-        residuals: float64 [n], residual of each draw; the variance of the total follows from their spread inside strata.
-        intercept, slope: float64 [H]; an undrawn unit of stratum h with covariate x is predicted as intercept[h] + slope[h] x.
+        residuals: float64 [n], residual of each draw (sampled launch); the variance of the total follows from their spread
+            inside strata.
+        intercept, slope: float64 [H]; an undrawn launch of stratum h with covariate x is predicted as intercept[h] + slope[h]
+            x.
     """
 
     totals: Floats
@@ -60,12 +62,12 @@ class Fit:
 
 
 def mean_total(y: Floats, sample: Sample) -> Fit:
-    """Estimate the total of each stratum as the number of units times the mean of the draws (expansion estimator; Sarndal et
+    """Estimate the total of each stratum as the number of launches times the mean of the draws (expansion estimator; Sarndal et
     al., eq. 3.7.7). Residuals are the values themselves.
 
     Args:
         y: float64 [n], value of each draw.
-        sample: the draws.
+        sample: the draws (sampled launches).
 
     >>> mean_total(np.array([1.0, 3.0, 5.0]), Sample(np.array([0, 0, 1]), np.array([10, 4]), np.zeros(2, int))).totals.tolist()
     [20.0, 20.0]
@@ -75,7 +77,8 @@ def mean_total(y: Floats, sample: Sample) -> Fit:
 
 
 def leave_one_out_slopes(y: Floats, sample: Sample) -> Floats:
-    """For each draw i, the slope b_(-i) of y on x over the other draws of its cluster, shrunk towards 0, float64 [n].
+    """For each draw i, the slope b_(-i) of y on x over the other draws (sampled launches) of its cluster, shrunk towards 0,
+    float64 [n].
 
     Model: inside a cluster, cycles = launch latency + slope * work. The least-squares slope is multiplied by max(0, 1 - 4 / F),
     F its squared t statistic (positive-part James-Stein), so that a slope which is only noise is not used. If the model is
@@ -111,16 +114,16 @@ def regression_total(y: Floats, sample: Sample) -> Fit:
     """Estimate the total of each stratum by the difference estimator with leave-one-out slopes. It is exactly unbiased,
     whatever the slopes are.
 
-    Formula, for stratum h with the draws s_h, n_h of N_h units: that_h = N_h ybar_h + (1 / n_h) sum_{i in s_h} b_(-i) (N_h -
-    n_h) (xbar_undrawn - x_i). b_(-i) is the slope without draw i (`leave_one_out_slopes`), ybar_h the mean of the draws,
-    xbar_undrawn the mean covariate of the undrawn units.
+    Formula, for stratum h with the draws (sampled launches) s_h, n_h of N_h launches: that_h = N_h ybar_h + (1 / n_h) sum_{i in
+    s_h} b_(-i) (N_h - n_h) (xbar_undrawn - x_i). b_(-i) is the slope without draw i (`leave_one_out_slopes`), ybar_h the mean
+    of the draws, xbar_undrawn the mean covariate of the undrawn launches.
 
     Residual of a draw: y_i - b_(-i) (x_i - Xbar_h), Xbar_h the mean covariate of the stratum.
 
-    Derivation: given the other draws, draw i is uniform over the N_h - n_h + 1 remaining units. So, for any prediction m_(-i) =
-    a + b_(-i) x made without i, sum_{s - i} y + sum_{U - (s - i)} m_(-i) + (N_h - n_h + 1) (y_i - m_(-i)(x_i)) is unbiased (U:
-    all units of the stratum). The intercept a cancels; the mean over i is that_h (Sarndal et al., section 6.3; leave-one-out
-    predictions: Wu and Gagnon-Bartsch 2018).
+    Derivation: given the other draws, draw i is uniform over the N_h - n_h + 1 remaining launches. So, for any prediction
+    m_(-i) = a + b_(-i) x made without i, sum_{s - i} y + sum_{U - (s - i)} m_(-i) + (N_h - n_h + 1) (y_i - m_(-i)(x_i)) is
+    unbiased (U: all launches of the stratum). The intercept a cancels; the mean over i is that_h (Sarndal et al., section 6.3;
+    leave-one-out predictions: Wu and Gagnon-Bartsch 2018).
 
     Without a covariate the estimator is `mean_total`.
 
@@ -150,13 +153,13 @@ def regression_total(y: Floats, sample: Sample) -> Fit:
 def ratio_total(y: Floats, sample: Sample) -> Fit:
     """Estimate totals by the combined ratio estimator: X R, with one ratio R of y to the covariate x for all strata.
 
-    Formula: R = (sum_h N_h ybar_h) / (sum_h N_h xbar_h), over strata h with N_h units and the means ybar_h, xbar_h of their
+    Formula: R = (sum_h N_h ybar_h) / (sum_h N_h xbar_h), over strata h with N_h launches and the means ybar_h, xbar_h of their
     draws; X is the total of the covariate (Sarndal et al., eq. 7.3.3). Residual of a draw: y_i - R x_i (linearisation). A ratio
     for each stratum would have a bias of order 1 / (draws of the stratum).
 
     Args:
         y: float64 [n], value of each draw.
-        sample: the draws, with a covariate.
+        sample: the draws (sampled launches), with a covariate.
     """
     assert sample.x is not None and sample.X is not None
     H = len(sample.N)
@@ -175,8 +178,8 @@ def ratio_total(y: Floats, sample: Sample) -> Fit:
 
 def separate_ratio_total(y: Floats, sample: Sample) -> Fit:
     """Estimate the total of each stratum by its own ratio, X_h ybar_h / xbar_h: total of the covariate times the ratio of the
-    draws' means. It is the estimator of Sieve (ISPASS 2023), for units that were chosen without chance. Where the covariate of
-    all draws is 0, `mean_total` is used.
+    means of the sampled launches. It is the estimator of Sieve (ISPASS 2023), for launches that were chosen without chance.
+    Where the covariate of all draws is 0, `mean_total` is used.
 
     Args:
         y: float64 [n], value of each draw.

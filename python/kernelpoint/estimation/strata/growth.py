@@ -15,8 +15,8 @@ from kernelpoint.estimation.unseen import unseen_slow
 
 
 def draw_cost(look: Inference) -> Floats:
-    """Cost of one draw in each stratum, float64 [H] > 0: mean cycles of its draws, or mean of the budget's counter if no cycles
-    are reported. A stratum without draws has the mean cost of the others.
+    """Cost of one sampled launch in each stratum, float64 [H] > 0: mean cycles of its sampled launches, or mean of the budget's
+    counter if no cycles are reported. A stratum without draws has the mean cost of the others.
     """
     index = look.counters.index("cycles" if "cycles" in look.counters else look.counted)
     mean = np.abs(Moments.of(look.sample.strata, look.values[:, index], len(look.sample.N)).mean)
@@ -120,9 +120,9 @@ def _sizes_of_target(look: Inference) -> tuple[Ints, Kind]:
 
 def minimum_sizes(look: Inference, cost: Floats) -> Ints:
     """Smallest sample size of each stratum in the next pass (round of sampling), int64 [H]: the largest of 1, the present size,
-    and allowance share / eps. With the last one, no undrawn unit that deviates by the outlier allowance breaks the budget eps;
-    `share` is the stratum's share of the total. If units may be slow (`Design.slow_excess`), sizes are raised until slow units
-    that no draw shows do not break the budget (`unseen_slow`).
+    and allowance share / eps. With the last one, no undrawn launch that deviates by the outlier allowance breaks the budget
+    eps; `share` is the stratum's share of the total. If launches may be slow (`Design.slow_excess`), sizes are raised until
+    slow launches that no draw (sampled launch) shows do not break the budget (`unseen_slow`).
 
     Args:
         look: interim analysis.

@@ -35,8 +35,8 @@ class RangePart:
 
     Attributes:
         counter: name of the counter that is summed.
-        estimate: its total at the last interim analysis; unknown before.
-        shares: float64 [H], share of the units of each stratum that lie in the range.
+        estimate: its total at the last interim analysis (end of a round of sampling); unknown before.
+        shares: float64 [H], share of the launches of each stratum that lie in the range.
     """
 
     counter: str
@@ -55,8 +55,8 @@ class Inference:
         counters: names of the columns of `values`.
         looks: kind of each pass (round of sampling) so far; empty if no half-width can be stated.
         sample: draws of the strata.
-        values: float64 [n, counters], results of the draws.
-        exact: float64 [e, counters], results of units that are always simulated.
+        values: float64 [n, counters], results of the draws (sampled launches).
+        exact: float64 [e, counters], results of launches that are always simulated.
         ranges: parts of the run whose totals are targets, by target.
         paired: True if the counters are one counter in two runs over the same units, so that a combination is a change.
     """
@@ -84,8 +84,8 @@ class Inference:
         return (self.ranges[target].counter,) if target in self.ranges else self.ratios.get(target, (target,))
 
     def quantile(self, degrees: float, looks: tuple[Kind, ...] | None = None) -> float:
-        """Two-sided quantile of Student's t distribution for the error probability that this interim analysis may use; nan if
-        no half-width can be stated, infinite for 0 degrees of freedom.
+        """Two-sided quantile of Student's t distribution for the error probability that this interim analysis (end of a round
+        of sampling) may use; nan if no half-width can be stated, infinite for 0 degrees of freedom.
 
         Args:
             degrees: degrees of freedom.
@@ -113,12 +113,12 @@ class Inference:
 
     @cached_property
     def slow(self) -> list[SlowDraws]:
-        """Slow draws in each counter, in the order of `counters`."""
+        """Slow sampled launches in each counter, in the order of `counters`."""
         return [SlowDraws.of(self.sample.strata, np.ascontiguousarray(y), len(self.sample.N)) for y in self.values.T]
 
     @cached_property
     def n(self) -> Ints:
-        """int64 [H]: number of draws with a result in each stratum."""
+        """int64 [H]: number of sampled launches with a result in each stratum."""
         return self.sample.n
 
     def plain_variances(self, index: int) -> Floats:
@@ -191,8 +191,8 @@ class Inference:
         return TotalErrors(value, simulated, math.sqrt(max(V, 0.0)), degrees, t, guard)
 
     def outlier_allowances(self, index: int) -> Floats:
-        """float64 [H]: largest relative deviation that is assumed of one undrawn unit in each stratum: `Sample.allowance`, or,
-        if slow units may occur, the excess of the slow draws if that is larger.
+        """float64 [H]: largest relative deviation that is assumed of one undrawn launch in each stratum: `Sample.allowance`,
+        or, if slow launches may occur, the excess of the slow sampled launches if that is larger.
 
         Args:
             index: index of the counter in `counters`.
@@ -221,7 +221,7 @@ class Inference:
         return self.errors([(1.0, name)]).estimate(name, self.budget.confidence)
 
     def ratio(self, name: str) -> Estimate:
-        """Estimate of a ratio of two totals, by its name."""
+        """Estimate of the ratio of two counters' totals, by the name of the ratio."""
         return inference.ratio(name, self.ratios[name], self.errors, self.budget.confidence)
 
     # ---- what no draw shows -----------------------------------------------------------------------------------------
@@ -230,10 +230,10 @@ class Inference:
         """float64 [H]: amount of a counter's total that may lie in each stratum: the base for the effect of an outlier.
 
         - Cycles: the larger of the stratum's estimated total and the total that its cluster suggests (total over covariate in
-          the cluster, times the stratum's covariate), because all draws may be short launches by chance. Without a covariate,
-          or where units may be slow: the estimated total.
-        - Another counter that is 0 in all draws of a stratum with undrawn units: N_h m / allowance, for N_h units and the mean
-          m of the counter where it is not 0. Model: one in N_h / n_h units is as large as m, n_h the number of draws.
+          the cluster, times the stratum's covariate), because all draws (sampled launches) may be short launches by chance.
+          Without a covariate, or where launches may be slow: the estimated total.
+        - Another counter that is 0 in all draws of a stratum with undrawn launches: N_h m / allowance, for N_h launches and the
+          mean m of the counter where it is not 0. Model: one in N_h / n_h launches is as large as m, n_h the number of draws.
         - Otherwise: the estimated total.
 
         Args:
@@ -276,7 +276,7 @@ class Inference:
 
     def target_spread(self, name: str) -> Spread:
         """Variances, inside strata, of the residuals of a target of the budget. For a range (part of the run), they are
-        multiplied by the share of the stratum's units in the range.
+        multiplied by the share of the stratum's launches in the range.
 
         Args:
             name: name of the target: a counter, a ratio or a range.
@@ -315,11 +315,11 @@ class Inference:
     # ---- statements -------------------------------------------------------------------------------------------------
 
     def report(self, missing: int, open_unit: OpenUnit | None = None) -> Look:
-        """Make the record of this interim analysis.
+        """Make the record of this interim analysis (end of a round of sampling).
 
         Args:
-            missing: number of drawn units without a result.
-            open_unit: undrawn unit that would break the budget first.
+            missing: number of drawn launches without a result.
+            open_unit: undrawn launch that would break the budget first.
         """
         counters = self.counters
         return Look(
@@ -344,7 +344,7 @@ class Inference:
         ]
 
     def budgeted_totals(self) -> tuple[str, Floats, float] | None:
-        """Name of the budget's counter, its estimated total in each stratum (float64 [H]), and the total of all units; None
+        """Name of the budget's counter, its estimated total in each stratum (float64 [H]), and the total of all launches; None
         without results.
         """
         name = self.counted
@@ -386,8 +386,8 @@ def errors_of_change(
 
     Args:
         sample: common draws, a simple random sample of each stratum.
-        values: float64 [n, 2], value of each draw in both runs.
-        exact: float64 [k, 2], values of units that are always simulated.
+        values: float64 [n, 2], value of each draw (sampled launch) in both runs.
+        exact: float64 [k, 2], values of launches that are always simulated.
         method: name of the estimator of totals.
         alpha: error probability of a half-width.
 

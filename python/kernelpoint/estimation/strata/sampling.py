@@ -27,8 +27,8 @@ from kernelpoint.estimation.unseen import OpenUnit, breaking
 
 
 class StrataSampling(Sampling):
-    """Sampling from strata: unit i (a launch) of stratum h is drawn if its random number u_i is at most the threshold T_h.
-    Thresholds only grow, so each sample contains all earlier ones.
+    """Sampling from strata: launch i of stratum h is drawn if its random number u_i is at most the threshold T_h. Thresholds
+    only grow, so each sample contains all earlier ones.
 
     Args:
         design: strata, first sample sizes, random numbers, covariate.
@@ -83,8 +83,8 @@ class StrataSampling(Sampling):
 
     @property
     def thresholds(self) -> Floats:
-        """float64 [H]: threshold of each stratum. A unit is drawn if its random number is at most the threshold; -1: no unit is
-        drawn.
+        """float64 [H]: threshold of each stratum. A launch is drawn if its random number is at most the threshold; -1: no
+        launch is drawn.
         """
         last = np.maximum(self._start[:-1] + self.sizes - 1, 0)
         if not len(self._order):
@@ -98,15 +98,15 @@ class StrataSampling(Sampling):
         return self._order[offset + np.arange(ends[-1] if len(ends) else 0)].astype(np.int64)
 
     def drawn(self) -> Ints:
-        """int64, ascending: indices of the drawn units, and of the units that are always simulated."""
+        """int64, ascending: indices of the drawn launches, and of the launches that are always simulated."""
         return np.unique(np.concatenate((self._prefixes(self.sizes), self._certain)))
 
     def restrict_to(self, known: NDArray[np.bool_]) -> None:
-        """Shorten the sample of each stratum: keep the draws before the first unit, in the order of the random numbers, that is
-        not `known`.
+        """Shorten the sample of each stratum: keep the draws (sampled launches) before the first launch, in the order of the
+        random numbers, that is not `known`.
 
         Args:
-            known: bool [N], for example units with a trace.
+            known: bool [N], for example launches with a trace.
 
         >>> one = StrataSampling(Design(np.zeros(3, int), np.ones(1, int), np.array([0.3, 0.1, 0.2])), ErrorBudget(0.1))
         >>> one.restrict_to(np.array([False, True, True]))
@@ -119,8 +119,8 @@ class StrataSampling(Sampling):
         self.sizes = np.bincount(h[before], minlength=len(self._population)).astype(np.int64)
 
     def with_spare(self, factor: float) -> Ints:
-        """int64, ascending: indices of a sample `factor` times as large in every stratum, and of the units that are always
-        simulated. As long as the sample grows only within it, no other unit is drawn.
+        """int64, ascending: indices of a sample `factor` times as large in every stratum, and of the launches that are always
+        simulated. As long as the sample grows only within it, no other launch is drawn.
 
         >>> one = StrataSampling(Design(np.zeros(9, int), np.ones(1, int), np.linspace(0.9, 0.1, 9)), ErrorBudget(0.1))
         >>> one.drawn().tolist(), one.with_spare(2.0).tolist()
@@ -164,14 +164,16 @@ class StrataSampling(Sampling):
         """Analyse the results at the end of a pass (round of sampling).
 
         Args:
-            missing: number of drawn units without a result; if it is above 0, no half-width is stated.
+            missing: number of drawn launches without a result; if it is above 0, no half-width is stated.
             budget: part of the error budget that is left for sampling.
         """
         self._last = inference = self._infer(not missing, budget)
         return inference.report(missing, None if missing else self._open_unit(inference))
 
     def errors(self, combination: Combination) -> TotalErrors:
-        """Estimated total of a linear combination of counters, with its errors, at the last interim analysis."""
+        """Estimated total of a linear combination of counters, with its errors, at the last interim analysis (end of a round of
+        sampling).
+        """
         assert self._last is not None
         return self._last.errors(combination)
 
@@ -198,7 +200,9 @@ class StrataSampling(Sampling):
         return self._of(self.design, budget, ratios)
 
     def leaving_out(self, units: Ints) -> StrataSampling:
-        """Copy of the sampling without results, in which the units with the given indices cannot be drawn. Sample sizes stay."""
+        """Copy of the sampling without results, in which the launches with the given indices cannot be drawn. Sample sizes
+        stay.
+        """
         return self._of(self.design.as_take_all(units), self.budget, self.ratios)
 
     def _of(self, design: Design, budget: ErrorBudget, ratios: Ratios) -> StrataSampling:
@@ -212,12 +216,12 @@ class StrataSampling(Sampling):
 
     @property
     def frame(self) -> Frame:
-        """Stratum and covariate of each unit."""
+        """Stratum and covariate of each launch."""
         return Frame(self.design.strata, self.design.x)
 
     def expansions(self, units: Ints) -> Floats:
-        """float64 [units]: number of units that a draw of each unit's stratum represents, N_h / n_h; 1 for units that are
-        always simulated.
+        """float64 [units]: number of launches that a sampled launch of each launch's stratum represents, N_h / n_h; 1 for
+        launches that are always simulated.
         """
         ratio = np.append(self.design.sizes / np.maximum(self.sizes, 1), 1.0)
         return np.asarray(ratio[np.asarray(self.design.strata)[units]], dtype=float)
@@ -230,7 +234,7 @@ class StrataSampling(Sampling):
             look: the last interim analysis.
 
         Returns:
-            False if every unit is drawn, units were chosen without chance, or there was no analysis yet.
+            False if every launch is drawn, launches were chosen without chance, or there was no analysis yet.
         """
         last = self._last
         if last is None or self.design.chosen is not None or bool((self.sizes >= self._population).all()):
@@ -258,11 +262,12 @@ class StrataSampling(Sampling):
         return {"sizes": self.sizes.tolist(), "kinds": list(self._kinds)}
 
     def restore_pass(self, state: Mapping[str, Any]) -> None:
-        """Set the sample sizes of a pass (round of sampling) from the journal, instead of computing them.
+        """Set the sample sizes of a pass (round of sampling) from the journal (record from which a run can resume), instead of
+        computing them.
 
         Raises:
             JournalError: the state has another form or number of strata, or a size is below the present one or above the number
-                of units.
+                of launches.
         """
         try:
             sizes, kinds = np.asarray(state["sizes"], dtype=np.int64), tuple(map(str, state["kinds"]))
@@ -288,7 +293,9 @@ class StrataSampling(Sampling):
         return values
 
     def unit_spreads(self, counter: str) -> Spreads | None:
-        """Weights, residuals and spreads of all units, as in `UnitErrors`; None before the first interim analysis."""
+        """Weight, residual (result minus prediction) and standard deviation of the prediction error of each launch, as in
+        `UnitErrors`; None before the first interim analysis (end of a round of sampling).
+        """
         if (last := self._last) is None:
             return None
         index, strata = self.counters.index(counter), np.asarray(self.design.strata)

@@ -12,17 +12,18 @@ LEVELS = 10  # a stratum is halved this often; samples of 2^LEVELS and more are 
 
 
 def spread_over_run(u: Floats, strata: NDArray[np.integer]) -> Floats:
-    """Random numbers in [0, 1), float64 [N], whose n smallest values in each stratum belong to units spread evenly over the
+    """Random numbers in [0, 1), float64 [N], whose n smallest values in each stratum belong to launches spread evenly over the
     run, for every n.
 
-    Method: scrambled van der Corput sequence (Owen 1995). A unit's position in its stratum, rotated by a random amount, is a
+    Method: scrambled van der Corput sequence (Owen 1995). A launch's position in its stratum, rotated by a random amount, is a
     fraction p. The bits of p are read in reverse, and a fair coin at each node of the binary tree decides which half comes
-    first. So the 2^k smallest numbers have one unit in each of 2^k equal sections of the stratum. Because of the rotation, each
-    unit has the same chance to be among the n smallest, and estimators stay unbiased. Coins and rotations are digits of `u`.
+    first. So the 2^k smallest numbers have one launch in each of 2^k equal sections of the stratum. Because of the rotation,
+    each launch has the same chance to be among the n smallest, and estimators stay unbiased. Coins and rotations are digits of
+    `u`.
 
     Args:
         u: float64 [N], independent random numbers in [0, 1) that never change.
-        strata: int [N], stratum of each unit; a unit with -1 keeps its number.
+        strata: int [N], stratum of each launch; a launch with -1 keeps its number.
 
     >>> u = spread_over_run(np.random.default_rng(0).random(64), np.zeros(64, int))
     >>> bool(np.diff(np.sort(np.argsort(u)[:8])).max() < 16)

@@ -36,21 +36,21 @@ class _Level(NamedTuple):
 def partition(
     levels: Sequence[NDArray[np.integer]], spreads: Sequence[float], expected: Floats, standard_error: float
 ) -> tuple[NDArray[np.int32], Floats, Floats]:
-    """Divide units (launches) into strata by nested labels, so that a sample with the given standard error costs least.
+    """Divide launches into strata by nested labels, so that a sample with the given standard error costs least.
 
-    Method: cost-complexity pruning (Breiman et al. 1984, chapter 3). Cells are the groups of units with equal labels at one
+    Method: cost-complexity pruning (Breiman et al. 1984, chapter 3). Cells are the groups of launches with equal labels at one
     level. A cell is one stratum, or is split into its cells of the next level, whichever has the least cost + p variance; the
-    price p is found by bisection. A cell of N units with expected total T, mean T / N and coefficient of variation (CoV) needs
-    n = clip(T CoV sqrt(p / mean), 1, N) draws, at the cost n mean, with the variance T^2 CoV^2 (1 / n - 1 / N).
+    price p is found by bisection. A cell of N launches with expected total T, mean T / N and coefficient of variation (CoV)
+    needs n = clip(T CoV sqrt(p / mean), 1, N) draws, at the cost n mean, with the variance T^2 CoV^2 (1 / n - 1 / N).
 
     Args:
-        levels: int [N] each: label of each unit, from coarse to fine.
+        levels: int [N] each: label of each launch, from coarse to fine.
         spreads: CoV that is expected inside a cell, for each level.
-        expected: float64 [N], expected value of each unit.
+        expected: float64 [N], expected value of each launch.
         standard_error: standard error of the total, relative to the total.
 
     Returns:
-        int32 [N], stratum of each unit; float64 [H], expected total of each stratum; float64 [H], its expected CoV.
+        int32 [N], stratum of each launch; float64 [H], expected total of each stratum; float64 [H], its expected CoV.
 
     >>> coarse, fine = np.zeros(90, int), np.arange(90) // 45
     >>> [len(partition([coarse, fine], (spread, 0.02), np.ones(90), 0.01)[1]) for spread in (0.02, 0.5)]
@@ -115,7 +115,7 @@ class Stratification:
     """Strata of a design, without a sample: all that does not depend on the seed.
 
     Attributes:
-        strata: int32 [N], stratum of each unit; -1: always simulated.
+        strata: int32 [N], stratum of each launch; -1: always simulated.
         total: float64 [H], expected total of each stratum.
         spread: float64 [H], expected coefficient of variation in each stratum.
         budget: error allowed.
@@ -135,11 +135,11 @@ class Stratification:
         """int64 [H]: sizes of the first samples, rounded up or down at random; they are expected to meet the error budget eps.
 
         The size of a stratum is at least
-        - 1, and, with probability SECOND_DRAW_PROBABILITY or more, 2: the spread in strata with one draw is estimated from
-          strata with two, which are so chosen at random;
-        - allowance share / eps, `share` its share of the total, so that one undrawn unit that deviates by the allowance does
+        - 1, and, with probability SECOND_DRAW_PROBABILITY or more, 2: the spread in strata with one draw (sampled launch) is
+          estimated from strata with two, which are so chosen at random;
+        - allowance share / eps, `share` its share of the total, so that one undrawn launch that deviates by the allowance does
           not break the budget;
-        - large enough that slow units that no draw shows (`slow_excess`) do not break the budget.
+        - large enough that slow launches that no draw shows (`slow_excess`) do not break the budget.
 
         Args:
             seed: seed of the rounding.
@@ -171,7 +171,7 @@ class Stratification:
         """Make the design of a sample.
 
         Args:
-            u: float64 [N], random number of each unit, in [0, 1).
+            u: float64 [N], random number of each launch, in [0, 1).
             seed: seed of the second draws.
         """
         return Design(

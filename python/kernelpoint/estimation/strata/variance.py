@@ -20,7 +20,7 @@ class Spread:
         S2: variance S_h^2 of the stratum: weighted mean of its own variance and of the pooled one.
         of_draws: variance of the stratum's own draws; 0 with fewer than two.
         pooled: squared coefficient of variation (CoV) that is expected of a stratum without draws.
-        degrees: degrees of freedom of `of_draws`; 0 with fewer than two draws.
+        degrees: degrees of freedom of `of_draws`; 0 with fewer than two draws (sampled launches).
         weight: weight of the stratum's own variance in S2.
         uncertainty: relative variance of `pooled`, one number; infinite if unknown.
     """
@@ -34,8 +34,9 @@ class Spread:
 
 
 def scales(mean: Floats, n: Ints) -> Floats:
-    """Scale of each stratum for relative spreads, float64 [H]: |mean| of its draws, or the smallest such scale above 0 where
-    the mean is 0. Otherwise a stratum whose few draws are all 0 (a clock in whole microseconds) would seem free of error.
+    """Scale of each stratum for relative spreads, float64 [H]: |mean| of its draws (sampled launches), or the smallest such
+    scale above 0 where the mean is 0. Otherwise a stratum whose few draws are all 0 (a clock in whole microseconds) would seem
+    free of error.
 
     Args:
         mean: float64 [H], mean of the draws.
@@ -54,18 +55,18 @@ class SlowDraws:
     """Draws (launches) that take more than twice as long as the others of their stratum, and the excess that is therefore
     assumed in all strata.
 
-    Formula: a draw i in a stratum with two draws or more has the excess e_i = y_i / m_i - 1, with y_i its value and m_i the
-    mean of the stratum's other draws. It is slow if e_i > SLOW, and y_i - m_i is no less than the smallest difference between
-    draws, because a clock in whole microseconds reads 0 or 1 for shorter launches. In a stratum with mean M, the squared excess
-    is w e_i^2 + (1 - w) min(e_i, e_i m_i / M)^2:
-        w: probability that slow units take as many times as long in every stratum; otherwise they take as many cycles more in
-            strata with longer units.
+    Formula: a draw i in a stratum with two draws (sampled launches) or more has the excess e_i = y_i / m_i - 1, with y_i its
+    value and m_i the mean of the stratum's other draws. It is slow if e_i > SLOW, and y_i - m_i is no less than the smallest
+    difference between draws, because a clock in whole microseconds reads 0 or 1 for shorter launches. In a stratum with mean M,
+    the squared excess is w e_i^2 + (1 - w) min(e_i, e_i m_i / M)^2:
+        w: probability that slow launches take as many times as long in every stratum; otherwise they take as many cycles more
+            in strata with longer launches.
         w = P r^k / (P r^k + 1 - P), P = PRIOR_TIMES, for k slow draws; r is the share of compared draws with m no longer than
             the longest slow draw. (No longer draw is slow, which has probability r^k if all can be.)
 
-    Model: the cause of slow units (tuning, a page, a clock, a neighbour) does not depend on the stratum's share of the total.
-    So strata with small shares, which have most draws, also tell of strata with large shares, whose few draws often hold no
-    slow unit.
+    Model: the cause of slow launches (tuning, a page, a clock, a neighbour) does not depend on the stratum's share of the
+    total. So strata with small shares, which have most draws, also tell of strata with large shares, whose few draws often hold
+    no slow launch.
 
     Attributes:
         excess: float64 [s], e_i of each slow draw.
@@ -85,7 +86,7 @@ class SlowDraws:
 
     @classmethod
     def of(cls, strata: NDArray[np.integer], y: Floats, count: int) -> SlowDraws:
-        """Find the slow draws.
+        """Find the slow draws (sampled launches).
 
         Args:
             strata: int [n], stratum of each draw, from 0 to count - 1.
@@ -117,11 +118,11 @@ class SlowDraws:
         return np.asarray(self.times * times[-1] + (1.0 - self.times) * in_cycles)
 
     def mean(self, mean: Floats) -> Floats:
-        """float64 [H]: mean relative excess of a slow unit in strata with the given means; 0 if no draw is slow."""
+        """float64 [H]: mean relative excess of a slow launch in strata with the given means; 0 if no sampled launch is slow."""
         return self._sums(mean, 1) / max(len(self.excess), 1)
 
     def mean_square(self, mean: Floats) -> Floats:
-        """float64 [H]: squared coefficient of variation that slow units cause in strata with the given means."""
+        """float64 [H]: squared coefficient of variation that slow launches cause in strata with the given means."""
         return self._sums(mean, 2) / max(self.compared, 1)
 
 
@@ -146,13 +147,13 @@ def pooled_spread(
     """Variance of residuals in each stratum, as a weighted mean of the stratum's own variance and of one pooled over strata:
     S_h^2 = scale_h^2 (nu_0 c_0^2 + nu_h c_h^2) / (nu_0 + nu_h) (empirical Bayes; Smyth 2004, section 4).
 
-    Formula: c_h^2 = s_h^2 / scale_h^2, the squared coefficient of variation of the stratum's n_h draws; nu_h = n_h - 1. c_0^2
-    is the largest of
+    Formula: c_h^2 = s_h^2 / scale_h^2, the squared coefficient of variation of the stratum's n_h draws (sampled launches); nu_h
+    = n_h - 1. c_0^2 is the largest of
         exp(mu + tau^2 / 2), the mean of a log-normal distribution: log c^2 ~ Normal(mu, tau^2) over strata. mu and tau^2 are
         moments of t_h = log c_h^2 - psi(nu_h / 2) + log(nu_h / 2), whose variance about log c^2 is v_h = psi'(nu_h / 2) (Smyth,
         section 6.2), over strata with two draws or more, weighted by sqrt(N_h scale_h) / (v_h + 2); the mean v_h is subtracted
         from tau^2. psi: digamma function.
-        sum_h g_h c_h^2 / sum_h g_h, g_h = N_h^2 scale_h^2 / n_h: the mean that matters for the total of the N_h units of all
+        sum_h g_h c_h^2 / sum_h g_h, g_h = N_h^2 scale_h^2 / n_h: the mean that matters for the total of the N_h launches of all
         strata.
         `least`.
     It is 1, with no degrees of freedom, if no stratum has two draws. nu_0: PRIOR_DEGREES.
@@ -165,7 +166,7 @@ def pooled_spread(
     is too low and a variance that is too small.
 
     Args:
-        N: number of units of each stratum, [H].
+        N: number of launches of each stratum, [H].
         residuals: moments of the draws' residuals in each stratum.
         scale: float64 [H], typical size of a value in each stratum.
         neighbours: True if the moments are `Moments.of_neighbours`.
